@@ -1,0 +1,113 @@
+/* What a handler sees of a request and of its reply. No type of an HTTP
+ * library appears here: every door fills the same struct request and sends the
+ * same struct reply.
+ *
+ * A handler runs on the event-loop thread and never blocks. It ends with
+ *   DONE    the reply is complete;
+ *   COMMIT  request->commit is filled: the door submits it, parks the request,
+ *           and calls the route's `finish` with the commit's result;
+ *   AGAIN   there is more to do than fits in one slice: the door calls the
+ *           handler again after other requests had their turn. request->slices
+ *           counts the calls before this one, request->state is the handler's.
+ */
+#ifndef API_REQUEST_H
+#define API_REQUEST_H
+
+#include "kindex.h"
+
+enum method {
+    METHOD_GET,
+    METHOD_HEAD,
+    METHOD_PUT,
+    METHOD_PATCH,
+    METHOD_POST,
+    METHOD_DELETE,
+    METHOD_OPTIONS,
+    METHOD_OTHER
+};
+
+enum progress { DONE, COMMIT, AGAIN };
+
+struct route;
+struct service;
+struct stream;
+struct request;
+
+/* Value of a request header by its name (any case), NULL when absent. When a
+ * list header is repeated the door joins the values with ", ". */
+typedef const char *header_fn(const struct request *request, const char *name);
+
+struct request {
+    struct service *service;  /* the store, the options, the counters */
+    struct kx_reader *reader; /* of this event-loop thread */
+    enum method method;
+    struct kx_slice path;  /* raw: not decoded, without the query */
+    struct kx_slice query; /* raw, without '?'; empty when there is none */
+    header_fn *header;
+    void *connection; /* the door's, for header_fn */
+    struct kx_slice body;
+    void *memory; /* talloc context, freed after the reply */
+    const struct route *route;
+    struct kx_slice argument; /* raw path segment for {name} in the pattern */
+    struct kx_slice tail;     /* raw rest of the path for a pattern that ends
+                               * in /... (without the leading '/') */
+    bool has_tail;            /* the path had that '/' */
+    struct kx_commit commit;  /* for COMMIT */
+    unsigned slices;          /* calls of the handler before this one */
+    void *state;              /* what the handler keeps between its calls */
+};
+
+struct header {
+    const char *name;
+    const char *value;
+};
+
+enum { REPLY_HEADERS_MAX = 8 };
+
+struct reply {
+    int status;               /* HTTP status */
+    const char *content_type; /* NULL: no body */
+    struct kx_buffer body;
+    struct header headers[REPLY_HEADERS_MAX];
+    size_t header_count;
+    uint64_t flush;        /* 0, or: keep the reply back until this flush
+                            * (from kx_read_end) */
+    struct stream *stream; /* instead of body: pulled chunk by chunk */
+};
+
+/* Adds a header; name and value must live as long as the request. */
+void reply_header(struct reply *reply, const char *name, const char *value);
+/* Adds a header whose value is formatted into the request's memory. */
+void reply_headerf(struct request *request, struct reply *reply,
+                   const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* A body that is made while it is sent. */
+struct stream {
+    /* Appends the next slice (some tens of kilobytes at most) to chunk and sets
+     * *flush_out as in struct reply: the chunk is kept back until then. Returns
+     * false when this was the last one. */
+    bool (*next)(struct stream *stream, struct kx_buffer *chunk,
+                 uint64_t *flush_out);
+    struct request *request;
+    void *state;
+};
+
+typedef enum progress handler_fn(struct request *request, struct reply *reply);
+
+enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_INDEX, SCOPE_ADMIN };
+enum body_limit { BODY_NONE, BODY_VALUE, BODY_ENVELOPE };
+
+/* One row of the route table. Pattern: literal segments, "{name}" for one
+ * segment, and a last "..." for the rest of the path (which may be missing). */
+struct route {
+    enum method method; /* HEAD is served by the GET row */
+    const char *pattern;
+    const char *operation; /* operationId in openapi.yaml */
+    enum scope scope;
+    enum body_limit body;
+    handler_fn *handle;
+    handler_fn *finish; /* after COMMIT, else NULL */
+};
+
+#endif

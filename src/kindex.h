@@ -1,0 +1,577 @@
+/* Kindex: an ordered key-value store whose declared indexes are always right.
+ *
+ * This is the only header that code outside src/ may include. It names four
+ * things: keys (ordered typed parts), entries (key, value, versionstamp),
+ * commits (checks and mutations that hold together or not at all) and
+ * indexes (entries that the store derives from other entries).
+ *
+ * Threads: a commit may be submitted from any thread. A reader belongs to one
+ * thread. Everything else says so where it is declared.
+ *
+ * Memory: slices never own what they point to. A buffer owns its bytes and
+ * lives in the talloc context it was given.
+ */
+#ifndef KINDEX_H
+#define KINDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define KX_VERSION "0.1.0"
+
+/* Limits. Each has the same name, with dashes, in openapi.yaml and errors. */
+enum kx_limit {
+    KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
+    KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
+    KX_BIGINT_MAX = 255,     /* magnitude bytes of a bigint part */
+    KX_JSON_DEPTH_MAX = 64,  /* arrays and objects inside each other */
+    KX_MEDIA_TYPE_MAX = 127, /* bytes of a stored media type */
+    KX_CHECKS_MAX = 1000,    /* checks of one commit */
+    KX_MUTATIONS_MAX = 1000, /* mutations of one commit */
+    KX_PAGE_MAX = 1000,      /* entries of one page of a list */
+    KX_INDEX_NAME_MAX = 128, /* bytes of an index name */
+    KX_INDEXES_MAX = 256,    /* declared indexes of a store */
+    KX_FIELDS_MAX = 16,      /* fields of one index */
+    KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
+};
+#define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
+
+/* Every way a call can end. The text is the fixed title of the case; what is
+ * special about one occurrence goes into struct kx_fault. */
+#define KX_STATUS_LIST(X)                                                      \
+    X(KX_OK, "done")                                                           \
+    X(KX_ABSENT, "there is no such entry")                                     \
+    X(KX_END, "there are no more entries")                                     \
+    X(KX_CHECK_FAILED, "a check failed")                                       \
+    X(KX_UNIQUE_VIOLATION, "the value is already used in a unique index")      \
+    X(KX_TYPE_MISMATCH, "the stored value has another type")                   \
+    X(KX_NUMBER_RANGE, "the number is out of range")                           \
+    X(KX_BAD_KEY, "the key is not valid")                                      \
+    X(KX_KEY_TOO_LONG, "the key is too long")                                  \
+    X(KX_BAD_JSON, "the text is not valid JSON")                               \
+    X(KX_JSON_TOO_DEEP, "the JSON text is nested too deeply")                  \
+    X(KX_VALUE_TOO_LARGE, "the value is too large")                            \
+    X(KX_COMMIT_TOO_LARGE, "the commit is too large")                          \
+    X(KX_BAD_INDEX, "the index declaration is not valid")                      \
+    X(KX_INDEX_ABSENT, "there is no such index")                               \
+    X(KX_INDEX_EXISTS, "an index with this name is declared differently")      \
+    X(KX_INDEX_NAME_USED, "there are entries under the name of the index")     \
+    X(KX_INDEX_NOT_READY, "the index is not ready")                            \
+    X(KX_INDEX_NOT_UNIQUE, "the index is not unique")                          \
+    X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
+    X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
+    X(KX_BUSY, "too much work is waiting")                                     \
+    X(KX_STOPPING, "the store is stopping")                                    \
+    X(KX_UNKNOWN, "it is unknown whether the commit was stored")               \
+    X(KX_DISK_FULL, "the disk is full")                                        \
+    X(KX_IN_USE, "the data directory is in use by another process")            \
+    X(KX_BAD_DIRECTORY, "the data directory cannot be used")                   \
+    X(KX_NO_MEMORY, "memory is used up")                                       \
+    X(KX_FAILED, "the storage engine failed")
+
+enum kx_status {
+#define KX_STATUS_NAME(name, text) name,
+    KX_STATUS_LIST(KX_STATUS_NAME)
+#undef KX_STATUS_NAME
+};
+
+/* The identifier ("KX_OK") and the title of a status. Never NULL. */
+const char *kx_status_name(enum kx_status status);
+const char *kx_status_title(enum kx_status status);
+
+/* What was wrong in this case: one sentence with the values concerned. */
+struct kx_fault {
+    enum kx_status status;
+    char detail[KX_DETAIL_MAX];
+    char pointer[128]; /* JSON Pointer into the caller's document, or "" */
+    size_t offset;     /* of the first wrong byte of a JSON text */
+};
+
+/* Fills fault (NULL is allowed) and returns status, for early returns. */
+enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
+                       const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- Bytes ---------------------------------------------------------- */
+
+struct kx_slice {
+    const uint8_t *data;
+    size_t size;
+};
+
+static inline struct kx_slice kx_slice(const void *data, size_t size)
+{
+    return (struct kx_slice){.data = data, .size = size};
+}
+
+static inline struct kx_slice kx_text(const char *text)
+{
+    return kx_slice(text, strlen(text));
+}
+
+/* Unsigned byte order; a prefix sorts first. This is the order of keys. */
+int kx_compare(struct kx_slice a, struct kx_slice b);
+bool kx_equal(struct kx_slice a, struct kx_slice b);
+bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix);
+
+/* A growing byte string. When memory runs out `failed` is set, the contents
+ * stay as they were and further additions do nothing, so that a sequence of
+ * additions is checked once, at its end. */
+struct kx_buffer {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    const void *owner; /* talloc context of data */
+    bool failed;
+};
+
+/* An empty buffer whose bytes will live under owner (a talloc context). */
+void kx_buffer_init(struct kx_buffer *buffer, const void *owner);
+/* Makes room for `more` bytes after size; false when memory ran out. */
+bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
+/* Frees the bytes before their owner does; the buffer is empty again. */
+void kx_buffer_free(struct kx_buffer *buffer);
+
+static inline void kx_add(struct kx_buffer *buffer, const void *data,
+                          size_t size)
+{
+    if (buffer->capacity - buffer->size < size &&
+        !kx_buffer_reserve(buffer, size))
+        return;
+    if (size != 0)
+        memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+}
+
+static inline void kx_add_byte(struct kx_buffer *buffer, uint8_t byte)
+{
+    kx_add(buffer, &byte, 1);
+}
+
+static inline void kx_add_slice(struct kx_buffer *buffer, struct kx_slice slice)
+{
+    kx_add(buffer, slice.data, slice.size);
+}
+
+static inline void kx_add_text(struct kx_buffer *buffer, const char *text)
+{
+    kx_add(buffer, text, strlen(text));
+}
+
+static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
+{
+    return kx_slice(buffer->data, buffer->size);
+}
+
+/* ---- Keys ----------------------------------------------------------- */
+
+/* In the order of their encodings: bytes < string < bigint < number <
+ * false < true. Encoding: Deno KV's, a subset of FoundationDB's tuple layer. */
+enum kx_part_type {
+    KX_BYTES_PART,
+    KX_STRING,
+    KX_BIGINT,
+    KX_NUMBER,
+    KX_BOOLEAN
+};
+
+struct kx_part {
+    enum kx_part_type type;
+    struct kx_slice bytes; /* bytes; UTF-8 of a string; bigint magnitude, big
+                            * endian, without leading zeros */
+    bool negative;         /* of a bigint */
+    bool boolean;
+    double number;
+};
+
+/* Append the encoding of one part. KX_BAD_KEY when the part cannot be
+ * encoded (invalid UTF-8, a magnitude over KX_BIGINT_MAX bytes); the buffer is
+ * then unchanged. The length of the whole key is checked by kx_key_check. */
+enum kx_status kx_key_add(struct kx_buffer *key, const struct kx_part *part);
+enum kx_status kx_key_add_string(struct kx_buffer *key, struct kx_slice utf8);
+enum kx_status kx_key_add_bytes(struct kx_buffer *key, struct kx_slice bytes);
+enum kx_status kx_key_add_number(struct kx_buffer *key, double number);
+enum kx_status kx_key_add_boolean(struct kx_buffer *key, bool boolean);
+/* decimal: an optional '-' and digits. */
+enum kx_status kx_key_add_bigint(struct kx_buffer *key,
+                                 struct kx_slice decimal);
+
+/* Takes the parts out of an encoded key, first to last. */
+struct kx_key_reader {
+    struct kx_slice rest;        /* the parts not taken yet */
+    uint8_t scratch[KX_KEY_MAX]; /* holds the last part where it had to be
+                                  * unescaped or inverted */
+};
+void kx_key_read(struct kx_key_reader *reader, struct kx_slice key);
+/* KX_OK and the next part (valid until the next call), KX_END after the last,
+ * KX_BAD_KEY when the bytes are no key. */
+enum kx_status kx_key_next(struct kx_key_reader *reader,
+                           struct kx_part *part_out);
+
+/* Number of encoded bytes of the first part of rest; 0 when it is no part. */
+size_t kx_part_size(struct kx_slice rest);
+/* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
+ * KX_KEY_TOO_LONG otherwise. */
+enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);
+/* Writes the decimal digits of a bigint part. */
+void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
+
+/* ---- Numbers and text ------------------------------------------------ */
+
+/* Shortest decimal text that reads back as the same finite double, in the
+ * form of JavaScript's JSON.stringify (-0 is written "-0"). Returns the length;
+ * out holds at least 32 bytes and is NUL terminated. */
+size_t kx_number_text(double number, char *out);
+/* Reads a whole JSON number token; false when it is not one or not finite. */
+bool kx_number_parse(struct kx_slice token, double *number_out);
+/* Strict UTF-8 (no overlong forms, surrogates, or code points over 10FFFF). */
+bool kx_utf8_valid(struct kx_slice text);
+
+/* ---- JSON texts ------------------------------------------------------ */
+
+/* Checks that text is exactly one RFC 8259 value, with white space allowed
+ * around it: valid UTF-8, no duplicate member names, depth at most
+ * KX_JSON_DEPTH_MAX, no lone surrogate escapes, all numbers finite as doubles.
+ * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail. */
+enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
+
+/* The functions below work on text that kx_json_check accepted. */
+
+enum kx_json_type {
+    KX_JSON_NULL,
+    KX_JSON_FALSE,
+    KX_JSON_TRUE,
+    KX_JSON_NUMBER,
+    KX_JSON_STRING,
+    KX_JSON_ARRAY,
+    KX_JSON_OBJECT
+};
+/* Type of the value that starts text (white space in front is allowed). */
+enum kx_json_type kx_json_type(struct kx_slice text);
+/* The value at an RFC 6901 pointer ("" is the whole), without white space
+ * around it. False when there is none. */
+bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
+                  struct kx_slice *value_out);
+/* Walks the members of an object or the elements of an array. */
+struct kx_json_iter {
+    struct kx_slice rest;
+    bool object;
+};
+/* False when text is neither an object nor an array. */
+bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out);
+/* Next member: name is the raw string token with its quotes (empty for array
+ * elements), value the raw value. False after the last. */
+bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
+                  struct kx_slice *value_out);
+/* Appends the characters of a string token, unescaped, as UTF-8. */
+void kx_json_unescape(struct kx_slice token, struct kx_buffer *out);
+/* Appends a string token with quotes for UTF-8 text (NUL allowed). */
+void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out);
+/* Are both texts the same JSON value? Members in any order; numbers compared
+ * as doubles; strings by their characters. */
+bool kx_json_equal(struct kx_slice a, struct kx_slice b);
+/* RFC 7396: appends target patched by patch; what patch does not touch keeps
+ * its very bytes. target.size 0 means there is no target. */
+void kx_json_merge(struct kx_slice target, struct kx_slice patch,
+                   struct kx_buffer *out);
+
+/* ---- Values and entries ---------------------------------------------- */
+
+enum kx_encoding {
+    KX_JSON = 1,   /* JSON text */
+    KX_V8 = 2,     /* V8 serialisation, as Deno stores it */
+    KX_LE64 = 3,   /* KvU64: 8 bytes, little endian */
+    KX_BYTES = 4,  /* bytes with a media type */
+    KX_POINTER = 5 /* pointer index entry: data is the encoded parts of the
+                    * primary key after the index's prefix. Never written by
+                    * clients; a client is shown the part, or the array of
+                    * parts when there are several. */
+};
+
+struct kx_value {
+    enum kx_encoding encoding;
+    struct kx_slice data;
+    struct kx_slice media_type; /* of KX_BYTES, else empty */
+};
+
+struct kx_entry {
+    struct kx_slice key;
+    struct kx_value value;
+    uint64_t stamp;        /* versionstamp, see below; never 0 */
+    int64_t expires_at_ms; /* Unix time, or 0 for never */
+};
+
+/* A versionstamp is 10 bytes: this counter in big endian, then two zero
+ * bytes; shown as 20 lower-case hexadecimal digits. It grows by one with each
+ * commit of a store and is never repeated or lowered. 0 stands for "absent". */
+enum kx_stamp_size { KX_STAMP_BYTES = 10, KX_STAMP_DIGITS = 20 };
+/* Writes KX_STAMP_DIGITS digits, no NUL. */
+void kx_stamp_text(uint64_t stamp, char *out);
+/* Reads exactly KX_STAMP_DIGITS digits; false for anything else. */
+bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out);
+
+/* ---- Store ----------------------------------------------------------- */
+
+/* Something that waits for a flush: a commit, or a reply that shows entries
+ * which are not on disk yet. */
+struct kx_ticket {
+    void *owner;            /* the waiter's own; not looked at */
+    struct kx_ticket *next; /* the core's while waiting; then the next in the
+                             * list given to the answer function */
+    uint64_t flush;         /* the core's: number of the flush waited for */
+};
+
+/* Called by the writer thread, once for each flush, with the list of all
+ * tickets that it settled. It must only hand them over; it must not block. */
+typedef void kx_answer_fn(void *context, struct kx_ticket *first);
+
+struct kx_options {
+    const char *directory; /* made when missing, mode 0700 */
+    uint64_t cache_bytes;  /* Berkeley DB cache */
+    size_t value_max;      /* bytes of one value */
+    uint32_t queue_max;    /* commits that may wait for the writer */
+    uint32_t checkpoint_seconds;
+    uint32_t checkpoint_bytes; /* of log */
+    kx_answer_fn *answer;
+    void *answer_context;
+};
+/* Sensible values for everything but directory and answer. */
+void kx_options_default(struct kx_options *options);
+
+struct kx_store;
+/* Opens or makes a store, recovers it, starts its threads. One process at a
+ * time. KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED; the directory is
+ * unchanged when it is in use. */
+enum kx_status kx_open(const struct kx_options *options,
+                       struct kx_store **store_out, struct kx_fault *fault);
+/* Refuses new commits, answers those that wait, writes a checkpoint and frees
+ * the store. Readers must be closed before. NULL is allowed. */
+void kx_close(struct kx_store *store);
+
+/* ---- Commits --------------------------------------------------------- */
+
+enum kx_condition {
+    KX_IS_ABSENT,  /* there is no such entry */
+    KX_IS_PRESENT, /* there is one */
+    KX_IS_ONE_OF,  /* it is present with one of the stamps */
+    KX_IS_NONE_OF  /* it is absent or has none of the stamps */
+};
+
+struct kx_check {
+    struct kx_slice key;
+    enum kx_condition condition;
+    const uint64_t *stamps; /* of the last two conditions */
+    size_t stamp_count;
+};
+
+enum kx_mutation_type {
+    KX_SET,
+    KX_DELETE,
+    KX_SUM, /* KvU64 (wraps) or JSON number; a missing key takes the operand */
+    KX_MIN,
+    KX_MAX,
+    KX_PATCH,       /* RFC 7396 on JSON; a missing key takes the patch */
+    KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
+                     * removes the first `limit` entries in order. Must be the
+                     * commit's only mutation. */
+};
+
+struct kx_mutation {
+    enum kx_mutation_type type;
+    struct kx_slice key;
+    struct kx_value value;
+    int64_t expires_at_ms; /* 0: the entry does not expire */
+    bool suffix_stamp;     /* of KX_SET: the key gets one more part, the digits
+                            * of the commit's versionstamp as a string */
+    struct kx_slice end;   /* of KX_DELETE_RANGE */
+    size_t limit;
+};
+
+/* One failed check: which, and what the entry's stamp is (0: absent). */
+struct kx_failed_check {
+    size_t check;
+    uint64_t actual;
+};
+
+/* Why a commit was refused; which members are set depends on the status. */
+struct kx_refusal {
+    struct kx_fault fault;
+    struct kx_failed_check *checks; /* KX_CHECK_FAILED */
+    size_t check_count;
+    size_t mutation;                   /* number of the mutation concerned */
+    char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION, _OWNED_KEY */
+    struct kx_slice index_value;  /* encoded field parts of the index key */
+    struct kx_slice existing_key; /* the primary key that has the value */
+    struct kx_slice attempted_key;
+    bool held;             /* KX_INDEX_OWNED_KEY: the index will hold */
+    struct kx_value holds; /* an entry, and this is its value */
+};
+
+enum kx_commit_kind {
+    KX_WRITE,         /* checks and mutations */
+    KX_DECLARE_INDEX, /* `declaration` */
+    KX_DROP_INDEX     /* `index_name` */
+};
+
+struct kx_commit {
+    /* Set by the caller, unchanged until the answer. */
+    enum kx_commit_kind kind;
+    const struct kx_check *checks;
+    size_t check_count;
+    const struct kx_mutation *mutations;
+    size_t mutation_count;
+    bool dry;                    /* find out the result, change nothing */
+    struct kx_slice declaration; /* JSON text */
+    struct kx_slice index_name;
+    void *memory; /* talloc context for results; no other
+                   * thread may use it until the answer */
+    struct kx_ticket ticket;
+    /* Result. */
+    enum kx_status status;
+    uint64_t stamp;            /* of the commit, when KX_OK */
+    struct kx_refusal refusal; /* otherwise */
+    bool created;              /* the first mutation's key was absent, or
+                                * the index was not declared before */
+    size_t deleted;            /* KX_DELETE_RANGE: entries removed */
+    bool more;                 /* and some are left */
+};
+
+/* Hands a commit to the writer. KX_OK: the answer function will be called with
+ * its ticket, once, when its result is set and durable. KX_BUSY or KX_STOPPING:
+ * it was not taken. */
+enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
+
+/* ---- Reads ----------------------------------------------------------- */
+
+/* Reads of one thread. Between begin and end all calls see one state of the
+ * store, and commits wait: keep it to a few milliseconds. */
+struct kx_reader;
+enum kx_status kx_reader_open(struct kx_store *store,
+                              struct kx_reader **reader_out);
+void kx_reader_close(struct kx_reader *reader);
+
+void kx_read_begin(struct kx_reader *reader);
+/* Ends the view. Returns 0 when everything seen is on disk, else the number of
+ * the flush after which it is: the reply must be kept back until then. */
+uint64_t kx_read_end(struct kx_reader *reader);
+
+/* The entry with this key: KX_OK, KX_ABSENT, KX_INDEX_NOT_READY (fault says
+ * which index), KX_FAILED, KX_NO_MEMORY. The entry's slices lie in `record`,
+ * whose former contents are replaced. */
+enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault);
+
+struct kx_range {
+    struct kx_slice start; /* inclusive */
+    struct kx_slice end;   /* exclusive */
+    bool reverse;          /* last to first; the bounds keep their meaning */
+    bool keys_only;        /* values may be left empty */
+};
+
+/* Begins a scan; a reader has at most one. KX_OK, KX_INDEX_NOT_READY when the
+ * range lies within the entries of such an index, KX_FAILED. */
+enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
+                       struct kx_fault *fault);
+/* Begins a scan of an index: start and end are relative to the index's name
+ * (encoded parts after it; an empty end means no upper bound); entries come in
+ * index order, each with the key, value and stamp of the entry that the index
+ * points to. Also KX_INDEX_ABSENT. */
+enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
+                             const struct kx_range *range,
+                             struct kx_fault *fault);
+/* Next entry, valid until the next call on the reader: KX_OK, KX_END,
+ * KX_FAILED. kx_scan_position is then the key to resume after. */
+enum kx_status kx_scan_next(struct kx_reader *reader,
+                            struct kx_entry *entry_out);
+/* The key in scan order of the entry given last: its own key, or the index
+ * entry's key without the name. */
+struct kx_slice kx_scan_position(struct kx_reader *reader);
+void kx_scan_end(struct kx_reader *reader);
+
+/* Registers a ticket for a flush number given by kx_read_end. KX_END: that
+ * flush is done already, the ticket is not taken. KX_OK: the answer function
+ * will be called. */
+enum kx_status kx_wait(struct kx_store *store, uint64_t flush,
+                       struct kx_ticket *ticket);
+
+/* ---- Indexes --------------------------------------------------------- */
+
+enum kx_index_state {
+    KX_INDEX_BUILDING,
+    KX_INDEX_READY,
+    KX_INDEX_CONFLICTED,
+    KX_INDEX_MIGRATING,
+    KX_INDEX_DROPPING,
+    KX_INDEX_FAILED
+};
+const char *kx_index_state_text(enum kx_index_state state);
+
+struct kx_index_info {
+    const char *name;
+    struct kx_slice declaration; /* JSON text, all defaults filled in */
+    enum kx_index_state state;
+    bool unique;
+    struct kx_slice prefix; /* encoded parts */
+    size_t field_count;
+    /* Progress of a build. total is an estimate until it is done. */
+    uint64_t done;
+    uint64_t total;
+    uint64_t skipped; /* entries without an indexable value */
+    int64_t started_at_ms;
+    double per_second;
+    bool resumed;                /* after a restart */
+    char failure[KX_DETAIL_MAX]; /* of a failed build */
+    uint64_t entries;            /* index entries, estimated */
+};
+
+/* Between begin and end. The strings are valid until the end of the view.
+ * KX_OK or KX_INDEX_ABSENT. */
+enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_index_info *info_out);
+/* The n-th index in name order; KX_END after the last. */
+enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
+                           struct kx_index_info *info_out);
+/* The entry that a unique index points to from `value` (encoded parts after
+ * the index's name): as kx_read; KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT,
+ * KX_INDEX_NOT_READY. */
+enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
+                            struct kx_slice value, struct kx_buffer *record,
+                            struct kx_entry *entry_out, struct kx_fault *fault);
+
+/* ---- Figures --------------------------------------------------------- */
+
+struct kx_figures {
+    uint64_t commits; /* stored */
+    uint64_t refused; /* refused by a check, an index or a type */
+    uint64_t flushes;
+    uint64_t batch_max;  /* most commits in one flush */
+    uint64_t queued;     /* commits waiting now */
+    uint64_t expired;    /* entries removed because their time was over */
+    uint64_t backfilled; /* entries read to build indexes */
+    uint64_t checkpoints;
+    uint64_t cache_hits;
+    uint64_t cache_misses;
+    uint64_t stamp; /* last versionstamp */
+};
+/* Counters since the store was opened. Any thread. */
+void kx_figures(struct kx_store *store, struct kx_figures *figures_out);
+
+/* ---- Time and log ---------------------------------------------------- */
+
+/* Unix time in milliseconds; tests can set it (0 gives the real clock back). */
+int64_t kx_now_ms(void);
+void kx_clock_set(int64_t now_ms);
+/* Nanoseconds from an arbitrary point, never going back. */
+uint64_t kx_monotonic_ns(void);
+
+enum kx_log_level { KX_LOG_ERROR, KX_LOG_WARNING, KX_LOG_INFO, KX_LOG_DEBUG };
+/* One logfmt line to standard error: level, event, then the fields given as a
+ * printf format that already is logfmt ("port=%d"). Any thread. */
+void kx_log(enum kx_log_level level, const char *event, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void kx_log_level(enum kx_log_level most);
+
+#endif
