@@ -1,0 +1,86 @@
+/* The handlers that routes.c names, by the file they live in. A `_finish` half
+ * runs with the result of the commit that the first half asked for. All follow
+ * handler_fn in request.h: event-loop thread, never blocking, every failure a
+ * problem reply. */
+#ifndef API_HANDLERS_H
+#define API_HANDLERS_H
+
+#include "request.h"
+
+/* ---- kv.c: /kv/... and /kv?key= --------------------------------------- */
+
+/* GET and HEAD: the value as the body, ETag; 304, 404, 412. */
+handler_fn kv_get;
+/* PUT: the body is the value; 201 or 200, 412. */
+handler_fn kv_put;
+/* Answers kv_put. */
+handler_fn kv_put_finish;
+/* PATCH: RFC 7396 on JSON values; creates a missing entry. */
+handler_fn kv_patch;
+/* Answers kv_patch. */
+handler_fn kv_patch_finish;
+/* DELETE: 204 whether or not there was an entry. */
+handler_fn kv_delete;
+/* Answers kv_delete. */
+handler_fn kv_delete_finish;
+/* POST: stores the body under the given prefix and a new ULID; 201. */
+handler_fn kv_create;
+/* Answers kv_create. */
+handler_fn kv_create_finish;
+
+/* ---- list.c, count.c, batch.c ------------------------------------------ */
+
+/* GET /list: a page of entries, or all of them as NDJSON. */
+handler_fn list_get;
+/* DELETE /list: removes up to `limit` entries of a range in one commit. */
+handler_fn list_delete;
+/* Answers list_delete. */
+handler_fn list_delete_finish;
+/* GET /count: counts a range in slices. */
+handler_fn list_count;
+/* POST /get: many keys and ranges in one view. */
+handler_fn batch_get;
+
+/* ---- atomic.c ----------------------------------------------------------- */
+
+/* POST /atomic: checks and mutations that hold together or not at all. */
+handler_fn atomic_commit;
+/* Answers atomic_commit. */
+handler_fn atomic_commit_finish;
+
+/* ---- indexes.c: /indexes ------------------------------------------------ */
+
+/* GET /indexes: all declarations and their states. */
+handler_fn index_list;
+/* POST /indexes: declares an index; 201, 202 while it is built, 200 when the
+ * same was declared before. */
+handler_fn index_declare;
+/* Answers index_declare. */
+handler_fn index_declare_finish;
+/* GET /indexes/{name}: one declaration, its state and build progress. */
+handler_fn index_show;
+/* DELETE /indexes/{name}: 204. */
+handler_fn index_drop;
+/* Answers index_drop. */
+handler_fn index_drop_finish;
+/* GET /indexes/{name}/get/...: the entry a unique index points to. */
+handler_fn index_get;
+
+/* ---- ops.c --------------------------------------------------------------- */
+
+/* GET /livez: the process answers. */
+handler_fn ops_live;
+/* GET /readyz: the store serves; ?verbose lists the checks. */
+handler_fn ops_ready;
+/* GET /version. */
+handler_fn ops_version;
+/* GET /metrics: Prometheus text. */
+handler_fn ops_metrics;
+/* GET /openapi.json. */
+handler_fn ops_openapi;
+/* GET /: name, version and links. */
+handler_fn ops_service;
+/* GET /problems/{code}: one row of the error table. */
+handler_fn ops_problem;
+
+#endif
