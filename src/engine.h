@@ -1,0 +1,29 @@
+/* What the storage files share about Berkeley DB. Private to env, txn, table
+ * and range: nothing above them knows that this library exists.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include <db.h>
+#include <stdatomic.h>
+
+#include "env.h"
+
+struct env {
+    DB_ENV *db;
+    DB *tables[TABLE_COUNT];
+    int lock_file;
+    atomic_bool failed; /* the library panicked or a flush failed */
+};
+
+/* From an errno or DB_ error of the library, with a log line naming `call`
+ * for everything but absence and a full disk. */
+enum kx_status engine_status(struct env *env, int error, const char *call);
+
+/* Points a DBT at bytes to be read by the library. */
+static inline DBT engine_in(struct kx_slice bytes)
+{
+    return (DBT){.data = (void *)bytes.data, .size = (u_int32_t)bytes.size};
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* Opening, flushing, checkpointing and closing the environment. */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <talloc.h>
+#include <unistd.h>
+
+/* A page is written as one 4 KiB sector by common disks: a larger one could be
+ * torn by a power cut, and Berkeley DB cannot mend a torn page. */
+enum { PAGE_BYTES = 4096 };
+enum { LOG_BUFFER_BYTES = 8 << 20, LOG_FILE_BYTES = 32 << 20 };
+
+static const char *const table_files[TABLE_COUNT] = {
+    [TABLE_ENTRIES] = "entries.db",
+    [TABLE_EXPIRY] = "expiry.db",
+    [TABLE_CATALOG] = "catalog.db",
+};
+
+enum kx_status engine_status(struct env *env, int error, const char *call)
+{
+    switch (error) {
+    case 0:
+        return KX_OK;
+    case DB_NOTFOUND:
+    case DB_KEYEMPTY:
+        return KX_ABSENT;
+    case ENOSPC:
+    case EDQUOT:
+        return KX_DISK_FULL;
+    case ENOMEM:
+        return KX_NO_MEMORY;
+    case DB_RUNRECOVERY:
+        atomic_store(&env->failed, true);
+        break;
+    default:
+        break;
+    }
+    kx_log(KX_LOG_ERROR, "storage", "call=%s error=\"%s\"", call,
+           db_strerror(error));
+    return KX_FAILED;
+}
+
+static void on_event(DB_ENV *db, u_int32_t event, void *info)
+{
+    (void)info;
+    struct env *env = db->app_private;
+    if (event == DB_EVENT_PANIC || event == DB_EVENT_WRITE_FAILED)
+        atomic_store(&env->failed, true);
+}
+
+static void on_message(const DB_ENV *db, const char *prefix, const char *text)
+{
+    (void)db;
+    (void)prefix;
+    kx_log(KX_LOG_WARNING, "storage", "message=\"%s\"", text);
+}
+
+/* Unsigned byte order as kx_compare, faster than the library's own loop. */
+static int compare_keys(DB *db, const DBT *a, const DBT *b)
+{
+    (void)db;
+    return kx_compare(kx_slice(a->data, a->size), kx_slice(b->data, b->size));
+}
+
+/* How many bytes of b tell it from the smaller a: what inner pages must keep
+ * of a key. */
+static size_t shortest_prefix(DB *db, const DBT *a, const DBT *b)
+{
+    (void)db;
+    const uint8_t *low = a->data;
+    const uint8_t *high = b->data;
+    size_t common = a->size < b->size ? a->size : b->size;
+    for (size_t i = 0; i < common; i++)
+        if (low[i] != high[i])
+            return i + 1;
+    if (a->size < b->size)
+        return a->size + 1;
+    return b->size;
+}
+
+static enum kx_status make_directory(const char *path, struct kx_fault *fault)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+        if (access(path, R_OK | W_OK | X_OK) == 0)
+            return KX_OK;
+    }
+    return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s", path,
+                   strerror(errno));
+}
+
+/* The library would accept a second process and destroy the files. */
+static enum kx_status lock_directory(struct env *env, const char *path,
+                                     struct kx_fault *fault)
+{
+    char *name = talloc_asprintf(env, "%s/lock", path);
+    if (name == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    env->lock_file = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    talloc_free(name);
+    if (env->lock_file < 0)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s", path,
+                       strerror(errno));
+    if (flock(env->lock_file, LOCK_EX | LOCK_NB) != 0)
+        return kx_fail(fault, KX_IN_USE,
+                       "data directory %s is used by another process", path);
+    return KX_OK;
+}
+
+static int configure(DB_ENV *db, const struct env_options *options)
+{
+    uint64_t gigabyte = 1u << 30;
+    int error =
+        db->set_cachesize(db, (u_int32_t)(options->cache_bytes / gigabyte),
+                          (u_int32_t)(options->cache_bytes % gigabyte), 1);
+    if (error == 0)
+        error = db->set_lg_bsize(db, LOG_BUFFER_BYTES);
+    if (error == 0)
+        error = db->set_lg_max(db, LOG_FILE_BYTES);
+    if (error == 0)
+        error = db->log_set_config(db, DB_LOG_AUTO_REMOVE, 1);
+    if (error == 0)
+        error = db->set_flags(db, DB_TXN_NOSYNC, 1);
+    if (error == 0)
+        error = db->set_event_notify(db, on_event);
+    db->set_errcall(db, on_message);
+    return error;
+}
+
+static enum kx_status open_environment(struct env *env,
+                                       const struct env_options *options)
+{
+    int error = db_env_create(&env->db, 0);
+    if (error != 0)
+        return engine_status(env, error, "db_env_create");
+    env->db->app_private = env;
+    error = configure(env->db, options);
+    if (error != 0)
+        return engine_status(env, error, "configure");
+    error = env->db->open(env->db, options->directory,
+                          DB_CREATE | DB_PRIVATE | DB_THREAD | DB_RECOVER |
+                              DB_INIT_MPOOL | DB_INIT_LOG | DB_INIT_TXN,
+                          0600);
+    return engine_status(env, error, "open environment");
+}
+
+static int open_table(struct env *env, enum table table)
+{
+    int error = db_create(&env->tables[table], env->db, 0);
+    if (error != 0)
+        return error;
+    DB *db = env->tables[table];
+    error = db->set_bt_compare(db, compare_keys);
+    if (error == 0)
+        error = db->set_bt_prefix(db, shortest_prefix);
+    if (error == 0)
+        error = db->set_pagesize(db, PAGE_BYTES);
+    if (error == 0)
+        error = db->set_flags(db, DB_CHKSUM);
+    if (error == 0)
+        error = db->open(db, NULL, table_files[table], NULL, DB_BTREE,
+                         DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0600);
+    return error;
+}
+
+static int finish(struct env *env)
+{
+    for (int i = 0; i < TABLE_COUNT; i++)
+        if (env->tables[i] != NULL)
+            env->tables[i]->close(env->tables[i], 0);
+    if (env->db != NULL)
+        env->db->close(env->db, 0);
+    if (env->lock_file >= 0)
+        close(env->lock_file);
+    return 0;
+}
+
+enum kx_status env_open(void *mem, const struct env_options *options,
+                        struct env **env_out, struct kx_fault *fault)
+{
+    struct env *env = talloc_zero(mem, struct env);
+    if (env == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    env->lock_file = -1;
+    talloc_set_destructor(env, finish);
+    enum kx_status status = make_directory(options->directory, fault);
+    if (status == KX_OK)
+        status = lock_directory(env, options->directory, fault);
+    if (status != KX_OK) {
+        talloc_free(env);
+        return status;
+    }
+    status = open_environment(env, options);
+    for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
+        status = engine_status(env, open_table(env, i), "open table");
+    if (status != KX_OK) {
+        talloc_free(env);
+        return kx_fail(fault, status, "cannot open the store in %s",
+                       options->directory);
+    }
+    *env_out = env;
+    return KX_OK;
+}
+
+void env_close(struct env *env)
+{
+    if (!env_failed(env))
+        env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
+    talloc_free(env);
+}
+
+enum kx_status env_flush(struct env *env)
+{
+    int error = env->db->log_flush(env->db, NULL);
+    if (error == 0)
+        return KX_OK;
+    atomic_store(&env->failed, true);
+    return engine_status(env, error, "flush");
+}
+
+enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
+{
+    int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
+    return engine_status(env, error, "checkpoint");
+}
+
+bool env_failed(const struct env *env)
+{
+    return atomic_load(&env->failed);
+}
+
+uint64_t env_free_bytes(const char *directory)
+{
+    struct statvfs fs;
+    if (statvfs(directory, &fs) != 0)
+        return 0;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+void env_figures(struct env *env, struct env_figures *figures_out)
+{
+    DB_MPOOL_STAT *stat = NULL;
+    *figures_out = (struct env_figures){0};
+    if (env->db->memp_stat(env->db, &stat, NULL, 0) != 0)
+        return;
+    figures_out->cache_hits = stat->st_cache_hit;
+    figures_out->cache_misses = stat->st_cache_miss;
+    free(stat);
+}

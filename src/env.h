@@ -1,0 +1,56 @@
+/* The Berkeley DB environment: one directory, one process, a fixed set of
+ * tables. Opened with recovery, so that after a crash everything flushed is
+ * there and nothing else.
+ *
+ * There is no lock subsystem: the store has one writer, and its gate keeps
+ * readers out while a batch is applied, so page locks would only cost time.
+ */
+#ifndef ENV_H
+#define ENV_H
+
+#include "kindex.h"
+
+/* One Berkeley DB file each. Their set is fixed for all stores. */
+enum table {
+    TABLE_ENTRIES, /* encoded key -> record: clients' and index entries */
+    TABLE_EXPIRY,  /* expiry time, big endian, then key -> nothing */
+    TABLE_CATALOG, /* names of the store's own facts -> their bytes */
+    TABLE_COUNT
+};
+
+struct env;
+
+struct env_options {
+    const char *directory;
+    uint64_t cache_bytes;
+};
+
+/* Opens, or makes, the environment and its tables under talloc context mem.
+ * KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status env_open(void *mem, const struct env_options *options,
+                        struct env **env_out, struct kx_fault *fault);
+
+/* Writes a checkpoint and closes everything. No other call may be running. */
+void env_close(struct env *env);
+
+/* Returns when all transactions committed before are on disk. Any failure is
+ * final: the environment has failed and must be opened anew. */
+enum kx_status env_flush(struct env *env);
+
+/* Writes a checkpoint when at least `kilobytes` of log came since the last one
+ * (0: in any case) and removes log files that are not needed any more. */
+enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
+
+/* Has a call failed in a way that only opening anew can mend? */
+bool env_failed(const struct env *env);
+
+/* Free bytes of the file system that holds the directory. */
+uint64_t env_free_bytes(const char *directory);
+
+struct env_figures {
+    uint64_t cache_hits;
+    uint64_t cache_misses;
+};
+void env_figures(struct env *env, struct env_figures *figures_out);
+
+#endif

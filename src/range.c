@@ -1,0 +1,219 @@
+/* Range scans and series of look-ups on one Berkeley DB cursor. Forward scans
+ * fetch whole pages at a time; the library can do that forward only.
+ */
+#include "range.h"
+
+#include <talloc.h>
+
+#include "engine.h"
+
+enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
+
+struct range {
+    struct env *env;
+    DB *db;
+    DBC *cursor;
+    struct kx_slice end;
+    struct kx_slice start;
+    bool reverse;
+    bool fresh;      /* nothing was fetched yet */
+    bool neighbours; /* so far each look-up wanted the row behind the last */
+    struct kx_buffer fetched; /* a page of rows, or one value */
+    struct kx_buffer key;     /* of one row */
+    DBT bulk;
+    void *next_row; /* the library's position in bulk, NULL: used up */
+};
+
+enum kx_status range_create(void *mem, struct env *env, enum table table,
+                            struct range **range_out)
+{
+    struct range *range = talloc_zero(mem, struct range);
+    if (range == NULL)
+        return KX_NO_MEMORY;
+    range->env = env;
+    range->db = env->tables[table];
+    kx_buffer_init(&range->fetched, range);
+    kx_buffer_init(&range->key, range);
+    if (!kx_buffer_reserve(&range->fetched, FETCH_MIN) ||
+        !kx_buffer_reserve(&range->key, KX_KEY_BOUND_MAX)) {
+        talloc_free(range);
+        return KX_NO_MEMORY;
+    }
+    *range_out = range;
+    return KX_OK;
+}
+
+static enum kx_status open_cursor(struct range *range)
+{
+    int error = range->db->cursor(range->db, NULL, &range->cursor, 0);
+    if (error != 0)
+        range->cursor = NULL;
+    return engine_status(range->env, error, "cursor");
+}
+
+enum kx_status range_begin(struct range *range, struct kx_slice start,
+                           struct kx_slice end, bool reverse)
+{
+    range_end(range);
+    range->start = start;
+    range->end = end;
+    range->reverse = reverse;
+    range->fresh = true;
+    range->next_row = NULL;
+    return open_cursor(range);
+}
+
+static DBT row_key(struct range *range, struct kx_slice sought)
+{
+    if (sought.size != 0)
+        memcpy(range->key.data, sought.data, sought.size);
+    return (DBT){.data = range->key.data,
+                 .size = (u_int32_t)sought.size,
+                 .ulen = (u_int32_t)range->key.capacity,
+                 .flags = DB_DBT_USERMEM};
+}
+
+/* One cursor call with `fetched` as the place for data; makes that place larger
+ * when it has to be. The key's size is set in range->key. */
+static enum kx_status fetch(struct range *range, struct kx_slice sought,
+                            u_int32_t how)
+{
+    for (;;) {
+        DBT key = row_key(range, sought);
+        range->bulk = (DBT){.data = range->fetched.data,
+                            .ulen = (u_int32_t)range->fetched.capacity & ~1023u,
+                            .flags = DB_DBT_USERMEM};
+        int error = range->cursor->get(range->cursor, &key, &range->bulk, how);
+        range->key.size = key.size;
+        range->fetched.size = 0;
+        if (error != DB_BUFFER_SMALL)
+            return error == DB_NOTFOUND
+                       ? KX_END
+                       : engine_status(range->env, error, "cursor get");
+        size_t needed = (size_t)range->bulk.size + FETCH_MIN;
+        if (!kx_buffer_reserve(&range->fetched, needed))
+            return KX_NO_MEMORY;
+    }
+}
+
+static enum kx_status fetch_page(struct range *range)
+{
+    struct kx_slice sought = kx_slice(NULL, 0);
+    u_int32_t how = DB_NEXT;
+    if (range->fresh) {
+        sought = range->start;
+        how = sought.size == 0 ? DB_FIRST : DB_SET_RANGE;
+    } else if (range->fetched.capacity < FETCH_MAX &&
+               !kx_buffer_reserve(&range->fetched,
+                                  range->fetched.capacity * 2)) {
+        return KX_NO_MEMORY;
+    }
+    range->fresh = false;
+    enum kx_status status = fetch(range, sought, how | DB_MULTIPLE_KEY);
+    if (status == KX_OK)
+        DB_MULTIPLE_INIT(range->next_row, &range->bulk);
+    return status;
+}
+
+static enum kx_status next_forward(struct range *range, struct kx_slice *key,
+                                   struct kx_slice *value)
+{
+    for (;;) {
+        if (range->next_row == NULL) {
+            enum kx_status status = fetch_page(range);
+            if (status != KX_OK)
+                return status;
+        }
+        uint8_t *name = NULL;
+        uint8_t *data = NULL;
+        size_t name_size = 0;
+        size_t data_size = 0;
+        DB_MULTIPLE_KEY_NEXT(range->next_row, &range->bulk, name, name_size,
+                             data, data_size);
+        if (name == NULL)
+            continue;
+        *key = kx_slice(name, name_size);
+        *value = kx_slice(data, data_size);
+        if (range->end.size != 0 && kx_compare(*key, range->end) >= 0)
+            return KX_END;
+        return KX_OK;
+    }
+}
+
+/* Puts the cursor on the last row below end. */
+static enum kx_status fetch_last(struct range *range)
+{
+    if (range->end.size != 0) {
+        enum kx_status status = fetch(range, range->end, DB_SET_RANGE);
+        if (status == KX_OK)
+            return fetch(range, kx_slice(NULL, 0), DB_PREV);
+        if (status != KX_END)
+            return status;
+    }
+    return fetch(range, kx_slice(NULL, 0), DB_LAST);
+}
+
+static enum kx_status next_reverse(struct range *range, struct kx_slice *key,
+                                   struct kx_slice *value)
+{
+    enum kx_status status = range->fresh
+                                ? fetch_last(range)
+                                : fetch(range, kx_slice(NULL, 0), DB_PREV);
+    range->fresh = false;
+    if (status != KX_OK)
+        return status;
+    *key = kx_slice(range->key.data, range->key.size);
+    *value = kx_slice(range->bulk.data, range->bulk.size);
+    return kx_compare(*key, range->start) < 0 ? KX_END : KX_OK;
+}
+
+enum kx_status range_next(struct range *range, struct kx_slice *key_out,
+                          struct kx_slice *value_out)
+{
+    struct kx_slice key;
+    struct kx_slice value;
+    enum kx_status status = range->reverse ? next_reverse(range, &key, &value)
+                                           : next_forward(range, &key, &value);
+    if (status == KX_OK) {
+        *key_out = key;
+        *value_out = value;
+    }
+    return status;
+}
+
+/* Is the wanted row the one behind the last? */
+static bool found_next(struct range *range, struct kx_slice key)
+{
+    enum kx_status status = fetch(range, kx_slice(NULL, 0), DB_NEXT);
+    return status == KX_OK &&
+           kx_equal(key, kx_slice(range->key.data, range->key.size));
+}
+
+enum kx_status range_find(struct range *range, struct kx_slice key,
+                          struct kx_slice *value_out)
+{
+    enum kx_status status = KX_OK;
+    bool found = false;
+    if (range->cursor == NULL) {
+        status = open_cursor(range);
+        range->neighbours = true;
+    } else if (range->neighbours) {
+        found = found_next(range, key);
+        range->neighbours = found;
+    }
+    if (status == KX_OK && !found)
+        status = fetch(range, key, DB_SET);
+    if (status == KX_END)
+        return KX_ABSENT;
+    if (status == KX_OK)
+        *value_out = kx_slice(range->bulk.data, range->bulk.size);
+    return status;
+}
+
+void range_end(struct range *range)
+{
+    if (range->cursor == NULL)
+        return;
+    range->cursor->close(range->cursor);
+    range->cursor = NULL;
+}

@@ -1,0 +1,36 @@
+/* The one reader of key ranges. A range belongs to one thread and keeps its
+ * buffers from scan to scan; it holds nothing in the database between
+ * range_end and the next range_begin. Not while txn_apply runs.
+ */
+#ifndef RANGE_H
+#define RANGE_H
+
+#include "env.h"
+
+struct range;
+
+/* For scans of one table, under talloc context mem. */
+enum kx_status range_create(void *mem, struct env *env, enum table table,
+                            struct range **range_out);
+
+/* Starts at start (inclusive) and stays below end (exclusive; empty: no upper
+ * bound); reverse begins at the last row. start and end must live until
+ * range_end. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status range_begin(struct range *range, struct kx_slice start,
+                           struct kx_slice end, bool reverse);
+
+/* The next row, valid until the next call on this range: KX_OK, KX_END,
+ * KX_NO_MEMORY, KX_FAILED. */
+enum kx_status range_next(struct range *range, struct kx_slice *key_out,
+                          struct kx_slice *value_out);
+
+/* The value stored under key, valid until the next call: KX_OK, KX_ABSENT,
+ * KX_NO_MEMORY, KX_FAILED. For many look-ups in one view: keys that are
+ * neighbours in the table cost less than through table_get. */
+enum kx_status range_find(struct range *range, struct kx_slice key,
+                          struct kx_slice *value_out);
+
+/* Ends the scan or the series of look-ups; harmless when there is none. */
+void range_end(struct range *range);
+
+#endif

@@ -1,0 +1,47 @@
+/* The stored form of an entry: what a row of TABLE_ENTRIES holds beside its
+ * key. An index entry also says which index it belongs to and which entry it
+ * stands for (its owner).
+ *
+ *   1 byte    bits 0-2 encoding, bit 3 expires, bit 4 index entry,
+ *             bits 5-7 bytes of the stamp less one
+ *   1-8       versionstamp counter, little endian, no leading zeros
+ *   8         expiry time in ms, little endian          (if bit 3)
+ *   4, 2      id of the index, where the owner is       (if bit 4), both little
+ *             endian: n > 0: at offset n of the row's own key;
+ *             0: 2 bytes of length and the owner's bytes follow
+ *   1 + n     length and text of the media type         (if KX_BYTES)
+ *   rest      the value
+ */
+#ifndef RECORD_H
+#define RECORD_H
+
+#include "kindex.h"
+
+struct record {
+    enum kx_encoding encoding;
+    uint64_t stamp;
+    int64_t expires_at_ms; /* 0: never */
+    uint32_t index;        /* 0: an entry of a client's */
+    uint16_t owner_at;
+    struct kx_slice owner; /* primary key after the prefix, when owner_at 0 */
+    struct kx_slice media_type;
+    struct kx_slice value;
+};
+
+/* False when the bytes are no record; slices point into them. */
+bool record_read(struct kx_slice bytes, struct record *record_out);
+void record_write(const struct record *record, struct kx_buffer *out);
+
+/* The part of the primary key after the index's prefix that an index entry
+ * with this key stands for. */
+struct kx_slice record_owner(const struct record *record, struct kx_slice key);
+
+static inline bool record_expired(const struct record *record, int64_t now_ms)
+{
+    return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms;
+}
+
+/* The entry that a record under key shows to clients. */
+struct kx_entry record_entry(const struct record *record, struct kx_slice key);
+
+#endif

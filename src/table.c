@@ -1,0 +1,45 @@
+/* Point reads, into memory of the caller. */
+#include "table.h"
+
+#include "engine.h"
+
+enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
+                         struct kx_buffer *value)
+{
+    DB *db = env->tables[table];
+    DBT name = engine_in(key);
+    for (;;) {
+        DBT out = {.data = value->data,
+                   .ulen = (u_int32_t)value->capacity,
+                   .flags = DB_DBT_USERMEM};
+        int error = db->get(db, NULL, &name, &out, 0);
+        value->size = 0;
+        if (error == 0) {
+            value->size = out.size;
+            return KX_OK;
+        }
+        if (error != DB_BUFFER_SMALL)
+            return engine_status(env, error, "get");
+        if (!kx_buffer_reserve(value, out.size))
+            return KX_NO_MEMORY;
+    }
+}
+
+/* The share of rows before key. */
+static double share_before(DB *db, struct kx_slice key)
+{
+    DBT name = engine_in(key);
+    DB_KEY_RANGE share = {0};
+    if (db->key_range(db, NULL, &name, &share, 0) != 0)
+        return 0;
+    return share.less;
+}
+
+double table_share(struct env *env, enum table table, struct kx_slice start,
+                   struct kx_slice end)
+{
+    DB *db = env->tables[table];
+    double below = start.size == 0 ? 0 : share_before(db, start);
+    double above = end.size == 0 ? 1 : share_before(db, end);
+    return above > below ? above - below : 0;
+}

@@ -1,0 +1,29 @@
+/* The one place where a Berkeley DB transaction begins and ends: a list of
+ * writes is applied as a whole or not at all. Only the writer thread calls it.
+ */
+#ifndef TXN_H
+#define TXN_H
+
+#include "env.h"
+
+enum txn_write_type {
+    TXN_PUT,   /* stores value, whatever was there */
+    TXN_ADD,   /* stores value when the key is absent, else sets `existed` */
+    TXN_DELETE /* removes the key; absent is fine */
+};
+
+struct txn_write {
+    enum txn_write_type type;
+    enum table table;
+    struct kx_slice key;
+    struct kx_slice value;
+    bool existed; /* result of TXN_ADD */
+};
+
+/* Applies the writes in order. KX_OK: committed, and on disk after the next
+ * env_flush. Anything else (KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is
+ * changed. */
+enum kx_status txn_apply(struct env *env, struct txn_write *writes,
+                         size_t count);
+
+#endif
