@@ -1,0 +1,254 @@
+/* The catalogue of errors: one table, and the switch from the core's statuses
+ * to its rows. */
+#include "problem.h"
+
+#include <stdio.h>
+
+static const struct problem_row ROWS[PROBLEM_COUNT] = {
+    [PROBLEM_BAD_REQUEST] =
+        {"bad-request", 400, "The request is not valid",
+         "The detail says what is wrong; /openapi.json describes every "
+         "request.",
+         NULL},
+    [PROBLEM_BAD_JSON] =
+        {"bad-json", 400, "The text is not valid JSON",
+         "Send one RFC 8259 JSON text in UTF-8, without duplicate member "
+         "names.",
+         NULL},
+    [PROBLEM_JSON_TOO_DEEP] =
+        {"json-too-deep", 400, "The JSON text is nested too deeply",
+         "Nest at most 64 arrays and objects inside each other.", NULL},
+    [PROBLEM_BAD_KEY] =
+        {"bad-key", 400, "The key is not valid",
+         "Write one path segment per part: text is a string, =42 a number, "
+         "=42n a bigint, =true a boolean, =b64:AQID bytes; or send "
+         "?key= with a JSON array.",
+         NULL},
+    [PROBLEM_KEY_NUMBER_INEXACT] =
+        {"key-number-inexact", 400,
+         "The number in the key cannot be held exactly",
+         "Use a bigint part (=9007199254740993n) or a string.", NULL},
+    [PROBLEM_KEY_TOO_LONG] = {"key-too-long", 400, "The key is too long",
+                              "An encoded key has at most 2048 bytes.", NULL},
+    [PROBLEM_BAD_PARAMETER] = {"bad-parameter", 400,
+                               "A query parameter has a value that is not "
+                               "valid",
+                               "The detail names the parameter and what it "
+                               "takes.",
+                               NULL},
+    [PROBLEM_UNKNOWN_PARAMETER] =
+        {"unknown-parameter", 400, "There is no such query parameter here",
+         "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_UNKNOWN_MEMBER] =
+        {"unknown-member", 400, "The JSON document has an unknown member",
+         "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_CURSOR_INVALID] =
+        {"cursor-invalid", 400, "The cursor is not valid",
+         "Use the cursor of the former page unchanged, percent-encoded.", NULL},
+    [PROBLEM_CURSOR_MISMATCH] =
+        {"cursor-mismatch", 400, "The cursor belongs to another list",
+         "Repeat the selection of the first page together with the cursor.",
+         NULL},
+    [PROBLEM_BAD_INDEX_DEFINITION] =
+        {"bad-index-definition", 400, "The index declaration is not valid",
+         "Smallest example: {\"name\":\"users_by_email\",\"prefix\":"
+         "[\"users\"],\"fields\":[\"/email\"]}",
+         NULL},
+    [PROBLEM_ORIGIN_NOT_ALLOWED] =
+        {"origin-not-allowed", 403, "A page of another site may not do this",
+         "Send the request from a page of this server, or from a program "
+         "without an Origin header.",
+         NULL},
+    [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing at this address",
+                           "GET / names the parts of the service.", NULL},
+    [PROBLEM_KEY_NOT_FOUND] =
+        {"key-not-found", 404, "There is no entry with this key",
+         "Mind the types of the parts: 42 in a path is a string, =42 a "
+         "number.",
+         NULL},
+    [PROBLEM_INDEX_NOT_FOUND] = {"index-not-found", 404,
+                                 "There is no index with this name",
+                                 "GET /indexes lists the declared indexes.",
+                                 NULL},
+    [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405,
+                                    "The method is not supported here",
+                                    "The header Allow lists the methods.",
+                                    NULL},
+    [PROBLEM_NOT_ACCEPTABLE] =
+        {"not-acceptable", 406, "The answer has no such form",
+         "Leave the header Accept out, or name one of the forms in "
+         "`supported`.",
+         NULL},
+    [PROBLEM_CHECK_FAILED] =
+        {"check-failed", 409, "A check failed",
+         "Read the entries again and repeat the operation with their new "
+         "versionstamps.",
+         NULL},
+    [PROBLEM_UNIQUE_VIOLATION] =
+        {"unique-violation", 409, "The value is already used in a unique index",
+         "Use another value, or change the entry at `existingKey` first.",
+         NULL},
+    [PROBLEM_INDEX_NOT_READY] =
+        {"index-not-ready", 409, "The index is not ready yet",
+         "GET /indexes/{name} shows its progress; try again when its state "
+         "is ready.",
+         NULL},
+    [PROBLEM_INDEX_EXISTS] = {"index-exists", 409,
+                              "An index with this name is declared differently",
+                              "Use another name, or drop the index first.",
+                              NULL},
+    [PROBLEM_INDEX_NAME_USED] =
+        {"index-name-used", 409, "There are entries under the index's name",
+         "Use another name, or delete those entries first.", NULL},
+    [PROBLEM_INDEX_NOT_UNIQUE] =
+        {"index-not-unique", 409, "The index is not unique",
+         "Use GET /list?index={name}&prefix=... for the entries with this "
+         "value.",
+         NULL},
+    [PROBLEM_INDEX_OWNED_KEY] =
+        {"index-owned-key", 409, "The key belongs to an index",
+         "Write the primary entry only; the index follows by itself.", NULL},
+    [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
+                                  "There are too many indexes",
+                                  "Drop an index that is not used.", NULL},
+    [PROBLEM_TYPE_MISMATCH] =
+        {"type-mismatch", 409, "The stored value has another type",
+         "sum, min and max take a KvU64 on a KvU64 and a number on a number; "
+         "patch takes JSON.",
+         NULL},
+    [PROBLEM_NUMBER_OUT_OF_RANGE] = {"number-out-of-range", 409,
+                                     "The number is out of range",
+                                     "The result must be a finite number.",
+                                     NULL},
+    [PROBLEM_PRECONDITION_FAILED] =
+        {"precondition-failed", 412,
+         "The entry is not in the state that the request requires",
+         "GET the entry and use its ETag in If-Match.", NULL},
+    [PROBLEM_PAYLOAD_TOO_LARGE] = {"payload-too-large", 413,
+                                   "The body of the request is too large",
+                                   "Split the request.", NULL},
+    [PROBLEM_VALUE_TOO_LARGE] =
+        {"value-too-large", 413, "The value is too large",
+         "Split the value over several entries, or start the server with a "
+         "larger --value-max.",
+         NULL},
+    [PROBLEM_COMMIT_TOO_LARGE] = {"commit-too-large", 413,
+                                  "The commit is too large",
+                                  "Split it into several commits.", NULL},
+    [PROBLEM_URI_TOO_LONG] = {"uri-too-long", 414, "The address is too long",
+                              "POST /get takes keys of any length in its body.",
+                              NULL},
+    [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
+        {"unsupported-media-type", 415,
+         "The body has a media type that is not supported here",
+         "Name one of the media types in `supported` in the header "
+         "Content-Type.",
+         NULL},
+    [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431,
+                                   "The headers of the request are too large",
+                                   "Send fewer or shorter headers.", NULL},
+    [PROBLEM_INTERNAL] = {"internal", 500, "The server failed",
+                          "The server's log says more.", NULL},
+    [PROBLEM_TRANSFER_ENCODING_UNSUPPORTED] =
+        {"transfer-encoding-unsupported", 501,
+         "The transfer encoding is not supported",
+         "Use chunked, or a Content-Length.", NULL},
+    [PROBLEM_OVERLOADED] = {"overloaded", 503, "Too much work is waiting",
+                            "Nothing was changed; try again a little later.",
+                            "1"},
+    [PROBLEM_STOPPING] = {"stopping", 503, "The server is stopping",
+                          "Nothing was changed; try again when it is back.",
+                          "2"},
+    [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
+                                "It is unknown whether the commit was stored",
+                                "Read the entries before you try again.", "2"},
+    [PROBLEM_HTTP_VERSION_UNSUPPORTED] = {"http-version-unsupported", 505,
+                                          "The HTTP version is not supported",
+                                          "Use HTTP/1.1.", NULL},
+    [PROBLEM_DISK_FULL] = {"disk-full", 507, "The disk is full",
+                           "Free space on the disk of the data directory; "
+                           "reads still work.",
+                           "30"},
+};
+
+const struct problem_row *problem_row(enum problem_code code)
+{
+    return &ROWS[code];
+}
+
+bool problem_find(struct kx_slice text, enum problem_code *code_out)
+{
+    for (int code = 0; code < PROBLEM_COUNT; code++)
+        if (kx_equal(text, kx_text(ROWS[code].code))) {
+            *code_out = (enum problem_code)code;
+            return true;
+        }
+    return false;
+}
+
+void problem_print_all(void)
+{
+    for (int code = 0; code < PROBLEM_COUNT; code++)
+        printf("%d %s\n", ROWS[code].status, ROWS[code].code);
+}
+
+/* No default: a new status without a line here does not compile. */
+enum problem_code problem_of(enum kx_status status)
+{
+    switch (status) {
+    case KX_ABSENT:
+        return PROBLEM_KEY_NOT_FOUND;
+    case KX_CHECK_FAILED:
+        return PROBLEM_CHECK_FAILED;
+    case KX_UNIQUE_VIOLATION:
+        return PROBLEM_UNIQUE_VIOLATION;
+    case KX_TYPE_MISMATCH:
+        return PROBLEM_TYPE_MISMATCH;
+    case KX_NUMBER_RANGE:
+        return PROBLEM_NUMBER_OUT_OF_RANGE;
+    case KX_BAD_KEY:
+        return PROBLEM_BAD_KEY;
+    case KX_KEY_TOO_LONG:
+        return PROBLEM_KEY_TOO_LONG;
+    case KX_BAD_JSON:
+        return PROBLEM_BAD_JSON;
+    case KX_JSON_TOO_DEEP:
+        return PROBLEM_JSON_TOO_DEEP;
+    case KX_VALUE_TOO_LARGE:
+        return PROBLEM_VALUE_TOO_LARGE;
+    case KX_COMMIT_TOO_LARGE:
+        return PROBLEM_COMMIT_TOO_LARGE;
+    case KX_BAD_INDEX:
+        return PROBLEM_BAD_INDEX_DEFINITION;
+    case KX_INDEX_ABSENT:
+        return PROBLEM_INDEX_NOT_FOUND;
+    case KX_INDEX_EXISTS:
+        return PROBLEM_INDEX_EXISTS;
+    case KX_INDEX_NAME_USED:
+        return PROBLEM_INDEX_NAME_USED;
+    case KX_INDEX_NOT_READY:
+        return PROBLEM_INDEX_NOT_READY;
+    case KX_INDEX_NOT_UNIQUE:
+        return PROBLEM_INDEX_NOT_UNIQUE;
+    case KX_INDEX_OWNED_KEY:
+        return PROBLEM_INDEX_OWNED_KEY;
+    case KX_TOO_MANY_INDEXES:
+        return PROBLEM_TOO_MANY_INDEXES;
+    case KX_BUSY:
+    case KX_NO_MEMORY:
+        return PROBLEM_OVERLOADED;
+    case KX_STOPPING:
+        return PROBLEM_STOPPING;
+    case KX_UNKNOWN:
+        return PROBLEM_COMMIT_UNKNOWN;
+    case KX_DISK_FULL:
+        return PROBLEM_DISK_FULL;
+    case KX_OK:
+    case KX_END:
+    case KX_IN_USE:
+    case KX_BAD_DIRECTORY:
+    case KX_FAILED:
+        return PROBLEM_INTERNAL;
+    }
+    return PROBLEM_INTERNAL;
+}
