@@ -1,43 +1,112 @@
-# Kindex. `make run` and `make test` do all their own set-up.
-CC      ?= gcc
-CFLAGS  ?= -O2 -g
-BUILD   ?= build
-WARN     = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes \
-           -Wmissing-prototypes -Werror
-STD      = -std=gnu11 -D_GNU_SOURCE -pthread
-CORE     = $(patsubst src/%.c,$(BUILD)/src/%.o,$(wildcard src/*.c))
-DOORS    = $(patsubst api/%.c,$(BUILD)/api/%.o,$(wildcard api/*.c))
-CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
-DOORLIBS = -Wl,--wrap=recv -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls \
-           -lgmp
-UNIT     = $(patsubst tests/unit/%_test.c,$(BUILD)/unit/%_test,$(wildcard tests/unit/*_test.c))
+# Kindex. `make run` and `make test` install what is missing (deploy/packages),
+# build and go; every other target expects that and does one thing.
+# Another build beside this one: make BUILD=build/x CFLAGS="..." HARDEN=
+
+CC      = gcc
+BUILD   = build
+CFLAGS  = -O2 -g
+HARDEN  = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+DATA    = kindex-data
+LISTEN  = 127.0.0.1:4512
+PREFIX  = /usr/local
+DESTDIR =
+JOBS    = $(shell nproc)
+
+STD     = -std=gnu11 -D_GNU_SOURCE -pthread -fPIE
+WARN    = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes \
+          -Wmissing-prototypes -Werror
+LINK    = -pthread -pie -Wl,-z,relro,-z,now
+ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
+          -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+# libmicrohttpd comes in statically, because api/http1.c looks at its recv().
+export CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
+DOORLIBS = -Wl,--wrap=recv -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
+
+CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
+DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c))
+UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
+UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
+EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
+SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 all: $(BUILD)/kindex
 
-$(BUILD)/src/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) -MMD -c -o $@ $<
+# ---- Build ---------------------------------------------------------------
 
-$(BUILD)/api/%.o: api/%.c
+$(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) -Isrc -MMD -c -o $@ $<
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc -MMD -c -o $@ $<
+
+$(EMBEDS): openapi.yaml
 
 $(BUILD)/libkindex.a: $(CORE)
 	@rm -f $@
 	ar rcs $@ $^
 
 $(BUILD)/kindex: $(DOORS) $(BUILD)/libkindex.a
-	$(CC) $(CFLAGS) -pthread -o $@ $^ $(DOORLIBS) $(CORELIBS)
+	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(DOORLIBS) $(CORELIBS)
 
-$(BUILD)/unit/%_test: tests/unit/%_test.c $(BUILD)/libkindex.a
+$(UNIT): $(BUILD)/%: $(BUILD)/tests/%.o $(BUILD)/libkindex.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) -Isrc -Iapi -MMD -o $@ $^ -lcmocka $(CORELIBS)
+	$(CC) $(CFLAGS) $(LINK) -o $@ $^ -lcmocka $(CORELIBS)
 
-unit: $(UNIT)
-	@for t in $(UNIT); do echo "== $$t"; $$t || exit 1; done
+$(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o \
+            $(filter-out $(BUILD)/api/main.o,$(DOORS)) $(BUILD)/libkindex.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LINK) -o $@ $^ -lcmocka $(DOORLIBS) $(CORELIBS)
+
+$(BUILD)/tests/unit/%.o: CFLAGS += -Iapi -Itests/lib
+
+install: $(BUILD)/kindex
+	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex
 
 clean:
 	rm -rf $(BUILD)
 
--include $(CORE:.o=.d) $(DOORS:.o=.d) $(UNIT:=.d)
-.PHONY: all unit clean
+# ---- The two commands ----------------------------------------------------
+
+run: deps-build deps-try
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@exec $(BUILD)/kindex serve --data $(DATA) --listen $(LISTEN)
+
+test: deps-build deps-test
+	@MAKE="$(MAKE)" BUILD=$(BUILD) JOBS=$(JOBS) tests/run.sh
+
+deps-%:
+	@deploy/packages.sh $*
+
+# ---- Parts of the test (tests/run.sh lists them in their order) ----------
+
+format:
+	@tests/shape/format.sh --write $(SOURCES)
+
+format-check:
+	@tests/shape/format.sh $(SOURCES)
+
+clang:
+	@tests/shape/clang.sh "$(STD) $(WARN) -Isrc -Iapi -Itests/lib" $(SOURCES)
+
+shape: $(BUILD)/libkindex.a
+	@BUILD=$(BUILD) tests/shape/run.sh
+
+shape-self-test: $(BUILD)/libkindex.a
+	@BUILD=$(BUILD) tests/shape/self-test.sh
+
+unit: $(UNIT) $(UNITAPI)
+	@tests/unit/run.sh $^
+
+http: $(BUILD)/kindex
+	@KINDEX=$(BUILD)/kindex tests/http/run.sh
+
+asan-%:
+	@$(MAKE) --no-print-directory $(ASAN) $*
+
+fresh:
+	tests/fresh/run.sh
+
+-include $(CORE:.o=.d) $(DOORS:.o=.d)
+-include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
+.PRECIOUS: $(BUILD)/%.o
+.PHONY: all install clean run test format format-check clang shape \
+        shape-self-test unit http fresh

@@ -1,0 +1,28 @@
+# Kindex in a container: docker build -t kindex . &&
+#   docker run -p 4512:4512 -v kindex:/data kindex
+# Every command here is a target of the Makefile, or a script that the Makefile
+# runs as well.
+
+FROM debian:12-slim AS build
+RUN apt-get update && apt-get install -y --no-install-recommends make
+WORKDIR /kindex
+COPY Makefile ./
+COPY deploy deploy
+RUN make deps-build
+COPY openapi.yaml ./
+COPY src src
+COPY api api
+RUN make install DESTDIR=/installed PREFIX=/usr
+
+FROM debian:12-slim
+COPY deploy/packages deploy/packages.sh deploy/image.sh /deploy/
+RUN /deploy/image.sh && rm -r /deploy /var/lib/apt/lists/*
+COPY --from=build /installed /
+USER 10001:10001
+VOLUME /data
+EXPOSE 4512
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+    CMD ["kindex", "health"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["kindex"]
+CMD ["serve", "--data", "/data", "--listen", "0.0.0.0:4512"]

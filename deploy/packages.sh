@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs the Debian packages of the given uses (rows of deploy/packages) that
+# are missing. Says what and why before; asks nothing; does nothing and says
+# nothing when all are there.
+#
+#   deploy/packages.sh build test
+set -eu
+table=$(dirname "$0")/packages
+
+[ $# -gt 0 ] || { echo "usage: $0 USE..." >&2; exit 2; }
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "kindex: this is not Debian, so nothing is installed;" \
+         "the packages needed are listed in deploy/packages" >&2
+    exit 0
+fi
+
+# One line "package|command|reason" for each row of the uses, once per package.
+rows() {
+    awk -v uses=" $* " '
+        /^#/ || NF == 0 { next }
+        index(uses, " " $1 " ") == 0 || seen[$2]++ { next }
+        {
+            command = ""; first = 3
+            if ($3 ~ /^\[.*\]$/) { command = substr($3, 2, length($3) - 2); first = 4 }
+            reason = ""
+            for (i = first; i <= NF; i++) reason = reason (reason == "" ? "" : " ") $i
+            print $2 "|" command "|" reason
+        }' "$table"
+}
+
+installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' |
+            awk '$2 == "installed" { print $1 }')
+
+missing=
+why=
+old_ifs=$IFS
+IFS='
+'
+for row in $(rows "$@"); do
+    package=${row%%|*}
+    reason=${row##*|}
+    command=${row#*|}
+    command=${command%%|*}
+    if [ -n "$command" ] && command -v "$command" >/dev/null; then
+        continue
+    fi
+    case "
+$installed
+" in
+    *"
+$package
+"*) continue ;;
+    esac
+    missing="$missing $package"
+    why="$why$(printf '  %-20s %s' "$package" "$reason")
+"
+done
+IFS=$old_ifs
+
+[ -n "$missing" ] || exit 0
+
+printf 'Kindex needs these Debian packages, which are not installed:\n%s' "$why"
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "You are not root and there is no sudo. As root, run" >&2
+        echo "  apt-get update && apt-get install$missing" >&2
+        exit 1
+    fi
+    sudo=sudo
+    [ -t 0 ] || sudo="sudo -n"
+fi
+echo "Installing them: $sudo apt-get install$missing" | tr -s ' '
+
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for step in "update -q" "install -q -y --no-install-recommends$missing"; do
+    # shellcheck disable=SC2086 # the step is a list of words
+    if ! $sudo env DEBIAN_FRONTEND=noninteractive apt-get $step \
+            >"$log" 2>&1 </dev/null; then
+        cat "$log" >&2
+        echo "kindex: apt-get ${step%% *} failed" >&2
+        exit 1
+    fi
+done

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Points 5 and 6: contracts in headers, how much is said in comments, and a
+# first comment in every file.
+. tests/shape/lib.sh
+
+# Prototypes without a comment. A comment belongs to the lines that follow it
+# without a blank one; a preprocessor line or the end of a type ends it.
+undocumented() {
+    local header
+    for header in "$@"; do
+        ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%n %N' \
+            "$header" | awk -v file="$header" '
+            NR == FNR { prototypes[$1] = $2; n++; next }
+            /^[ \t]*$/ || /^#/ || /^};/ { documented = 0; next }
+            /\*\/[ \t]*$/ && (/^[ \t]*\/?\*/ || inside) { documented = 1 }
+            /\/\*/ && !/\*\// { inside = 1 }
+            /\*\// { inside = 0 }
+            FNR in prototypes && !documented {
+                print file ":" FNR ": " prototypes[FNR] " has no contract" }
+            ' - "$header"
+    done
+}
+
+prototypes() {
+    ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%N' "$@" | wc -l
+}
+
+undocumented src/kindex.h | blamed 5 "public prototypes without a contract" 0
+
+shopt -s nullglob
+inner=()
+for header in src/*.h api/*.h; do
+    [ "$header" = src/kindex.h ] || inner+=("$header")
+done
+bare=$(undocumented "${inner[@]}")
+count=$(prototypes "${inner[@]}")
+without=$(grep -c . <<<"$bare")
+share=$((count ? (count - without) * 100 / count : 100))
+verdict=ok
+[ $share -ge 95 ] || verdict=FAIL
+row 5 "inner prototypes with a contract, % ($count)" $share ">= 95" $verdict
+[ $verdict = ok ] || sed 's/^/blame|/' <<<"$bare"
+
+# Lines with a comment to lines with code.
+ratio=$(cat src/*.[ch] api/*.[ch] | awk '
+    {
+        line = $0; code = 0; comment = inside
+        gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+        while (line != "") {
+            if (inside) {
+                comment = 1
+                if (!(at = index(line, "*/"))) break
+                line = substr(line, at + 2); inside = 0
+            } else {
+                at = index(line, "/*")
+                before = at ? substr(line, 1, at - 1) : line
+                if (before ~ /[^ \t]/) code = 1
+                if (!at) break
+                line = substr(line, at + 2); inside = 1; comment = 1
+            }
+        }
+        comments += comment; codes += code
+    }
+    END { printf "%.2f", codes ? comments / codes : 0 }')
+verdict=$(awk -v r="$ratio" 'BEGIN { print (r >= 0.15 && r <= 0.30) ? "ok" : "FAIL" }')
+row 6 "lines with comments to lines with code" "$ratio" "0.15-0.30" "$verdict"
+
+for file in src/*.[ch] api/*.[ch]; do
+    head -c 2 "$file" | grep -q '^/\*' || echo "$file: does not say what it is for"
+done | blamed 6 "files without a first comment" 0
+
+grep -nE '\b(TODO|FIXME|XXX|HACK)\b' -r src api tests deploy Makefile \
+    --include='*.[ch]' --include='*.sh' --include=Makefile \
+    --exclude-dir=shape --exclude-dir=node_modules |
+    blamed 6 "notes of unfinished work" 0

@@ -1,0 +1,52 @@
+#!/bin/bash
+# Points 8, 9 and 10: who may include what, where transactions begin, who
+# knows the libraries. src/LAYERS has the layers, the lowest first.
+. tests/shape/lib.sh
+
+# Lines "file header" of the quoted includes.
+includes() {
+    grep -oE '^#include "[^"]+"' "$@" | sed -E 's/^([^:]*):#include "(.*)"/\1 \2/'
+}
+
+includes src/*.[ch] | awk '
+    function module(path) { sub(/.*\//, "", path); sub(/\.[ch]$/, "", path); return path }
+    NR == FNR { for (i = 2; i <= NF; i++) layer[$i] = NR; next }
+    {
+        from = module($1); to = module($2)
+        if (!(from in layer)) unknown[$1] = from
+        else if (!(to in layer)) print $1 ": includes " $2 ", which is in no layer"
+        else if (layer[to] > layer[from]) print $1 ": includes " $2 " of a higher layer"
+    }
+    END { for (f in unknown) print f ": is in no layer" }
+    ' src/LAYERS - | sort | blamed 8 "includes against the layers of src" 0
+
+for name in $(sed 's/^[^:]*://' src/LAYERS); do
+    [ -e "src/$name.c" ] || [ -e "src/$name.h" ] || echo "src/LAYERS: there is no $name"
+done | blamed 8 "layers without a file" 0
+
+includes api/*.[ch] | while read -r file header; do
+    [ "$header" = kindex.h ] || [ -e "api/$header" ] ||
+        echo "$file: includes $header, which is neither kindex.h nor in api"
+done | blamed 8 "includes of api past kindex.h" 0
+
+grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' src/*.[ch] |
+    blamed 8 "words of the doors in src" 0
+
+grep -lE '(->|\.)txn_begin\(' src/*.[ch] api/*.[ch] | grep -vx src/txn.c |
+    sed 's/$/: begins a transaction/' | blamed 9 "begin transactions beside txn.c" 0
+grep -nE '\bDB_TXN\b.*(->|\.)(commit|abort)\(|\btxn->(commit|abort)\(' \
+    src/*.[ch] api/*.[ch] | grep -v '^src/txn\.c:' |
+    blamed 9 "end transactions beside txn.c" 0
+
+# knows HEADER FILE...: those that include the header but may not
+knows() {
+    local header=$1 file
+    shift
+    for file in $(grep -lE "^#include [<\"]$header[>\"]" src/*.[ch] api/*.[ch]); do
+        case " $* " in *" $file "*) ;; *) echo "$file: includes $header" ;; esac
+    done
+}
+storage=$(awk '$1 == "storage:" { for (i = 2; i <= NF; i++) print "src/" $i ".c src/" $i ".h" }' src/LAYERS)
+knows db.h $storage | blamed 10 "know Berkeley DB beside storage" 0
+knows microhttpd.h api/http1.c | blamed 10 "know libmicrohttpd beside http1.c" 0
+knows nghttp2/nghttp2.h api/http2.c | blamed 10 "know nghttp2 beside http2.c" 0

@@ -1,0 +1,18 @@
+#!/bin/bash
+# Point 1: four folders and a few files at the top, nothing else.
+. tests/shape/lib.sh
+
+allowed=' Makefile src api openapi.yaml tests deploy Dockerfile README.md LICENSE '
+ignored=' build kindex-data node_modules '
+
+folders=$(for d in */; do
+    case $ignored in *" ${d%/} "*) ;; *) echo "$d" ;; esac
+done | wc -l)
+row 1 "folders at the top" "$folders" 4 "$(within "$folders" 4)"
+
+for entry in *; do
+    case $ignored$allowed in
+    *" $entry "*) ;;
+    *) echo "$entry: does not belong at the top" ;;
+    esac
+done | blamed 1 "strangers at the top" 0

@@ -1,0 +1,126 @@
+#!/bin/bash
+# The checks of this folder must be able to fail: each rule is broken once in
+# a copy of the tree, and the check has to say so, by the row that measures it
+# and by the name of what was planted. Ends with "N passed, N failed".
+set -u
+cd "$(dirname "$0")/../.."
+root=$PWD
+archive=$root/${BUILD:-build}/libkindex.a
+case ${BUILD:-} in /*) archive=$BUILD/libkindex.a ;; esac
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+# planted CHECK ROW BLAME: standard input is a script that breaks a rule in
+# the copy. BLAME may be empty when the row alone tells.
+planted() {
+    local check=$1 what=$2 blame=$3 said
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/tests" "$work/tree/build"
+    cp -r Makefile src api deploy openapi.yaml "$work/tree/" 2>/dev/null
+    cp -r tests/shape "$work/tree/tests/"
+    said=$(cd "$work/tree" && export ARCHIVE=$archive BUILD=build &&
+           bash -e && bash "tests/shape/$check.sh" 2>&1)
+    if grep -qE "^row\|[0-9]+\|$what[^|]*\|.*\|FAIL$" <<<"$said" &&
+            grep -qE "$blame" <<<"$said"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$check.sh: does not see a break of \"$what\""
+    fi
+}
+
+# A C file of $1 lines in one function, and other things to plant.
+cat >"$work/env" <<'END'
+body() {
+    printf '/* Planted. */\nint planted(void)\n{\n'
+    for ((i = 0; i < $1; i++)); do echo "    ${2:-;}"; done
+    printf '}\n'
+}
+END
+export BASH_ENV=$work/env
+
+planted layout "folders at the top" "" <<<'mkdir planted'
+planted layout "strangers" planted.txt <<<'touch planted.txt'
+planted sizes "lines of .c files" planted <<<'body 500 >src/planted.c'
+planted sizes "lines of .c files" "" <<'END'
+for n in {1..300}; do { body 10; yes "" | head -300; } >src/planted$n.c; done
+END
+planted sizes "lines of functions" "planted has 61 lines" \
+    <<<'body 58 >src/planted.c'
+planted sizes "lines of functions" "" \
+    <<<'for n in {1..2000}; do body 20; done >src/planted.c'
+planted sizes "functions with more than 5" planted \
+    <<<'echo "int planted(int a, int b, int c, int d, int (*e)(int, int), int f) {}" >api/planted.c'
+planted sizes "nesting" planted \
+    <<<'printf "int f(void)\n{\n                if (1)\n}\n" >api/planted.c'
+planted complexity "complexity" "planted has complexity 13" \
+    <<<'body 12 "if (1);" >src/planted.c'
+planted complexity "complexity" "" \
+    <<<'for n in {1..2000}; do body 8 "if (1);"; done >src/planted.c'
+planted contracts "public prototypes" planted \
+    <<<'printf "\nint planted(void);\n" >>src/kindex.h'
+planted contracts "inner prototypes" planted \
+    <<<'for n in {1..200}; do echo "int planted$n(void);"; done >src/planted.h'
+planted contracts "lines with comments" "" <<<'body 99999 >src/planted.c'
+planted contracts "lines with comments" "" \
+    <<<'yes "/* planted */" | head -99999 >src/planted.c'
+planted contracts "files without a first comment" planted \
+    <<<'echo "int planted;" >src/planted.c'
+planted contracts "notes of unfinished work" planted \
+    <<<'echo "/* TO""DO */" >src/planted.c'
+planted fan-in "most included" planted.h \
+    <<<'for f in src/*.c api/*.c; do echo "#include \"planted.h\"" >>$f; done'
+planted layers "includes against the layers" planted.c <<<'
+sed -i "1s/\$/ planted/" src/LAYERS
+echo "#include \"env.h\"" >src/planted.c'
+planted layers "includes against the layers" "planted.c: is in no layer" \
+    <<<'echo "#include \"env.h\"" >src/planted.c'
+planted layers "includes against the layers" planted.h \
+    <<<'sed -i "1i #include \"planted.h\"" src/env.c'
+planted layers "layers without a file" planted \
+    <<<'echo "top: planted" >>src/LAYERS'
+planted layers "includes of api past" planted \
+    <<<'echo "#include \"env.h\"" >api/planted.c'
+planted layers "words of the doors" planted \
+    <<<'echo "/* speaks HTTP */" >src/planted.c'
+planted layers "begin transactions" planted \
+    <<<'echo "int f = env->txn_begin(env);" >src/planted.c'
+planted layers "end transactions" planted \
+    <<<'echo "int f = txn->commit(txn, 0);" >src/planted.c'
+planted layers "know Berkeley DB" planted \
+    <<<'echo "#include <db.h>" >src/planted.c'
+planted layers "know libmicrohttpd" planted \
+    <<<'echo "#include <microhttpd.h>" >api/planted.c'
+planted layers "know nghttp2" planted \
+    <<<'echo "#include <nghttp2/nghttp2.h>" >api/planted.c'
+planted symbols "names of the core" stranger <<<'
+echo "int stranger;" | gcc -c -o planted.o -x c -
+cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
+planted symbols "missing when the core" MHD_planted <<<'
+echo "int MHD_planted(void); int planted(void) { return MHD_planted(); }" |
+    gcc -c -o planted.o -x c -
+cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
+planted errors "statuses without a line" KX_PLANTED \
+    <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex.h'
+planted errors "defaults" "default" \
+    <<<'echo "    default:" >>api/problem.c'
+planted macros "function-like macros" PLANTED \
+    <<<'echo "#define PLANTED(x) x" >src/planted.c'
+
+# The two checks that run as parts of their own.
+echo 'int  planted;' >"$work/planted.c"
+echo 'struct unknown planted;' >"$work/planted.h"
+for check in "format.sh $work/planted.c" "clang.sh -Wall $work/planted.h"; do
+    # shellcheck disable=SC2086 # a command and its arguments
+    if tests/shape/$check 2>&1 | grep -q '^0 passed, 1 failed$'; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "${check%% *}: does not see what was planted"
+    fi
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,41 @@
+#!/bin/bash
+# Points 2 and 3: lines of files and functions, parameters, nesting.
+. tests/shape/lib.sh
+
+files() {
+    wc -l src/*.c api/*.c | awk '$2 != "total"'
+}
+
+# Lines "file line length parameters name" of all functions.
+functions() {
+    ctags -x --languages=C --kinds-C=f --_xformat='%F|%n|%{end}|%N|%S' \
+        src/*.[ch] api/*.[ch] | awk -F'|' '{
+            depth = 0; n = ($5 == "()" || $5 ~ /^\( *void *\)$/) ? 0 : 1
+            for (i = 1; i <= length($5); i++) {
+                c = substr($5, i, 1)
+                if (c == "(") depth++
+                if (c == ")") depth--
+                if (c == "," && depth == 1) n++
+            }
+            print $1, $2, $3 - $2 + 1, n, $4 }'
+}
+
+read -r median p90 max count < <(files | awk '{ print $1 }' | spread)
+row 2 "lines of .c files: median, max ($count)" "$median $max" "220 450" \
+    "$(within "$median $max" "220 450")"
+files | awk '$1 > 450 { print "blame|" $2 ": " $1 " lines" }'
+
+all=$(functions)
+read -r median p90 max count < <(awk '{ print $3 }' <<<"$all" | spread)
+row 3 "lines of functions: median, p90, max ($count)" "$median $p90 $max" \
+    "13 36 60" "$(within "$median $p90 $max" "13 36 60")"
+awk '$3 > 60 { print "blame|" $1 ":" $2 ": " $5 " has " $3 " lines" }' <<<"$all"
+
+awk '$4 > 5 { print $1 ":" $2 ": " $5 " has " $4 " parameters" }' <<<"$all" |
+    blamed 3 "functions with more than 5 parameters" 0
+
+# clang-format is a gate, so the indentation tells the nesting: a control
+# statement at the fifth stop is the fourth inside another.
+awk '/^                 *(if|for|while|do|switch) *[({]/ {
+         print FILENAME ":" FNR ": nested deeper than 3" }' \
+    src/*.[ch] api/*.[ch] | blamed 3 "nesting deeper than 3" 0
