@@ -1,0 +1,33 @@
+#!/bin/bash
+# Inside the fresh system: `make run`, the curl lines that it prints, one after
+# another as they are, then SIGTERM and a clean end.
+set -u
+log=$(mktemp)
+
+make run >"$log" 2>&1 </dev/null &
+make_pid=$!
+for _ in $(seq 600); do
+    curl -sf -o /dev/null http://127.0.0.1:4512/readyz 2>/dev/null && break
+    kill -0 $make_pid 2>/dev/null || break
+    sleep 0.5
+done
+cat "$log"
+
+tried=0
+failed=0
+while read -r line; do
+    tried=$((tried + 1))
+    echo "+ $line"
+    bash -c "curl -sS --fail-with-body ${line#curl }" && echo ||
+        { echo "^ failed"; failed=$((failed + 1)); }
+done < <(sed -nE 's/^ *(\$ *)?(curl .*)$/\2/p' "$log")
+
+server=
+for exe in /proc/[0-9]*/exe; do
+    case $(readlink "$exe") in */kindex) server=${exe//[!0-9]/} ;; esac
+done
+[ -n "$server" ] && kill -TERM "$server"
+wait $make_pid
+status=$?
+echo "make run: $tried curl lines, $failed failed; ended with $status"
+[ $tried -ge 5 ] && [ $failed -eq 0 ] && [ $status -eq 0 ]
