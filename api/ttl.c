@@ -1,0 +1,42 @@
+/* Times to live: a whole number and a unit. */
+#include "ttl.h"
+
+static const struct unit {
+    const char *name;
+    int64_t ms;
+} UNITS[] = {
+    {"ms", 1},          {"s", 1000},         {"m", 60 * 1000},
+    {"h", 3600 * 1000}, {"d", 86400 * 1000},
+};
+
+static int64_t unit_ms(struct kx_slice name)
+{
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (kx_equal(name, kx_text(UNITS[i].name)))
+            return UNITS[i].ms;
+    return 0;
+}
+
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct flaw *flaw)
+{
+    int64_t number = 0;
+    size_t i = 0;
+    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9') {
+        if (number <= TTL_MAX_MS)
+            number = number * 10 + (text.data[i] - '0');
+        i++;
+    }
+    int64_t ms = unit_ms(kx_slice(text.data + i, text.size - i));
+    if (i == 0 || ms == 0)
+        return flaw_set(flaw, code,
+                        "ttl is \"%.*s\"; it takes a whole number with a unit: "
+                        "250ms, 60s, 5m, 1h or 7d.",
+                        (int)(text.size < 40 ? text.size : 40), text.data);
+    if (number == 0)
+        return flaw_set(flaw, code, "ttl is 0; the shortest is 1ms.");
+    if (number > TTL_MAX_MS / ms)
+        return flaw_set(flaw, code, "ttl is too long; the longest is 36500d.");
+    *ms_out = number * ms;
+    return true;
+}

@@ -1,0 +1,14 @@
+/* How long an entry lives: "250ms" "60s" "5m" "1h" "7d". */
+#ifndef API_TTL_H
+#define API_TTL_H
+
+#include "flaw.h"
+
+/* The longest time to live: a hundred years of 365 days. */
+#define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
+
+/* Reads a time to live; false when it is none, with a flaw of `code`. */
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct flaw *flaw);
+
+#endif
