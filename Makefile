@@ -66,11 +66,14 @@ clean:
 
 # ---- The two commands ----------------------------------------------------
 
-run: deps-build deps-try
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+run:
+	@deploy/packages.sh build try
+	@echo "building $(BUILD)/kindex"
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all
 	@exec $(BUILD)/kindex serve --data $(DATA) --listen $(LISTEN)
 
-test: deps-build deps-test
+test:
+	@deploy/packages.sh build test
 	@MAKE="$(MAKE)" BUILD=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
 deps-%:

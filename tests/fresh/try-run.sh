@@ -20,7 +20,7 @@ while read -r line; do
     echo "+ $line"
     bash -c "curl -sS --fail-with-body ${line#curl }" && echo ||
         { echo "^ failed"; failed=$((failed + 1)); }
-done < <(sed -nE 's/^ *(\$ *)?(curl .*)$/\2/p' "$log")
+done < <(sed -nE 's/^ *(\$ *)?(curl .*:4512.*)$/\2/p' "$log")
 
 server=
 for exe in /proc/[0-9]*/exe; do
