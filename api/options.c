@@ -1,0 +1,157 @@
+/* The table of options, and reading them from environment and command line. */
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    KI = 1024,
+    MI = 1024 * 1024,
+    SECOND_MS = 1000,
+    DAY_MS = 24 * 3600 * 1000
+};
+
+static const struct option_row TABLE[] = {
+    {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
+     "data directory; made when missing"},
+    {"listen", OPTION_ADDRESS, offsetof(struct options, listen),
+     "127.0.0.1:4512", 0, 0, "address and port; port 0 takes a free one"},
+    {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
+     "allow --listen on an address that other machines reach"},
+    {"loops", OPTION_NUMBER, offsetof(struct options, loops), "1", 1, 64,
+     "event-loop threads"},
+    {"connections-max", OPTION_NUMBER,
+     offsetof(struct options, connections_max), "4096", 1, 1000000,
+     "open connections; further ones are answered 503"},
+    {"idle-timeout", OPTION_DURATION, offsetof(struct options, idle_timeout_ms),
+     "60s", SECOND_MS, DAY_MS, "a silent connection is closed after this"},
+    {"cache", OPTION_SIZE, offsetof(struct options, cache), "256MiB", MI,
+     1ull << 42, "memory for database pages"},
+    {"value-max", OPTION_SIZE, offsetof(struct options, value_max), "1MiB", 1,
+     64 * MI, "largest value"},
+    {"body-max", OPTION_SIZE, offsetof(struct options, body_max), "8MiB", KI,
+     1024 * MI, "largest body of the other requests, such as POST /atomic"},
+    {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
+     1000000, "commits that may wait; further ones are answered 503"},
+    {"checkpoint-interval", OPTION_DURATION,
+     offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
+     "a checkpoint is written after this time"},
+    {"checkpoint-log", OPTION_SIZE, offsetof(struct options, checkpoint_log),
+     "64MiB", MI, 2048ull * MI, "or after this much of the write-ahead log"},
+    {"log-level", OPTION_LEVEL, offsetof(struct options, log_level), "info", 0,
+     0, "error, warning, info or debug"},
+    {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
+     "file to write the port to when the server is ready"},
+    {"help", OPTION_ACTION, offsetof(struct options, help), NULL, 0, 0,
+     "print this"},
+    {"print-config", OPTION_ACTION, offsetof(struct options, print_config),
+     NULL, 0, 0, "print every setting and where it comes from"},
+    {"print-routes", OPTION_ACTION, offsetof(struct options, print_routes),
+     NULL, 0, 0, "print method, path and operation of every route"},
+    {"print-problems", OPTION_ACTION, offsetof(struct options, print_problems),
+     NULL, 0, 0, "print HTTP status and code of every problem"},
+};
+
+enum { ROWS = sizeof TABLE / sizeof *TABLE };
+_Static_assert((int)ROWS <= (int)OPTIONS_MAX,
+               "struct options has room for every row");
+
+const struct option_row *options_table(size_t *count_out)
+{
+    *count_out = ROWS;
+    return TABLE;
+}
+
+static bool set(struct options *options, size_t row, const char *text,
+                enum option_source source)
+{
+    char expected[160];
+    if (!option_parse(&TABLE[row], text, options, expected, sizeof expected)) {
+        char name[64] = "";
+        if (source == FROM_ENVIRONMENT)
+            option_variable(&TABLE[row], name, sizeof name);
+        else
+            snprintf(name, sizeof name, "--%s", TABLE[row].name);
+        fprintf(stderr, "kindex: %s: \"%s\" is not %s\n", name, text, expected);
+        return false;
+    }
+    options->texts[row] = text;
+    options->sources[row] = source;
+    return true;
+}
+
+static bool read_environment(struct options *options)
+{
+    for (size_t row = 0; row < ROWS; row++) {
+        char name[64];
+        option_variable(&TABLE[row], name, sizeof name);
+        const char *text =
+            TABLE[row].type == OPTION_ACTION ? NULL : getenv(name);
+        if (text != NULL && !set(options, row, text, FROM_ENVIRONMENT))
+            return false;
+    }
+    return true;
+}
+
+static bool takes_no_value(const struct option_row *row)
+{
+    return row->type == OPTION_FLAG || row->type == OPTION_ACTION;
+}
+
+static bool mistake(const char *what, const char *argument)
+{
+    fprintf(stderr, "kindex: %s %s; kindex serve --help lists the options\n",
+            what, argument);
+    return false;
+}
+
+static bool read_flags(struct options *options, int argc, char **argv)
+{
+    struct option flags[ROWS + 1] = {{0}};
+    for (size_t row = 0; row < ROWS; row++) {
+        flags[row].name = TABLE[row].name;
+        flags[row].has_arg =
+            takes_no_value(&TABLE[row]) ? no_argument : required_argument;
+    }
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int row = 0;
+        int at = optind;
+        int found = getopt_long(argc, argv, "+:", flags, &row);
+        if (found == -1)
+            break;
+        if (found == ':')
+            return mistake("a value is missing after", argv[at]);
+        if (found != 0)
+            return mistake("unknown option", argv[at]);
+        if (!set(options, (size_t)row, optarg != NULL ? optarg : "1",
+                 FROM_FLAG))
+            return false;
+    }
+    return optind == argc || mistake("stray argument", argv[optind]);
+}
+
+/* What no single option can say. */
+static bool agree(const struct options *options)
+{
+    if (!options->listen.loopback && !options->insecure) {
+        fputs("kindex: --listen: other machines reach this address and there "
+              "is no access control; add --insecure to allow that\n",
+              stderr);
+        return false;
+    }
+    return true;
+}
+
+bool options_read(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){0};
+    for (size_t row = 0; row < ROWS; row++)
+        if (TABLE[row].initial != NULL &&
+            !set(options, row, TABLE[row].initial, FROM_DEFAULT))
+            return false;
+    return read_environment(options) && read_flags(options, argc, argv) &&
+           agree(options);
+}

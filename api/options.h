@@ -1,0 +1,87 @@
+/* The options of the server. One table (options.c) drives the command line
+ * flags, the KINDEX_* environment variables, --help and --print-config. A flag
+ * wins over a variable, a variable over the default. */
+#ifndef API_OPTIONS_H
+#define API_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct address {
+    struct sockaddr_storage socket;
+    socklen_t socket_size;
+    bool loopback;
+};
+
+enum option_type {
+    OPTION_TEXT,
+    OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2GiB */
+    OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
+    OPTION_NUMBER,
+    OPTION_ADDRESS, /* 127.0.0.1:4512, [::1]:4512 */
+    OPTION_LEVEL,   /* error, warning, info, debug */
+    OPTION_FLAG,    /* on when given; in the environment 1 or 0 */
+    OPTION_ACTION   /* a flag that is not a setting: no variable */
+};
+
+enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
+
+enum { OPTIONS_MAX = 32 };
+
+struct options {
+    const char *data;
+    struct address listen;
+    uint64_t loops;
+    uint64_t connections_max;
+    uint64_t idle_timeout_ms;
+    uint64_t cache;
+    uint64_t value_max;
+    uint64_t body_max;
+    uint64_t queue_max;
+    uint64_t checkpoint_interval_ms;
+    uint64_t checkpoint_log;
+    int log_level; /* enum kx_log_level */
+    bool insecure;
+    const char *port_file; /* NULL: none */
+    bool help;
+    bool print_config;
+    bool print_routes;
+    bool print_problems;
+    /* For --print-config: the text of each row and where it came from. */
+    const char *texts[OPTIONS_MAX];
+    enum option_source sources[OPTIONS_MAX];
+};
+
+struct option_row {
+    const char *name; /* "idle-timeout": --idle-timeout, KINDEX_IDLE_TIMEOUT */
+    enum option_type type;
+    size_t offset;        /* of the member in struct options */
+    const char *initial;  /* default; NULL: none */
+    uint64_t least, most; /* of numbers, sizes and durations */
+    const char *help;
+};
+
+/* The table; *count_out is its length. */
+const struct option_row *options_table(size_t *count_out);
+
+/* Fills options from defaults, the environment and argv[1..]; the strings live
+ * as long as both. On a mistake prints one line that names it to standard error
+ * and returns false. */
+bool options_read(struct options *options, int argc, char **argv);
+
+/* Reads text as the row says into its member of options. On a mistake writes
+ * what was expected into expected_out (`size` bytes) and returns false. */
+bool option_parse(const struct option_row *row, const char *text,
+                  struct options *options, char *expected_out, size_t size);
+
+/* Writes the name of a row's environment variable, with its NUL. */
+void option_variable(const struct option_row *row, char *out, size_t size);
+
+/* Prints a line for each option to standard output. */
+void options_print_help(void);
+/* Prints name, effective value and source of each setting. */
+void options_print_config(const struct options *options);
+
+#endif

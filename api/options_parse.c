@@ -1,0 +1,204 @@
+/* Reads the text of one option as its row says. */
+#include "options.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kindex.h"
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
+static const struct unit SIZES[] = {
+    {"", 1},
+    {"B", 1},
+    {"kB", 1000},
+    {"MB", 1000 * 1000},
+    {"GB", 1000000000},
+    {"KiB", 1ull << 10},
+    {"MiB", 1ull << 20},
+    {"GiB", 1ull << 30},
+    {NULL, 0},
+};
+static const struct unit DURATIONS[] = {
+    {"ms", 1},          {"s", 1000},     {"m", 60 * 1000},
+    {"h", 3600 * 1000}, {"d", 86400000}, {NULL, 0},
+};
+
+/* Digits, then one of the units; false for anything else. */
+static bool parse_amount(const char *text, const struct unit *units,
+                         const struct option_row *row, uint64_t *amount_out)
+{
+    uint64_t number = 0;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    for (; isdigit((unsigned char)*text); text++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *text - '0', &number))
+            return false;
+    while (units->name != NULL && strcmp(units->name, text) != 0)
+        units++;
+    if (units->name == NULL ||
+        __builtin_mul_overflow(number, units->factor, &number) ||
+        number < row->least || number > row->most)
+        return false;
+    *amount_out = number;
+    return true;
+}
+
+static bool parse_port(const char *text, uint16_t *port_out)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text) || strlen(text) > 5)
+        return false;
+    unsigned long port = strtoul(text, &end, 10);
+    if (*end != '\0' || port > 65535)
+        return false;
+    *port_out = htons((uint16_t)port);
+    return true;
+}
+
+static bool parse_ipv6(const char *host, uint16_t port,
+                       struct address *address_out)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = port};
+    if (inet_pton(AF_INET6, host, &six.sin6_addr) != 1)
+        return false;
+    memcpy(&address_out->socket, &six, sizeof six);
+    address_out->socket_size = sizeof six;
+    address_out->loopback = IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
+    return true;
+}
+
+static bool parse_ipv4(const char *host, uint16_t port,
+                       struct address *address_out)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
+    if (inet_pton(AF_INET, host, &four.sin_addr) != 1)
+        return false;
+    memcpy(&address_out->socket, &four, sizeof four);
+    address_out->socket_size = sizeof four;
+    address_out->loopback = (ntohl(four.sin_addr.s_addr) >> 24) == 127;
+    return true;
+}
+
+static bool parse_address(const char *text, struct address *address_out)
+{
+    char host[INET6_ADDRSTRLEN + 2];
+    uint16_t port;
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || (size_t)(colon - text) >= sizeof host ||
+        !parse_port(colon + 1, &port))
+        return false;
+    size_t size = (size_t)(colon - text);
+    memcpy(host, text, size);
+    host[size] = '\0';
+    if (strcmp(host, "localhost") == 0)
+        return parse_ipv4("127.0.0.1", port, address_out);
+    if (host[0] != '[')
+        return parse_ipv4(host, port, address_out);
+    if (host[size - 1] != ']')
+        return false;
+    host[size - 1] = '\0';
+    return parse_ipv6(host + 1, port, address_out);
+}
+
+static bool parse_level(const char *text, int *level_out)
+{
+    static const char *const NAMES[] = {[KX_LOG_ERROR] = "error",
+                                        [KX_LOG_WARNING] = "warning",
+                                        [KX_LOG_INFO] = "info",
+                                        [KX_LOG_DEBUG] = "debug"};
+    for (int level = KX_LOG_ERROR; level <= KX_LOG_DEBUG; level++)
+        if (strcmp(text, NAMES[level]) == 0) {
+            *level_out = level;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_flag(const char *text, bool *flag_out)
+{
+    if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
+        return false;
+    *flag_out = *text == '1';
+    return true;
+}
+
+static bool parse_text(const char *text, const char **text_out)
+{
+    *text_out = text;
+    return *text != '\0';
+}
+
+static void describe(const struct option_row *row, char *out, size_t size)
+{
+    unsigned long long least = row->least;
+    unsigned long long most = row->most;
+    switch (row->type) {
+    case OPTION_TEXT:
+        snprintf(out, size, "a text");
+        break;
+    case OPTION_SIZE:
+        snprintf(out, size, "a size such as 64KiB, from %llu to %llu bytes",
+                 least, most);
+        break;
+    case OPTION_DURATION:
+        snprintf(out, size,
+                 "a time such as 500ms, 30s or 5m, from %llums to "
+                 "%llums",
+                 least, most);
+        break;
+    case OPTION_NUMBER:
+        snprintf(out, size, "a number from %llu to %llu", least, most);
+        break;
+    case OPTION_ADDRESS:
+        snprintf(out, size, "an address such as 127.0.0.1:4512 or [::1]:4512");
+        break;
+    case OPTION_LEVEL:
+        snprintf(out, size, "error, warning, info or debug");
+        break;
+    case OPTION_FLAG:
+    case OPTION_ACTION:
+        snprintf(out, size, "1 or 0");
+        break;
+    }
+}
+
+static bool parse(const struct option_row *row, const char *text, void *member)
+{
+    switch (row->type) {
+    case OPTION_TEXT:
+        return parse_text(text, member);
+    case OPTION_SIZE:
+        return parse_amount(text, SIZES, row, member);
+    case OPTION_DURATION:
+        return parse_amount(text, DURATIONS, row, member);
+    case OPTION_NUMBER:
+        return parse_amount(text, NO_UNITS, row, member);
+    case OPTION_ADDRESS:
+        return parse_address(text, member);
+    case OPTION_LEVEL:
+        return parse_level(text, member);
+    case OPTION_FLAG:
+    case OPTION_ACTION:
+        return parse_flag(text, member);
+    }
+    return false;
+}
+
+bool option_parse(const struct option_row *row, const char *text,
+                  struct options *options, char *expected_out, size_t size)
+{
+    if (parse(row, text, (char *)options + row->offset))
+        return true;
+    describe(row, expected_out, size);
+    return false;
+}

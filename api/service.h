@@ -1,0 +1,31 @@
+/* What all event loops of one server share. */
+#ifndef API_SERVICE_H
+#define API_SERVICE_H
+
+#include "options.h"
+#include "request.h"
+
+#include <stdatomic.h>
+
+enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
+
+/* Counters since the start; any thread adds and reads them. */
+struct counters {
+    /* Replies by row of the route table and by hundreds of the HTTP status;
+     * the row after the last one counts requests that no route took. */
+    atomic_uint_fast64_t replies[ROUTES_MAX + 1][STATUS_CLASSES];
+    atomic_uint_fast64_t connections_accepted;
+    atomic_uint_fast64_t connections_refused; /* over connections-max */
+    atomic_int_fast64_t connections;          /* open now */
+    atomic_int_fast64_t in_flight;            /* requests begun, not replied */
+};
+
+struct service {
+    struct kx_store *store;
+    const struct options *options;
+    int64_t started_at_ms;
+    atomic_bool stopping; /* /readyz says no from now on */
+    struct counters counters;
+};
+
+#endif
