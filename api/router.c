@@ -1,0 +1,117 @@
+/* Matches raw paths against the patterns of the route table. */
+#include "router.h"
+
+#include <stdio.h>
+
+static const char *const METHODS[] = {
+    [METHOD_GET] = "GET",         [METHOD_HEAD] = "HEAD",
+    [METHOD_PUT] = "PUT",         [METHOD_PATCH] = "PATCH",
+    [METHOD_POST] = "POST",       [METHOD_DELETE] = "DELETE",
+    [METHOD_OPTIONS] = "OPTIONS", [METHOD_OTHER] = "OTHER",
+};
+
+const char *method_name(enum method method)
+{
+    return METHODS[method];
+}
+
+enum method method_parse(const char *name)
+{
+    for (int method = METHOD_GET; method < METHOD_OTHER; method++)
+        if (strcmp(name, METHODS[method]) == 0)
+            return (enum method)method;
+    return METHOD_OTHER;
+}
+
+/* What a pattern took out of a path. */
+struct match {
+    struct kx_slice argument;
+    struct kx_slice tail;
+    bool has_tail;
+};
+
+/* Takes the segment up to the next '/' off the front of rest. */
+static struct kx_slice take_segment(struct kx_slice *rest)
+{
+    const uint8_t *slash = memchr(rest->data, '/', rest->size);
+    size_t size = slash != NULL ? (size_t)(slash - rest->data) : rest->size;
+    struct kx_slice segment = kx_slice(rest->data, size);
+    rest->data += size;
+    rest->size -= size;
+    return segment;
+}
+
+/* One segment of the pattern, of `size` bytes. */
+static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
+                     struct match *match)
+{
+    struct kx_slice segment = take_segment(path);
+    if (pattern[0] == '{') {
+        match->argument = segment;
+        return segment.size > 0;
+    }
+    return segment.size == size && memcmp(segment.data, pattern, size) == 0;
+}
+
+static bool matches(const char *pattern, struct kx_slice path,
+                    struct match *match)
+{
+    *match = (struct match){0};
+    while (*pattern == '/') {
+        pattern++;
+        size_t size = strcspn(pattern, "/");
+        bool slash = path.size > 0 && *path.data == '/';
+        if (slash) {
+            path.data++;
+            path.size--;
+        }
+        if (strcmp(pattern, "...") == 0) {
+            match->tail = path;
+            match->has_tail = slash;
+            return slash || path.size == 0;
+        }
+        if (!slash || !take_one(pattern, size, &path, match))
+            return false;
+        pattern += size;
+    }
+    return path.size == 0;
+}
+
+void route_find(struct request *request)
+{
+    enum method method =
+        request->method == METHOD_HEAD ? METHOD_GET : request->method;
+    struct match match;
+    request->route = NULL;
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (ROUTES[row].method == method &&
+            matches(ROUTES[row].pattern, request->path, &match)) {
+            request->route = &ROUTES[row];
+            request->argument = match.argument;
+            request->tail = match.tail;
+            request->has_tail = match.has_tail;
+            return;
+        }
+}
+
+void route_allow(const struct request *request, char *out, size_t size)
+{
+    struct match match;
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (matches(ROUTES[row].pattern, request->path, &match)) {
+            used += (size_t)snprintf(
+                out + used, size - used, "%s%s, ", METHODS[ROUTES[row].method],
+                ROUTES[row].method == METHOD_GET ? ", HEAD" : "");
+        }
+    if (used > 0)
+        snprintf(out + used, size - used, "OPTIONS");
+}
+
+void routes_print(void)
+{
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        printf("%s %s %s\n", METHODS[ROUTES[row].method], ROUTES[row].pattern,
+               ROUTES[row].operation);
+}

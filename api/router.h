@@ -1,0 +1,28 @@
+/* Finds the row of the route table for a method and a raw path. */
+#ifndef API_ROUTER_H
+#define API_ROUTER_H
+
+#include "request.h"
+
+/* The route table (routes.c). */
+extern const struct route ROUTES[];
+extern const size_t ROUTE_COUNT;
+
+/* Fills request->route, argument, tail and has_tail from its method and path;
+ * route is NULL when no row takes them. Segments are compared raw: a
+ * percent-encoded letter is another letter. */
+void route_find(struct request *request);
+
+/* Writes the methods that the path of request takes ("GET, HEAD, OPTIONS");
+ * an empty text when no row has this path. */
+void route_allow(const struct request *request, char *out, size_t size);
+
+/* "GET" and so on. */
+const char *method_name(enum method method);
+/* METHOD_OTHER for a method that the service does not know. */
+enum method method_parse(const char *name);
+
+/* Prints "METHOD pattern operationId" lines to standard output. */
+void routes_print(void);
+
+#endif

@@ -1,0 +1,41 @@
+/* The contents page of the service: every method and path, and who answers. */
+#include "handlers.h"
+#include "router.h"
+
+/* clang-format off */
+const struct route ROUTES[] = {
+    /* Entries: the path is the key. */
+    {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL},
+    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_put_finish},
+    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  kv_patch_finish},
+    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, kv_delete_finish},
+    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish},
+
+    /* Ranges of entries, and many at once. */
+    {METHOD_GET,    "/list",  "listEntries",   SCOPE_READ,  BODY_NONE,     list_get,    NULL},
+    {METHOD_DELETE, "/list",  "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete, list_delete_finish},
+    {METHOD_GET,    "/count", "countEntries",  SCOPE_READ,  BODY_NONE,     list_count,  NULL},
+    {METHOD_POST,   "/get",   "getMany",       SCOPE_READ,  BODY_ENVELOPE, batch_get,   NULL},
+
+    /* Checks and mutations that hold together or not at all. */
+    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish},
+
+    /* Declared indexes. */
+    {METHOD_GET,    "/indexes",                "listIndexes",  SCOPE_READ,  BODY_NONE,     index_list,    NULL},
+    {METHOD_POST,   "/indexes",                "declareIndex", SCOPE_INDEX, BODY_ENVELOPE, index_declare, index_declare_finish},
+    {METHOD_GET,    "/indexes/{name}",         "getIndex",     SCOPE_READ,  BODY_NONE,     index_show,    NULL},
+    {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
+    {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
+
+    /* The service itself. */
+    {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},
+    {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE, BODY_NONE, ops_live,    NULL},
+    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ops_ready,   NULL},
+    {METHOD_GET, "/version",         "getVersion", SCOPE_NONE, BODY_NONE, ops_version, NULL},
+    {METHOD_GET, "/metrics",         "getMetrics", SCOPE_NONE, BODY_NONE, ops_metrics, NULL},
+    {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE, BODY_NONE, ops_openapi, NULL},
+    {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE, BODY_NONE, ops_problem, NULL},
+};
+/* clang-format on */
+
+const size_t ROUTE_COUNT = sizeof ROUTES / sizeof *ROUTES;
