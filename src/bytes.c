@@ -1,0 +1,77 @@
+/* Byte strings: slices that point, buffers that own and grow. */
+#include <talloc.h>
+
+#include "kindex.h"
+
+enum { SMALLEST = 64 };
+
+static size_t shorter(struct kx_slice a, struct kx_slice b)
+{
+    return a.size < b.size ? a.size : b.size;
+}
+
+/* memcmp must not be given NULL, which an empty slice may hold. */
+static int compare_bytes(const uint8_t *a, const uint8_t *b, size_t size)
+{
+    return size == 0 ? 0 : memcmp(a, b, size);
+}
+
+int kx_compare(struct kx_slice a, struct kx_slice b)
+{
+    int order = compare_bytes(a.data, b.data, shorter(a, b));
+    if (order != 0)
+        return order;
+    return (a.size > b.size) - (a.size < b.size);
+}
+
+bool kx_equal(struct kx_slice a, struct kx_slice b)
+{
+    return a.size == b.size && compare_bytes(a.data, b.data, a.size) == 0;
+}
+
+bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix)
+{
+    return whole.size >= prefix.size &&
+           compare_bytes(whole.data, prefix.data, prefix.size) == 0;
+}
+
+void kx_buffer_init(struct kx_buffer *buffer, const void *owner)
+{
+    *buffer = (struct kx_buffer){.owner = owner};
+}
+
+/* Leaves no room, so that every later addition asks for some and is refused. */
+static bool refuse(struct kx_buffer *buffer)
+{
+    buffer->failed = true;
+    buffer->capacity = buffer->size;
+    return false;
+}
+
+bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
+{
+    if (buffer->failed)
+        return false;
+    if (buffer->capacity - buffer->size >= more)
+        return true;
+    if (more > SIZE_MAX / 2 - buffer->size)
+        return refuse(buffer);
+
+    size_t capacity =
+        buffer->capacity < SMALLEST / 2 ? SMALLEST : buffer->capacity * 2;
+    if (capacity < buffer->size + more)
+        capacity = buffer->size + more;
+    uint8_t *data =
+        talloc_realloc(buffer->owner, buffer->data, uint8_t, capacity);
+    if (data == NULL)
+        return refuse(buffer);
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+void kx_buffer_free(struct kx_buffer *buffer)
+{
+    talloc_free(buffer->data);
+    kx_buffer_init(buffer, buffer->owner);
+}

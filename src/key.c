@@ -1,0 +1,336 @@
+/* Keys as bytes: the tuple encoding of Deno KV, in which the order of the bytes
+ * is the order of the parts. Each part begins with a tag; bytes and strings end
+ * with a zero byte (a zero inside is followed by FF), bigints tell their length
+ * by the tag or the byte after it, numbers have eight bytes. Numbers and
+ * bigints are turned so that smaller ones have smaller bytes. */
+#include <math.h>
+
+#include "kindex.h"
+
+enum {
+    TAG_BYTES = 0x01,
+    TAG_STRING = 0x02,
+    TAG_NEGATIVE_LONG = 0x0b, /* bigint of more than eight bytes */
+    TAG_ZERO = 0x14,          /* bigint; 14 + n and 14 - n have n bytes */
+    TAG_POSITIVE_LONG = 0x1d,
+    TAG_NUMBER = 0x21,
+    TAG_FALSE = 0x26,
+    TAG_TRUE = 0x27,
+    ZERO_ESCAPE = 0xff, /* after a zero byte that is not the end */
+    BIGINT_SHORT = 8,   /* bytes of a bigint whose tag tells its length */
+    NUMBER_SIZE = 9
+};
+#define SIGN_BIT (UINT64_C(1) << 63)
+
+/* ---- Writing --------------------------------------------------------- */
+
+static enum kx_status added(const struct kx_buffer *key)
+{
+    return key->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static const uint8_t *find_zero(const uint8_t *data, const uint8_t *end)
+{
+    return data == end ? NULL : memchr(data, 0, (size_t)(end - data));
+}
+
+static size_t count_zeros(struct kx_slice bytes)
+{
+    const uint8_t *end = bytes.data + bytes.size;
+    const uint8_t *zero = find_zero(bytes.data, end);
+    size_t count = 0;
+    for (; zero != NULL; zero = find_zero(zero + 1, end))
+        count++;
+    return count;
+}
+
+static void put_escaped(uint8_t *out, struct kx_slice bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        *out++ = bytes.data[i];
+        if (bytes.data[i] == 0)
+            *out++ = ZERO_ESCAPE;
+    }
+}
+
+/* Room for everything is made first, so that a key never has half a part. */
+static enum kx_status add_terminated(struct kx_buffer *key, uint8_t tag,
+                                     struct kx_slice bytes)
+{
+    size_t zeros = count_zeros(bytes);
+    size_t size = bytes.size + zeros + 2;
+    if (!kx_buffer_reserve(key, size))
+        return KX_NO_MEMORY;
+    uint8_t *out = key->data + key->size;
+    out[0] = tag;
+    if (zeros > 0)
+        put_escaped(out + 1, bytes);
+    else if (bytes.size > 0)
+        memcpy(out + 1, bytes.data, bytes.size);
+    out[size - 1] = 0;
+    key->size += size;
+    return KX_OK;
+}
+
+enum kx_status kx_key_add_string(struct kx_buffer *key, struct kx_slice utf8)
+{
+    if (!kx_utf8_valid(utf8))
+        return KX_BAD_KEY;
+    return add_terminated(key, TAG_STRING, utf8);
+}
+
+enum kx_status kx_key_add_bytes(struct kx_buffer *key, struct kx_slice bytes)
+{
+    return add_terminated(key, TAG_BYTES, bytes);
+}
+
+enum kx_status kx_key_add_number(struct kx_buffer *key, double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    if (isnan(number))
+        bits = (bits & SIGN_BIT) | UINT64_C(0x7ff8000000000000);
+    bits = bits & SIGN_BIT ? ~bits : bits | SIGN_BIT;
+
+    uint8_t encoded[NUMBER_SIZE] = {TAG_NUMBER};
+    for (int i = NUMBER_SIZE - 1; i > 0; i--) {
+        encoded[i] = (uint8_t)bits;
+        bits >>= 8;
+    }
+    kx_add(key, encoded, sizeof(encoded));
+    return added(key);
+}
+
+enum kx_status kx_key_add_boolean(struct kx_buffer *key, bool boolean)
+{
+    kx_add_byte(key, boolean ? TAG_TRUE : TAG_FALSE);
+    return added(key);
+}
+
+static struct kx_slice without_zeros(struct kx_slice magnitude)
+{
+    while (magnitude.size > 0 && magnitude.data[0] == 0) {
+        magnitude.data++;
+        magnitude.size--;
+    }
+    return magnitude;
+}
+
+static void put_inverted(uint8_t *out, struct kx_slice bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++)
+        out[i] = (uint8_t)~bytes.data[i];
+}
+
+static enum kx_status add_magnitude(struct kx_buffer *key,
+                                    struct kx_slice magnitude, bool negative)
+{
+    magnitude = without_zeros(magnitude);
+    if (magnitude.size > KX_BIGINT_MAX)
+        return KX_BAD_KEY;
+    uint8_t size = (uint8_t)magnitude.size;
+    uint8_t encoded[2 + KX_BIGINT_MAX];
+    size_t head = 1;
+    if (size <= BIGINT_SHORT) {
+        encoded[0] = (uint8_t)(negative ? TAG_ZERO - size : TAG_ZERO + size);
+    } else {
+        encoded[0] = negative ? TAG_NEGATIVE_LONG : TAG_POSITIVE_LONG;
+        encoded[1] = negative ? (uint8_t)~size : size;
+        head = 2;
+    }
+    if (negative)
+        put_inverted(encoded + head, magnitude);
+    else if (size > 0)
+        memcpy(encoded + head, magnitude.data, size);
+    kx_add(key, encoded, head + size);
+    return added(key);
+}
+
+enum kx_status kx_key_add(struct kx_buffer *key, const struct kx_part *part)
+{
+    switch (part->type) {
+    case KX_BYTES_PART:
+        return kx_key_add_bytes(key, part->bytes);
+    case KX_STRING:
+        return kx_key_add_string(key, part->bytes);
+    case KX_BIGINT:
+        return add_magnitude(key, part->bytes, part->negative);
+    case KX_NUMBER:
+        return kx_key_add_number(key, part->number);
+    case KX_BOOLEAN:
+        return kx_key_add_boolean(key, part->boolean);
+    }
+    return KX_BAD_KEY;
+}
+
+/* ---- Measuring ------------------------------------------------------- */
+
+static bool is_bigint(uint8_t tag)
+{
+    return tag >= TAG_NEGATIVE_LONG && tag <= TAG_POSITIVE_LONG;
+}
+
+/* Bytes of an encoded bigint in front of its magnitude. */
+static size_t bigint_head(uint8_t tag)
+{
+    return tag == TAG_NEGATIVE_LONG || tag == TAG_POSITIVE_LONG ? 2 : 1;
+}
+
+static size_t bigint_size(struct kx_slice rest)
+{
+    uint8_t tag = rest.data[0];
+    size_t head = bigint_head(tag);
+    if (rest.size < head)
+        return 0;
+    if (tag == TAG_NEGATIVE_LONG)
+        return head + (uint8_t)~rest.data[1];
+    if (tag == TAG_POSITIVE_LONG)
+        return head + rest.data[1];
+    return head + (size_t)(tag < TAG_ZERO ? TAG_ZERO - tag : tag - TAG_ZERO);
+}
+
+/* Text may be checked piece by piece, for no character but NUL has a zero. */
+static size_t terminated_size(struct kx_slice rest)
+{
+    bool is_text = rest.data[0] == TAG_STRING;
+    const uint8_t *end = rest.data + rest.size;
+    const uint8_t *piece = rest.data + 1;
+    for (;;) {
+        const uint8_t *zero = find_zero(piece, end);
+        if (zero == NULL)
+            return 0;
+        if (is_text && !kx_utf8_valid(kx_slice(piece, (size_t)(zero - piece))))
+            return 0;
+        piece = zero + 1;
+        if (piece == end || *piece != ZERO_ESCAPE)
+            return (size_t)(piece - rest.data);
+        piece++;
+    }
+}
+
+static size_t fixed_size(uint8_t tag)
+{
+    switch (tag) {
+    case TAG_NUMBER:
+        return NUMBER_SIZE;
+    case TAG_FALSE:
+    case TAG_TRUE:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+size_t kx_part_size(struct kx_slice rest)
+{
+    if (rest.size == 0)
+        return 0;
+    uint8_t tag = rest.data[0];
+    if (tag == TAG_BYTES || tag == TAG_STRING)
+        return terminated_size(rest);
+    size_t size = is_bigint(tag) ? bigint_size(rest) : fixed_size(tag);
+    return size <= rest.size ? size : 0;
+}
+
+enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault)
+{
+    if (key.size == 0)
+        return kx_fail(fault, KX_BAD_KEY, "the key has no parts");
+    if (key.size > KX_KEY_MAX)
+        return kx_fail(fault, KX_KEY_TOO_LONG,
+                       "the key has %zu encoded bytes, the limit is %d",
+                       key.size, KX_KEY_MAX);
+    size_t at = 0;
+    for (size_t part = 0; at < key.size; part++) {
+        size_t size = kx_part_size(kx_slice(key.data + at, key.size - at));
+        if (size == 0)
+            return kx_fail(fault, KX_BAD_KEY,
+                           "part %zu of the key, at byte %zu of its encoding, "
+                           "cannot be decoded",
+                           part, at);
+        at += size;
+    }
+    return KX_OK;
+}
+
+/* ---- Reading --------------------------------------------------------- */
+
+void kx_key_read(struct kx_key_reader *reader, struct kx_slice key)
+{
+    reader->rest = key;
+}
+
+/* The bytes between tag and end, unescaped into scratch where they must be. */
+static bool read_terminated(struct kx_slice encoded, uint8_t *scratch,
+                            struct kx_slice *bytes_out)
+{
+    struct kx_slice inner = kx_slice(encoded.data + 1, encoded.size - 2);
+    if (find_zero(inner.data, inner.data + inner.size) == NULL) {
+        *bytes_out = inner;
+        return true;
+    }
+    size_t size = 0;
+    for (size_t i = 0; i < inner.size; i++) {
+        if (size == KX_KEY_MAX)
+            return false;
+        scratch[size++] = inner.data[i];
+        if (inner.data[i] == 0)
+            i++; /* over the FF */
+    }
+    *bytes_out = kx_slice(scratch, size);
+    return true;
+}
+
+static void read_bigint(struct kx_slice encoded, uint8_t *scratch,
+                        struct kx_part *part)
+{
+    size_t head = bigint_head(encoded.data[0]);
+    struct kx_slice bytes = kx_slice(encoded.data + head, encoded.size - head);
+    part->negative = encoded.data[0] < TAG_ZERO;
+    if (part->negative) {
+        put_inverted(scratch, bytes);
+        bytes.data = scratch;
+    }
+    part->bytes = without_zeros(bytes);
+    if (part->bytes.size == 0)
+        part->negative = false;
+}
+
+static double read_number(const uint8_t *encoded)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; i++)
+        bits = bits << 8 | encoded[i];
+    bits = bits & SIGN_BIT ? bits & ~SIGN_BIT : ~bits;
+    double number;
+    memcpy(&number, &bits, sizeof(number));
+    return number;
+}
+
+enum kx_status kx_key_next(struct kx_key_reader *reader,
+                           struct kx_part *part_out)
+{
+    if (reader->rest.size == 0)
+        return KX_END;
+    size_t size = kx_part_size(reader->rest);
+    if (size == 0)
+        return KX_BAD_KEY;
+    struct kx_slice encoded = kx_slice(reader->rest.data, size);
+    uint8_t tag = encoded.data[0];
+    struct kx_part part = {.type = KX_BOOLEAN, .boolean = tag == TAG_TRUE};
+    if (tag == TAG_BYTES || tag == TAG_STRING) {
+        part.type = tag == TAG_STRING ? KX_STRING : KX_BYTES_PART;
+        if (!read_terminated(encoded, reader->scratch, &part.bytes))
+            return KX_BAD_KEY;
+    } else if (is_bigint(tag)) {
+        part.type = KX_BIGINT;
+        read_bigint(encoded, reader->scratch, &part);
+    } else if (tag == TAG_NUMBER) {
+        part.type = KX_NUMBER;
+        part.number = read_number(encoded.data + 1);
+    }
+    reader->rest.data += size;
+    reader->rest.size -= size;
+    *part_out = part;
+    return KX_OK;
+}

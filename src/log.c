@@ -1,0 +1,80 @@
+/* The log: lines of logfmt on standard error. A line is built on the stack and
+ * handed over with one write, so that lines of several threads never mix. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kindex.h"
+
+enum { LINE_SIZE = 2048 };
+
+static const struct {
+    const char *name;
+    const char *priority; /* what sd-daemon(3) puts in front of a line */
+} levels[] = {
+    [KX_LOG_ERROR] = {"error", "<3>"},
+    [KX_LOG_WARNING] = {"warning", "<4>"},
+    [KX_LOG_INFO] = {"info", "<6>"},
+    [KX_LOG_DEBUG] = {"debug", "<7>"},
+};
+
+static _Atomic int most_level = KX_LOG_INFO;
+
+void kx_log_level(enum kx_log_level most)
+{
+    atomic_store_explicit(&most_level, (int)most, memory_order_relaxed);
+}
+
+/* What snprintf left of its text in `room` bytes, when it returned `wanted`. */
+static size_t kept(int wanted, size_t room)
+{
+    if (wanted < 0)
+        return 0;
+    return (size_t)wanted < room ? (size_t)wanted : room - 1;
+}
+
+/* One event is one line, whatever its fields hold. */
+static void flatten(char *line, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if ((uint8_t)line[i] < ' ')
+            line[i] = ' ';
+}
+
+static void write_line(const char *line, size_t size)
+{
+    ssize_t written;
+    do {
+        written = write(STDERR_FILENO, line, size);
+    } while (written < 0 && errno == EINTR);
+}
+
+void kx_log(enum kx_log_level level, const char *event, const char *format, ...)
+{
+    if ((int)level > atomic_load_explicit(&most_level, memory_order_relaxed))
+        return;
+    int caller_errno = errno;
+    char line[LINE_SIZE];
+    const char *priority =
+        getenv("JOURNAL_STREAM") != NULL ? levels[level].priority : "";
+    size_t size = kept(snprintf(line, sizeof(line), "%slevel=%s event=%s",
+                                priority, levels[level].name, event),
+                       sizeof(line));
+
+    if (format != NULL && format[0] != '\0' && size + 2 < sizeof(line)) {
+        line[size++] = ' ';
+        va_list fields;
+        va_start(fields, format);
+        size +=
+            kept(vsnprintf(line + size, sizeof(line) - size, format, fields),
+                 sizeof(line) - size);
+        va_end(fields);
+    }
+    flatten(line, size);
+    line[size++] = '\n'; /* in the place of the NUL */
+    write_line(line, size);
+    errno = caller_errno;
+}

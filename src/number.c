@@ -1,0 +1,263 @@
+/* Doubles as decimal text and back. Both directions pass digits and a power of
+ * ten to libc and never a decimal point, so that no locale changes anything. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kindex.h"
+
+enum {
+    DIGITS_MAX = 17,    /* enough for every double */
+    DIGITS_EXACT = 15,  /* so many always survive a round trip */
+    POINT_MAX = 21,     /* from here on JavaScript writes an exponent */
+    POINT_MIN = -6,     /* and below this, too */
+    SIGNIFICANT = 780,  /* later digits of a token only matter as not zero */
+    EXPONENT_MAX = 5000 /* beyond it everything is 0 or infinite */
+};
+
+/* 0.DIGITS times ten to the power of point. */
+struct decimal {
+    char digits[DIGITS_MAX + 1];
+    int count;
+    int point;
+};
+
+/* The double nearest to digits times ten^exponent. Few digits with a small
+ * exponent need a single operation on exact numbers, the rest is for libc. */
+static double join(const char *digits, size_t count, int64_t exponent)
+{
+    static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    if (count <= DIGITS_EXACT && exponent <= DIGITS_EXACT &&
+        exponent >= -DIGITS_EXACT) {
+        int64_t whole = 0;
+        for (size_t i = 0; i < count; i++)
+            whole = whole * 10 + (digits[i] - '0');
+        return exponent < 0 ? (double)whole / tens[-exponent]
+                            : (double)whole * tens[exponent];
+    }
+    if (exponent > EXPONENT_MAX)
+        exponent = EXPONENT_MAX;
+    if (exponent < -EXPONENT_MAX)
+        exponent = -EXPONENT_MAX;
+    char text[SIGNIFICANT + 16];
+    memcpy(text, digits, count);
+    sprintf(text + count, "e%d", (int)exponent);
+    return strtod(text, NULL);
+}
+
+static double value_of(const struct decimal *decimal)
+{
+    return join(decimal->digits, (size_t)decimal->count,
+                decimal->point - decimal->count);
+}
+
+/* ---- Writing --------------------------------------------------------- */
+
+/* The nearest decimal with `count` digits. Between the first digit and the
+ * others printf writes a decimal point, which depends on the locale. */
+static void round_to(double number, int count, struct decimal *out)
+{
+    char text[40];
+    snprintf(text, sizeof(text), "%.*e", count - 1, number);
+    const char *at = text;
+    out->count = 0;
+    for (; *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9')
+            out->digits[out->count++] = *at;
+    out->point = (int)strtol(at + 1, NULL, 10) + 1;
+}
+
+/* The next larger decimal with as many digits. */
+static void step_up(struct decimal *decimal)
+{
+    int i = decimal->count - 1;
+    while (i >= 0 && decimal->digits[i] == '9')
+        decimal->digits[i--] = '0';
+    if (i >= 0) {
+        decimal->digits[i]++;
+    } else {
+        decimal->digits[0] = '1';
+        decimal->point++;
+    }
+}
+
+/* Does a decimal of this length read back as number? Below a power of two the
+ * doubles lie closer together than above it: there the nearest decimal may miss
+ * although the next one up does not. */
+static bool fits(double number, int count, struct decimal *out)
+{
+    round_to(number, count, out);
+    if (value_of(out) == number)
+        return true;
+    int exponent;
+    if (frexp(number, &exponent) != 0.5)
+        return false;
+    step_up(out);
+    return value_of(out) == number;
+}
+
+/* Fewest digits that read back as number, which is positive. */
+static void shorten(double number, struct decimal *out)
+{
+    /* Subnormal numbers have fewer digits than printf can know of. */
+    int count = number < 0x1p-1022 ? 1 : DIGITS_EXACT;
+    while (count < DIGITS_MAX && !fits(number, count, out))
+        count++;
+    if (count == DIGITS_MAX)
+        round_to(number, count, out);
+    while (out->count > 1 && out->digits[out->count - 1] == '0')
+        out->count--;
+}
+
+static char *put(char *out, const char *text, int size)
+{
+    memcpy(out, text, (size_t)size);
+    return out + size;
+}
+
+static char *put_zeros(char *out, int count)
+{
+    memset(out, '0', (size_t)count);
+    return out + count;
+}
+
+static char *put_exponent(char *out, const struct decimal *decimal)
+{
+    *out++ = decimal->digits[0];
+    if (decimal->count > 1) {
+        *out++ = '.';
+        out = put(out, decimal->digits + 1, decimal->count - 1);
+    }
+    return out + sprintf(out, "e%+d", decimal->point - 1);
+}
+
+/* ECMA-262, Number::toString, for radix 10. */
+static char *put_decimal(char *out, const struct decimal *decimal)
+{
+    int point = decimal->point;
+    if (point > POINT_MAX || point <= POINT_MIN)
+        return put_exponent(out, decimal);
+    if (point >= decimal->count) {
+        out = put(out, decimal->digits, decimal->count);
+        return put_zeros(out, point - decimal->count);
+    }
+    if (point <= 0) {
+        out = put_zeros(put(out, "0.", 2), -point);
+        return put(out, decimal->digits, decimal->count);
+    }
+    out = put(out, decimal->digits, point);
+    *out++ = '.';
+    return put(out, decimal->digits + point, decimal->count - point);
+}
+
+size_t kx_number_text(double number, char *out)
+{
+    char *at = out;
+    if (signbit(number) && !isnan(number))
+        *at++ = '-';
+    double positive = fabs(number);
+    if (!isfinite(number)) {
+        at += sprintf(at, "%s", isnan(number) ? "NaN" : "Infinity");
+    } else if (positive < 0x1p53 && positive == (double)(uint64_t)positive) {
+        at += sprintf(at, "%llu", (unsigned long long)positive);
+    } else {
+        struct decimal decimal;
+        shorten(positive, &decimal);
+        at = put_decimal(at, &decimal);
+    }
+    *at = '\0';
+    return (size_t)(at - out);
+}
+
+/* ---- Reading --------------------------------------------------------- */
+
+/* A token on its way: digits without leading zeros, times ten^exponent. */
+struct scan {
+    const uint8_t *at;
+    const uint8_t *end;
+    char digits[SIGNIFICANT + 1];
+    size_t count;
+    int64_t exponent;
+};
+
+static bool at_digit(const struct scan *scan)
+{
+    return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
+}
+
+static bool skip(struct scan *scan, char wanted)
+{
+    if (scan->at == scan->end || *scan->at != (uint8_t)wanted)
+        return false;
+    scan->at++;
+    return true;
+}
+
+static void take_digit(struct scan *scan, int64_t step)
+{
+    char digit = (char)*scan->at++;
+    if (scan->count < SIGNIFICANT) {
+        if (scan->count > 0 || digit != '0')
+            scan->digits[scan->count++] = digit;
+        scan->exponent += step;
+        return;
+    }
+    scan->exponent += step + 1;
+    if (digit != '0')
+        scan->digits[SIGNIFICANT - 1] = '1';
+}
+
+static bool take_whole(struct scan *scan)
+{
+    if (skip(scan, '0'))
+        return !at_digit(scan);
+    if (!at_digit(scan))
+        return false;
+    while (at_digit(scan))
+        take_digit(scan, 0);
+    return true;
+}
+
+static bool take_fraction(struct scan *scan)
+{
+    if (!skip(scan, '.'))
+        return true;
+    if (!at_digit(scan))
+        return false;
+    while (at_digit(scan))
+        take_digit(scan, -1);
+    return true;
+}
+
+static bool take_exponent(struct scan *scan)
+{
+    if (!skip(scan, 'e') && !skip(scan, 'E'))
+        return true;
+    bool negative = skip(scan, '-');
+    if (!negative)
+        skip(scan, '+');
+    if (!at_digit(scan))
+        return false;
+    int64_t exponent = 0;
+    for (; at_digit(scan); scan->at++)
+        if (exponent < INT64_C(1) << 48) /* no text is as long as that */
+            exponent = exponent * 10 + (*scan->at - '0');
+    scan->exponent += negative ? -exponent : exponent;
+    return true;
+}
+
+bool kx_number_parse(struct kx_slice token, double *number_out)
+{
+    struct scan scan = {.at = token.data, .end = token.data + token.size};
+    bool negative = skip(&scan, '-');
+    if (!take_whole(&scan) || !take_fraction(&scan) || !take_exponent(&scan) ||
+        scan.at != scan.end)
+        return false;
+    double number =
+        scan.count == 0 ? 0.0 : join(scan.digits, scan.count, scan.exponent);
+    if (!isfinite(number))
+        return false;
+    *number_out = negative ? -number : number;
+    return true;
+}

@@ -1,0 +1,71 @@
+/* Strict UTF-8: ASCII eight bytes at a time, the rest character by character.
+ */
+#include "kindex.h"
+
+static bool eight_ascii(const uint8_t *at)
+{
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof(bytes));
+    return (bytes & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static bool continues(uint8_t byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+/* Some first bytes leave only a part of the second bytes: the others would be
+ * overlong forms, surrogates, or over 10FFFF. */
+static bool second_fits(uint8_t first, uint8_t second)
+{
+    switch (first) {
+    case 0xe0:
+        return second >= 0xa0;
+    case 0xed:
+        return second < 0xa0;
+    case 0xf0:
+        return second >= 0x90;
+    case 0xf4:
+        return second < 0x90;
+    default:
+        return true;
+    }
+}
+
+/* Bytes of a character, by its first; 0 when no character begins so. */
+static size_t size_of(uint8_t first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Bytes of the character at `at`, 0 when it is none. */
+static size_t character(const uint8_t *at, size_t left)
+{
+    size_t size = size_of(at[0]);
+    if (size > left)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if (!continues(at[i]))
+            return 0;
+    return size < 2 || second_fits(at[0], at[1]) ? size : 0;
+}
+
+bool kx_utf8_valid(struct kx_slice text)
+{
+    size_t at = 0;
+    while (at < text.size) {
+        if (text.size - at >= 8 && eight_ascii(text.data + at)) {
+            at += 8;
+            continue;
+        }
+        size_t size = character(text.data + at, text.size - at);
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    return true;
+}
