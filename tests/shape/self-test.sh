@@ -122,5 +122,35 @@ for check in "format.sh $work/planted.c" "clang.sh -Wall $work/planted.h"; do
     fi
 done
 
+# The drivers must not take silence or a crash for success. wrong COMMAND:
+# it has to end with a failure, and to count one.
+wrong() {
+    local said
+    if ! said=$("$@" 2>&1) && tail -1 <<<"$said" | grep -q '[1-9][0-9]* failed$'; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$*: takes a failure for success"
+    fi
+}
+plant() {
+    printf '#!/bin/bash\n%s\n' "$2" >"$work/$1"
+    chmod +x "$work/$1"
+}
+export MAKE=$work/make BUILD=$work
+for part in 'exit 0' 'echo 0 passed, 0 failed' 'echo 2 passed, 1 failed' \
+        'echo 2 passed, 0 failed; exit 1'; do
+    plant make "case \$* in *all*) ;; *) $part ;; esac"
+    wrong tests/run.sh planted
+done
+plant program '' && wrong tests/unit/run.sh "$work/program"
+plant program 'echo "[  PASSED  ] 2 test(s)."; kill -SEGV $$' &&
+    wrong tests/unit/run.sh "$work/program"
+plant program 'echo "[  PASSED  ] 2 test(s)."; echo "[  FAILED  ] 1 test(s)"' &&
+    wrong tests/unit/run.sh "$work/program"
+plant program '' && wrong tests/http/run.sh "$work/program"
+plant program 'echo 3 passed, 0 failed; exit 1' &&
+    wrong tests/http/run.sh "$work/program"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
