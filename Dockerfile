@@ -14,7 +14,7 @@ COPY src src
 COPY api api
 RUN make install DESTDIR=/installed PREFIX=/usr
 
-FROM debian:12-slim
+FROM debian:12-slim AS image
 COPY deploy/packages deploy/packages.sh deploy/image.sh /deploy/
 RUN /deploy/image.sh && rm -r /deploy /var/lib/apt/lists/*
 COPY --from=build /installed /

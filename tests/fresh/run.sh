@@ -1,71 +1,143 @@
 #!/bin/bash
-# Tries both commands, `make run` and `make test`, on a fresh Debian 12: a
-# chroot with nothing in it but a minimal system, git and make, and a clone of
-# the last commit. Needs root, debootstrap and the machine's own apt sources.
-#   tests/fresh/run.sh [run] [test]     one or both, both by default
-# FRESH_DIR is where the system is made (a new directory, removed at the end,
-# by default); FRESH_BASE is kept and used again instead of debootstrap.
+# Tries Kindex on a fresh Debian 12, a chroot made with debootstrap: `make run`
+# and `make test` with nothing there but a minimal system, git, make and a
+# clone of the last commit; and the Dockerfile, step by step without Docker.
+# Needs root, debootstrap and the machine's own apt sources.
+#   tests/fresh/run.sh [run] [test] [image]     these, or all
+# FRESH_DIR is where the systems are made (a new directory, removed at the end,
+# by default); with it the minimal system is kept and used again.
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -gt 0 ] || set -- run test
+[ $# -gt 0 ] || set -- run test image
 
 if [ -n "${FRESH_DIR:-}" ]; then
     mkdir -p "$FRESH_DIR"
-    work=$FRESH_DIR
+    work=$(realpath "$FRESH_DIR")
 else
     work=$(mktemp -d)
     trap 'rm -rf --one-file-system "$work"' EXIT
 fi
-base=${FRESH_BASE:-$work/base}
-system=$work/system
 
 # The machine's own Debian mirrors, as lines "uri suite component".
 mirrors() {
-    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    apt-get indextargets \
+        --format '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' \
         'Identifier: Packages' |
         awk '$1 ~ /^Debian/ && $3 ~ /^bookworm/ { print $2, $3, $4 }' | sort -u
 }
 
-[ -n "$(mirrors)" ] || apt-get update -q
-if [ ! -x "$base/usr/bin/make" ]; then
-    echo "fresh: making a minimal Debian 12 with git and make"
-    debootstrap --variant=minbase --include=git,make bookworm "$base" \
-        "$(mirrors | awk '$2 == "bookworm" { print $1; exit }')" \
-        >"$work/debootstrap.log" 2>&1 ||
-        { tail -20 "$work/debootstrap.log" >&2; exit 1; }
-fi
+# new DIR: a minimal Debian 12 there, that can reach what this machine reaches.
+new() {
+    local base=$work/base system=$1 certificate
+    [ -n "$(mirrors)" ] || apt-get update -q
+    if [ ! -e "$base/complete" ]; then
+        rm -rf --one-file-system "$base"
+        debootstrap --variant=minbase bookworm "$base" \
+            "$(mirrors | awk '$2 == "bookworm" { print $1; exit }')" \
+            >"$work/debootstrap.log" 2>&1 ||
+            { tail -20 "$work/debootstrap.log" >&2; return 1; }
+        touch "$base/complete"
+    fi
+    rm -rf --one-file-system "$system"
+    cp -a "$base" "$system"
+    mirrors | sed 's/^/deb /' >"$system/etc/apt/sources.list"
+    apt-config dump Acquire | grep -v IndexTargets \
+        >"$system/etc/apt/apt.conf.d/99fresh"
+    cat /etc/resolv.conf >"$system/etc/resolv.conf"
+    echo "127.0.0.1 localhost" >"$system/etc/hosts"
+    for certificate in /usr/local/share/ca-certificates/*.crt; do
+        [ ! -e "$certificate" ] ||
+            install -D -m 644 -t "$system/usr/local/share/ca-certificates" \
+                "$certificate"
+    done
+}
 
-rm -rf --one-file-system "$system"
-cp -a "$base" "$system"
-mirrors | sed 's/^/deb /' >"$system/etc/apt/sources.list"
-apt-config dump Acquire | grep -v IndexTargets >"$system/etc/apt/apt.conf.d/99fresh"
-cat /etc/resolv.conf >"$system/etc/resolv.conf"
-echo "127.0.0.1 localhost" >"$system/etc/hosts"
-for certificate in /usr/local/share/ca-certificates/*.crt; do
-    [ ! -e "$certificate" ] ||
-        install -D -m 644 -t "$system/usr/local/share/ca-certificates" "$certificate"
-done
-git clone -q --no-hardlinks . "$system/root/kindex"
-
-# Its own mounts and processes; all of them end with the command.
+# inside DIR USER COMMAND: in a system, with mounts and processes of its own,
+# all of which end with the command.
 inside() {
     unshare --mount --pid --fork --kill-child -- sh -c '
         mount -t proc proc "$0/proc"
-        mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" 2>/dev/null ||
-            { mkdir -p "$0/dev/shm"; mount -t tmpfs tmpfs "$0/dev/shm"; }
-        exec chroot "$0" /usr/bin/env -i HOME=/root LANG=C.UTF-8 \
+        mkdir -p "$0/dev/shm"
+        mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
+        exec chroot --userspec="$1" "$0" /usr/bin/env -i HOME=/root \
+            LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
-            sh -c "cd /root/kindex && $*"' "$system" "$@" </dev/null
+            sh -c "$2"' "$1" "$2" "$3" </dev/null
+}
+
+try_commands() {
+    local system=$work/system
+    new "$system"
+    inside "$system" 0:0 'apt-get update -q &&
+        apt-get install -q -y --no-install-recommends git make' \
+        >"$work/install.log" 2>&1 || { tail -20 "$work/install.log"; return 1; }
+    git clone -q --no-hardlinks . "$system/root/kindex"
+    case $1 in
+    run) inside "$system" 0:0 'cd /root/kindex && tests/fresh/try-run.sh' ;;
+    test) inside "$system" 0:0 'cd /root/kindex && make test' ;;
+    esac
+}
+
+# Does what the Dockerfile says: the few instructions that it uses.
+try_image() {
+    local tree=$work/tree stage= instruction rest from folder=/ words
+    local -A stages=()
+    rm -rf "$tree"
+    git clone -q --no-hardlinks . "$tree"
+    while read -r instruction rest; do
+        case $instruction in
+        FROM)
+            stage=$work/stage-${#stages[@]}
+            stages[${rest##* }]=$stage
+            folder=/
+            echo "fresh: $instruction $rest"
+            new "$stage" ;;
+        WORKDIR)
+            folder=$rest
+            mkdir -p "$stage$folder" ;;
+        COPY)
+            from=$tree
+            case $rest in --from=*)
+                from=${stages[$(sed -E 's/--from=([^ ]*).*/\1/' <<<"$rest")]}
+                rest=${rest#* } ;;
+            esac
+            read -r -a words <<<"$rest"
+            copy "$from" "$stage" "$folder" "${words[@]}" ;;
+        RUN)
+            inside "$stage" 0:0 "cd $folder && $rest" >"$work/image.log" 2>&1 ||
+                { tail -30 "$work/image.log"; return 1; } ;;
+        esac
+    done < <(sed -e '/^#/d' -e ':a' -e '/\\$/{N;s/\\\n *//;ba}' Dockerfile)
+    local mode
+    mode=$(stat -c %u:%g:%a "$stage/data")
+    [ "$mode" = 10001:10001:700 ] || { echo "/data is $mode"; return 1; }
+    cp tests/fresh/try-image.sh "$stage/"
+    inside "$stage" 10001:10001 "bash /try-image.sh"
+}
+
+# copy FROM STAGE FOLDER SOURCES... TARGET: a folder's contents, or files.
+copy() {
+    local from=$1 target=${*: -1} source
+    case $target in /*) target=$2$target ;; *) target=$2$3/$target ;; esac
+    for source in "${@:4:$#-4}"; do
+        if [ -d "$from/$source" ]; then
+            mkdir -p "$target"
+            cp -a "$from/$source/." "$target"
+        else
+            install -D -t "$target" "$from/$source"
+        fi
+    done
 }
 
 failed=0
-for command in "$@"; do
+for name in "$@"; do
     started=$SECONDS
-    case $command in
-    run) inside tests/fresh/try-run.sh || failed=1 ;;
-    *) inside "make $command" || failed=1 ;;
+    case $name in
+    image) (set -e; try_image) || failed=1 ;;
+    *) (set -e; try_commands "$name") || failed=1 ;;
     esac
-    echo "fresh: make $command took $((SECONDS - started)) s"
+    echo "fresh: $name took $((SECONDS - started)) s"
 done
-[ $failed = 0 ] && echo "fresh: ok" || { echo "fresh: FAILED"; exit 1; }
+[ $failed = 0 ] || { echo "fresh: FAILED"; exit 1; }
+echo "fresh: ok"

@@ -3,6 +3,7 @@
 # without the libraries of the doors. CORELIBS comes from the Makefile.
 . tests/shape/lib.sh
 archive=${BUILD:-build}/libkindex.a
+: "${CORELIBS:?comes from the Makefile: make shape}"
 
 nm -g --defined-only "$archive" | awk '
     /^[^ ]+\.o:$/ { file = $1; sub(/\.o:$/, "", file); next }
