@@ -1,5 +1,5 @@
 # Kindex in a container: docker build -t kindex . &&
-#   docker run -p 4512:4512 -v kindex:/data kindex
+#   docker run -p 127.0.0.1:4512:4512 -v kindex:/data kindex
 # Every command here is a target of the Makefile, or a script that the Makefile
 # runs as well.
 
@@ -17,12 +17,14 @@ RUN make install DESTDIR=/installed PREFIX=/usr
 FROM debian:12-slim AS image
 COPY deploy/packages deploy/packages.sh deploy/image.sh /deploy/
 RUN /deploy/image.sh && rm -r /deploy /var/lib/apt/lists/*
+COPY deploy/healthy.sh /usr/bin/
 COPY --from=build /installed /
 USER 10001:10001
 VOLUME /data
+# Inside a container every address is an outside one; who reaches the port is
+# decided where it is published.
+ENV KINDEX_DATA=/data KINDEX_LISTEN=0.0.0.0:4512 KINDEX_INSECURE=1
 EXPOSE 4512
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-    CMD ["kindex", "health"]
-STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["healthy.sh"]
 ENTRYPOINT ["kindex"]
-CMD ["serve", "--data", "/data", "--listen", "0.0.0.0:4512"]
+CMD ["serve"]

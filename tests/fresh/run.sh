@@ -68,11 +68,11 @@ inside() {
 
 try_commands() {
     local system=$work/system
-    new "$system"
+    new "$system" || return 1
     inside "$system" 0:0 'apt-get update -q &&
         apt-get install -q -y --no-install-recommends git make' \
         >"$work/install.log" 2>&1 || { tail -20 "$work/install.log"; return 1; }
-    git clone -q --no-hardlinks . "$system/root/kindex"
+    git clone -q --no-hardlinks . "$system/root/kindex" || return 1
     case $1 in
     run) inside "$system" 0:0 'cd /root/kindex && tests/fresh/try-run.sh' ;;
     test) inside "$system" 0:0 'cd /root/kindex && make test' ;;
@@ -84,7 +84,7 @@ try_image() {
     local tree=$work/tree stage= instruction rest from folder=/ words
     local -A stages=()
     rm -rf "$tree"
-    git clone -q --no-hardlinks . "$tree"
+    git clone -q --no-hardlinks . "$tree" || return 1
     while read -r instruction rest; do
         case $instruction in
         FROM)
@@ -92,7 +92,7 @@ try_image() {
             stages[${rest##* }]=$stage
             folder=/
             echo "fresh: $instruction $rest"
-            new "$stage" ;;
+            new "$stage" || return 1 ;;
         WORKDIR)
             folder=$rest
             mkdir -p "$stage$folder" ;;
@@ -103,7 +103,7 @@ try_image() {
                 rest=${rest#* } ;;
             esac
             read -r -a words <<<"$rest"
-            copy "$from" "$stage" "$folder" "${words[@]}" ;;
+            copy "$from" "$stage" "$folder" "${words[@]}" || return 1 ;;
         RUN)
             inside "$stage" 0:0 "cd $folder && $rest" >"$work/image.log" 2>&1 ||
                 { tail -30 "$work/image.log"; return 1; } ;;
@@ -113,7 +113,8 @@ try_image() {
     mode=$(stat -c %u:%g:%a "$stage/data")
     [ "$mode" = 10001:10001:700 ] || { echo "/data is $mode"; return 1; }
     cp tests/fresh/try-image.sh "$stage/"
-    inside "$stage" 10001:10001 "bash /try-image.sh"
+    inside "$stage" 10001:10001 "$(sed -n 's/^ENV /export /p' Dockerfile)
+        bash /try-image.sh"
 }
 
 # copy FROM STAGE FOLDER SOURCES... TARGET: a folder's contents, or files.
@@ -134,8 +135,8 @@ failed=0
 for name in "$@"; do
     started=$SECONDS
     case $name in
-    image) (set -e; try_image) || failed=1 ;;
-    *) (set -e; try_commands "$name") || failed=1 ;;
+    image) try_image || failed=1 ;;
+    *) try_commands "$name" || failed=1 ;;
     esac
     echo "fresh: $name took $((SECONDS - started)) s"
 done

@@ -1,18 +1,20 @@
 #!/bin/bash
-# Inside the second stage of the image, as its user: the service starts on
-# /data, its health check says so, and SIGTERM ends it with 0.
+# Inside the second stage of the image, as its user and with its environment,
+# but on another port: the service starts, its health check says so, SIGTERM
+# ends it with 0, and the health check says that too.
 set -u
-kindex serve --data /data --listen 127.0.0.1:4513 &
+export KINDEX_LISTEN=0.0.0.0:4513
+kindex serve &
 server=$!
 healthy=no
 for _ in $(seq 100); do
-    kindex health --listen 127.0.0.1:4513 && healthy=yes && break
+    healthy.sh 2>/dev/null && healthy=yes && break
     kill -0 $server 2>/dev/null || break
     sleep 0.1
 done
 kill -TERM $server
 wait $server
 status=$?
-kindex health --listen 127.0.0.1:4513 2>/dev/null && healthy="yes, though stopped"
+healthy.sh 2>/dev/null && healthy="yes, though stopped"
 echo "image: healthy: $healthy; ended with $status"
 [ "$healthy" = yes ] && [ $status -eq 0 ]
