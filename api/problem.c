@@ -42,6 +42,12 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_UNKNOWN_MEMBER] =
         {"unknown-member", 400, "The JSON document has an unknown member",
          "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_BAD_VALUE] =
+        {"bad-value", 400, "The value is not valid here",
+         "Typed values: {\"type\":\"KvU64\",\"value\":\"1\"}, "
+         "{\"type\":\"Uint8Array\",\"value\":\"<base64url>\"}; plain JSON "
+         "goes into `value` as it is.",
+         NULL},
     [PROBLEM_CURSOR_INVALID] =
         {"cursor-invalid", 400, "The cursor is not valid",
          "Use the cursor of the former page unchanged, percent-encoded.", NULL},
