@@ -1,0 +1,117 @@
+/* If-Match and If-None-Match as checks. */
+#include "conditions.h"
+
+#include <talloc.h>
+
+static const char *skip(const char *text)
+{
+    while (*text == ' ' || *text == '\t' || *text == ',')
+        text++;
+    return text;
+}
+
+/* The first 20 characters between the quotes of one tag, if they are a
+ * versionstamp. Returns what follows the tag. */
+static const char *read_tag(const char *text, uint64_t *stamp_out)
+{
+    uint64_t stamp = 0;
+    if (text[0] == 'W' && text[1] == '/')
+        text += 2;
+    if (*text != '"')
+        return text + strcspn(text, ",");
+    text++;
+    size_t size = strcspn(text, "\"");
+    if (size >= KX_STAMP_DIGITS &&
+        kx_stamp_parse(kx_slice(text, KX_STAMP_DIGITS), &stamp))
+        *stamp_out = stamp;
+    text += size;
+    return *text == '"' ? text + 1 : text;
+}
+
+static bool read_list(const char *text, uint64_t *stamps,
+                      struct kx_check *check)
+{
+    check->stamps = stamps;
+    check->stamp_count = 0;
+    for (text = skip(text); *text != '\0'; text = skip(text)) {
+        if (*text == '*')
+            return true;
+        uint64_t stamp = 0;
+        text = read_tag(text, &stamp);
+        if (stamp != 0)
+            stamps[check->stamp_count++] = stamp;
+    }
+    return false;
+}
+
+/* Room for every tag of a list: each but the last is followed by a comma. */
+static uint64_t *room(const char *text, const void *memory)
+{
+    size_t count = 1;
+    for (; *text != '\0'; text++)
+        count += *text == ',' || *text == '"';
+    return talloc_array(memory, uint64_t, count);
+}
+
+static bool add(struct conditions *conditions, const char *text,
+                struct kx_slice key, bool wanted)
+{
+    struct kx_check *check = &conditions->checks[conditions->count];
+    uint64_t *stamps = room(text, conditions->checks);
+    if (stamps == NULL)
+        return false;
+    bool any = read_list(text, stamps, check);
+    check->key = key;
+    if (any)
+        check->condition = wanted ? KX_IS_PRESENT : KX_IS_ABSENT;
+    else
+        check->condition = wanted ? KX_IS_ONE_OF : KX_IS_NONE_OF;
+    conditions->count++;
+    return true;
+}
+
+bool conditions_read(const char *if_match, const char *if_none_match,
+                     struct kx_slice key, const void *memory,
+                     struct conditions *conditions_out)
+{
+    *conditions_out = (struct conditions){0};
+    if (if_match == NULL && if_none_match == NULL)
+        return true;
+    conditions_out->checks = talloc_zero_array(memory, struct kx_check, 2);
+    if (conditions_out->checks == NULL)
+        return false;
+    return (if_match == NULL || add(conditions_out, if_match, key, true)) &&
+           (if_none_match == NULL ||
+            add(conditions_out, if_none_match, key, false));
+}
+
+static bool lists(const struct kx_check *check, uint64_t stamp)
+{
+    for (size_t i = 0; i < check->stamp_count; i++)
+        if (check->stamps[i] == stamp)
+            return true;
+    return false;
+}
+
+bool conditions_hold(const struct kx_check *check, uint64_t stamp)
+{
+    switch (check->condition) {
+    case KX_IS_ABSENT:
+        return stamp == 0;
+    case KX_IS_PRESENT:
+        return stamp != 0;
+    case KX_IS_ONE_OF:
+        return stamp != 0 && lists(check, stamp);
+    case KX_IS_NONE_OF:
+        return stamp == 0 || !lists(check, stamp);
+    }
+    return false;
+}
+
+void etag_write(uint64_t stamp, char *out)
+{
+    out[0] = '"';
+    kx_stamp_text(stamp, out + 1);
+    out[ETAG_SIZE - 1] = '"';
+    out[ETAG_SIZE] = '\0';
+}

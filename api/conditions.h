@@ -1,0 +1,28 @@
+/* If-Match and If-None-Match (RFC 9110 section 13) as checks. An ETag is the
+ * entry's versionstamp in quotes; weak forms are taken too, because proxies
+ * that compress make them, and a tag that is none of ours matches nothing. */
+#ifndef API_CONDITIONS_H
+#define API_CONDITIONS_H
+
+#include "kindex.h"
+
+struct conditions {
+    struct kx_check *checks; /* at most two; NULL when there are none */
+    size_t count;
+};
+
+/* Reads both headers (NULL: absent) into checks on key, which lie in memory.
+ * False when memory runs out. */
+bool conditions_read(const char *if_match, const char *if_none_match,
+                     struct kx_slice key, const void *memory,
+                     struct conditions *conditions_out);
+
+/* Does the check hold for an entry with this versionstamp (0: absent)? */
+bool conditions_hold(const struct kx_check *check, uint64_t stamp);
+
+enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
+
+/* Writes the ETag of a versionstamp with quotes and NUL: ETAG_SIZE + 1. */
+void etag_write(uint64_t stamp, char *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* Cursors: opaque text that continues a list where its page ended. It says
+ * which list it belongs to and carries a checksum, but no state of the server,
+ * so it stays good for ever. */
+#ifndef API_CURSOR_H
+#define API_CURSOR_H
+
+#include "flaw.h"
+
+/* A number that stands for a list: all that decides which entries it has, in
+ * which order. */
+uint64_t cursor_list(struct kx_slice index, const struct kx_range *range);
+
+/* Appends the cursor for the entries after `position` (kx_scan_position). */
+void cursor_write(uint64_t list, struct kx_slice position,
+                  struct kx_buffer *out);
+
+/* Appends the position of a cursor. PROBLEM_CURSOR_INVALID for what is none,
+ * PROBLEM_CURSOR_MISMATCH for that of another list. */
+bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
+                 struct flaw *flaw);
+
+#endif

@@ -1,0 +1,71 @@
+/* Entries as JSON. */
+#include "entryjson.h"
+
+#include <stdio.h>
+
+#include "keyjson.h"
+#include "typed.h"
+
+/* For constants: the size is known when it is compiled. */
+static inline void add_constant(struct kx_buffer *out, const char *text)
+{
+    kx_add(out, text, __builtin_strlen(text));
+}
+
+void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out)
+{
+    char text[KX_STAMP_DIGITS + 2];
+    if (stamp == 0) {
+        add_constant(out, "null");
+        return;
+    }
+    text[0] = text[KX_STAMP_DIGITS + 1] = '"';
+    kx_stamp_text(stamp, text + 1);
+    kx_add(out, text, sizeof text);
+}
+
+static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    add_constant(out, ",\"versionstamp\":");
+    entryjson_write_stamp(entry->stamp, out);
+    if (entry->expires_at_ms != 0) {
+        char digits[32];
+        int size = snprintf(digits, sizeof digits, ",\"expiresAt\":%lld",
+                            (long long)entry->expires_at_ms);
+        kx_add(out, digits, (size_t)size);
+    }
+    kx_add_byte(out, '}');
+}
+
+void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    add_constant(out, "{\"key\":");
+    keyjson_write(entry->key, out);
+    if (typed_is_plain(&entry->value))
+        add_constant(out, ",\"value\":");
+    else
+        add_constant(out, ",\"typed\":");
+    typed_write(&entry->value, out);
+    write_tail(entry, out);
+}
+
+void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    add_constant(out, "{\"key\":");
+    keyjson_write(entry->key, out);
+    write_tail(entry, out);
+}
+
+void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out)
+{
+    add_constant(out, "{\"key\":");
+    keyjson_write(key, out);
+    add_constant(out, ",\"value\":null,\"versionstamp\":null}");
+}
+
+void entryjson_one_line(struct kx_buffer *out, size_t from)
+{
+    for (size_t i = from; i < out->size; i++)
+        if (out->data[i] == '\n' || out->data[i] == '\r')
+            out->data[i] = ' ';
+}

@@ -1,0 +1,24 @@
+/* Entries as JSON: {"key":[...],"value":...,"versionstamp":"...",
+ * "expiresAt":ms}; `typed` instead of `value` where JSON cannot carry it. */
+#ifndef API_ENTRYJSON_H
+#define API_ENTRYJSON_H
+
+#include "kindex.h"
+
+/* Appends an entry. The bytes of a JSON value are put in as they are. */
+void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
+
+/* The same without the value. */
+void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out);
+
+/* Appends the entry that stands for a missing key. */
+void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out);
+
+/* Appends a versionstamp in quotes; null for 0. */
+void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out);
+
+/* Replaces line breaks from `from` on by spaces: JSON strings have none, so
+ * what was JSON still is the same, on one line. */
+void entryjson_one_line(struct kx_buffer *out, size_t from);
+
+#endif

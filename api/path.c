@@ -1,0 +1,237 @@
+/* Keys in URLs, both ways. */
+#include "path.h"
+
+#include "base64.h"
+#include "keynumber.h"
+#include "percent.h"
+
+enum { SHOWN = 60 };
+
+static bool bad(struct flaw *flaw, struct kx_slice segment, const char *reason)
+{
+    return flaw_set(flaw, PROBLEM_BAD_KEY, "The path segment \"%.*s\" %s.",
+                    (int)(segment.size < SHOWN ? segment.size : SHOWN),
+                    segment.data, reason);
+}
+
+static bool after(struct kx_slice text, const char *start,
+                  struct kx_slice *rest_out)
+{
+    size_t size = strlen(start);
+    if (!kx_starts_with(text, kx_slice(start, size)))
+        return false;
+    *rest_out = kx_slice(text.data + size, text.size - size);
+    return true;
+}
+
+static bool is_dots(struct kx_slice text)
+{
+    return kx_equal(text, kx_text(".")) || kx_equal(text, kx_text(".."));
+}
+
+static bool add_string(struct kx_slice text, struct kx_buffer *key,
+                       struct flaw *flaw)
+{
+    if (text.size == 0)
+        return flaw_set(flaw, PROBLEM_BAD_KEY,
+                        "The path has an empty segment; an empty string part "
+                        "is written =%%22%%22.");
+    if (is_dots(text))
+        return flaw_set(flaw, PROBLEM_BAD_KEY,
+                        "The path has a segment \"%.*s\", which clients and "
+                        "proxies remove; the string is written =%%22%.*s%%22.",
+                        (int)text.size, text.data, (int)text.size, text.data);
+    if (kx_key_add_string(key, text) != KX_OK)
+        return bad(flaw, text, "is not valid UTF-8");
+    return true;
+}
+
+static bool add_quoted(struct kx_slice token, struct kx_buffer *key,
+                       struct flaw *flaw)
+{
+    struct kx_fault fault;
+    struct kx_buffer text;
+    if (kx_json_check(token, &fault) != KX_OK ||
+        token.data[token.size - 1] != '"')
+        return bad(flaw, token, "is not one JSON string");
+    kx_buffer_init(&text, key->owner);
+    kx_json_unescape(token, &text);
+    bool done =
+        !text.failed && kx_key_add_string(key, kx_buffer_slice(&text)) == KX_OK;
+    kx_buffer_free(&text);
+    return done || flaw_no_memory(flaw);
+}
+
+static bool add_bytes(bool readable, struct kx_slice literal,
+                      const struct kx_buffer *bytes, struct kx_buffer *key,
+                      struct flaw *flaw)
+{
+    if (!readable)
+        return bad(flaw, literal,
+                   "is not =b64: with base64url without padding, nor =hex: "
+                   "with pairs of digits");
+    if (bytes->failed)
+        return flaw_no_memory(flaw);
+    kx_key_add_bytes(key, kx_buffer_slice(bytes));
+    return true;
+}
+
+static bool add_bigint(struct kx_slice literal, struct kx_buffer *key,
+                       struct flaw *flaw)
+{
+    struct kx_slice decimal = kx_slice(literal.data, literal.size - 1);
+    if (kx_key_add_bigint(key, decimal) == KX_OK)
+        return true;
+    return bad(flaw, literal, "is not a bigint of at most 255 bytes");
+}
+
+static bool add_number(struct kx_slice literal, struct kx_buffer *key,
+                       struct flaw *flaw)
+{
+    double number;
+    if (!keynumber_special(literal, &number) &&
+        !keynumber_read(literal, &number, flaw)) {
+        if (flaw->code == PROBLEM_BAD_KEY)
+            bad(flaw, literal,
+                "after '=' is none of: number, bigint like 42n, true, false, "
+                "Infinity, NaN, b64:, hex:, quoted string");
+        return false;
+    }
+    kx_key_add_number(key, number);
+    return true;
+}
+
+/* What stands after the '='. */
+static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
+                        struct flaw *flaw)
+{
+    struct kx_slice rest;
+    if (kx_equal(literal, kx_text("true")))
+        kx_key_add_boolean(key, true);
+    else if (kx_equal(literal, kx_text("false")))
+        kx_key_add_boolean(key, false);
+    else if (after(literal, "\"", &rest))
+        return add_quoted(literal, key, flaw);
+    else if (after(literal, "b64:", &rest) || after(literal, "hex:", &rest)) {
+        struct kx_buffer bytes;
+        kx_buffer_init(&bytes, key->owner);
+        bool readable = literal.data[0] == 'b' ? base64_read(rest, &bytes)
+                                               : hex_read(rest, &bytes);
+        bool done = add_bytes(readable, literal, &bytes, key, flaw);
+        kx_buffer_free(&bytes);
+        return done;
+    } else if (literal.size > 1 && literal.data[literal.size - 1] == 'n')
+        return add_bigint(literal, key, flaw);
+    else
+        return add_number(literal, key, flaw);
+    return true;
+}
+
+static bool add_decoded(struct kx_slice segment, bool literal,
+                        struct kx_buffer *key, struct flaw *flaw)
+{
+    if (literal)
+        return add_literal(kx_slice(segment.data + 1, segment.size - 1), key,
+                           flaw);
+    return add_string(segment, key, flaw);
+}
+
+static bool add_segment(struct kx_slice segment, struct kx_buffer *key,
+                        struct flaw *flaw)
+{
+    bool literal = segment.size > 0 && segment.data[0] == '=';
+    if (segment.size == 0 || memchr(segment.data, '%', segment.size) == NULL)
+        return add_decoded(segment, literal, key, flaw);
+    struct kx_buffer decoded;
+    kx_buffer_init(&decoded, key->owner);
+    bool done = percent_decode(segment, &decoded);
+    if (!done)
+        bad(flaw, segment, "has a '%' without two hexadecimal digits");
+    else if (decoded.failed)
+        done = flaw_no_memory(flaw);
+    else
+        done = add_decoded(kx_buffer_slice(&decoded), literal, key, flaw);
+    kx_buffer_free(&decoded);
+    return done;
+}
+
+bool path_read(struct kx_slice path, struct kx_buffer *key, struct flaw *flaw)
+{
+    for (;;) {
+        const uint8_t *slash =
+            path.size == 0 ? NULL : memchr(path.data, '/', path.size);
+        size_t size = slash == NULL ? path.size : (size_t)(slash - path.data);
+        if (!add_segment(kx_slice(path.data, size), key, flaw))
+            return false;
+        if (slash == NULL)
+            break;
+        path = kx_slice(slash + 1, path.size - size - 1);
+    }
+    return !key->failed || flaw_no_memory(flaw);
+}
+
+static bool needs_quotes(struct kx_slice text)
+{
+    return text.size == 0 || is_dots(text);
+}
+
+static void write_string(struct kx_slice text, struct kx_buffer *out)
+{
+    if (!needs_quotes(text)) {
+        percent_encode(text, out);
+        return;
+    }
+    kx_add_text(out, "=%22");
+    kx_add_slice(out, text);
+    kx_add_text(out, "%22");
+}
+
+static void write_number(double number, struct kx_buffer *out)
+{
+    char text[32];
+    const char *special = keynumber_special_name(number);
+    kx_add_byte(out, '=');
+    if (special != NULL) {
+        kx_add_text(out, special);
+        return;
+    }
+    /* "1e+21" has a '+', which some clients take for a space. */
+    percent_encode(kx_slice(text, kx_number_text(number, text)), out);
+}
+
+static void write_part(const struct kx_part *part, struct kx_buffer *out)
+{
+    switch (part->type) {
+    case KX_BYTES_PART:
+        kx_add_text(out, "=b64:");
+        base64_write(part->bytes, out);
+        break;
+    case KX_STRING:
+        write_string(part->bytes, out);
+        break;
+    case KX_BIGINT:
+        kx_add_byte(out, '=');
+        kx_bigint_decimal(part, out);
+        kx_add_byte(out, 'n');
+        break;
+    case KX_NUMBER:
+        write_number(part->number, out);
+        break;
+    case KX_BOOLEAN:
+        kx_add_text(out, part->boolean ? "=true" : "=false");
+        break;
+    }
+}
+
+void path_write(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, key);
+    for (bool first = true; kx_key_next(&reader, &part) == KX_OK;
+         first = false) {
+        if (!first)
+            kx_add_byte(out, '/');
+        write_part(&part, out);
+    }
+}

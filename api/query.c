@@ -1,0 +1,208 @@
+/* The query parameters of a request. */
+#include "query.h"
+
+#include <talloc.h>
+
+#include "keyjson.h"
+#include "path.h"
+#include "percent.h"
+
+enum { SHOWN = 60 };
+
+static const char *const NAMES[PARAMETER_COUNT] = {
+    [PARAMETER_KEY] = "key",         [PARAMETER_TTL] = "ttl",
+    [PARAMETER_PREFIX] = "prefix",   [PARAMETER_START] = "start",
+    [PARAMETER_END] = "end",         [PARAMETER_REVERSE] = "reverse",
+    [PARAMETER_LIMIT] = "limit",     [PARAMETER_CURSOR] = "cursor",
+    [PARAMETER_KEYS] = "keys",       [PARAMETER_INDEX] = "index",
+    [PARAMETER_VERBOSE] = "verbose",
+};
+
+const char *query_name(enum parameter parameter)
+{
+    return NAMES[parameter];
+}
+
+static bool bad(struct flaw *flaw, enum parameter parameter, const char *reason)
+{
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER, "The parameter %s %s.",
+             NAMES[parameter], reason);
+    flaw->parameter = NAMES[parameter];
+    return false;
+}
+
+static bool find(struct kx_slice name, enum parameter *parameter_out)
+{
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if (kx_equal(name, kx_text(NAMES[i]))) {
+            *parameter_out = (enum parameter)i;
+            return true;
+        }
+    return false;
+}
+
+static bool unknown(struct kx_slice name, const struct query *query,
+                    struct flaw *flaw)
+{
+    const char **names =
+        talloc_zero_array(query->memory, const char *, PARAMETER_COUNT + 1);
+    if (names == NULL)
+        return flaw_no_memory(flaw);
+    size_t count = 0;
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if ((query->allowed & QUERY_BIT(i)) != 0)
+            names[count++] = NAMES[i];
+    flaw_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
+             "There is no parameter \"%.*s\" here.",
+             (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
+    flaw->suggestion = flaw_nearest(name, names);
+    flaw->allowed = names;
+    return false;
+}
+
+static bool take(struct kx_slice name, struct kx_slice value,
+                 struct query *query, struct flaw *flaw)
+{
+    enum parameter parameter;
+    if (!find(name, &parameter) || (query->allowed & QUERY_BIT(parameter)) == 0)
+        return unknown(name, query, flaw);
+    if (query_has(query, parameter))
+        return bad(flaw, parameter, "is given twice");
+    query->given |= QUERY_BIT(parameter);
+    query->raw[parameter] = value;
+    return true;
+}
+
+/* "name=value", or a name alone. */
+static bool take_pair(struct kx_slice pair, struct query *query,
+                      struct flaw *flaw)
+{
+    const uint8_t *equals = memchr(pair.data, '=', pair.size);
+    size_t size = equals == NULL ? pair.size : (size_t)(equals - pair.data);
+    struct kx_slice name = kx_slice(pair.data, size);
+    struct kx_slice value = kx_slice(pair.data + size, 0);
+    struct kx_buffer decoded;
+    if (equals != NULL)
+        value = kx_slice(equals + 1, pair.size - size - 1);
+    kx_buffer_init(&decoded, query->memory);
+    if (percent_decode(name, &decoded) && !decoded.failed)
+        name = kx_buffer_slice(&decoded);
+    bool done = take(name, value, query, flaw);
+    kx_buffer_free(&decoded);
+    return done;
+}
+
+bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
+                struct query *query_out, struct flaw *flaw)
+{
+    query_out->allowed = allowed;
+    query_out->given = 0;
+    query_out->memory = memory;
+    while (raw.size > 0) {
+        const uint8_t *next = memchr(raw.data, '&', raw.size);
+        size_t size = next == NULL ? raw.size : (size_t)(next - raw.data);
+        if (size > 0 && !take_pair(kx_slice(raw.data, size), query_out, flaw))
+            return false;
+        if (next == NULL)
+            break;
+        raw = kx_slice(next + 1, raw.size - size - 1);
+    }
+    return true;
+}
+
+bool query_text(const struct query *query, enum parameter parameter,
+                struct kx_buffer *out, struct flaw *flaw)
+{
+    size_t before = out->size;
+    if (!percent_decode(query->raw[parameter], out))
+        return bad(flaw, parameter, "has a '%' without two hexadecimal digits");
+    if (out->failed)
+        return flaw_no_memory(flaw);
+    if (!kx_utf8_valid(kx_slice(out->data + before, out->size - before)))
+        return bad(flaw, parameter, "is not valid UTF-8");
+    return true;
+}
+
+bool query_flag(const struct query *query, enum parameter parameter,
+                bool *value_out, struct flaw *flaw)
+{
+    *value_out = false;
+    if (!query_has(query, parameter))
+        return true;
+    struct kx_slice text = query->raw[parameter];
+    if (text.size == 0 || kx_equal(text, kx_text("true")) ||
+        kx_equal(text, kx_text("1")))
+        *value_out = true;
+    else if (!kx_equal(text, kx_text("false")) && !kx_equal(text, kx_text("0")))
+        return bad(flaw, parameter, "takes true or false");
+    return true;
+}
+
+bool query_limit(const struct query *query, size_t *limit_out,
+                 struct flaw *flaw)
+{
+    if (!query_has(query, PARAMETER_LIMIT))
+        return true;
+    struct kx_slice text = query->raw[PARAMETER_LIMIT];
+    size_t limit = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = text.data[i] - (unsigned)'0';
+        limit = limit * 10 + digit;
+        if (digit > 9 || limit > KX_PAGE_MAX)
+            limit = KX_PAGE_MAX + 1;
+    }
+    if (limit < 1 || limit > KX_PAGE_MAX)
+        return bad(flaw, PARAMETER_LIMIT,
+                   "takes a whole number from 1 to 1000");
+    *limit_out = limit;
+    return true;
+}
+
+/* An encoded '/' or leading '=' where no plain '/' shows that the rest was
+ * left as it is: meant as a character of the part, or encoded wholesale by a
+ * library? Both happen, so neither is guessed. */
+static bool ambiguous(struct kx_slice raw)
+{
+    if (raw.size == 0 || memchr(raw.data, '/', raw.size) != NULL)
+        return false;
+    for (size_t i = 0; i + 2 < raw.size; i++) {
+        bool slash = raw.data[i] == '%' && raw.data[i + 1] == '2' &&
+                     (raw.data[i + 2] | 0x20) == 'f';
+        bool equals = i == 0 && raw.data[0] == '%' && raw.data[1] == '3' &&
+                      (raw.data[2] | 0x20) == 'd';
+        if (slash || equals)
+            return true;
+    }
+    return false;
+}
+
+static bool read_key(struct kx_slice raw, struct kx_slice text,
+                     struct kx_buffer *key, struct flaw *flaw)
+{
+    if (text.size > 0 && text.data[0] == '[')
+        return keyjson_read_text(text, key, flaw);
+    if (ambiguous(raw))
+        return flaw_set(flaw, PROBLEM_BAD_KEY,
+                        "\"%.*s\" could mean an encoded '/' or '=' of one "
+                        "part, or encoded separators; write the key as a JSON "
+                        "array like [\"users\",\"ada\"].",
+                        (int)(raw.size < SHOWN ? raw.size : SHOWN), raw.data);
+    return text.size == 0 || path_read(raw, key, flaw);
+}
+
+bool query_key(const struct query *query, enum parameter parameter,
+               struct kx_buffer *key, struct flaw *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    if (!query_text(query, parameter, &text, flaw))
+        return false;
+    struct kx_slice raw = query->raw[parameter];
+    bool done = read_key(raw, kx_buffer_slice(&text), key, flaw);
+    kx_buffer_free(&text);
+    if (!done) {
+        flaw->parameter = NAMES[parameter];
+        flaw->pointer[0] = '\0';
+    }
+    return done;
+}

@@ -1,0 +1,65 @@
+/* The query parameters of a request. Each handler says which it takes; others,
+ * and repeated ones, are flaws: a misspelt ?revrse=1 must not be ignored. */
+#ifndef API_QUERY_H
+#define API_QUERY_H
+
+#include "flaw.h"
+
+enum parameter {
+    PARAMETER_KEY,
+    PARAMETER_TTL,
+    PARAMETER_PREFIX,
+    PARAMETER_START,
+    PARAMETER_END,
+    PARAMETER_REVERSE,
+    PARAMETER_LIMIT,
+    PARAMETER_CURSOR,
+    PARAMETER_KEYS,
+    PARAMETER_INDEX,
+    PARAMETER_VERBOSE,
+    PARAMETER_COUNT /* of parameters; not one itself */
+};
+
+/* A set of parameters, one bit each. */
+#define QUERY_BIT(parameter) (1u << (parameter))
+
+struct query {
+    unsigned allowed;   /* the set that the handler takes */
+    unsigned given;     /* the set in the request */
+    const void *memory; /* talloc context for decoded texts */
+    /* Raw, percent-encoded; set where the bit in given is. */
+    struct kx_slice raw[PARAMETER_COUNT];
+};
+
+/* Splits a raw query. */
+bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
+                struct query *query_out, struct flaw *flaw);
+
+static inline bool query_has(const struct query *query,
+                             enum parameter parameter)
+{
+    return (query->given & QUERY_BIT(parameter)) != 0;
+}
+
+/* Appends the decoded text of a given parameter: UTF-8, '+' is a plus. */
+bool query_text(const struct query *query, enum parameter parameter,
+                struct kx_buffer *out, struct flaw *flaw);
+
+/* true, false, 1, 0, or nothing for true; false when it is not given. */
+bool query_flag(const struct query *query, enum parameter parameter,
+                bool *value_out, struct flaw *flaw);
+
+/* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
+bool query_limit(const struct query *query, size_t *limit_out,
+                 struct flaw *flaw);
+
+/* Appends the parts of a given key parameter: a JSON array when it begins with
+ * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
+ * could be either a '/' in a part or an encoded separator, and is a flaw. */
+bool query_key(const struct query *query, enum parameter parameter,
+               struct kx_buffer *key, struct flaw *flaw);
+
+/* The name of a parameter. */
+const char *query_name(enum parameter parameter);
+
+#endif

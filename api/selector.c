@@ -1,0 +1,149 @@
+/* Which entries. */
+#include "selector.h"
+
+#include <talloc.h>
+
+void selection_init(struct selection *selection, const void *memory)
+{
+    *selection = (struct selection){0};
+    kx_buffer_init(&selection->prefix, memory);
+    kx_buffer_init(&selection->start, memory);
+    kx_buffer_init(&selection->end, memory);
+    kx_buffer_init(&selection->index, memory);
+}
+
+bool selection_read(const struct query *query, struct selection *selection,
+                    struct flaw *flaw)
+{
+    selection->has_prefix = query_has(query, PARAMETER_PREFIX);
+    selection->has_start = query_has(query, PARAMETER_START);
+    selection->has_end = query_has(query, PARAMETER_END);
+    selection->has_index = query_has(query, PARAMETER_INDEX);
+    return (!selection->has_prefix ||
+            query_key(query, PARAMETER_PREFIX, &selection->prefix, flaw)) &&
+           (!selection->has_start ||
+            query_key(query, PARAMETER_START, &selection->start, flaw)) &&
+           (!selection->has_end ||
+            query_key(query, PARAMETER_END, &selection->end, flaw)) &&
+           (!selection->has_index ||
+            query_text(query, PARAMETER_INDEX, &selection->index, flaw)) &&
+           query_flag(query, PARAMETER_REVERSE, &selection->reverse, flaw);
+}
+
+static bool bad(struct flaw *flaw, const char *detail)
+{
+    return flaw_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
+}
+
+static bool combination(const struct selection *selection, struct flaw *flaw)
+{
+    bool both = selection->has_start && selection->has_end;
+    bool one = selection->has_start != selection->has_end;
+    if (selection->has_prefix && both)
+        return bad(flaw, "prefix goes with start or with end, not with both.");
+    if (one && !selection->has_prefix && !selection->has_index)
+        return bad(flaw, "Without a prefix, start and end go together.");
+    return true;
+}
+
+/* A bound must be a longer key that begins with the prefix's parts. */
+static bool within(struct kx_slice bound, struct kx_slice prefix,
+                   const char *name, struct flaw *flaw)
+{
+    if (bound.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "%s has %zu encoded bytes; the limit is %d.", name,
+                        bound.size, KX_KEY_MAX);
+    /* After the prefix's parts, ff is not the tag of a part: it belongs to an
+     * escaped zero, so that the bound is another string. */
+    if (prefix.size == 0 ||
+        (kx_starts_with(bound, prefix) && bound.size > prefix.size &&
+         bound.data[prefix.size] != 0xff))
+        return true;
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "%s does not lie within the prefix: it begins with the same "
+             "parts and has more of them.",
+             name);
+    flaw->parameter = name;
+    return false;
+}
+
+/* prefix and one more byte, in memory; size 0 when memory ran out. */
+static struct kx_slice extended(struct kx_slice prefix, uint8_t byte,
+                                const void *memory)
+{
+    uint8_t *bytes = talloc_array(memory, uint8_t, prefix.size + 1);
+    if (bytes == NULL)
+        return kx_slice(NULL, 0);
+    if (prefix.size > 0)
+        memcpy(bytes, prefix.data, prefix.size);
+    bytes[prefix.size] = byte;
+    return kx_slice(bytes, prefix.size + 1);
+}
+
+static bool bounds(const struct selection *selection, struct kx_slice prefix,
+                   const void *memory, struct kx_range *range,
+                   struct flaw *flaw)
+{
+    bool indexed = selection->has_index;
+    range->start = kx_buffer_slice(&selection->start);
+    range->end = kx_buffer_slice(&selection->end);
+    if (!selection->has_start)
+        range->start = indexed ? prefix : extended(prefix, 0x00, memory);
+    if (!selection->has_end && !(indexed && prefix.size == 0)) {
+        range->end = extended(prefix, 0xff, memory);
+        if (range->end.size == 0)
+            return flaw_no_memory(flaw);
+    }
+    if (range->start.size == 0 && !indexed && !selection->has_start)
+        return flaw_no_memory(flaw);
+    return true;
+}
+
+bool selector_make(struct selection *selection, const void *memory,
+                   struct selector *selector_out, struct flaw *flaw)
+{
+    struct kx_slice prefix = kx_buffer_slice(&selection->prefix);
+    struct kx_range *range = &selector_out->range;
+    *selector_out = (struct selector){.indexed = selection->has_index};
+    selector_out->index = kx_buffer_slice(&selection->index);
+    if (!combination(selection, flaw) ||
+        !within(prefix, kx_slice(NULL, 0), "prefix", flaw) ||
+        (selection->has_start &&
+         !within(kx_buffer_slice(&selection->start), prefix, "start", flaw)) ||
+        (selection->has_end &&
+         !within(kx_buffer_slice(&selection->end), prefix, "end", flaw)) ||
+        !bounds(selection, prefix, memory, range, flaw))
+        return false;
+    range->reverse = selection->reverse;
+    if (selection->has_end && kx_compare(range->start, range->end) > 0)
+        return bad(flaw, "start lies after end; they keep their meaning when "
+                         "the order is reversed.");
+    return true;
+}
+
+bool selector_resume(struct selector *selector, struct kx_slice position,
+                     const void *memory)
+{
+    struct kx_range *range = &selector->range;
+    bool open = selector->indexed && range->end.size == 0;
+    if (kx_compare(position, range->start) < 0 ||
+        (!open && kx_compare(position, range->end) >= 0))
+        return false;
+    struct kx_slice next = extended(position, 0x00, memory);
+    if (next.size == 0)
+        return false;
+    if (range->reverse)
+        range->end = kx_slice(next.data, position.size);
+    else
+        range->start = next;
+    return true;
+}
+
+enum kx_status selector_scan(const struct selector *selector,
+                             struct kx_reader *reader, struct kx_fault *fault)
+{
+    if (selector->indexed)
+        return kx_scan_index(reader, selector->index, &selector->range, fault);
+    return kx_scan(reader, &selector->range, fault);
+}

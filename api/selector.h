@@ -1,0 +1,50 @@
+/* Which entries: a prefix, or start and end, or a prefix with one of them, or
+ * everything; of the whole store or of one index. */
+#ifndef API_SELECTOR_H
+#define API_SELECTOR_H
+
+#include "query.h"
+
+/* What a client gave, as encoded keys. */
+struct selection {
+    bool has_prefix;
+    bool has_start;
+    bool has_end;
+    bool has_index;
+    bool reverse;
+    struct kx_buffer prefix;
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_buffer index; /* its name */
+};
+
+struct selector {
+    bool indexed;
+    struct kx_slice index;
+    struct kx_range range; /* relative to the index when there is one */
+};
+
+/* An empty selection whose buffers live in memory. */
+void selection_init(struct selection *selection, const void *memory);
+
+/* Takes prefix, start, end, index and reverse out of a query, where given. */
+bool selection_read(const struct query *query, struct selection *selection,
+                    struct flaw *flaw);
+
+/* Makes the range. A prefix covers the keys that have more parts than it;
+ * start and end must lie within it. Within an index everything is relative to
+ * its name, a prefix also covers the very key, and start or end may stand
+ * alone. The slices point into selection and memory. */
+bool selector_make(struct selection *selection, const void *memory,
+                   struct selector *selector_out, struct flaw *flaw);
+
+/* Narrows the range to what follows `position` in scan order. False when the
+ * position is outside of it. The slices point into memory then. */
+bool selector_resume(struct selector *selector, struct kx_slice position,
+                     const void *memory);
+
+/* Begins the scan. Between kx_read_begin and kx_read_end. */
+enum kx_status selector_scan(const struct selector *selector,
+                             struct kx_reader *reader, struct kx_fault *fault);
+
+#endif

@@ -1,0 +1,59 @@
+/* The key that a request is about. */
+#include "target.h"
+
+#include "keyjson.h"
+#include "path.h"
+
+static bool read_parameter(const struct query *query, struct kx_buffer *key,
+                           struct flaw *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    bool done = query_text(query, PARAMETER_KEY, &text, flaw) &&
+                keyjson_read_text(kx_buffer_slice(&text), key, flaw);
+    if (!done) {
+        flaw->parameter = query_name(PARAMETER_KEY);
+        flaw->pointer[0] = '\0';
+    }
+    kx_buffer_free(&text);
+    return done;
+}
+
+bool target_read(const struct request *request, unsigned allowed,
+                 struct query *query_out, struct kx_buffer *key,
+                 struct flaw *flaw)
+{
+    query_out->given = 0;
+    if (request->query.size > 0 &&
+        !query_read(request->query, allowed | QUERY_BIT(PARAMETER_KEY),
+                    request->memory, query_out, flaw))
+        return false;
+    if (!query_has(query_out, PARAMETER_KEY))
+        return !request->has_tail || path_read(request->tail, key, flaw);
+    if (request->has_tail)
+        return flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                        "The key is given twice: in the path and in ?key=.");
+    return read_parameter(query_out, key, flaw);
+}
+
+bool target_key(const struct request *request, unsigned allowed,
+                struct query *query_out, struct kx_buffer *key,
+                struct flaw *flaw)
+{
+    if (!target_read(request, allowed, query_out, key, flaw))
+        return false;
+    if (key->size == 0)
+        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key->size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "The key has %zu encoded bytes; the limit is %d.",
+                        key->size, KX_KEY_MAX);
+    return true;
+}
+
+void target_location(struct kx_slice key, struct kx_buffer *out)
+{
+    kx_add_text(out, "/kv/");
+    path_write(key, out);
+    kx_add_byte(out, '\0');
+}

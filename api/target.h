@@ -1,0 +1,22 @@
+/* The key that a request is about: in its path, or in ?key= as a JSON array. */
+#ifndef API_TARGET_H
+#define API_TARGET_H
+
+#include "query.h"
+
+/* Reads the query (the set `allowed`, plus key) and appends the key's parts.
+ * A path without a key and without ?key= gives an empty key. */
+bool target_read(const struct request *request, unsigned allowed,
+                 struct query *query_out, struct kx_buffer *key,
+                 struct flaw *flaw);
+
+/* The same for a key that must have at least one part and be short enough to
+ * be written. */
+bool target_key(const struct request *request, unsigned allowed,
+                struct query *query_out, struct kx_buffer *key,
+                struct flaw *flaw);
+
+/* Appends "/kv/" and the canonical path of a key, with a NUL. */
+void target_location(struct kx_slice key, struct kx_buffer *out);
+
+#endif
