@@ -12,9 +12,11 @@ bool flaw_set(struct flaw *flaw, enum problem_code code, const char *format,
     va_list arguments;
     flaw->code = code;
     flaw->pointer[0] = '\0';
+    flaw->allowed[0] = '\0';
     flaw->parameter = NULL;
     flaw->suggestion = NULL;
-    flaw->allowed = NULL;
+    flaw->suggestion_distance = NEAR + 1;
+    flaw->line = 0;
     va_start(arguments, format);
     vsnprintf(flaw->detail, sizeof flaw->detail, format, arguments);
     va_end(arguments);
@@ -33,6 +35,22 @@ bool flaw_fault(struct flaw *flaw, const struct kx_fault *fault)
              fault->detail[0] != '\0' ? fault->detail
                                       : kx_status_title(fault->status));
     snprintf(flaw->pointer, sizeof flaw->pointer, "%s", fault->pointer);
+    return false;
+}
+
+bool flaw_json(struct flaw *flaw, struct kx_slice text,
+               const struct kx_fault *fault)
+{
+    flaw_fault(flaw, fault);
+    flaw->offset = fault->offset;
+    flaw->line = flaw->column = 1;
+    for (size_t i = 0; i < fault->offset && i < text.size; i++) {
+        if (text.data[i] == '\n') {
+            flaw->line++;
+            flaw->column = 1;
+        } else if ((text.data[i] & 0xc0) != 0x80)
+            flaw->column++; /* one for each character, not each byte */
+    }
     return false;
 }
 
@@ -85,34 +103,26 @@ static size_t distance(struct kx_slice text, const char *name)
     return row[length];
 }
 
-const char *flaw_nearest(struct kx_slice text, const char *const *names)
+void flaw_offer(struct flaw *flaw, struct kx_slice given, const char *name)
 {
-    const char *nearest = NULL;
-    size_t best = NEAR + 1;
-    for (; *names != NULL; names++) {
-        size_t d = distance(text, *names);
-        if (d < best && d < strlen(*names)) {
-            best = d;
-            nearest = *names;
-        }
+    size_t d = distance(given, name);
+    size_t used = strlen(flaw->allowed);
+    snprintf(flaw->allowed + used, sizeof flaw->allowed - used, "%s\"%s\"",
+             used == 0 ? "" : ",", name);
+    if (d < flaw->suggestion_distance && d < strlen(name)) {
+        flaw->suggestion_distance = d;
+        flaw->suggestion = name;
     }
-    return nearest;
 }
 
-static void member_allowed(struct request *request, struct reply *reply,
-                           const char *const *names)
+static void add_allowed(struct reply *reply, const struct flaw *flaw)
 {
-    struct kx_buffer list;
-    kx_buffer_init(&list, request->memory);
-    for (size_t i = 0; names[i] != NULL; i++) {
-        kx_add_byte(&list, i == 0 ? '[' : ',');
-        kx_json_escape(kx_text(names[i]), &list);
-    }
-    kx_add_text(&list, names[0] == NULL ? "[]" : "]");
-    if (list.failed)
-        reply->body.failed = true;
-    else
-        problem_member_json(reply, "allowed", kx_buffer_slice(&list));
+    char list[FLAW_ALLOWED_MAX + 2];
+    snprintf(list, sizeof list, "[%s]", flaw->allowed);
+    problem_member_json(
+        reply,
+        flaw->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE ? "supported" : "allowed",
+        kx_text(list));
 }
 
 enum progress flaw_reply(struct request *request, struct reply *reply,
@@ -125,7 +135,12 @@ enum progress flaw_reply(struct request *request, struct reply *reply,
         problem_member_text(reply, "parameter", kx_text(flaw->parameter));
     if (flaw->suggestion != NULL)
         problem_member_text(reply, "didYouMean", kx_text(flaw->suggestion));
-    if (flaw->allowed != NULL)
-        member_allowed(request, reply, flaw->allowed);
+    if (flaw->allowed[0] != '\0')
+        add_allowed(reply, flaw);
+    if (flaw->line != 0) {
+        problem_member_number(reply, "line", flaw->line);
+        problem_member_number(reply, "column", flaw->column);
+        problem_member_number(reply, "offset", flaw->offset);
+    }
     return DONE;
 }

@@ -5,15 +5,19 @@
 
 #include "problem.h"
 
-enum { FLAW_POINTER_MAX = 192 };
+enum { FLAW_POINTER_MAX = 192, FLAW_ALLOWED_MAX = 320 };
 
 struct flaw {
     enum problem_code code;
     char detail[KX_DETAIL_MAX];
     char pointer[FLAW_POINTER_MAX]; /* JSON Pointer into the body, or "" */
+    char allowed[FLAW_ALLOWED_MAX]; /* quoted names with commas, or "" */
     const char *parameter;          /* the query parameter, or NULL */
     const char *suggestion;         /* the name probably meant, or NULL */
-    const char *const *allowed;     /* names up to a NULL, or NULL */
+    size_t suggestion_distance;
+    size_t line; /* of the first wrong character of a JSON text, or 0 */
+    size_t column;
+    size_t offset;
 };
 
 /* Sets the flaw, with all optional members empty. Returns false, so that a
@@ -27,14 +31,18 @@ bool flaw_no_memory(struct flaw *flaw);
 /* A fault of the core, with its pointer. Returns false. */
 bool flaw_fault(struct flaw *flaw, const struct kx_fault *fault);
 
+/* What kx_json_check found in text, with line and column. Returns false. */
+bool flaw_json(struct flaw *flaw, struct kx_slice text,
+               const struct kx_fault *fault);
+
+/* Adds a name that would have been right instead of `given`; the nearest one
+ * becomes the suggestion. */
+void flaw_offer(struct flaw *flaw, struct kx_slice given, const char *name);
+
 /* Prepends "/name" or "/number" to the pointer, on the way out of a nested
  * parser. Return false. */
 bool flaw_in_member(struct flaw *flaw, const char *name);
 bool flaw_in_element(struct flaw *flaw, size_t number);
-
-/* The one of names (up to a NULL) that is nearest to text, or NULL when none
- * is near. */
-const char *flaw_nearest(struct kx_slice text, const char *const *names);
 
 /* Makes reply the problem that flaw describes. Returns DONE. */
 enum progress flaw_reply(struct request *request, struct reply *reply,

@@ -1,8 +1,6 @@
 /* The query parameters of a request. */
 #include "query.h"
 
-#include <talloc.h>
-
 #include "keyjson.h"
 #include "path.h"
 #include "percent.h"
@@ -44,19 +42,12 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
 static bool unknown(struct kx_slice name, const struct query *query,
                     struct flaw *flaw)
 {
-    const char **names =
-        talloc_zero_array(query->memory, const char *, PARAMETER_COUNT + 1);
-    if (names == NULL)
-        return flaw_no_memory(flaw);
-    size_t count = 0;
-    for (int i = 0; i < PARAMETER_COUNT; i++)
-        if ((query->allowed & QUERY_BIT(i)) != 0)
-            names[count++] = NAMES[i];
     flaw_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
              "There is no parameter \"%.*s\" here.",
              (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
-    flaw->suggestion = flaw_nearest(name, names);
-    flaw->allowed = names;
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if ((query->allowed & QUERY_BIT(i)) != 0)
+            flaw_offer(flaw, name, NAMES[i]);
     return false;
 }
 
