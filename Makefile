@@ -108,8 +108,25 @@ asan-%:
 fresh:
 	tests/fresh/run.sh
 
+# ---- Measuring (tests/bench) ---------------------------------------------
+
+BENCH = $(BUILD)/bench/hello $(BUILD)/bench/client
+
+$(BENCH): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(filter-out %=recv,$(DOORLIBS))
+
+instructions: $(BUILD)/kindex $(BUILD)/bench/client
+	@BUILD=$(BUILD) tests/bench/instructions.sh
+
+bench bench-peers:
+	@deploy/packages.sh build bench $@
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(BENCH)
+	@tests/bench/setup.sh $(BUILD)
+	@BUILD=$(BUILD) node tests/bench/$@.js
+
 -include $(CORE:.o=.d) $(DOORS:.o=.d)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http fresh
+        shape-self-test unit http fresh instructions bench bench-peers

@@ -1,0 +1,97 @@
+// Kindex against the numbers it has to reach: libmicrohttpd's hello as the
+// yardstick, Node with SQLite for the index query. Run by `make bench`; prints
+// every scenario, then gate, goal and what was measured.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const hello = require('./contenders/hello');
+const kindex = require('./contenders/kindex');
+const sqlite = require('./contenders/sqlite');
+const data = require('./data');
+const phases = require('./phases');
+const rounds = require('./rounds');
+const { scenarios } = require('./scenarios');
+const { expect2xx, stop } = require('./server');
+const { fresh, machine, settings } = require('./settings');
+const { verdicts } = require('./verdicts');
+
+const LARGE = 10000;
+const LARGE_BATCH = 100;
+
+function say(text) {
+    process.stderr.write(`${text}\n`);
+}
+
+function wanted(name) {
+    return settings.only.test(name);
+}
+
+// The store that is timed: users with two indexes, and many more records.
+async function load(self) {
+    const began = Date.now();
+    const { users, records } = settings;
+    await kindex.loadUsers(self, users);
+    await kindex.store(self, 'items', records, (place) => {
+        const n = data.scattered(place, records);
+        return { id: data.itemId(n), value: data.value(n, records) };
+    });
+    await kindex.store(self, 'large', LARGE, (n) => ({
+        id: data.itemId(n), value: data.value(n, users, 4096),
+    }), LARGE_BATCH);
+    say(`loaded ${records} records and ${users} users in ` +
+        `${((Date.now() - began) / 1000).toFixed(1)} s`);
+}
+
+// The two answers to the index query must be worth the same.
+async function checkQuery(contender, ask) {
+    const body = await expect2xx(contender.port, ask.query(7));
+    if (ask.entries(body) !== 100)
+        throw new Error(`${contender.name}: the index query gave ` +
+            `${ask.entries(body)} entries`);
+}
+
+async function contend(figures) {
+    const { build, users, cache } = settings;
+    const contenders = { hello: await hello.start(build) };
+    contenders.kindex = await kindex.start(build, fresh('kindex'), cache);
+    await load(contenders.kindex);
+    if (wanted('backfill'))
+        figures.backfill = await phases.backfill(contenders.kindex, settings);
+    await checkQuery(contenders.kindex, kindex.questions(users));
+    if (wanted('query')) {
+        contenders.sqlite = await sqlite.start(build, fresh('sqlite'), users);
+        await checkQuery(contenders.sqlite, sqlite.questions(users));
+    }
+    return contenders;
+}
+
+async function main() {
+    const figures = {};
+    fs.mkdirSync(settings.work, { recursive: true });
+    console.log(`${machine()}; ${settings.records} records, ` +
+        `${settings.users} users, cache ${settings.cache}`);
+    if (wanted('disk')) figures.disk = await phases.disk(settings);
+    figures.flush = phases.flushMicroseconds(settings);
+    const contenders = await contend(figures);
+    const steps = scenarios(contenders, settings)
+        .filter(({ name }) => wanted(name) || name.startsWith('hello'));
+    const results = await rounds.interleave(steps, settings);
+    if (contenders.sqlite) await stop(contenders.sqlite.server);
+    if (wanted('restart'))
+        figures.restart = await phases.restart(contenders.kindex, settings);
+    await stop(contenders.kindex.server);
+    if (wanted('memory')) figures.beside = await phases.memory(settings);
+    console.log(`\n${rounds.detailTable(steps, results)}`);
+    console.log(`\n${verdicts(results, figures, settings)}`);
+    console.log(`\n${rounds.quietness(results, 'hello GET c=64')}`);
+    const report = path.join(settings.build, 'bench/results.json');
+    fs.writeFileSync(report, JSON.stringify(
+        { machine: machine(), figures, results: [...results] }, null, 1));
+    fs.rmSync(settings.work, { recursive: true, force: true });
+    process.exit(0);
+}
+
+main().catch((error) => {
+    console.error(`bench: ${error.message}`);
+    process.exit(1);
+});

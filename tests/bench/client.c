@@ -1,0 +1,115 @@
+/* A deterministic load: COUNT requests, one after the other, over one
+ * keep-alive connection, the same bytes in every run. wrk stops after a time;
+ * counting instructions needs runs that stop after a number of requests. */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { KEYS = 1000, VALUE_SIZE = 190, REQUEST_SIZE = 1024, REPLY_SIZE = 65536 };
+
+struct load {
+    int fd;
+    const char *method;
+    uint32_t random;
+};
+
+static int open_connection(uint16_t port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(port),
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        return -1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+/* A JSON object of exactly VALUE_SIZE bytes. */
+static void write_value(char *out, uint32_t number)
+{
+    int size = snprintf(out, VALUE_SIZE + 1,
+                        "{\"name\":\"User %u\",\"email\":\"%08x@example.org\","
+                        "\"color\":\"color-%u\",\"bio\":\"",
+                        number, number * 2654435761u, number % 100);
+    memset(out + size, 'x', VALUE_SIZE - (size_t)size - 2);
+    memcpy(out + VALUE_SIZE - 2, "\"}", 3);
+}
+
+static int write_request(struct load *load, char *out)
+{
+    load->random = load->random * 1664525u + 1013904223u;
+    uint32_t number = (load->random >> 8) % KEYS;
+    char value[VALUE_SIZE + 1] = "";
+    int size = snprintf(out, REQUEST_SIZE,
+                        "%s /kv/items/item-%016u HTTP/1.1\r\n"
+                        "Host: 127.0.0.1\r\n",
+                        load->method, number);
+    if (strcmp(load->method, "PUT") == 0) {
+        write_value(value, number);
+        size += snprintf(out + size, REQUEST_SIZE - (size_t)size,
+                         "Content-Type: application/json\r\n"
+                         "Content-Length: %d\r\n",
+                         VALUE_SIZE);
+    }
+    return size +
+           snprintf(out + size, REQUEST_SIZE - (size_t)size, "\r\n%s", value);
+}
+
+/* Size of the whole reply in text, 0 while its header is not complete. */
+static size_t reply_size(const char *text)
+{
+    const char *end = strstr(text, "\r\n\r\n");
+    if (!end)
+        return 0;
+    size_t header = (size_t)(end - text) + 4;
+    for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
+        if (strncasecmp(line, "Content-Length:", 15) == 0)
+            return header + strtoul(line + 15, NULL, 10);
+    return header;
+}
+
+/* Reads one reply; whether it was complete and its status was 2xx. */
+static int read_reply(int fd)
+{
+    static char text[REPLY_SIZE + 1];
+    size_t have = 0, need = 0;
+    while (!need || have < need) {
+        ssize_t got = read(fd, text + have, REPLY_SIZE - have);
+        if (got <= 0)
+            return 0;
+        have += (size_t)got;
+        text[have] = 0;
+        need = reply_size(text);
+    }
+    if (strncmp(text, "HTTP/1.1 2", 10) == 0)
+        return 1;
+    fprintf(stderr, "client: %s\n", text);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: %s PORT GET|PUT COUNT\n", argv[0]);
+        return 2;
+    }
+    struct load load = {.fd = open_connection((uint16_t)atoi(argv[1])),
+                        .method = argv[2],
+                        .random = 1};
+    for (long left = atol(argv[3]); left > 0; left--) {
+        char request[REQUEST_SIZE];
+        int size = write_request(&load, request);
+        if (write(load.fd, request, (size_t)size) != size ||
+            !read_reply(load.fd)) {
+            fprintf(stderr, "client: %s failed, %ld left\n", argv[2], left);
+            return 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,117 @@
+// What is measured once, not in rounds: bytes on disk, the rate of an index
+// build, the restart after a crash, memory beside the cache, the disk itself.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const kindex = require('./contenders/kindex');
+const data = require('./data');
+const { write } = require('./requests');
+const { wrk } = require('./rounds');
+const { diskBytes, pause, residentBytes, stop } = require('./server');
+const { fresh } = require('./settings');
+const { median } = require('./stats');
+
+const MEGABYTE = 2 ** 20;
+const FLUSHES = 300;
+const CRASHES = 3;
+const CRASH_AFTER_MS = 3000;
+const SMALL_CACHE = 64;
+const LOG_FILES = /^log\./;
+
+// Bytes per user in the database files after a clean stop, and in the log.
+async function disk({ build, users, cache }) {
+    const dir = fresh('disk');
+    const self = await kindex.start(build, dir, cache);
+    await kindex.loadUsers(self, users);
+    await stop(self.server);
+    const database = diskBytes(dir, LOG_FILES);
+    const figures = {
+        perUser: database / users,
+        logMegabytes: (diskBytes(dir) - database) / MEGABYTE,
+    };
+    fs.rmSync(dir, { recursive: true });
+    return figures;
+}
+
+// Entries per second while an index is built over all records; it is dropped
+// again before anything else is timed.
+async function backfill(self, { records }) {
+    const index = { name: 'items_by_email', prefix: ['items'],
+                    fields: ['/email'], unique: true };
+    const began = process.hrtime.bigint();
+    await kindex.declare(self, index);
+    const seconds = Number(process.hrtime.bigint() - began) / 1e9;
+    await kindex.drop(self, index.name);
+    return { seconds, rate: records / seconds };
+}
+
+// Appends a small record and flushes it: the floor of a durable write.
+function flushMicroseconds({ work }) {
+    const file = path.join(work, 'flush');
+    const fd = fs.openSync(file, 'w');
+    const record = Buffer.alloc(300, 'x');
+    const times = [];
+    for (let i = 0; i < FLUSHES; i++) {
+        const began = process.hrtime.bigint();
+        fs.writeSync(fd, record);
+        fs.fdatasyncSync(fd);
+        times.push(Number(process.hrtime.bigint() - began) / 1e3);
+    }
+    fs.closeSync(fd);
+    fs.rmSync(file);
+    return median(times);
+}
+
+function putFile(work, records) {
+    const random = data.sequence(13);
+    const file = path.join(work, 'crash.txt');
+    write(file, 40000, () => {
+        const n = random(records);
+        return { method: 'PUT', path: `/kv/items/${data.itemId(n)}`,
+                 body: data.value(n, records) };
+    });
+    return file;
+}
+
+// Kills the server under full write load; seconds until /readyz answers 200.
+// `self` then stands for the new process.
+async function crash(self, file, { build, cache }) {
+    const load = wrk(self.port, 256, 60, file);
+    const ended = load.catch(() => null);
+    await pause(CRASH_AFTER_MS);
+    load.child.kill('SIGKILL');
+    await stop(self.server, 'SIGKILL');
+    await ended;
+    const began = process.hrtime.bigint();
+    const next = await kindex.start(build, self.dir, cache);
+    const seconds = Number(process.hrtime.bigint() - began) / 1e9;
+    Object.assign(self, next);
+    return seconds;
+}
+
+async function restart(self, settings) {
+    const file = putFile(settings.work, settings.records);
+    const seconds = [];
+    for (let i = 0; i < CRASHES; i++)
+        seconds.push(await crash(self, file, settings));
+    return { seconds: median(seconds), all: seconds };
+}
+
+// With a cache smaller than the data all of it is in use, so what the process
+// has beyond it is its own.
+async function memory({ build, work, records }) {
+    const dir = path.join(work, 'kindex');
+    const self = await kindex.start(build, dir, `${SMALL_CACHE}MiB`);
+    const random = data.sequence(17);
+    const gets = path.join(work, 'memory.txt');
+    write(gets, 40000, () => ({
+        path: `/kv/items/${data.itemId(random(records))}`,
+    }));
+    for (const file of [gets, putFile(work, records)])
+        await wrk(self.port, 64, 3, file);
+    const resident = residentBytes(self.pids) / MEGABYTE;
+    await stop(self.server);
+    return { resident, beside: resident - SMALL_CACHE };
+}
+
+module.exports = { disk, backfill, flushMicroseconds, restart, memory };

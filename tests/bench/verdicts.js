@@ -1,0 +1,96 @@
+// The table of what is to be reached: gate, goal, measured, verdict. A figure
+// that was not taken is "-", never a pass.
+'use strict';
+const { column, ratios } = require('./rounds');
+const { STALLS } = require('./scenarios');
+const { median, short, summary, table } = require('./stats');
+
+const STALL_SHARE = 0.5;
+
+function higher(name, gate, goal, measured) {
+    return { name, gate, goal, measured, good: (a, b) => a >= b };
+}
+
+function lower(name, gate, goal, measured) {
+    return { name, gate, goal, measured, good: (a, b) => a <= b };
+}
+
+// The slowest of the odd connection counts, as a share of the rate at 64.
+function stall(results) {
+    const counts = [...STALLS, 256];
+    return ['GET', 'PUT'].flatMap((kind) => {
+        const usual = median(column(results, `${kind} c=64`, 'rps'));
+        return counts.flatMap((c) =>
+            column(results, `${kind} c=${c}`, 'rps')
+                .map((rps) => rps / usual));
+    });
+}
+
+function perClient(results, flush) {
+    const ours = column(results, 'PUT c=1', 'p50');
+    return column(results, 'hello GET c=1', 'p50')
+        .map((p50, i) => ours[i] / (p50 + flush));
+}
+
+function fromRounds(results, flush) {
+    const ratio = (name, base, field) => ratios(results, name, base, field);
+    const hello = 'hello GET c=64';
+    return [
+        higher('GET c=64 / hello', 0.60, 0.75, ratio('GET c=64', hello)),
+        lower('GET c=1 p50 / hello p50', 1.25, 1.15,
+              ratio('GET c=1', 'hello GET c=1', 'p50')),
+        higher('durable PUT c=64 / hello', 0.30, 0.45,
+               ratio('PUT c=64', hello)),
+        higher('durable PUT c=256 / hello', 0.40, 0.55,
+               ratio('PUT c=256', 'hello GET c=256')),
+        higher('durable PUT c=64 / parked PUT of hello', 0.50, 0.65,
+               ratio('PUT c=64', 'hello parked PUT')),
+        lower('durable PUT c=1 p50 / (hello p50 + flush)', 1.5, 1.25,
+              perClient(results, flush)),
+        higher('insert with 2 indexes / plain insert', 0.80, 0.95,
+               ratio('insert indexed', 'insert plain')),
+        lower('list of 100: CPU / hello CPU', 9, 6,
+              ratio('list 100', hello, 'cpu')),
+        higher('index query of 100 / Node + SQLite', 1, 2,
+               ratio('query 100', 'query 100 node+sqlite')),
+        higher('mix 95/5 / hello', 0.55, 0.65, ratio('mix 95/5', hello)),
+        higher('mix 50/50 / hello', 0.45, 0.55, ratio('mix 50/50', hello)),
+        lower('GET: CPU / hello CPU', 1.7, 1.55,
+              ratio('GET c=64', hello, 'cpu')),
+        lower('PUT: CPU / hello CPU', 3.2, 2.7,
+              ratio('PUT c=64', hello, 'cpu')),
+        { ...higher('no stall at 127..384 connections (slowest / c=64)',
+                    STALL_SHARE, STALL_SHARE, stall(results)), worst: true },
+    ];
+}
+
+function fromPhases({ backfill, restart, beside, disk }) {
+    const one = (figure) => figure === undefined ? [] : [figure];
+    return [
+        higher('backfill, entries/s', 300000, 450000, one(backfill?.rate)),
+        lower('restart after kill -9, s', 3, 1.5, restart?.all || []),
+        lower('RSS beside the cache, MB', 64, 32, one(beside?.beside)),
+        lower('disk bytes per user with 2 indexes', 480, 400,
+              one(disk?.perUser)),
+    ];
+}
+
+function draw({ name, gate, goal, measured, good, worst }) {
+    if (!measured.length)
+        return [name, short(gate), short(goal), '-', '-', 'not measured'];
+    const { median: middle, min, max } = summary(measured);
+    const figure = worst ? min : middle;
+    const reached = good(figure, goal) ? 'goal'
+        : good(figure, gate) ? 'gate' : 'BELOW';
+    return [name, short(gate), short(goal), short(figure),
+            `${short(min)}..${short(max)}`, reached];
+}
+
+function verdicts(results, figures) {
+    const rows = [...fromRounds(results, figures.flush),
+                  ...fromPhases(figures)];
+    return table(['', 'gate', 'goal', 'measured', 'range', 'verdict'],
+                 rows.map(draw));
+}
+
+module.exports = { verdicts };
