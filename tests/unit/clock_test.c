@@ -1,0 +1,53 @@
+/* The settable clock and the one that never goes back. */
+#include <time.h>
+
+#include "kindex.h"
+#include "unit.h"
+
+static void a_set_clock_stands_still(void **state)
+{
+    (void)state;
+    kx_clock_set(1234567890123);
+    assert_int_equal(kx_now_ms(), 1234567890123);
+    assert_int_equal(kx_now_ms(), 1234567890123);
+    kx_clock_set(1);
+    assert_int_equal(kx_now_ms(), 1);
+    kx_clock_set(0);
+}
+
+static void an_unset_clock_is_the_real_one(void **state)
+{
+    (void)state;
+    kx_clock_set(5);
+    kx_clock_set(0);
+    struct timespec before;
+    struct timespec after;
+    clock_gettime(CLOCK_REALTIME, &before);
+    int64_t now_ms = kx_now_ms();
+    clock_gettime(CLOCK_REALTIME, &after);
+    assert_true(now_ms >= before.tv_sec * 1000 + before.tv_nsec / 1000000);
+    assert_true(now_ms <= after.tv_sec * 1000 + after.tv_nsec / 1000000);
+}
+
+static void the_monotonic_clock_never_goes_back(void **state)
+{
+    (void)state;
+    kx_clock_set(1);
+    uint64_t last = kx_monotonic_ns();
+    for (int i = 0; i < 10000; i++) {
+        uint64_t now = kx_monotonic_ns();
+        assert_true(now >= last);
+        last = now;
+    }
+    kx_clock_set(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_clock_stands_still),
+        cmocka_unit_test(an_unset_clock_is_the_real_one),
+        cmocka_unit_test(the_monotonic_clock_never_goes_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Log lines, read back from a socket that keeps what each write gave it. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "kindex.h"
+#include "unit.h"
+
+struct capture {
+    int former; /* the real standard error */
+    int reader;
+};
+
+static int capture_open(void **state)
+{
+    static struct capture capture;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair) != 0)
+        return -1;
+    capture.former = dup(STDERR_FILENO);
+    capture.reader = pair[0];
+    dup2(pair[1], STDERR_FILENO);
+    close(pair[1]);
+    unsetenv("JOURNAL_STREAM");
+    kx_log_level(KX_LOG_DEBUG);
+    *state = &capture;
+    return 0;
+}
+
+static int capture_close(void **state)
+{
+    struct capture *capture = *state;
+    dup2(capture->former, STDERR_FILENO);
+    close(capture->former);
+    close(capture->reader);
+    return 0;
+}
+
+/* What the next write wrote; "" when there was none. */
+static const char *next_write(struct capture *capture)
+{
+    static char text[8192];
+    ssize_t size = read(capture->reader, text, sizeof(text) - 1);
+    text[size < 0 ? 0 : size] = '\0';
+    return text;
+}
+
+static void an_event_is_one_line_in_one_write(void **state)
+{
+    kx_log(KX_LOG_INFO, "started", "port=%d directory=%s", 4512, "/tmp/x");
+    assert_string_equal(next_write(*state),
+                        "level=info event=started port=4512 "
+                        "directory=/tmp/x\n");
+    assert_string_equal(next_write(*state), "");
+}
+
+static void an_event_needs_no_fields(void **state)
+{
+    kx_log(KX_LOG_ERROR, "stopped", NULL);
+    assert_string_equal(next_write(*state), "level=error event=stopped\n");
+    kx_log(KX_LOG_ERROR, "stopped", "%s", "");
+    assert_string_equal(next_write(*state), "level=error event=stopped \n");
+}
+
+static void levels_above_the_limit_are_left_out(void **state)
+{
+    static const char *const lines[] = {
+        "level=error event=e n=1\n", "level=warning event=e n=1\n",
+        "level=info event=e n=1\n", "level=debug event=e n=1\n"};
+    for (int most = KX_LOG_ERROR; most <= KX_LOG_DEBUG; most++) {
+        kx_log_level((enum kx_log_level)most);
+        for (int level = KX_LOG_ERROR; level <= KX_LOG_DEBUG; level++) {
+            kx_log((enum kx_log_level)level, "e", "n=%d", 1);
+            assert_string_equal(next_write(*state),
+                                level <= most ? lines[level] : "");
+        }
+    }
+}
+
+static void under_systemd_a_line_begins_with_its_priority(void **state)
+{
+    static const char *const lines[] = {
+        "<3>level=error event=e\n", "<4>level=warning event=e\n",
+        "<6>level=info event=e\n", "<7>level=debug event=e\n"};
+    setenv("JOURNAL_STREAM", "8:1234", 1);
+    for (int level = KX_LOG_ERROR; level <= KX_LOG_DEBUG; level++) {
+        kx_log((enum kx_log_level)level, "e", NULL);
+        assert_string_equal(next_write(*state), lines[level]);
+    }
+    unsetenv("JOURNAL_STREAM");
+}
+
+static void a_long_line_is_cut_and_still_ends(void **state)
+{
+    char text[5000];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    kx_log(KX_LOG_INFO, "e", "t=%s", text);
+    const char *line = next_write(*state);
+    size_t size = strlen(line);
+    assert_true(size > 1000 && size < sizeof(text));
+    assert_int_equal(line[size - 1], '\n');
+
+    kx_log(KX_LOG_INFO, text, "t=%d", 1);
+    line = next_write(*state);
+    assert_int_equal(strlen(line), size);
+    assert_int_equal(line[size - 1], '\n');
+}
+
+static void a_line_break_in_a_field_breaks_no_line(void **state)
+{
+    kx_log(KX_LOG_INFO, "e", "t=%s", "a\nlevel=error\r");
+    assert_string_equal(next_write(*state),
+                        "level=info event=e t=a level=error \n");
+}
+
+static void errno_survives(void **state)
+{
+    errno = ENOSPC;
+    kx_log(KX_LOG_INFO, "e", NULL);
+    assert_int_equal(errno, ENOSPC);
+    assert_string_not_equal(next_write(*state), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_event_is_one_line_in_one_write,
+                                        capture_open, capture_close),
+        cmocka_unit_test_setup_teardown(an_event_needs_no_fields, capture_open,
+                                        capture_close),
+        cmocka_unit_test_setup_teardown(levels_above_the_limit_are_left_out,
+                                        capture_open, capture_close),
+        cmocka_unit_test_setup_teardown(
+            under_systemd_a_line_begins_with_its_priority, capture_open,
+            capture_close),
+        cmocka_unit_test_setup_teardown(a_long_line_is_cut_and_still_ends,
+                                        capture_open, capture_close),
+        cmocka_unit_test_setup_teardown(a_line_break_in_a_field_breaks_no_line,
+                                        capture_open, capture_close),
+        cmocka_unit_test_setup_teardown(errno_survives, capture_open,
+                                        capture_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
