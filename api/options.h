@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 struct address {
+    const char *text; /* as it was given */
     struct sockaddr_storage socket;
     socklen_t socket_size;
     bool loopback;

@@ -94,6 +94,7 @@ static bool parse_address(const char *text, struct address *address_out)
     char host[INET6_ADDRSTRLEN + 2];
     uint16_t port;
     const char *colon = strrchr(text, ':');
+    address_out->text = text;
     if (colon == NULL || (size_t)(colon - text) >= sizeof host ||
         !parse_port(colon + 1, &port))
         return false;

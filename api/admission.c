@@ -1,0 +1,152 @@
+/* Decides about a request before its handler sees it. */
+#include "admission.h"
+#include "problem.h"
+#include "router.h"
+#include "service.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+/* Absolute form: the path begins after "http://authority". */
+static struct kx_slice without_authority(struct kx_slice target)
+{
+    const char *text = (const char *)target.data;
+    size_t scheme = 0;
+    if (target.size >= 7 && strncasecmp(text, "http://", 7) == 0)
+        scheme = 7;
+    else if (target.size >= 8 && strncasecmp(text, "https://", 8) == 0)
+        scheme = 8;
+    if (scheme == 0)
+        return target;
+    size_t at = scheme;
+    while (at < target.size && text[at] != '/' && text[at] != '?')
+        at++;
+    return kx_slice(target.data + at, target.size - at);
+}
+
+void admission_split(struct request *request, struct kx_slice target)
+{
+    if (target.size > 0 && *target.data != '/')
+        target = without_authority(target);
+    const uint8_t *mark = memchr(target.data, '?', target.size);
+    request->path = target;
+    request->query = kx_slice(NULL, 0);
+    if (mark != NULL) {
+        request->path.size = (size_t)(mark - target.data);
+        request->query =
+            kx_slice(mark + 1, target.size - request->path.size - 1);
+    }
+    if (request->path.size == 0)
+        request->path = kx_text("/");
+}
+
+static bool is_safe(enum method method)
+{
+    return method == METHOD_GET || method == METHOD_HEAD ||
+           method == METHOD_OPTIONS;
+}
+
+/* Is origin ("http://host:port") this server, as the client addressed it? */
+static bool same_origin(const char *origin, const char *host)
+{
+    const char *authority = strstr(origin, "://");
+    if (authority == NULL || host == NULL)
+        return false;
+    authority += 3;
+    size_t size = strlen(authority);
+    const char *port = strncasecmp(origin, "https:", 6) == 0 ? ":443" : ":80";
+    return strncasecmp(authority, host, size) == 0 &&
+           (host[size] == '\0' || strcmp(host + size, port) == 0);
+}
+
+static bool check_origin(struct request *request, struct reply *reply)
+{
+    if (is_safe(request->method))
+        return true;
+    const char *origin = request->header(request, "Origin");
+    if (origin == NULL || same_origin(origin, request->header(request, "Host")))
+        return true;
+    problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+            "The Origin %.200s is not this server.", origin);
+    return false;
+}
+
+static void answer_options(struct reply *reply, const char *allow)
+{
+    reply->status = 204;
+    reply_header(reply, "Allow", allow);
+}
+
+static void refuse_route(struct request *request, struct reply *reply,
+                         const char *allow)
+{
+    int size = request->path.size < 300 ? (int)request->path.size : 300;
+    const char *path = (const char *)request->path.data;
+    if (allow[0] == '\0') {
+        problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
+                size, path);
+        return;
+    }
+    problem(request, reply, PROBLEM_METHOD_NOT_ALLOWED, "%.*s takes %s.", size,
+            path, allow);
+    problem_member_text(reply, "allow", kx_text(allow));
+    reply_headerf(request, reply, "Allow", "%s", allow);
+}
+
+/* The requests that no row of the route table takes. */
+static void answer_without_route(struct request *request, struct reply *reply)
+{
+    char allow[128];
+    bool whole_server = kx_equal(request->path, kx_text("*"));
+    if (whole_server && request->method == METHOD_OPTIONS) {
+        answer_options(reply, "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS");
+        return;
+    }
+    route_allow(request, allow, sizeof allow);
+    if (request->method == METHOD_OPTIONS && allow[0] != '\0') {
+        reply->status = 204;
+        reply_headerf(request, reply, "Allow", "%s", allow);
+        return;
+    }
+    refuse_route(request, reply, allow);
+}
+
+bool admission_check(struct request *request, struct reply *reply,
+                     uint64_t body_size)
+{
+    route_find(request);
+    if (!check_origin(request, reply))
+        return false;
+    if (request->route == NULL) {
+        answer_without_route(request, reply);
+        return false;
+    }
+    return admission_body(request, reply, body_size);
+}
+
+bool admission_body(struct request *request, struct reply *reply, uint64_t size)
+{
+    const struct options *options = request->service->options;
+    enum problem_code code = PROBLEM_PAYLOAD_TOO_LARGE;
+    uint64_t limit = 0;
+    switch (request->route->body) {
+    case BODY_NONE:
+        break;
+    case BODY_VALUE:
+        code = PROBLEM_VALUE_TOO_LARGE;
+        limit = options->value_max;
+        break;
+    case BODY_ENVELOPE:
+        limit = options->body_max;
+        break;
+    }
+    if (size <= limit)
+        return true;
+    problem(request, reply, code,
+            "The body has %llu bytes or more; %s takes at most %llu.",
+            (unsigned long long)size, request->route->operation,
+            (unsigned long long)limit);
+    problem_member_number(reply, "limit", limit);
+    problem_member_number(reply, "actual", size);
+    return false;
+}

@@ -1,0 +1,302 @@
+/* Walks a request through its handler's halves, and parks it in between. */
+#include "exchange.h"
+#include "admission.h"
+#include "problem.h"
+#include "router.h"
+
+#include <talloc.h>
+
+enum {
+    MEMORY_POOL = 8 * 1024,       /* of one request, without malloc */
+    FREE_MAX = 256,               /* exchanges kept for reuse */
+    KEEP_MAX = 64 * 1024,         /* bytes of a buffer that is kept for reuse */
+    BODY_RESERVE_MAX = 256 * 1024 /* believed of an announced body size */
+};
+
+static struct exchange *new_exchange(struct desk *desk)
+{
+    struct exchange *exchange = talloc_zero(NULL, struct exchange);
+    if (exchange == NULL)
+        return NULL;
+    exchange->desk = desk;
+    exchange->request.service = desk->service;
+    exchange->request.reader = desk->reader;
+    exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
+    kx_buffer_init(&exchange->target, exchange);
+    kx_buffer_init(&exchange->body, exchange);
+    kx_buffer_init(&exchange->reply.body, exchange);
+    if (exchange->request.memory != NULL)
+        return exchange;
+    talloc_free(exchange);
+    return NULL;
+}
+
+struct exchange *exchange_begin(struct desk *desk)
+{
+    struct exchange *exchange = desk->free;
+    if (exchange == NULL)
+        exchange = new_exchange(desk);
+    else {
+        desk->free = exchange->next;
+        desk->free_count--;
+    }
+    if (exchange == NULL)
+        return NULL;
+    exchange->phase = EXCHANGE_NEW;
+    desk->in_flight++;
+    atomic_fetch_add_explicit(&desk->service->counters.in_flight, 1,
+                              memory_order_relaxed);
+    return exchange;
+}
+
+static void clear(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEEP_MAX)
+        kx_buffer_free(buffer);
+    buffer->size = 0;
+    buffer->failed = false;
+}
+
+static void reset(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    talloc_free_children(request->memory);
+    clear(&exchange->target);
+    clear(&exchange->body);
+    clear(&reply->body);
+    request->route = NULL;
+    request->slices = 0;
+    request->state = NULL;
+    reply->status = 0;
+    reply->content_type = NULL;
+    reply->header_count = 0;
+    reply->flush = 0;
+    reply->stream = NULL;
+    exchange->sent = 0;
+    exchange->last = false;
+}
+
+void exchange_end(struct exchange *exchange)
+{
+    struct desk *desk = exchange->desk;
+    desk->in_flight--;
+    atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
+                              memory_order_relaxed);
+    if (desk->free_count >= FREE_MAX) {
+        talloc_free(exchange);
+        return;
+    }
+    reset(exchange);
+    exchange->next = desk->free;
+    desk->free = exchange;
+    desk->free_count++;
+}
+
+void exchange_target(struct exchange *exchange, const char *target, size_t size)
+{
+    kx_add(&exchange->target, target, size);
+    admission_split(&exchange->request, kx_buffer_slice(&exchange->target));
+}
+
+/* Memory ran out: an answer that needs none. */
+static void answer_without_memory(struct reply *reply)
+{
+    const struct problem_row *row = problem_row(PROBLEM_OVERLOADED);
+    reply->status = row->status;
+    reply->content_type = NULL;
+    reply->stream = NULL;
+    reply->body.size = 0;
+    reply->body.failed = false;
+    reply->header_count = 0;
+    reply_header(reply, "Retry-After", row->retry_after);
+}
+
+static void count(const struct exchange *exchange)
+{
+    const struct route *route = exchange->request.route;
+    size_t row = route != NULL ? (size_t)(route - ROUTES) : ROUTE_COUNT;
+    atomic_fetch_add_explicit(&exchange->desk->service->counters
+                                   .replies[row][exchange->reply.status / 100],
+                              1, memory_order_relaxed);
+}
+
+static enum exchange_next complete(struct exchange *exchange)
+{
+    if (exchange->reply.body.failed)
+        answer_without_memory(&exchange->reply);
+    exchange->phase = EXCHANGE_READY;
+    count(exchange);
+    return EXCHANGE_REPLY;
+}
+
+/* Parks the exchange until a flush is done; false when there is no need. */
+static bool await_flush(struct exchange *exchange, uint64_t flush,
+                        enum exchange_phase phase)
+{
+    exchange->ticket.owner = exchange;
+    if (flush == 0 || kx_wait(exchange->desk->service->store, flush,
+                              &exchange->ticket) != KX_OK)
+        return false;
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    return true;
+}
+
+static bool submit(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    request->commit.ticket.owner = exchange;
+    struct kx_fault fault = {
+        .status = kx_submit(request->service->store, &request->commit)};
+    if (fault.status == KX_OK) {
+        exchange->phase = EXCHANGE_AWAITS_COMMIT;
+        exchange->desk->awaited++;
+        return true;
+    }
+    problem_status(request, &exchange->reply, &fault);
+    return false;
+}
+
+/* What follows from how a handler ended. */
+static enum exchange_next proceed(struct exchange *exchange,
+                                  enum progress progress)
+{
+    switch (progress) {
+    case COMMIT:
+        if (submit(exchange))
+            return EXCHANGE_PARK;
+        break;
+    case AGAIN:
+        exchange->phase = EXCHANGE_AWAITS_TURN;
+        desk_queue_turn(exchange->desk, exchange);
+        return EXCHANGE_PARK;
+    case DONE:
+        break;
+    }
+    if (await_flush(exchange, exchange->reply.flush, EXCHANGE_AWAITS_FLUSH))
+        return EXCHANGE_PARK;
+    return complete(exchange);
+}
+
+static enum exchange_next handle(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    enum progress progress = request->route->handle(request, &exchange->reply);
+    request->slices++;
+    return proceed(exchange, progress);
+}
+
+void exchange_open(struct exchange *exchange, uint64_t body_size)
+{
+    struct request *request = &exchange->request;
+    if (!admission_check(request, &exchange->reply, body_size)) {
+        exchange->phase = EXCHANGE_REFUSED;
+        return;
+    }
+    exchange->phase = EXCHANGE_OPEN;
+    if (request->route->finish != NULL)
+        request->commit = (struct kx_commit){.memory = request->memory};
+    if (body_size > 0)
+        kx_buffer_reserve(&exchange->body, body_size < BODY_RESERVE_MAX
+                                               ? (size_t)body_size
+                                               : BODY_RESERVE_MAX);
+}
+
+void exchange_body(struct exchange *exchange, const void *data, size_t size)
+{
+    if (exchange->phase != EXCHANGE_OPEN)
+        return;
+    kx_add(&exchange->body, data, size);
+    if (!admission_body(&exchange->request, &exchange->reply,
+                        exchange->body.size))
+        exchange->phase = EXCHANGE_REFUSED;
+}
+
+enum exchange_next exchange_run(struct exchange *exchange)
+{
+    if (exchange->body.failed || exchange->target.failed)
+        answer_without_memory(&exchange->reply);
+    if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
+        return complete(exchange);
+    exchange->request.body = kx_buffer_slice(&exchange->body);
+    return handle(exchange);
+}
+
+static enum exchange_next take_answer(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    switch (exchange->phase) {
+    case EXCHANGE_AWAITS_COMMIT:
+        return proceed(exchange,
+                       request->route->finish(request, &exchange->reply));
+    case EXCHANGE_AWAITS_TURN:
+        return handle(exchange);
+    case EXCHANGE_AWAITS_FLUSH:
+        return complete(exchange);
+    case EXCHANGE_CHUNK_AWAITS_FLUSH:
+    case EXCHANGE_CHUNK_AWAITS_TURN:
+    case EXCHANGE_READY:
+    case EXCHANGE_NEW:
+    case EXCHANGE_OPEN:
+    case EXCHANGE_REFUSED:
+        break;
+    }
+    exchange->phase = EXCHANGE_READY;
+    return EXCHANGE_REPLY;
+}
+
+void exchange_continue(struct exchange *exchange)
+{
+    if (take_answer(exchange) == EXCHANGE_REPLY)
+        exchange->ready(exchange);
+}
+
+void exchange_abandon(struct exchange *exchange)
+{
+    if (exchange->phase == EXCHANGE_AWAITS_TURN) {
+        problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
+                "The server was stopped before the work was done.");
+        complete(exchange);
+    } else {
+        exchange->reply.body.failed = true;
+        exchange->phase = EXCHANGE_READY;
+    }
+    exchange->ready(exchange);
+}
+
+/* Makes the next chunk; true when the exchange is parked. */
+static bool pull(struct exchange *exchange)
+{
+    struct stream *stream = exchange->reply.stream;
+    struct kx_buffer *chunk = &exchange->reply.body;
+    uint64_t flush = 0;
+    chunk->size = 0;
+    exchange->sent = 0;
+    exchange->last = !stream->next(stream, chunk, &flush);
+    if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
+        return true;
+    if (chunk->size > 0 || exchange->last || chunk->failed)
+        return false;
+    exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
+    desk_queue_turn(exchange->desk, exchange);
+    return true;
+}
+
+enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
+                                   size_t size, size_t *copied_out)
+{
+    struct kx_buffer *chunk = &exchange->reply.body;
+    if (exchange->sent == chunk->size && !exchange->last && !chunk->failed &&
+        pull(exchange))
+        return CHUNK_PARK;
+    if (chunk->failed)
+        return CHUNK_BROKEN;
+    size_t left = chunk->size - exchange->sent;
+    if (left == 0)
+        return CHUNK_END;
+    *copied_out = left < size ? left : size;
+    memcpy(out, chunk->data + exchange->sent, *copied_out);
+    exchange->sent += *copied_out;
+    return CHUNK_DATA;
+}

@@ -1,0 +1,78 @@
+/* The life of one request and its reply, whatever door it came through:
+ *
+ *   exchange_begin, exchange_target   the request line is there
+ *   exchange_open                     the headers are there: gates and route
+ *   exchange_body                     some of the body is there
+ *   exchange_run                      all is there: the handler runs
+ *   (parked; ready is called)         the reply is complete
+ *   exchange_chunk                    for a reply that is a stream
+ *   exchange_end                      the reply is sent or the client is gone
+ *
+ * All functions belong to the thread of the exchange's event loop. */
+#ifndef API_EXCHANGE_H
+#define API_EXCHANGE_H
+
+#include "desk.h"
+#include "request.h"
+
+enum exchange_phase {
+    EXCHANGE_NEW,  /* waits for its headers */
+    EXCHANGE_OPEN, /* takes its body */
+    EXCHANGE_REFUSED /* takes its body to drop it; the reply is made */,
+    EXCHANGE_AWAITS_COMMIT,
+    EXCHANGE_AWAITS_FLUSH,
+    EXCHANGE_AWAITS_TURN,
+    EXCHANGE_READY, /* the reply can be sent */
+    EXCHANGE_CHUNK_AWAITS_FLUSH /* the next chunk of a stream is kept back */,
+    EXCHANGE_CHUNK_AWAITS_TURN /* the stream had nothing to say this time */
+};
+
+enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
+
+enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
+
+struct exchange {
+    struct request request;
+    struct reply reply;
+    struct desk *desk;
+    struct exchange *next;   /* in a list of the desk */
+    struct kx_ticket ticket; /* for a flush */
+    struct kx_buffer target; /* of the request line */
+    struct kx_buffer body;
+    size_t sent; /* bytes of the present chunk */
+    enum exchange_phase phase;
+    bool last; /* the present chunk is the stream's last one */
+    /* The door's: called on the loop's thread when a parked exchange is
+     * EXCHANGE_READY, or when its next chunk can be asked for again. */
+    void (*ready)(struct exchange *exchange);
+};
+
+/* A clean exchange of this desk; NULL when memory ran out. */
+struct exchange *exchange_begin(struct desk *desk);
+/* Gives the exchange back to its desk. It must not be parked. */
+void exchange_end(struct exchange *exchange);
+
+/* Takes the raw target of the request line (origin or absolute form). */
+void exchange_target(struct exchange *exchange, const char *target,
+                     size_t size);
+/* Takes the request's method, header function and connection from request, and
+ * the announced size of its body (0 also when it is not known). Afterwards the
+ * phase is EXCHANGE_OPEN or, when it is refused, EXCHANGE_REFUSED. */
+void exchange_open(struct exchange *exchange, uint64_t body_size);
+/* Takes more of the body; that of a refused request is dropped. */
+void exchange_body(struct exchange *exchange, const void *data, size_t size);
+/* Runs the handler. EXCHANGE_PARK: `ready` will be called. */
+enum exchange_next exchange_run(struct exchange *exchange);
+
+/* The desk's: goes on with a parked exchange whose answer or turn came. */
+void exchange_continue(struct exchange *exchange);
+/* The desk's: ends an exchange that waits for its turn with a problem. */
+void exchange_abandon(struct exchange *exchange);
+
+/* Copies up to `size` bytes of the stream to out. CHUNK_DATA: *copied_out says
+ * how many, at least one. CHUNK_PARK: `ready` will be called. CHUNK_END: all
+ * was given. CHUNK_BROKEN: the reply cannot be completed. */
+enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
+                                   size_t size, size_t *copied_out);
+
+#endif

@@ -1,0 +1,323 @@
+/* The only file that knows libmicrohttpd. It turns the library's callbacks into
+ * exchanges: the target when the request line is parsed, gates at the first
+ * call of the access handler, the body piece by piece, the handler at the last
+ * call. A parked exchange is a suspended connection; its reply is queued while
+ * it is suspended, then it is resumed. */
+#include "http1.h"
+#include "exchange.h"
+#include "http1_socket.h"
+#include "router.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <talloc.h>
+#include <unistd.h>
+
+enum {
+    CONNECTION_MEMORY = 16 * 1024, /* also what bounds the header section */
+    STREAM_BLOCK = 16 * 1024
+};
+
+struct http1 {
+    struct MHD_Daemon *daemon;
+    struct desk *desk;
+    int epoll_fd;
+};
+
+/* ---- Request headers ------------------------------------------------- */
+
+struct wanted {
+    const struct request *request;
+    const char *name;
+    size_t size;
+    const char *value;
+};
+
+static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
+                                   const char *name, size_t name_size,
+                                   const char *value, size_t value_size)
+{
+    struct wanted *wanted = closure;
+    (void)kind;
+    (void)value_size;
+    if (name_size != wanted->size ||
+        strncasecmp(name, wanted->name, name_size) != 0)
+        return MHD_YES;
+    if (wanted->value == NULL)
+        wanted->value = value;
+    else
+        wanted->value = talloc_asprintf(wanted->request->memory, "%s, %s",
+                                        wanted->value, value);
+    return MHD_YES;
+}
+
+static const char *find_header(const struct request *request, const char *name)
+{
+    struct wanted wanted = {
+        .request = request, .name = name, .size = strlen(name)};
+    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
+                                take_header, &wanted);
+    return wanted.value;
+}
+
+/* ---- Replies ---------------------------------------------------------- */
+
+static ssize_t read_stream(void *closure, uint64_t position, char *out,
+                           size_t size)
+{
+    struct exchange *exchange = closure;
+    size_t copied = 0;
+    (void)position;
+    if (exchange->desk->closing)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    switch (exchange_chunk(exchange, out, size, &copied)) {
+    case CHUNK_DATA:
+        return (ssize_t)copied;
+    case CHUNK_PARK:
+        MHD_suspend_connection(exchange->request.connection);
+        return 0;
+    case CHUNK_END:
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    case CHUNK_BROKEN:
+        break;
+    }
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* The bytes of the reply stay where they are until the exchange ends. */
+static struct MHD_Response *make_response(struct exchange *exchange)
+{
+    struct reply *reply = &exchange->reply;
+    if (reply->stream != NULL)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
+                                                 read_stream, exchange, NULL);
+    return MHD_create_response_from_buffer(reply->body.size, reply->body.data,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
+static bool add_headers(const struct exchange *exchange,
+                        struct MHD_Response *response)
+{
+    const struct reply *reply = &exchange->reply;
+    bool done = true;
+    if (reply->content_type != NULL)
+        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                       reply->content_type) == MHD_YES;
+    for (size_t i = 0; done && i < reply->header_count; i++)
+        done = MHD_add_response_header(response, reply->headers[i].name,
+                                       reply->headers[i].value) == MHD_YES;
+    if (done && exchange->desk->service->stopping)
+        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+                                       "close") == MHD_YES;
+    return done;
+}
+
+static enum MHD_Result queue_reply(struct exchange *exchange)
+{
+    struct MHD_Response *response = make_response(exchange);
+    if (response == NULL)
+        return MHD_NO;
+    enum MHD_Result result = MHD_NO;
+    if (add_headers(exchange, response))
+        result = MHD_queue_response(exchange->request.connection,
+                                    (unsigned)exchange->reply.status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Of an exchange that was parked: its reply or next chunk can be made now. */
+static void on_ready(struct exchange *exchange)
+{
+    struct MHD_Connection *connection = exchange->request.connection;
+    if (MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS) ==
+        NULL)
+        queue_reply(exchange);
+    MHD_resume_connection(connection);
+}
+
+/* ---- Requests ----------------------------------------------------------- */
+
+static uint64_t announced_size(const struct request *request)
+{
+    if (request->method == METHOD_GET || request->method == METHOD_HEAD)
+        return 0;
+    const char *length = MHD_lookup_connection_value(
+        request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
+/* A refused PUT or POST whose client waits for 100 Continue gets the refusal
+ * instead. The library cannot do that for other methods. */
+static bool refuse_early(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    return exchange->phase == EXCHANGE_REFUSED &&
+           (request->method == METHOD_PUT || request->method == METHOD_POST) &&
+           find_header(request, "Expect") != NULL;
+}
+
+static enum MHD_Result run(struct exchange *exchange)
+{
+    if (exchange_run(exchange) == EXCHANGE_REPLY)
+        return queue_reply(exchange);
+    MHD_suspend_connection(exchange->request.connection);
+    return MHD_YES;
+}
+
+static enum MHD_Result open_request(struct exchange *exchange,
+                                    struct MHD_Connection *connection,
+                                    const char *method)
+{
+    struct request *request = &exchange->request;
+    request->connection = connection;
+    request->header = find_header;
+    request->method = method_parse(method);
+    exchange->ready = on_ready;
+    exchange_open(exchange, announced_size(request));
+    return refuse_early(exchange) ? run(exchange) : MHD_YES;
+}
+
+static enum MHD_Result on_request(void *closure,
+                                  struct MHD_Connection *connection,
+                                  const char *url, const char *method,
+                                  const char *version, const char *data,
+                                  size_t *size, void **context)
+{
+    struct http1 *http1 = closure;
+    struct exchange *exchange = *context;
+    (void)url;
+    (void)version;
+    if (exchange == NULL || http1->desk->closing)
+        return MHD_NO;
+    if (exchange->phase == EXCHANGE_NEW)
+        return open_request(exchange, connection, method);
+    if (exchange->phase == EXCHANGE_READY)
+        return MHD_NO; /* its reply could not be queued */
+    if (*size == 0)
+        return run(exchange);
+    exchange_body(exchange, data, *size);
+    *size = 0;
+    return MHD_YES;
+}
+
+static void *on_target(void *closure, const char *target,
+                       struct MHD_Connection *connection)
+{
+    struct http1 *http1 = closure;
+    struct exchange *exchange = exchange_begin(http1->desk);
+    (void)connection;
+    if (exchange != NULL)
+        exchange_target(exchange, target, strlen(target));
+    return exchange;
+}
+
+static void on_completed(void *closure, struct MHD_Connection *connection,
+                         void **context, enum MHD_RequestTerminationCode reason)
+{
+    struct exchange *exchange = *context;
+    (void)closure;
+    (void)connection;
+    (void)reason;
+    if (exchange != NULL)
+        exchange_end(exchange);
+    *context = NULL;
+}
+
+/* Targets are decoded by the handlers, with lengths. */
+static size_t keep_escapes(void *closure, struct MHD_Connection *connection,
+                           char *text)
+{
+    (void)closure;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- Connections -------------------------------------------------------- */
+
+static void on_connection(void *closure, struct MHD_Connection *connection,
+                          void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http1 *http1 = closure;
+    (void)context;
+    if (what != MHD_CONNECTION_NOTIFY_CLOSED)
+        return;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    http1_socket_close(info->connect_fd);
+    atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
+}
+
+static struct MHD_Daemon *start(struct http1 *http1)
+{
+    const struct options *options = http1->desk->service->options;
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0,
+        NULL, NULL, on_request, http1, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, http1,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections_max,
+        MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(options->idle_timeout_ms / 1000),
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+struct http1 *http1_open(struct desk *desk)
+{
+    struct http1 *http1 = talloc_zero(NULL, struct http1);
+    if (http1 == NULL)
+        return NULL;
+    http1->desk = desk;
+    http1->daemon = start(http1);
+    if (http1->daemon != NULL) {
+        http1->epoll_fd =
+            MHD_get_daemon_info(http1->daemon, MHD_DAEMON_INFO_EPOLL_FD)
+                ->epoll_fd;
+        return http1;
+    }
+    talloc_free(http1);
+    return NULL;
+}
+
+void http1_close(struct http1 *http1)
+{
+    http1->desk->closing = true;
+    MHD_run(http1->daemon); /* takes note of the connections just resumed */
+    MHD_stop_daemon(http1->daemon);
+    talloc_free(http1);
+}
+
+int http1_descriptor(const struct http1 *http1)
+{
+    return http1->epoll_fd;
+}
+
+int http1_timeout_ms(const struct http1 *http1)
+{
+    MHD_UNSIGNED_LONG_LONG timeout;
+    if (MHD_get_timeout(http1->daemon, &timeout) != MHD_YES)
+        return -1;
+    return timeout > 3600 * 1000 ? 3600 * 1000 : (int)timeout;
+}
+
+void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
+               socklen_t peer_size)
+{
+    bool registered = http1_socket_open(fd);
+    if (registered &&
+        MHD_add_connection(http1->daemon, fd, peer, peer_size) == MHD_YES)
+        return;
+    /* After a failure the library has closed it, and its number may belong to
+     * another loop already: it stays registered until it is opened again. */
+    if (!registered)
+        close(fd);
+    atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
+}
+
+void http1_run(struct http1 *http1)
+{
+    MHD_run(http1->daemon);
+}

@@ -1,0 +1,27 @@
+/* HTTP/1.1 by libmicrohttpd, in its external polling mode: an event loop owns
+ * it and calls it. All functions belong to the thread of that loop. */
+#ifndef API_HTTP1_H
+#define API_HTTP1_H
+
+#include "desk.h"
+
+struct http1;
+
+/* A server without sockets whose exchanges come from desk; NULL when it cannot
+ * be started. */
+struct http1 *http1_open(struct desk *desk);
+/* Closes all connections and frees the server. No exchange may be parked. */
+void http1_close(struct http1 *http1);
+
+/* Becomes readable when http1_run has something to do. */
+int http1_descriptor(const struct http1 *http1);
+/* Milliseconds after which http1_run must be called anyway; -1: none. */
+int http1_timeout_ms(const struct http1 *http1);
+/* Takes over a connected, non-blocking socket; it is closed on failure. The
+ * connection is counted until then (counters.connections). */
+void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
+               socklen_t peer_size);
+/* Does all that can be done without waiting. */
+void http1_run(struct http1 *http1);
+
+#endif

@@ -1,0 +1,280 @@
+/* A connection that has sent nothing costs a descriptor and a small struct; it
+ * gets to a door, and to that door's memory, with its first bytes. */
+#include "listener.h"
+#include "problem.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/queue.h>
+#include <talloc.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 1024,
+    ACCEPT_MAX = 64, /* at a time: the others want their turn as well */
+    PAUSE_NS = 100 * 1000 * 1000 /* when there are no descriptors left */
+};
+
+/* A connection whose first bytes have not come yet. */
+struct greeting {
+    struct source source;
+    struct listener *listener;
+    TAILQ_ENTRY(greeting) order; /* of their deadlines */
+    uint64_t deadline_ns;
+    struct sockaddr_storage peer;
+    socklen_t peer_size;
+};
+
+TAILQ_HEAD(greetings, greeting);
+
+struct listener {
+    struct source source;
+    int epoll_fd;
+    struct http1 *http1;
+    struct service *service;
+    struct greetings greetings;
+    uint64_t paused_until_ns; /* 0: accepting */
+};
+
+int listener_bind(const struct address *address, bool shared)
+{
+    const int on = 1;
+    int fd = socket(address->socket.ss_family,
+                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        (!shared ||
+         setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0) &&
+        bind(fd, (const struct sockaddr *)&address->socket,
+             address->socket_size) == 0 &&
+        listen(fd, BACKLOG) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static bool watch(struct listener *listener, struct source *source)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+    return epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) ==
+           0;
+}
+
+static void unwatch(struct listener *listener, struct source *source)
+{
+    epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
+}
+
+static void close_connection(struct listener *listener, int fd)
+{
+    close(fd);
+    atomic_fetch_sub(&listener->service->counters.connections, 1);
+}
+
+static void forget(struct greeting *greeting)
+{
+    TAILQ_REMOVE(&greeting->listener->greetings, greeting, order);
+    unwatch(greeting->listener, &greeting->source);
+    talloc_free(greeting);
+}
+
+/* 1: bytes are there; 0: none yet; -1: the client is gone. Not recv(): that
+ * one is checked for framing. */
+static int has_greeted(int fd)
+{
+    char byte;
+    ssize_t size = recvfrom(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+    if (size > 0)
+        return 1;
+    return size < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+static void on_greeting(struct source *source)
+{
+    struct greeting *greeting = (struct greeting *)source;
+    struct listener *listener = greeting->listener;
+    int fd = source->fd;
+    int greeted = has_greeted(fd);
+    if (greeted == 0)
+        return;
+    struct sockaddr_storage peer = greeting->peer;
+    socklen_t peer_size = greeting->peer_size;
+    forget(greeting);
+    if (greeted > 0)
+        http1_add(listener->http1, fd, (struct sockaddr *)&peer, peer_size);
+    else
+        close_connection(listener, fd);
+}
+
+static void await_greeting(struct listener *listener, int fd,
+                           const struct sockaddr_storage *peer,
+                           socklen_t peer_size)
+{
+    struct greeting *greeting = talloc_zero(listener, struct greeting);
+    if (greeting == NULL) {
+        close_connection(listener, fd);
+        return;
+    }
+    greeting->source = (struct source){.ready = on_greeting, .fd = fd};
+    greeting->listener = listener;
+    greeting->peer = *peer;
+    greeting->peer_size = peer_size;
+    greeting->deadline_ns =
+        kx_monotonic_ns() +
+        listener->service->options->idle_timeout_ms * 1000000;
+    TAILQ_INSERT_TAIL(&listener->greetings, greeting, order);
+    if (!watch(listener, &greeting->source)) {
+        forget(greeting);
+        close_connection(listener, fd);
+    }
+}
+
+/* Over the limit: an answer that needs no connection to a door. What the
+ * client has sent already is read, so that the close does not reset it. */
+static void refuse(int fd)
+{
+    char head[160];
+    char drain[4096];
+    struct kx_buffer body;
+    kx_buffer_init(&body, NULL);
+    problem_write(&body, PROBLEM_OVERLOADED,
+                  "The server has as many connections as it may have "
+                  "(--connections-max).");
+    int size = snprintf(head, sizeof head,
+                        "HTTP/1.1 503 Service Unavailable\r\n"
+                        "Content-Type: application/problem+json\r\n"
+                        "Retry-After: 1\r\nConnection: close\r\n"
+                        "Content-Length: %zu\r\n\r\n",
+                        body.size);
+    send(fd, head, (size_t)size, MSG_NOSIGNAL | MSG_MORE);
+    send(fd, body.data, body.size, MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    recvfrom(fd, drain, sizeof drain, MSG_DONTWAIT, NULL, NULL);
+    close(fd);
+    kx_buffer_free(&body);
+}
+
+static void welcome(struct listener *listener, int fd,
+                    const struct sockaddr_storage *peer, socklen_t peer_size)
+{
+    const int on = 1;
+    struct counters *counters = &listener->service->counters;
+    atomic_fetch_add(&counters->connections_accepted, 1);
+    if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
+        listener->service->options->connections_max) {
+        atomic_fetch_sub(&counters->connections, 1);
+        atomic_fetch_add(&counters->connections_refused, 1);
+        refuse(fd);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (has_greeted(fd) > 0)
+        http1_add(listener->http1, fd, (const struct sockaddr *)peer,
+                  peer_size);
+    else
+        await_greeting(listener, fd, peer, peer_size);
+}
+
+static void pause_accepting(struct listener *listener, int error)
+{
+    kx_log(KX_LOG_WARNING, "accept-failed", "error=\"%s\"", strerror(error));
+    unwatch(listener, &listener->source);
+    listener->paused_until_ns = kx_monotonic_ns() + PAUSE_NS;
+}
+
+/* What to do after accept failed: true when it is worth trying again. */
+static bool after_failure(struct listener *listener, int error)
+{
+    if (error == EMFILE || error == ENFILE || error == ENOMEM ||
+        error == ENOBUFS)
+        pause_accepting(listener, error);
+    return error == ECONNABORTED || error == EINTR;
+}
+
+static void on_connections(struct source *source)
+{
+    struct listener *listener = (struct listener *)source;
+    for (int i = 0; i < ACCEPT_MAX; i++) {
+        struct sockaddr_storage peer;
+        socklen_t peer_size = sizeof peer;
+        int fd = accept4(source->fd, (struct sockaddr *)&peer, &peer_size,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0)
+            welcome(listener, fd, &peer, peer_size);
+        else if (!after_failure(listener, errno))
+            return;
+    }
+}
+
+struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
+                               struct service *service)
+{
+    struct listener *listener = talloc_zero(NULL, struct listener);
+    if (listener == NULL) {
+        close(fd);
+        return NULL;
+    }
+    listener->source = (struct source){.ready = on_connections, .fd = fd};
+    listener->epoll_fd = epoll_fd;
+    listener->http1 = http1;
+    listener->service = service;
+    TAILQ_INIT(&listener->greetings);
+    if (watch(listener, &listener->source))
+        return listener;
+    close(fd);
+    talloc_free(listener);
+    return NULL;
+}
+
+void listener_close(struct listener *listener)
+{
+    struct greeting *greeting;
+    while ((greeting = TAILQ_FIRST(&listener->greetings)) != NULL) {
+        int fd = greeting->source.fd;
+        forget(greeting);
+        close_connection(listener, fd);
+    }
+    close(listener->source.fd);
+    talloc_free(listener);
+}
+
+/* The time of the next thing to do; 0: there is none. */
+static uint64_t next_deadline(const struct listener *listener)
+{
+    const struct greeting *first = TAILQ_FIRST(&listener->greetings);
+    uint64_t deadline = listener->paused_until_ns;
+    if (first != NULL && (deadline == 0 || first->deadline_ns < deadline))
+        deadline = first->deadline_ns;
+    return deadline;
+}
+
+int listener_timeout_ms(const struct listener *listener)
+{
+    uint64_t deadline = next_deadline(listener);
+    if (deadline == 0)
+        return -1;
+    uint64_t now = kx_monotonic_ns();
+    return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
+}
+
+void listener_expire(struct listener *listener)
+{
+    uint64_t deadline = next_deadline(listener);
+    uint64_t now = deadline != 0 ? kx_monotonic_ns() : 0;
+    if (listener->paused_until_ns != 0 && listener->paused_until_ns <= now &&
+        watch(listener, &listener->source))
+        listener->paused_until_ns = 0;
+    struct greeting *first;
+    while ((first = TAILQ_FIRST(&listener->greetings)) != NULL &&
+           first->deadline_ns <= now) {
+        int fd = first->source.fd;
+        forget(first);
+        close_connection(listener, fd);
+    }
+}

@@ -1,0 +1,29 @@
+/* Accepts connections and hands each one to its door when its first bytes have
+ * come. All functions belong to the thread of the event loop, but those that
+ * say otherwise. */
+#ifndef API_LISTENER_H
+#define API_LISTENER_H
+
+#include "http1.h"
+#include "source.h"
+
+struct listener;
+
+/* Binds and listens; `shared` lets further sockets bind the same port. Returns
+ * the descriptor or -1 with errno. Any thread. */
+int listener_bind(const struct address *address, bool shared);
+
+/* Watches the listening socket fd in epoll_fd; accepted connections go to
+ * http1. Takes over fd, also on failure: NULL when memory ran out. */
+struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
+                               struct service *service);
+/* Accepts no more and closes the connections that have sent nothing yet. */
+void listener_close(struct listener *listener);
+
+/* Milliseconds until listener_expire has something to do; -1: none. */
+int listener_timeout_ms(const struct listener *listener);
+/* Closes connections that stayed silent for too long, and accepts again after
+ * descriptors had run out. */
+void listener_expire(struct listener *listener);
+
+#endif

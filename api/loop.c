@@ -1,0 +1,204 @@
+/* Each turn: wait, let the ready sources work, continue what was answered and
+ * what waits for its turn, then let the door read and write. */
+#include "loop.h"
+#include "exchange.h"
+#include "listener.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <talloc.h>
+#include <unistd.h>
+
+enum { EVENTS_MAX = 64 };
+
+/* Time for what is in flight when the loop is told to stop. */
+static const uint64_t GRACE_NS = 2500000000;
+
+/* A descriptor that only wakes the loop. */
+struct wake {
+    struct source source;
+    bool woken;
+};
+
+struct loop {
+    struct desk desk;
+    struct listener *listener; /* NULL once the loop is stopping */
+    struct http1 *http1;
+    struct wake door;    /* the door's epoll descriptor */
+    struct wake answers; /* the desk's eventfd */
+    struct wake stop;    /* an eventfd */
+    int epoll_fd;
+    pthread_t thread;
+    uint64_t give_up_ns; /* 0 until the loop is stopping */
+};
+
+static void on_wake(struct source *source)
+{
+    ((struct wake *)source)->woken = true;
+}
+
+static bool watch(struct loop *loop, struct wake *wake, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = wake};
+    wake->source = (struct source){.ready = on_wake, .fd = fd};
+    return fd >= 0 && epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static int sooner(int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+static int timeout_ms(const struct loop *loop)
+{
+    if (loop->desk.turn_first != NULL)
+        return 0;
+    int timeout = http1_timeout_ms(loop->http1);
+    if (loop->listener != NULL)
+        return sooner(timeout, listener_timeout_ms(loop->listener));
+    return sooner(timeout, 10);
+}
+
+/* Returns how many sources were ready. */
+static int wait_for_sources(struct loop *loop, int timeout)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
+    for (int i = 0; i < count; i++) {
+        struct source *source = events[i].data.ptr;
+        source->ready(source);
+    }
+    return count;
+}
+
+static void begin_stop(struct loop *loop)
+{
+    listener_close(loop->listener);
+    loop->listener = NULL;
+    loop->give_up_ns = kx_monotonic_ns() + GRACE_NS;
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
+}
+
+/* One round of the loop; returns how many sources were ready. */
+static int turn(struct loop *loop)
+{
+    int timeout = timeout_ms(loop);
+    int count = wait_for_sources(loop, timeout);
+    if (loop->stop.woken && loop->listener != NULL)
+        begin_stop(loop);
+    if (loop->listener != NULL)
+        listener_expire(loop->listener);
+    bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
+    bool turned = desk_run_turns(&loop->desk);
+    if (loop->door.woken || answered || turned || count <= 0 ||
+        http1_timeout_ms(loop->http1) == 0)
+        http1_run(loop->http1);
+    loop->door.woken = false;
+    loop->answers.woken = false;
+    return count;
+}
+
+/* Everything is answered, or the time for that is over. What waits for the
+ * core is waited for: its answer comes, and it needs the exchange. */
+static bool finished(struct loop *loop, int ready)
+{
+    if (loop->give_up_ns == 0)
+        return false;
+    if (kx_monotonic_ns() > loop->give_up_ns) {
+        desk_abandon_turns(&loop->desk);
+        return loop->desk.awaited == 0 && loop->desk.turn_first == NULL;
+    }
+    return ready <= 0 && loop->desk.in_flight == 0;
+}
+
+static void *run(void *closure)
+{
+    struct loop *loop = closure;
+    int ready;
+    do
+        ready = turn(loop);
+    while (!finished(loop, ready));
+    return NULL;
+}
+
+static void free_parts(struct loop *loop)
+{
+    if (loop->listener != NULL)
+        listener_close(loop->listener);
+    if (loop->http1 != NULL)
+        http1_close(loop->http1);
+    if (loop->epoll_fd >= 0)
+        close(loop->epoll_fd);
+    if (loop->stop.source.fd >= 0)
+        close(loop->stop.source.fd);
+    desk_close(&loop->desk);
+    talloc_free(loop);
+}
+
+static bool open_parts(struct loop *loop, int fd)
+{
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->stop.source.fd = -1;
+    loop->http1 = http1_open(&loop->desk);
+    if (loop->http1 != NULL && loop->epoll_fd >= 0)
+        loop->listener =
+            listener_open(fd, loop->epoll_fd, loop->http1, loop->desk.service);
+    else
+        close(fd);
+    return loop->listener != NULL &&
+           watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
+           watch(loop, &loop->answers, loop->desk.answers_fd) &&
+           watch(loop, &loop->door, http1_descriptor(loop->http1));
+}
+
+struct loop *loop_start(struct service *service, unsigned number, int fd)
+{
+    struct loop *loop = talloc_zero(NULL, struct loop);
+    if (loop == NULL || !desk_open(&loop->desk, service, number)) {
+        talloc_free(loop);
+        close(fd);
+        return NULL;
+    }
+    if (open_parts(loop, fd) &&
+        pthread_create(&loop->thread, NULL, run, loop) == 0)
+        return loop;
+    free_parts(loop);
+    return NULL;
+}
+
+void loop_stop(struct loop *loop)
+{
+    const uint64_t one = 1;
+    while (write(loop->stop.source.fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+void loop_join(struct loop *loop)
+{
+    if (loop == NULL)
+        return;
+    pthread_join(loop->thread, NULL);
+    free_parts(loop);
+}
+
+void loops_answer(void *context, struct kx_ticket *first)
+{
+    struct desk *desks[LOOPS_MAX] = {NULL};
+    struct kx_ticket *lists[LOOPS_MAX] = {NULL};
+    (void)context;
+    while (first != NULL) {
+        struct kx_ticket *next = first->next;
+        const struct exchange *exchange = first->owner;
+        unsigned number = exchange->desk->number;
+        desks[number] = exchange->desk;
+        first->next = lists[number];
+        lists[number] = first;
+        first = next;
+    }
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (lists[i] != NULL)
+            desk_put(desks[i], lists[i]);
+}

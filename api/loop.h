@@ -1,0 +1,26 @@
+/* One event loop: a thread, its listening socket, its exchanges and its door.
+ * It ends when told to stop: it accepts no more, finishes what is in flight,
+ * and gives up what takes too long. */
+#ifndef API_LOOP_H
+#define API_LOOP_H
+
+#include "service.h"
+
+struct loop;
+
+/* Makes a loop that serves the listening socket fd, and starts its thread.
+ * Takes over fd, also on failure: NULL when the system has no resources left.
+ */
+struct loop *loop_start(struct service *service, unsigned number, int fd);
+/* Asks the loop to end. Any thread. */
+void loop_stop(struct loop *loop);
+/* Waits until it has ended and frees it. NULL is allowed. */
+void loop_join(struct loop *loop);
+
+/* The core's answer function: hands each ticket to the loop of its exchange.
+ * context is not used. */
+void loops_answer(void *context, struct kx_ticket *first);
+
+enum { LOOPS_MAX = 64 };
+
+#endif

@@ -1,0 +1,271 @@
+/* From options to a running server, and back down in the opposite order. */
+#include "server.h"
+#include "framing.h"
+#include "http1_socket.h"
+#include "listener.h"
+#include "loop.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum {
+    SPARE_DESCRIPTORS = 64, /* for what is no connection: database, epoll */
+    DROP_MAX = 16 << 20     /* of a body that is too large: read, so that the
+                             * client gets to read why */
+};
+
+struct server {
+    struct options options; /* connections_max as far as the system allows */
+    struct service service;
+    struct address bound;
+    int sockets[LOOPS_MAX];
+    struct loop *loops[LOOPS_MAX];
+    size_t loop_count;
+    int signal_fd;
+};
+
+static bool complain(const char *what, const char *which, const char *why)
+{
+    fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
+    return false;
+}
+
+/* ---- Signals and limits ------------------------------------------------- */
+
+/* Before any thread is made: all of them inherit the mask. */
+static bool catch_signals(struct server *server)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
+        return complain("cannot", "block signals", strerror(errno));
+    server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    return server->signal_fd >= 0 ||
+           complain("cannot", "watch signals", strerror(errno));
+}
+
+static void fit_connections(struct options *options)
+{
+    struct rlimit limit;
+    uint64_t wanted = options->connections_max + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= wanted)
+        return;
+    options->connections_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS
+                                   ? limit.rlim_cur - SPARE_DESCRIPTORS
+                                   : limit.rlim_cur / 2;
+    kx_log(KX_LOG_WARNING, "connections-limited",
+           "connections-max=%llu open-files=%llu",
+           (unsigned long long)options->connections_max,
+           (unsigned long long)limit.rlim_cur);
+}
+
+static bool start_framing(const struct options *options)
+{
+    uint64_t body_max = options->value_max > options->body_max
+                            ? options->value_max
+                            : options->body_max;
+    struct framing_limits limits = {.body_max = body_max + DROP_MAX,
+                                    .target_max = FRAMING_TARGET_MAX,
+                                    .headers_max = FRAMING_HEADERS_MAX,
+                                    .header_count_max =
+                                        FRAMING_HEADER_COUNT_MAX};
+    return http1_socket_start(&limits) ||
+           complain("cannot", "start", "memory is used up");
+}
+
+/* ---- Sockets --------------------------------------------------------------
+ */
+
+static uint16_t port_of(const struct address *address)
+{
+    const struct sockaddr_storage *any = &address->socket;
+    return ntohs(any->ss_family == AF_INET6
+                     ? ((const struct sockaddr_in6 *)any)->sin6_port
+                     : ((const struct sockaddr_in *)any)->sin_port);
+}
+
+/* The address as a client on this machine writes it. */
+static void url_of(const struct address *address, char *out, size_t size)
+{
+    char host[INET6_ADDRSTRLEN];
+    const struct sockaddr_in6 *six = (const void *)&address->socket;
+    const struct sockaddr_in *four = (const void *)&address->socket;
+    unsigned port = port_of(address);
+    if (address->socket.ss_family == AF_INET6) {
+        bool any = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
+        inet_ntop(AF_INET6, any ? &in6addr_loopback : &six->sin6_addr, host,
+                  sizeof host);
+        snprintf(out, size, "http://[%s]:%u", host, port);
+        return;
+    }
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    bool any = four->sin_addr.s_addr == htonl(INADDR_ANY);
+    inet_ntop(AF_INET, any ? &loopback : &four->sin_addr, host, sizeof host);
+    snprintf(out, size, "http://%s:%u", host, port);
+}
+
+/* One socket for each loop; the first one settles the port. */
+static bool bind_sockets(struct server *server)
+{
+    const struct options *options = &server->options;
+    server->bound = options->listen;
+    for (size_t i = 0; i < options->loops; i++) {
+        int fd = listener_bind(&server->bound, options->loops > 1);
+        if (fd < 0)
+            return complain("cannot listen on", options->listen.text,
+                            strerror(errno));
+        server->sockets[i] = fd;
+        socklen_t size = sizeof server->bound.socket;
+        getsockname(fd, (struct sockaddr *)&server->bound.socket, &size);
+    }
+    return true;
+}
+
+static void close_sockets(struct server *server)
+{
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (server->sockets[i] >= 0)
+            close(server->sockets[i]);
+}
+
+/* ---- Store and loops --------------------------------------------------------
+ */
+
+static bool open_store(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct kx_fault fault = {.status = KX_OK};
+    struct kx_options store;
+    kx_options_default(&store);
+    store.directory = options->data;
+    store.cache_bytes = options->cache;
+    store.value_max = options->value_max;
+    store.queue_max = (uint32_t)options->queue_max;
+    store.checkpoint_seconds =
+        (uint32_t)(options->checkpoint_interval_ms / 1000);
+    store.checkpoint_bytes = (uint32_t)options->checkpoint_log;
+    store.answer = loops_answer;
+    enum kx_status status = kx_open(&store, &server->service.store, &fault);
+    return status == KX_OK ||
+           complain("cannot open", options->data,
+                    fault.detail[0] != '\0' ? fault.detail
+                                            : kx_status_title(status));
+}
+
+static bool start_loops(struct server *server)
+{
+    for (size_t i = 0; i < server->options.loops; i++) {
+        int fd = server->sockets[i];
+        server->sockets[i] = -1;
+        server->loops[i] = loop_start(&server->service, (unsigned)i, fd);
+        if (server->loops[i] == NULL)
+            return complain("cannot", "start an event loop", strerror(errno));
+        server->loop_count++;
+    }
+    return true;
+}
+
+static void stop_loops(struct server *server)
+{
+    server->service.stopping = true;
+    for (size_t i = 0; i < server->loop_count; i++)
+        loop_stop(server->loops[i]);
+    for (size_t i = 0; i < server->loop_count; i++)
+        loop_join(server->loops[i]);
+}
+
+/* ---- What the user sees
+ * ------------------------------------------------------ */
+
+static void print_tour(const struct server *server)
+{
+    char url[80];
+    url_of(&server->bound, url, sizeof url);
+    printf("Kindex " KX_VERSION " serves %s on %s\n\n", server->options.data,
+           url);
+    printf("curl -X PUT %s/kv/users/1 --json "
+           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
+           url);
+    printf("curl %s/kv/users/1\n", url);
+    printf("curl %s/indexes --json '{\"name\":\"users_by_email\","
+           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
+           "\"unique\":true}'\n",
+           url);
+    printf("curl %s/indexes/users_by_email/get/ada@example.org\n", url);
+    printf("curl '%s/list?prefix=users'\n\n", url);
+    fflush(stdout);
+}
+
+/* Written beside it first: who sees the file sees the whole number. */
+static bool write_port_file(const struct server *server)
+{
+    const char *path = server->options.port_file;
+    char part[4096];
+    if (path == NULL)
+        return true;
+    int size = snprintf(part, sizeof part, "%s.part", path);
+    FILE *file = size < (int)sizeof part ? fopen(part, "we") : NULL;
+    if (file == NULL)
+        return complain("cannot write", path, strerror(errno));
+    bool done = fprintf(file, "%u\n", port_of(&server->bound)) > 0;
+    done = fclose(file) == 0 && done;
+    return (done && rename(part, path) == 0) ||
+           complain("cannot write", path, strerror(errno));
+}
+
+static void wait_for_signal(const struct server *server)
+{
+    struct signalfd_siginfo info;
+    while (read(server->signal_fd, &info, sizeof info) < 0 && errno == EINTR)
+        ;
+    kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
+}
+
+static bool serve(struct server *server)
+{
+    bool started = start_loops(server) && write_port_file(server);
+    if (started) {
+        print_tour(server);
+        wait_for_signal(server);
+    }
+    stop_loops(server);
+    kx_close(server->service.store);
+    return started;
+}
+
+int server_run(const struct options *options)
+{
+    static struct server server;
+    server.options = *options;
+    server.service.options = &server.options;
+    server.service.started_at_ms = kx_now_ms();
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        server.sockets[i] = -1;
+    kx_log_level((enum kx_log_level)options->log_level);
+    fit_connections(&server.options);
+    if (!catch_signals(&server) || !start_framing(options))
+        return 1;
+    /* The port first: when it is in use the data stay untouched. */
+    bool served =
+        bind_sockets(&server) && open_store(&server) && serve(&server);
+    close_sockets(&server);
+    http1_socket_stop();
+    close(server.signal_fd);
+    return served ? 0 : 1;
+}

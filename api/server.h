@@ -1,0 +1,11 @@
+/* Opens the store, serves it until a signal comes, and closes it. */
+#ifndef API_SERVER_H
+#define API_SERVER_H
+
+#include "options.h"
+
+/* Returns the exit status of the process: 0 after SIGTERM or SIGINT, 1 with one
+ * line on standard error when the server could not start. Main thread. */
+int server_run(const struct options *options);
+
+#endif
