@@ -38,8 +38,21 @@ async function load(self) {
     await kindex.store(self, 'large', LARGE, (n) => ({
         id: data.itemId(n), value: data.value(n, users, 4096),
     }), LARGE_BATCH);
-    say(`loaded ${records} records and ${users} users in ` +
-        `${((Date.now() - began) / 1000).toFixed(1)} s`);
+    const seconds = ((Date.now() - began) / 1000).toFixed(1);
+    return `${records} records and ${users} users were loaded in ${seconds} s`;
+}
+
+function remarks({ flush, load: loading, restart, beside, disk }) {
+    const notes = [`a flush of the disk takes ${flush.toFixed(0)} us`, loading];
+    if (restart)
+        notes.push(`restarts took ${restart.all.map((s) => s.toFixed(2))} s`);
+    if (beside)
+        notes.push(`${beside.resident.toFixed(0)} MB resident at a cache of ` +
+            `${beside.cache} MB`);
+    if (disk)
+        notes.push(`${disk.logMegabytes.toFixed(0)} MB of log beside the ` +
+            'database after a clean stop');
+    return `${notes.join('; ')}.`;
 }
 
 // The two answers to the index query must be worth the same.
@@ -54,7 +67,8 @@ async function contend(figures) {
     const { build, users, cache } = settings;
     const contenders = { hello: await hello.start(build) };
     contenders.kindex = await kindex.start(build, fresh('kindex'), cache);
-    await load(contenders.kindex);
+    figures.load = await load(contenders.kindex);
+    say(figures.load);
     if (wanted('backfill'))
         figures.backfill = await phases.backfill(contenders.kindex, settings);
     await checkQuery(contenders.kindex, kindex.questions(users));
@@ -65,6 +79,14 @@ async function contend(figures) {
     return contenders;
 }
 
+// The wanted steps, and what they are compared with.
+function chosen(steps) {
+    const some = steps.filter(({ name }) => wanted(name));
+    const names = new Set(some.flatMap(({ name, base }) => [name, base]));
+    names.add('hello GET c=64');
+    return steps.filter(({ name }) => names.has(name));
+}
+
 async function main() {
     const figures = {};
     fs.mkdirSync(settings.work, { recursive: true });
@@ -73,8 +95,7 @@ async function main() {
     if (wanted('disk')) figures.disk = await phases.disk(settings);
     figures.flush = phases.flushMicroseconds(settings);
     const contenders = await contend(figures);
-    const steps = scenarios(contenders, settings)
-        .filter(({ name }) => wanted(name) || name.startsWith('hello'));
+    const steps = chosen(scenarios(contenders, settings));
     const results = await rounds.interleave(steps, settings);
     if (contenders.sqlite) await stop(contenders.sqlite.server);
     if (wanted('restart'))
@@ -84,6 +105,7 @@ async function main() {
     console.log(`\n${rounds.detailTable(steps, results)}`);
     console.log(`\n${verdicts(results, figures, settings)}`);
     console.log(`\n${rounds.quietness(results, 'hello GET c=64')}`);
+    console.log(remarks(figures));
     const report = path.join(settings.build, 'bench/results.json');
     fs.writeFileSync(report, JSON.stringify(
         { machine: machine(), figures, results: [...results] }, null, 1));

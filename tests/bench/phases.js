@@ -111,7 +111,7 @@ async function memory({ build, work, records }) {
         await wrk(self.port, 64, 3, file);
     const resident = residentBytes(self.pids) / MEGABYTE;
     await stop(self.server);
-    return { resident, beside: resident - SMALL_CACHE };
+    return { resident, cache: SMALL_CACHE, beside: resident - SMALL_CACHE };
 }
 
 module.exports = { disk, backfill, flushMicroseconds, restart, memory };

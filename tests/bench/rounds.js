@@ -80,7 +80,8 @@ function detailTable(steps, results) {
          'CPU s/10k'],
         steps.filter((step) => results.get(step.name).length).map((step) => {
             const runs = (field) => column(results, step.name, field);
-            const ratio = step.base ? ratios(results, step.name, step.base) : [];
+            const ratio = step.base && step.base !== step.name
+                ? ratios(results, step.name, step.base) : [];
             return [step.name, withRange(runs('rps')),
                     ratio.length ? withRange(ratio) : '-',
                     short(median(runs('p50'))), short(median(runs('p99'))),

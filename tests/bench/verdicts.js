@@ -29,7 +29,7 @@ function stall(results) {
 function perClient(results, flush) {
     const ours = column(results, 'PUT c=1', 'p50');
     return column(results, 'hello GET c=1', 'p50')
-        .map((p50, i) => ours[i] / (p50 + flush));
+        .map((p50, i) => ours[i] / (p50 + flush)).filter(Number.isFinite);
 }
 
 function fromRounds(results, flush) {
