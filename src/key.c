@@ -31,11 +31,13 @@ static enum kx_status added(const struct kx_buffer *key)
 
 static const uint8_t *find_zero(const uint8_t *data, const uint8_t *end)
 {
-    return data == end ? NULL : memchr(data, 0, (size_t)(end - data));
+    return memchr(data, 0, (size_t)(end - data));
 }
 
 static size_t count_zeros(struct kx_slice bytes)
 {
+    if (bytes.size == 0) /* then data may be NULL */
+        return 0;
     const uint8_t *end = bytes.data + bytes.size;
     const uint8_t *zero = find_zero(bytes.data, end);
     size_t count = 0;

@@ -249,6 +249,8 @@ static bool take_exponent(struct scan *scan)
 
 bool kx_number_parse(struct kx_slice token, double *number_out)
 {
+    if (token.size == 0)
+        return false;
     struct scan scan = {.at = token.data, .end = token.data + token.size};
     bool negative = skip(&scan, '-');
     if (!take_whole(&scan) || !take_fraction(&scan) || !take_exponent(&scan) ||

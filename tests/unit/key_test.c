@@ -382,6 +382,19 @@ static void the_longest_part_fits_the_reader(void **state)
     }
 }
 
+static void an_empty_part_may_be_null(void **state)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, *state);
+    assert_int_equal(kx_key_add_string(&key, kx_slice(NULL, 0)), KX_OK);
+    assert_int_equal(kx_key_add_bytes(&key, kx_slice(NULL, 0)), KX_OK);
+    struct kx_part zero = {.type = KX_BIGINT, .negative = true};
+    assert_int_equal(kx_key_add(&key, &zero), KX_OK);
+    assert_true(kx_equal(kx_buffer_slice(&key), kx_slice("\2\0\1\0\x14", 5)));
+    assert_int_equal(kx_key_check(kx_slice(NULL, 0), NULL), KX_BAD_KEY);
+    kx_buffer_free(&key);
+}
+
 static void a_part_size_is_that_of_the_first_part(void **state)
 {
     struct kx_buffer key;
@@ -424,6 +437,8 @@ static const struct CMUnitTest tests[] = {
                                     memory_close),
     cmocka_unit_test_setup_teardown(the_longest_part_fits_the_reader,
                                     memory_open, memory_close),
+    cmocka_unit_test_setup_teardown(an_empty_part_may_be_null, memory_open,
+                                    memory_close),
     cmocka_unit_test_setup_teardown(a_part_size_is_that_of_the_first_part,
                                     memory_open, memory_close),
 };
