@@ -87,6 +87,7 @@ struct kx_fault {
     char detail[KX_DETAIL_MAX];
     char pointer[128]; /* JSON Pointer into the caller's document, or "" */
     size_t offset;     /* of the first wrong byte of a JSON text */
+    bool inexact;      /* KX_BAD_KEY: a number that a double cannot hold */
 };
 
 /* Fills fault (NULL is allowed) and returns status, for early returns. */
@@ -277,6 +278,35 @@ bool kx_json_equal(struct kx_slice a, struct kx_slice b);
 void kx_json_merge(struct kx_slice target, struct kx_slice patch,
                    struct kx_buffer *out);
 
+/* Number parts as text. A key is an identity: an integer that no double equals
+ * would silently become another key, so it is refused: KX_BAD_KEY with
+ * fault->inexact. */
+enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
+                                   struct kx_fault *fault);
+/* Reads "NaN", "Infinity", "-Infinity" or "-0"; false for other texts. */
+bool kx_number_special(struct kx_slice name, double *number_out);
+/* The name of a number that JSON cannot carry ("NaN" ...), else NULL. */
+const char *kx_number_special_name(double number);
+/* base64url without padding, RFC 4648 section 5. read: false when text is not
+ * canonical. */
+void kx_base64_write(struct kx_slice bytes, struct kx_buffer *out);
+bool kx_base64_read(struct kx_slice text, struct kx_buffer *out);
+
+/* ---- Keys in JSON ----------------------------------------------------- */
+
+/* Appends the encoding of a JSON array of parts (checked text): strings,
+ * numbers and booleans as such; {"type":"bigint","value":"12"},
+ * {"type":"Uint8Array","value":"<base64url>"} and {"type":"number","value":
+ * "NaN" | "Infinity" | "-Infinity" | "-0"} as in Deno's kv-utils. An empty
+ * array appends nothing. KX_BAD_KEY, also for an integer that a double cannot
+ * hold (fault->inexact). */
+enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
+                                struct kx_fault *fault);
+/* Appends the JSON array of an encoded key; what is no key becomes []. */
+void kx_key_to_json(struct kx_slice key, struct kx_buffer *json);
+/* Appends one part in the same form. */
+void kx_part_to_json(const struct kx_part *part, struct kx_buffer *json);
+
 /* ---- Values and entries ---------------------------------------------- */
 
 enum kx_encoding {
@@ -349,6 +379,10 @@ enum kx_status kx_open(const struct kx_options *options,
 /* Refuses new commits, answers those that wait, writes a checkpoint and frees
  * the store. Readers must be closed before. NULL is allowed. */
 void kx_close(struct kx_store *store);
+
+/* Has the storage failed for good? Then nothing is accepted any more, and the
+ * process should end so that opening the store anew can recover it. */
+bool kx_store_failed(const struct kx_store *store);
 
 /* ---- Commits --------------------------------------------------------- */
 
@@ -428,6 +462,7 @@ struct kx_commit {
     void *memory; /* talloc context for results; no other
                    * thread may use it until the answer */
     struct kx_ticket ticket;
+    struct kx_commit *next; /* the core's while waiting */
     /* Result. */
     enum kx_status status;
     uint64_t stamp;            /* of the commit, when KX_OK */
@@ -510,7 +545,7 @@ enum kx_index_state {
 const char *kx_index_state_text(enum kx_index_state state);
 
 struct kx_index_info {
-    const char *name;
+    struct kx_slice name;
     struct kx_slice declaration; /* JSON text, all defaults filled in */
     enum kx_index_state state;
     bool unique;

@@ -1,0 +1,214 @@
+/* From a planned batch to one transaction. */
+#include "batch.h"
+
+#include <talloc.h>
+
+/* The rows of one batch while they are gathered. */
+struct rows {
+    void *mem;
+    struct txn_write *list;
+    size_t count;
+    size_t capacity;
+    bool failed;
+};
+
+static void add_row(struct rows *rows, struct txn_write write)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity * 2 + 64;
+        struct txn_write *list = talloc_realloc(
+            rows->mem, rows->list, struct txn_write, (unsigned)capacity);
+        if (list == NULL) {
+            rows->failed = true;
+            return;
+        }
+        rows->list = list;
+        rows->capacity = capacity;
+    }
+    rows->list[rows->count++] = write;
+}
+
+static int64_t expiry_of(struct kx_slice bytes)
+{
+    struct record record;
+    if (!record_read(bytes, &record) || record.index != 0)
+        return 0;
+    return record.expires_at_ms;
+}
+
+static void add_expiry_row(struct rows *rows, enum txn_write_type type,
+                           int64_t expires_at_ms, struct kx_slice key)
+{
+    uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
+    if (bytes == NULL) {
+        rows->failed = true;
+        return;
+    }
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
+    memcpy(bytes + 8, key.data, key.size);
+    add_row(rows, (struct txn_write){.type = type,
+                                     .table = TABLE_EXPIRY,
+                                     .key = kx_slice(bytes, 8 + key.size)});
+}
+
+static void add_change(struct kx_store *store, struct rows *rows,
+                       const struct net_change *change)
+{
+    bool removed = change->now.size == 0;
+    if (removed && change->stored.size == 0 && !change->unread)
+        return;
+    add_row(rows, (struct txn_write){.type = removed ? TXN_DELETE : TXN_PUT,
+                                     .table = TABLE_ENTRIES,
+                                     .key = change->key,
+                                     .value = change->now});
+    int64_t before = expiry_of(change->stored);
+    int64_t now = expiry_of(change->now);
+    if (before == now)
+        return;
+    if (before != 0)
+        add_expiry_row(rows, TXN_DELETE, before, change->key);
+    if (now != 0)
+        add_expiry_row(rows, TXN_PUT, now, change->key);
+    if (now != 0 && now < store->next_expiry_ms)
+        store->next_expiry_ms = now;
+}
+
+static void add_catalog_rows(struct kx_store *store, struct rows *rows,
+                             const struct batch *batch)
+{
+    struct txn_write write;
+    bool good = true;
+    if (batch->action == CATALOG_FORGET)
+        good = catalog_index_removal(rows->mem, batch->index, &write);
+    else if (batch->action != CATALOG_KEEP)
+        good = catalog_index_write(rows->mem, batch->index, &write);
+    if (good && batch->action != CATALOG_KEEP)
+        add_row(rows, write);
+    if (good)
+        good = catalog_facts_write(rows->mem, store->catalog, &write);
+    if (good)
+        add_row(rows, write);
+    rows->failed |= !good;
+}
+
+/* The present values of everything that change_catalog may change. */
+struct backup {
+    uint64_t stamp;
+    uint64_t index_entries;
+    enum kx_index_state state;
+    struct build build;
+};
+
+static void add_counts(struct catalog *catalog, const struct plan *plan,
+                       int sign)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
+        struct index *index = plan->totals[i].index;
+        uint64_t *entries = index == NULL ? &catalog->entries : &index->entries;
+        *entries += (uint64_t)(plan->totals[i].entries * sign);
+    }
+}
+
+static struct backup change_catalog(struct catalog *catalog,
+                                    const struct batch *batch)
+{
+    struct backup backup = {.stamp = catalog->stamp};
+    struct index *index = batch->index;
+    if (batch->stamp != 0)
+        catalog->stamp = batch->stamp;
+    add_counts(catalog, batch->plan, 1);
+    if (index == NULL)
+        return backup;
+    backup.index_entries = index->entries;
+    backup.state = index->state;
+    backup.build = index->build;
+    index->entries += (uint64_t)batch->index_entries;
+    if (batch->action == CATALOG_ADD)
+        catalog->last_id = index->id;
+    if (batch->action == CATALOG_DROP)
+        index->state = KX_INDEX_DROPPING;
+    if (batch->action == CATALOG_BUILD) {
+        index->state = batch->state;
+        index->build = batch->build;
+    }
+    return backup;
+}
+
+static void restore_catalog(struct catalog *catalog, const struct batch *batch,
+                            const struct backup *backup)
+{
+    catalog->stamp = backup->stamp;
+    add_counts(catalog, batch->plan, -1);
+    if (batch->index == NULL)
+        return;
+    batch->index->entries = backup->index_entries;
+    batch->index->state = backup->state;
+    batch->index->build = backup->build;
+}
+
+static void rearrange_catalog(struct catalog *catalog,
+                              const struct batch *batch)
+{
+    if (batch->action == CATALOG_ADD)
+        catalog_add(catalog, batch->index);
+    else if (batch->action == CATALOG_DROP)
+        catalog_drop(catalog, batch->index);
+    else if (batch->action == CATALOG_FORGET)
+        catalog_forget(catalog, batch->index);
+}
+
+static void add_batch_rows(struct kx_store *store, struct rows *rows,
+                           const struct batch *batch,
+                           const struct net_change *net, size_t net_count)
+{
+    for (size_t i = 0; i < net_count; i++)
+        add_change(store, rows, &net[i]);
+    for (size_t i = 0; i < batch->write_count; i++)
+        add_row(rows, batch->writes[i]);
+}
+
+/* Inside the gate: the catalog takes its new state before its rows are written
+ * from it, and its old one back when the transaction fails. */
+static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
+                                 struct batch *batch)
+{
+    struct backup backup = change_catalog(store->catalog, batch);
+    add_catalog_rows(store, rows, batch);
+    enum kx_status status = KX_NO_MEMORY;
+    if (!rows->failed)
+        status = txn_apply(store->env, rows->list, rows->count);
+    if (status == KX_OK)
+        rearrange_catalog(store->catalog, batch);
+    else
+        restore_catalog(store->catalog, batch, &backup);
+    return status;
+}
+
+enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+                           uint64_t *number_out)
+{
+    struct rows rows = {.mem = talloc_new(NULL)};
+    size_t net_count = 0;
+    struct net_change *net = NULL;
+    if (batch->plan != NULL)
+        net = overlay_net(batch->plan->overlay, &net_count);
+    if (rows.mem == NULL || (net == NULL && net_count != 0)) {
+        talloc_free(rows.mem);
+        return KX_NO_MEMORY;
+    }
+    add_batch_rows(store, &rows, batch, net, net_count);
+    struct plan *last = store->plan;
+    gate_apply_begin(&store->gate);
+    enum kx_status status = apply_rows(store, &rows, batch);
+    if (status == KX_OK) {
+        *number_out = gate_apply_end(&store->gate, net, net_count);
+        store->plan = batch->plan;
+        if (last != batch->plan)
+            talloc_free(last);
+    } else {
+        gate_apply_cancel(&store->gate);
+    }
+    talloc_free(rows.mem);
+    return status;
+}

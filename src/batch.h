@@ -1,0 +1,35 @@
+/* Applying what was planned: all rows that a batch changes, in one
+ * transaction, together with the catalog in memory. Writer thread only.
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include "store_state.h"
+
+enum catalog_action {
+    CATALOG_KEEP,
+    CATALOG_ADD,    /* index is new */
+    CATALOG_DROP,   /* its name is free at once, its entries go later */
+    CATALOG_FORGET, /* its entries are gone */
+    CATALOG_BUILD   /* it gets `state` and `build` */
+};
+
+struct batch {
+    struct plan *plan;        /* entries that change, or NULL */
+    struct txn_write *writes; /* more writes, or NULL */
+    size_t write_count;
+    enum catalog_action action;
+    struct index *index;       /* of the action */
+    enum kx_index_state state; /* of CATALOG_BUILD */
+    struct build build;
+    uint64_t stamp;        /* last stamp given, 0: as it was */
+    int64_t index_entries; /* added to the index's count */
+};
+
+/* Applies the batch: KX_OK, then it is visible, and on disk after the next
+ * flush; *number_out is what gate_flushed wants. Otherwise nothing changed. The
+ * store keeps the plan until the next batch. */
+enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+                           uint64_t *number_out);
+
+#endif

@@ -1,0 +1,99 @@
+/* The catalog in memory. Its stored form is in catalog_rows.c. */
+#include "catalog.h"
+
+#include <talloc.h>
+
+const char *kx_index_state_text(enum kx_index_state state)
+{
+    switch (state) {
+    case KX_INDEX_BUILDING:
+        return "building";
+    case KX_INDEX_READY:
+        return "ready";
+    case KX_INDEX_CONFLICTED:
+        return "conflicted";
+    case KX_INDEX_MIGRATING:
+        return "migrating";
+    case KX_INDEX_DROPPING:
+        return "dropping";
+    case KX_INDEX_FAILED:
+        return "failed";
+    }
+    return "";
+}
+
+struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (kx_equal(catalog->indexes[i]->declaration->name, name))
+            return catalog->indexes[i];
+    return NULL;
+}
+
+struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct kx_slice name = catalog->indexes[i]->declaration->name_key;
+        if (kx_starts_with(key, name) &&
+            (key.size == name.size || key.data[name.size] != 0xff))
+            return catalog->indexes[i];
+    }
+    return NULL;
+}
+
+struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->id == id)
+            return catalog->indexes[i];
+    return NULL;
+}
+
+bool catalog_shows(const struct catalog *catalog, const struct record *record,
+                   int64_t now_ms)
+{
+    if (record_expired(record, now_ms))
+        return false;
+    if (record->index == 0)
+        return true;
+    const struct index *index = catalog_by_id(catalog, record->index);
+    return index != NULL && index_readable(index);
+}
+
+void catalog_add(struct catalog *catalog, struct index *index)
+{
+    struct kx_slice name = index->declaration->name;
+    size_t at = catalog->count;
+    while (at > 0 &&
+           kx_compare(catalog->indexes[at - 1]->declaration->name, name) > 0)
+        at--;
+    memmove(&catalog->indexes[at + 1], &catalog->indexes[at],
+            (catalog->count - at) * sizeof catalog->indexes[0]);
+    catalog->indexes[at] = talloc_steal(catalog, index);
+    catalog->count++;
+}
+
+static bool take_out(struct index **list, size_t *count, struct index *index)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i] != index)
+            continue;
+        memmove(&list[i], &list[i + 1], (*count - i - 1) * sizeof list[0]);
+        (*count)--;
+        return true;
+    }
+    return false;
+}
+
+void catalog_drop(struct catalog *catalog, struct index *index)
+{
+    take_out(catalog->indexes, &catalog->count, index);
+    index->state = KX_INDEX_DROPPING;
+    catalog->dropping[catalog->dropping_count++] = talloc_steal(catalog, index);
+}
+
+void catalog_forget(struct catalog *catalog, struct index *index)
+{
+    take_out(catalog->dropping, &catalog->dropping_count, index);
+    talloc_free(index);
+}

@@ -1,0 +1,95 @@
+/* The declared indexes and their state, and the store's few facts: the last
+ * versionstamp and how many entries there are.
+ *
+ * Changed by the writer only, inside the gate's apply; read by any thread
+ * inside a view of the gate, and by the writer at any time.
+ */
+#ifndef CATALOG_H
+#define CATALOG_H
+
+#include "declaration.h"
+#include "record.h"
+#include "env.h"
+#include "txn.h"
+
+/* How far the build of an index has come. */
+struct build {
+    uint8_t resume[KX_KEY_MAX]; /* last key that was read */
+    size_t resume_size;         /* 0: none yet */
+    uint64_t done;              /* entries read */
+    uint64_t total;             /* estimate of entries to read */
+    uint64_t skipped;           /* of these: without an indexable value */
+    int64_t started_at_ms;
+    uint64_t run_done;       /* done, since this process began */
+    uint64_t run_started_ns; /* when this process began to read */
+    bool resumed;
+};
+
+struct index {
+    uint32_t id; /* never used twice in a store; index entries carry it */
+    enum kx_index_state state;
+    struct declaration *declaration;
+    uint64_t entries;
+    struct build build;
+    char failure[KX_DETAIL_MAX];
+};
+
+struct catalog {
+    struct env *env;
+    struct index *indexes[KX_INDEXES_MAX]; /* in name order */
+    size_t count;
+    struct index *dropping[KX_INDEXES_MAX]; /* have no name any more */
+    size_t dropping_count;
+    uint32_t last_id;
+    uint64_t stamp;   /* the last one given */
+    uint64_t entries; /* clients' entries, expired ones included */
+};
+
+/* Reads the catalog of an open environment, or makes a new store's. */
+enum kx_status catalog_load(void *mem, struct env *env,
+                            struct catalog **catalog_out,
+                            struct kx_fault *fault);
+
+/* The index with this name, or NULL. */
+struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
+
+/* The index to whose entries a key belongs by its first part, or NULL. */
+struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
+
+/* The index with this id, NULL when it is dropped. */
+struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
+
+/* May its entries be read? */
+static inline bool index_readable(const struct index *index)
+{
+    return index->state == KX_INDEX_READY;
+}
+
+/* Is it kept up by writes? */
+static inline bool index_maintained(const struct index *index)
+{
+    return index->state == KX_INDEX_READY || index->state == KX_INDEX_BUILDING;
+}
+
+/* Is a stored record one that clients can see: not expired, and if it is an
+ * index entry, one of a readable index? */
+bool catalog_shows(const struct catalog *catalog, const struct record *record,
+                   int64_t now_ms);
+
+/* Adds an index (which becomes the catalog's child), or moves it to the
+ * dropping ones, or forgets it. Inside apply. */
+void catalog_add(struct catalog *catalog, struct index *index);
+void catalog_drop(struct catalog *catalog, struct index *index);
+void catalog_forget(struct catalog *catalog, struct index *index);
+
+/* The rows that store an index, and the store's facts; key and value are
+ * written to talloc context mem. False when memory ran out. */
+bool catalog_index_write(void *mem, const struct index *index,
+                         struct txn_write *write_out);
+bool catalog_facts_write(void *mem, const struct catalog *catalog,
+                         struct txn_write *write_out);
+/* The write that removes an index's row. */
+bool catalog_index_removal(void *mem, const struct index *index,
+                           struct txn_write *write_out);
+
+#endif

@@ -1,0 +1,279 @@
+/* The catalog's stored form, in TABLE_CATALOG:
+ *   "format"            the number of this layout, in decimal
+ *   "facts"             last stamp (8), last index id (4), clients' entries
+ * (8), then id (4) and entries (8) of each index; little endian "index/<id>"
+ * JSON: id, state, declaration, progress of the build The facts are written
+ * with every batch, so that a crash leaves them exact.
+ */
+#include "catalog.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "range.h"
+#include "table.h"
+
+static const char format_number[] = "1";
+
+static void put(struct kx_buffer *out, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        kx_add_byte(out, (uint8_t)(number >> (8 * i)));
+}
+
+static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size && at + i < bytes.size; i++)
+        number |= (uint64_t)bytes.data[at + i] << (8 * i);
+    return number;
+}
+
+enum { FACTS_BYTES = 20, FACTS_INDEX_BYTES = 12 };
+
+static void put_counts(struct kx_buffer *out, struct index *const *list,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        put(out, list[i]->id, 4);
+        put(out, list[i]->entries, 8);
+    }
+}
+
+bool catalog_facts_write(void *mem, const struct catalog *catalog,
+                         struct txn_write *write_out)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, mem);
+    kx_buffer_reserve(&value, FACTS_BYTES + FACTS_INDEX_BYTES * catalog->count);
+    put(&value, catalog->stamp, 8);
+    put(&value, catalog->last_id, 4);
+    put(&value, catalog->entries, 8);
+    put_counts(&value, catalog->indexes, catalog->count);
+    *write_out = (struct txn_write){.type = TXN_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_text("facts"),
+                                    .value = kx_buffer_slice(&value)};
+    return !value.failed;
+}
+
+static void read_facts(struct catalog *catalog, struct kx_slice facts)
+{
+    catalog->stamp = get(facts, 0, 8);
+    catalog->last_id = (uint32_t)get(facts, 8, 4);
+    catalog->entries = get(facts, 12, 8);
+    for (size_t at = FACTS_BYTES; at + FACTS_INDEX_BYTES <= facts.size;
+         at += FACTS_INDEX_BYTES) {
+        struct index *index =
+            catalog_by_id(catalog, (uint32_t)get(facts, at, 4));
+        if (index != NULL)
+            index->entries = get(facts, at + 4, 8);
+    }
+}
+
+static char *hex_text(void *mem, struct kx_slice bytes)
+{
+    char *text = talloc_array(mem, char, bytes.size * 2 + 1);
+    for (size_t i = 0; text != NULL && i < bytes.size; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes.data[i]);
+    if (text != NULL)
+        text[bytes.size * 2] = '\0';
+    return text;
+}
+
+static size_t hex_bytes(const char *text, uint8_t *out, size_t size)
+{
+    size_t count = strlen(text) / 2;
+    if (count > size)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        char pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
+        out[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    return count;
+}
+
+static char *row_key(void *mem, const struct index *index)
+{
+    return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
+}
+
+static json_t *index_document(void *mem, const struct index *index)
+{
+    char *resume =
+        hex_text(mem, kx_slice(index->build.resume, index->build.resume_size));
+    if (resume == NULL)
+        return NULL;
+    struct kx_slice declaration = index->declaration->text;
+    return json_pack(
+        "{s:I, s:s, s:s%, s:s, s:I, s:I, s:I, s:I, s:s}", "id",
+        (json_int_t)index->id, "state", kx_index_state_text(index->state),
+        "declaration", (const char *)declaration.data, declaration.size,
+        "resume", resume, "done", (json_int_t)index->build.done, "total",
+        (json_int_t)index->build.total, "skipped",
+        (json_int_t)index->build.skipped, "startedAt",
+        (json_int_t)index->build.started_at_ms, "failure", index->failure);
+}
+
+bool catalog_index_write(void *mem, const struct index *index,
+                         struct txn_write *write_out)
+{
+    char *key = row_key(mem, index);
+    json_t *document = index_document(mem, index);
+    char *text = document == NULL ? NULL : json_dumps(document, JSON_COMPACT);
+    json_decref(document);
+    char *value = text == NULL ? NULL : talloc_strdup(mem, text);
+    free(text);
+    if (key == NULL || value == NULL)
+        return false;
+    *write_out = (struct txn_write){.type = TXN_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_text(key),
+                                    .value = kx_text(value)};
+    return true;
+}
+
+bool catalog_index_removal(void *mem, const struct index *index,
+                           struct txn_write *write_out)
+{
+    char *key = row_key(mem, index);
+    if (key == NULL)
+        return false;
+    *write_out = (struct txn_write){
+        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = kx_text(key)};
+    return true;
+}
+
+static bool state_of(const char *text, enum kx_index_state *state_out)
+{
+    for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++) {
+        if (strcmp(text, kx_index_state_text(state)) == 0) {
+            *state_out = state;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum kx_status read_document(struct index *index, json_t *document)
+{
+    const char *state = NULL;
+    const char *declaration = NULL;
+    const char *resume = NULL;
+    const char *failure = NULL;
+    json_int_t number[5] = {0};
+    if (json_unpack(document, "{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s}",
+                    "id", &number[0], "state", &state, "declaration",
+                    &declaration, "resume", &resume, "done", &number[1],
+                    "total", &number[2], "skipped", &number[3], "startedAt",
+                    &number[4], "failure", &failure) != 0 ||
+        !state_of(state, &index->state))
+        return KX_FAILED;
+    index->id = (uint32_t)number[0];
+    index->build.resume_size =
+        hex_bytes(resume, index->build.resume, KX_KEY_MAX);
+    index->build.done = (uint64_t)number[1];
+    index->build.total = (uint64_t)number[2];
+    index->build.skipped = (uint64_t)number[3];
+    index->build.started_at_ms = number[4];
+    index->build.resumed = index->state == KX_INDEX_BUILDING;
+    snprintf(index->failure, sizeof index->failure, "%s", failure);
+    return declaration_parse(index, kx_text(declaration), &index->declaration,
+                             NULL);
+}
+
+static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
+{
+    struct index *index = talloc_zero(catalog, struct index);
+    json_t *document = json_loadb((const char *)row.data, row.size, 0, NULL);
+    enum kx_status status = KX_FAILED;
+    if (index != NULL && document != NULL)
+        status = read_document(index, document);
+    json_decref(document);
+    if (status != KX_OK) {
+        talloc_free(index);
+        return status;
+    }
+    if (index->state == KX_INDEX_DROPPING)
+        catalog->dropping[catalog->dropping_count++] = index;
+    else
+        catalog_add(catalog, index);
+    return KX_OK;
+}
+
+static enum kx_status read_indexes(struct catalog *catalog)
+{
+    struct range *range = NULL;
+    enum kx_status status =
+        range_create(catalog, catalog->env, TABLE_CATALOG, &range);
+    if (status != KX_OK)
+        return status;
+    status = range_begin(range, kx_text("index/"), kx_text("index0"), false);
+    struct kx_slice key;
+    struct kx_slice row;
+    while (status == KX_OK) {
+        status = range_next(range, &key, &row);
+        if (status == KX_OK)
+            status = read_index(catalog, row);
+    }
+    range_end(range);
+    talloc_free(range);
+    return status == KX_END ? KX_OK : status;
+}
+
+static enum kx_status write_new(struct catalog *catalog)
+{
+    struct txn_write writes[2] = {{.type = TXN_PUT,
+                                   .table = TABLE_CATALOG,
+                                   .key = kx_text("format"),
+                                   .value = kx_text(format_number)}};
+    if (!catalog_facts_write(catalog, catalog, &writes[1]))
+        return KX_NO_MEMORY;
+    enum kx_status status = txn_apply(catalog->env, writes, 2);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
+
+static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
+{
+    struct kx_buffer row;
+    kx_buffer_init(&row, catalog);
+    enum kx_status status =
+        table_get(catalog->env, TABLE_CATALOG, kx_text("format"), &row);
+    if (status == KX_ABSENT)
+        return write_new(catalog);
+    if (status == KX_OK &&
+        !kx_equal(kx_buffer_slice(&row), kx_text(format_number)))
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "the data has format %.*s; this program knows format "
+                       "%s: use the program that wrote it or a later one",
+                       (int)row.size, (const char *)row.data, format_number);
+    if (status == KX_OK)
+        status = read_indexes(catalog);
+    if (status == KX_OK)
+        status = table_get(catalog->env, TABLE_CATALOG, kx_text("facts"), &row);
+    if (status == KX_OK)
+        read_facts(catalog, kx_buffer_slice(&row));
+    kx_buffer_free(&row);
+    return status;
+}
+
+enum kx_status catalog_load(void *mem, struct env *env,
+                            struct catalog **catalog_out,
+                            struct kx_fault *fault)
+{
+    struct catalog *catalog = talloc_zero(mem, struct catalog);
+    if (catalog == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    catalog->env = env;
+    kx_fail(fault, KX_FAILED, "the catalog cannot be read");
+    enum kx_status status = read_all(catalog, fault);
+    if (status != KX_OK) {
+        talloc_free(catalog);
+        return status;
+    }
+    *catalog_out = catalog;
+    return KX_OK;
+}

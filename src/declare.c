@@ -1,0 +1,178 @@
+/* New indexes and the end of old ones. */
+#include "declare.h"
+
+#include <talloc.h>
+
+#include "batch.h"
+#include "range.h"
+#include "table.h"
+
+/* Is there a visible client entry in [start, end) of the entries? */
+static enum kx_status find_any(struct kx_store *store, struct kx_slice start,
+                               struct kx_slice end, bool *found_out)
+{
+    enum kx_status status = range_begin(store->range, start, end, false);
+    int64_t now_ms = kx_now_ms();
+    *found_out = false;
+    while (status == KX_OK && !*found_out) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        struct record record;
+        status = range_next(store->range, &key, &bytes);
+        if (status == KX_OK && record_read(bytes, &record))
+            *found_out = record.index == 0 && !record_expired(&record, now_ms);
+    }
+    range_end(store->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* prefix followed by one byte, in mem. */
+static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
+{
+    struct kx_buffer out;
+    kx_buffer_init(&out, mem);
+    kx_add_slice(&out, prefix);
+    kx_add_byte(&out, byte);
+    return out.failed ? kx_slice(NULL, 0) : kx_buffer_slice(&out);
+}
+
+static enum kx_status refuse_other(struct kx_commit *commit,
+                                   const struct index *have,
+                                   const struct declaration *want)
+{
+    struct kx_buffer difference;
+    kx_buffer_init(&difference, commit->memory);
+    declaration_difference(have->declaration, want, &difference);
+    return kx_fail(&commit->refusal.fault, KX_INDEX_EXISTS,
+                   "index %.*s is declared differently: %.*s",
+                   (int)want->name.size, (const char *)want->name.data,
+                   (int)difference.size, (const char *)difference.data);
+}
+
+/* Would this name take keys away from another index's entries? */
+static enum kx_status check_others(const struct catalog *catalog,
+                                   const struct declaration *want,
+                                   struct kx_fault *fault)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct declaration *other = catalog->indexes[i]->declaration;
+        if (kx_starts_with(other->prefix, want->name_key))
+            return kx_fail(fault, KX_BAD_INDEX,
+                           "the name is the first part of the prefix of "
+                           "index %.*s: choose another name",
+                           (int)other->name.size,
+                           (const char *)other->name.data);
+        if (kx_starts_with(want->prefix, other->name_key))
+            return kx_fail(fault, KX_BAD_INDEX,
+                           "the prefix lies within the entries of index "
+                           "%.*s: index the entries it was made from",
+                           (int)other->name.size,
+                           (const char *)other->name.data);
+    }
+    return KX_OK;
+}
+
+static enum kx_status check_new(struct kx_store *store,
+                                struct kx_commit *commit,
+                                const struct declaration *want)
+{
+    struct kx_fault *fault = &commit->refusal.fault;
+    const struct catalog *catalog = store->catalog;
+    if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
+        return kx_fail(fault, KX_TOO_MANY_INDEXES,
+                       "there are %d indexes already, dropped ones included "
+                       "that are still being freed",
+                       KX_INDEXES_MAX);
+    enum kx_status status = check_others(catalog, want, fault);
+    if (status != KX_OK)
+        return status;
+    bool found = false;
+    struct kx_slice end = bound(commit->memory, want->name_key, 0xff);
+    if (end.size == 0)
+        return KX_NO_MEMORY;
+    status = find_any(store, want->name_key, end, &found);
+    if (status == KX_OK && found)
+        return kx_fail(fault, KX_INDEX_NAME_USED,
+                       "there are entries whose keys begin with \"%.*s\": "
+                       "remove them or choose another name",
+                       (int)want->name.size, (const char *)want->name.data);
+    return status;
+}
+
+/* A new index is ready at once when there is nothing to build it from. */
+static enum kx_status start_state(struct kx_store *store,
+                                  struct kx_commit *commit, struct index *index)
+{
+    struct declaration *declaration = index->declaration;
+    struct kx_slice start = bound(commit->memory, declaration->prefix, 0);
+    struct kx_slice end = bound(commit->memory, declaration->prefix, 0xff);
+    if (start.size == 0 || end.size == 0)
+        return KX_NO_MEMORY;
+    bool found = false;
+    enum kx_status status = find_any(store, start, end, &found);
+    index->state = found ? KX_INDEX_BUILDING : KX_INDEX_READY;
+    index->build.started_at_ms = kx_now_ms();
+    if (found)
+        index->build.total =
+            (uint64_t)((double)store->catalog->entries *
+                       table_share(store->env, TABLE_ENTRIES, start, end));
+    return status;
+}
+
+static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
+                              struct index *index, uint64_t *number_out)
+{
+    const struct index *have =
+        catalog_find(store->catalog, index->declaration->name);
+    if (have != NULL) {
+        if (kx_equal(have->declaration->text, index->declaration->text))
+            return KX_OK;
+        return refuse_other(commit, have, index->declaration);
+    }
+    enum kx_status status = check_new(store, commit, index->declaration);
+    if (status == KX_OK)
+        status = start_state(store, commit, index);
+    if (status != KX_OK || commit->dry)
+        return status;
+    index->id = store->catalog->last_id + 1;
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = index,
+                          .stamp = store->catalog->stamp + 1};
+    status = batch_apply(store, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
+}
+
+void declare_index(struct kx_store *store, struct kx_commit *commit,
+                   uint64_t *number_out)
+{
+    struct index *index = talloc_zero(NULL, struct index);
+    commit->status = KX_NO_MEMORY;
+    if (index != NULL)
+        commit->status =
+            declaration_parse(index, commit->declaration, &index->declaration,
+                              &commit->refusal.fault);
+    if (commit->status == KX_OK)
+        commit->status = declare(store, commit, index, number_out);
+    if (!commit->created)
+        talloc_free(index);
+    commit->stamp = store->catalog->stamp;
+}
+
+void drop_index(struct kx_store *store, struct kx_commit *commit,
+                uint64_t *number_out)
+{
+    struct index *index = catalog_find(store->catalog, commit->index_name);
+    if (index == NULL) {
+        commit->status =
+            kx_fail(&commit->refusal.fault, KX_INDEX_ABSENT,
+                    "there is no index %.*s", (int)commit->index_name.size,
+                    (const char *)commit->index_name.data);
+        return;
+    }
+    struct batch batch = {.action = CATALOG_DROP,
+                          .index = index,
+                          .stamp = store->catalog->stamp + 1};
+    commit->status = batch_apply(store, &batch, number_out);
+    commit->stamp = store->catalog->stamp;
+}

@@ -1,0 +1,16 @@
+/* Declaring and dropping indexes: commits that change the catalog. Each is
+ * planned and applied by itself. Writer thread only.
+ */
+#ifndef DECLARE_H
+#define DECLARE_H
+
+#include "store_state.h"
+
+/* Carries out a KX_DECLARE_INDEX or KX_DROP_INDEX commit and sets its result;
+ * *number_out is the batch to flush, unchanged when nothing was applied. */
+void declare_index(struct kx_store *store, struct kx_commit *commit,
+                   uint64_t *number_out);
+void drop_index(struct kx_store *store, struct kx_commit *commit,
+                uint64_t *number_out);
+
+#endif

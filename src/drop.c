@@ -1,0 +1,69 @@
+/* Freeing the entries of a dropped index. Its name may have been declared anew
+ * meanwhile: only rows that carry its own id are removed.
+ */
+#include <talloc.h>
+
+#include "jobs.h"
+#include "range.h"
+
+static bool add_removal(void *mem, struct txn_write *write, struct kx_slice key)
+{
+    void *copy = talloc_memdup(mem, key.data, key.size);
+    *write = (struct txn_write){.type = TXN_DELETE,
+                                .table = TABLE_ENTRIES,
+                                .key = kx_slice(copy, key.size)};
+    return copy != NULL;
+}
+
+/* Collects the next rows from build.resume on. KX_END: those are all. */
+static enum kx_status collect(struct kx_store *store, const struct index *index,
+                              void *mem, struct batch *batch)
+{
+    struct kx_buffer end;
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&end, index->declaration->name_key);
+    kx_add_byte(&end, 0xff);
+    const struct build *build = &index->build;
+    struct kx_slice start = index->declaration->name_key;
+    if (build->resume_size != 0)
+        start = kx_slice(build->resume, build->resume_size);
+    if (end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        range_begin(store->range, start, kx_buffer_slice(&end), false);
+    struct kx_slice key;
+    struct kx_slice bytes;
+    for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {
+        status = range_next(store->range, &key, &bytes);
+        struct record record;
+        if (status == KX_OK && record_read(bytes, &record) &&
+            record.index == index->id &&
+            !add_removal(mem, &batch->writes[batch->write_count++], key))
+            status = KX_NO_MEMORY;
+    }
+    if (status == KX_OK) {
+        memcpy(batch->build.resume, key.data, key.size);
+        batch->build.resume_size = key.size;
+    }
+    range_end(store->range);
+    return status;
+}
+
+void drop_step(struct kx_store *store, struct index *index)
+{
+    void *mem = talloc_new(NULL);
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = KX_INDEX_DROPPING,
+                          .build = index->build};
+    batch.writes =
+        talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+    enum kx_status status = KX_NO_MEMORY;
+    if (batch.writes != NULL)
+        status = collect(store, index, mem, &batch);
+    if (status == KX_END)
+        batch.action = CATALOG_FORGET;
+    if (status == KX_OK || status == KX_END)
+        status = jobs_apply(store, &batch);
+    talloc_free(mem);
+}

@@ -1,0 +1,83 @@
+/* Removing entries whose time is over. Readers do not see them any more; this
+ * frees their space and that of their index entries.
+ */
+#include <talloc.h>
+
+#include "jobs.h"
+#include "range.h"
+
+enum { TIME_BYTES = 8, RETRY_MS = 1000 };
+
+/* The rows of this job, each of which goes with its entry. */
+static bool add_row_removal(void *mem, struct batch *batch, struct kx_slice row)
+{
+    void *copy = talloc_memdup(mem, row.data, row.size);
+    batch->writes[batch->write_count++] =
+        (struct txn_write){.type = TXN_DELETE,
+                           .table = TABLE_EXPIRY,
+                           .key = kx_slice(copy, row.size)};
+    return copy != NULL;
+}
+
+static int64_t row_time(struct kx_slice row)
+{
+    uint64_t time = 0;
+    for (size_t i = 0; i < TIME_BYTES && i < row.size; i++)
+        time = time << 8 | row.data[i];
+    return (int64_t)time;
+}
+
+/* Plans the removal of the entries due by now. *next_out: when the first that
+ * is left is due. */
+static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
+                               int64_t *next_out)
+{
+    struct plan *plan = batch->plan;
+    struct range *range = NULL;
+    enum kx_status status =
+        range_create(plan, store->env, TABLE_EXPIRY, &range);
+    if (status == KX_OK)
+        status =
+            range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0), false);
+    *next_out = INT64_MAX;
+    while (status == KX_OK) {
+        struct kx_slice row;
+        struct kx_slice nothing;
+        status = range_next(range, &row, &nothing);
+        if (status != KX_OK)
+            break;
+        if (row_time(row) > plan->now_ms ||
+            batch->write_count == store->job_size) {
+            *next_out = row_time(row);
+            break;
+        }
+        status = plan_expire(
+            plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES));
+        if (status == KX_OK && !add_row_removal(plan, batch, row))
+            status = KX_NO_MEMORY;
+    }
+    if (range != NULL)
+        range_end(range);
+    return status == KX_END ? KX_OK : status;
+}
+
+void expire_step(struct kx_store *store)
+{
+    struct batch batch = {.plan = plan_create(NULL, store->env, store->catalog,
+                                              store->range,
+                                              store->options.value_max)};
+    int64_t next = kx_now_ms() + RETRY_MS;
+    enum kx_status status = KX_NO_MEMORY;
+    if (batch.plan != NULL)
+        batch.writes = talloc_array(batch.plan, struct txn_write,
+                                    (unsigned)store->job_size);
+    if (batch.writes != NULL)
+        status = plan_due(store, &batch, &next);
+    if (status != KX_OK || batch.write_count == 0)
+        talloc_free(batch.plan);
+    else if (jobs_apply(store, &batch) == KX_OK)
+        atomic_fetch_add(&store->expired, batch.write_count);
+    else
+        next = kx_now_ms() + RETRY_MS;
+    store->next_expiry_ms = next;
+}

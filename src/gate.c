@@ -1,0 +1,102 @@
+/* A reader-writer lock and the sorted keys of the batch in flight. */
+#include "gate.h"
+
+enum kx_status gate_init(struct gate *gate)
+{
+    *gate = (struct gate){.applied = 0};
+    pthread_rwlockattr_t attr;
+    pthread_rwlockattr_init(&attr);
+    /* Without this, views that overlap for ever would keep the writer out. */
+    pthread_rwlockattr_setkind_np(&attr,
+                                  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    int error = pthread_rwlock_init(&gate->lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+    return error == 0 ? KX_OK : KX_NO_MEMORY;
+}
+
+void gate_finish(struct gate *gate)
+{
+    pthread_rwlock_destroy(&gate->lock);
+}
+
+void gate_enter(struct gate *gate)
+{
+    pthread_rwlock_rdlock(&gate->lock);
+}
+
+void gate_leave(struct gate *gate)
+{
+    pthread_rwlock_unlock(&gate->lock);
+}
+
+/* The first in-flight key that is not below `key`. */
+static size_t lower_bound(const struct gate *gate, struct kx_slice key)
+{
+    size_t low = 0;
+    size_t high = gate->key_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (kx_compare(gate->keys[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool nothing_in_flight(const struct gate *gate)
+{
+    return gate->key_count == 0 ||
+           atomic_load_explicit(&gate->flushed, memory_order_acquire) >=
+               gate->applied;
+}
+
+uint64_t gate_pending_key(const struct gate *gate, struct kx_slice key)
+{
+    if (nothing_in_flight(gate))
+        return 0;
+    size_t at = lower_bound(gate, key);
+    bool there = at < gate->key_count && kx_equal(gate->keys[at].key, key);
+    return there ? gate->applied : 0;
+}
+
+uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
+                            struct kx_slice end)
+{
+    if (nothing_in_flight(gate))
+        return 0;
+    size_t at = lower_bound(gate, start);
+    bool there = at < gate->key_count &&
+                 (end.size == 0 || kx_compare(gate->keys[at].key, end) < 0);
+    return there ? gate->applied : 0;
+}
+
+void gate_apply_begin(struct gate *gate)
+{
+    pthread_rwlock_wrlock(&gate->lock);
+}
+
+uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
+                        size_t count)
+{
+    gate->keys = keys;
+    gate->key_count = count;
+    uint64_t batch = ++gate->applied;
+    pthread_rwlock_unlock(&gate->lock);
+    return batch;
+}
+
+void gate_apply_cancel(struct gate *gate)
+{
+    pthread_rwlock_unlock(&gate->lock);
+}
+
+void gate_flushed(struct gate *gate, uint64_t batch)
+{
+    atomic_store_explicit(&gate->flushed, batch, memory_order_release);
+}
+
+bool gate_is_flushed(struct gate *gate, uint64_t batch)
+{
+    return atomic_load_explicit(&gate->flushed, memory_order_acquire) >= batch;
+}

@@ -1,0 +1,48 @@
+/* Keeps readers and the applying of a batch apart, and knows which keys are
+ * applied but not on disk yet.
+ *
+ * A view (gate_enter to gate_leave) sees one state of the store. A batch is
+ * applied while no view is open, then flushed while views go on; until it is
+ * flushed, a reply that shows one of its keys must be kept back.
+ */
+#ifndef GATE_H
+#define GATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "overlay.h"
+
+struct gate {
+    pthread_rwlock_t lock;
+    uint64_t applied;              /* number of the last applied batch */
+    _Atomic uint64_t flushed;      /* number of the last batch on disk */
+    const struct net_change *keys; /* of the batch `applied`, in key order */
+    size_t key_count;
+};
+
+enum kx_status gate_init(struct gate *gate);
+void gate_finish(struct gate *gate);
+
+/* A view, on any thread. */
+void gate_enter(struct gate *gate);
+void gate_leave(struct gate *gate);
+
+/* Inside a view: the number of the flush to wait for when the key, or any key
+ * of [start, end), is not on disk yet; else 0. An empty end means no bound. */
+uint64_t gate_pending_key(const struct gate *gate, struct kx_slice key);
+uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
+                            struct kx_slice end);
+
+/* The writer: no view is open between begin and end. end publishes the keys,
+ * which must live until the next begin, and returns the batch's number. */
+void gate_apply_begin(struct gate *gate);
+uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
+                        size_t count);
+/* Instead of end, when nothing was applied. */
+void gate_apply_cancel(struct gate *gate);
+/* The batch is on disk. */
+void gate_flushed(struct gate *gate, uint64_t batch);
+bool gate_is_flushed(struct gate *gate, uint64_t batch);
+
+#endif

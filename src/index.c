@@ -1,0 +1,330 @@
+/* Keeping index entries in step with the entries they are taken from.
+ *
+ * All index entries that a commit's changes make wrong are removed before any
+ * is added, so that two entries can swap a unique value in one commit.
+ */
+#include <stdio.h>
+#include <talloc.h>
+
+#include "extract.h"
+#include "plan.h"
+#include "value.h"
+
+/* One changed entry and one index that covers it. */
+struct effect {
+    struct index *index;
+    struct kx_slice key; /* of the entry */
+    struct record before;
+    struct record now;
+    bool had; /* there was a row before, perhaps an expired one */
+    bool has;
+};
+
+static struct kx_slice owner_of(const struct effect *effect)
+{
+    size_t skip = effect->index->declaration->prefix.size;
+    return kx_slice(effect->key.data + skip, effect->key.size - skip);
+}
+
+/* The index entry stored under index_key if it belongs to this index: KX_OK,
+ * KX_ABSENT, errors. */
+static enum kx_status stored_entry(struct plan *plan, const struct index *index,
+                                   struct kx_slice index_key,
+                                   struct record *record_out)
+{
+    struct kx_slice bytes;
+    enum kx_status status = overlay_get(plan->overlay, index_key, &bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(bytes, record_out))
+        return KX_FAILED;
+    return record_out->index == index->id ? KX_OK : KX_ABSENT;
+}
+
+/* Its rows are all there and each belongs to one entry, so they can be written
+ * without looking. */
+static bool needs_no_look(const struct index *index)
+{
+    return !index->declaration->unique && index->state == KX_INDEX_READY;
+}
+
+static enum kx_status remove_entry(struct plan *plan,
+                                   const struct effect *effect,
+                                   struct kx_slice index_key)
+{
+    struct kx_slice nothing = kx_slice(NULL, 0);
+    struct record stored;
+    if (!needs_no_look(effect->index)) {
+        enum kx_status status =
+            stored_entry(plan, effect->index, index_key, &stored);
+        if (status == KX_ABSENT)
+            return KX_OK;
+        if (status != KX_OK)
+            return status;
+        if (!kx_equal(record_owner(&stored, index_key), owner_of(effect)))
+            return KX_OK; /* it had expired, and another entry has it now */
+    }
+    plan_count(plan, effect->index, -1);
+    return needs_no_look(effect->index)
+               ? overlay_put_unread(plan->overlay, index_key, nothing)
+               : overlay_put(plan->overlay, index_key, nothing);
+}
+
+static struct kx_slice copy(const struct kx_commit *commit,
+                            struct kx_slice slice)
+{
+    void *data = talloc_memdup(commit->memory, slice.data, slice.size);
+    return kx_slice(data, data == NULL ? 0 : slice.size);
+}
+
+static void name_index(struct kx_refusal *refusal, const struct index *index)
+{
+    snprintf(refusal->index, sizeof refusal->index, "%.*s",
+             (int)index->declaration->name.size,
+             (const char *)index->declaration->name.data);
+}
+
+static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
+{
+    size_t i = commit->mutation_count;
+    while (i > 1 && !kx_equal(commit->mutations[i - 1].key, key))
+        i--;
+    return i == 0 ? 0 : i - 1;
+}
+
+static enum kx_status refuse_duplicate(struct plan *plan,
+                                       const struct effect *effect,
+                                       struct kx_slice index_key,
+                                       struct kx_slice owner)
+{
+    struct kx_commit *commit = plan->commit;
+    struct kx_refusal *refusal = &commit->refusal;
+    const struct declaration *declaration = effect->index->declaration;
+    size_t skip = declaration->name_key.size;
+    name_index(refusal, effect->index);
+    refusal->mutation = mutation_of(commit, effect->key);
+    refusal->index_value =
+        copy(commit, kx_slice(index_key.data + skip, index_key.size - skip));
+    refusal->attempted_key = copy(commit, effect->key);
+    struct kx_buffer existing;
+    kx_buffer_init(&existing, commit->memory);
+    kx_add_slice(&existing, declaration->prefix);
+    kx_add_slice(&existing, owner);
+    refusal->existing_key = kx_buffer_slice(&existing);
+    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
+                   "index %s already has this value for another entry",
+                   refusal->index);
+}
+
+static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
+                                struct kx_slice index_key, uint16_t owner_at)
+{
+    struct record record =
+        extract_record(effect->index->declaration, effect->key, &effect->now,
+                       owner_at, effect->index->id);
+    /* A copy carries the stamp of what it copies. */
+    record.stamp =
+        record.encoding == KX_POINTER ? plan->stamp : effect->now.stamp;
+    plan->record.size = 0;
+    record_write(&record, &plan->record);
+    if (plan->record.failed)
+        return KX_NO_MEMORY;
+    struct kx_slice bytes = kx_buffer_slice(&plan->record);
+    return needs_no_look(effect->index)
+               ? overlay_put_unread(plan->overlay, index_key, bytes)
+               : overlay_put(plan->overlay, index_key, bytes);
+}
+
+static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
+                                struct kx_slice index_key, uint16_t owner_at)
+{
+    enum kx_status status = KX_ABSENT;
+    struct record stored;
+    if (!needs_no_look(effect->index))
+        status = stored_entry(plan, effect->index, index_key, &stored);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_ABSENT) {
+        plan_count(plan, effect->index, 1);
+    } else if (!record_expired(&stored, plan->now_ms)) {
+        struct kx_slice owner = record_owner(&stored, index_key);
+        if (!kx_equal(owner, owner_of(effect)))
+            return refuse_duplicate(plan, effect, index_key, owner);
+    }
+    return put_entry(plan, effect, index_key, owner_at);
+}
+
+/* The index key that the entry had in old_key and has in key: sizes 0 when it
+ * has none. */
+static enum kx_status both_keys(struct plan *plan, const struct effect *effect,
+                                uint16_t *owner_at_out)
+{
+    const struct declaration *declaration = effect->index->declaration;
+    enum kx_status status = KX_OK;
+    uint16_t old_owner_at = 0;
+    plan->old_key.size = 0;
+    plan->key.size = 0;
+    if (effect->had) {
+        status = extract_key(declaration, effect->key, &effect->before,
+                             &plan->old_key, &old_owner_at);
+        if (status == KX_ABSENT)
+            plan->old_key.size = 0;
+    }
+    if (effect->has && status != KX_NO_MEMORY) {
+        status = extract_key(declaration, effect->key, &effect->now, &plan->key,
+                             owner_at_out);
+        if (status == KX_ABSENT)
+            plan->key.size = 0;
+    }
+    return status == KX_NO_MEMORY ? status : KX_OK;
+}
+
+/* Does the index entry keep its key? After an expiry it may have been taken by
+ * another entry, so it is made anew. */
+static bool keeps_key(const struct plan *plan, const struct effect *effect)
+{
+    return plan->key.size != 0 && plan->old_key.size == plan->key.size &&
+           memcmp(plan->key.data, plan->old_key.data, plan->key.size) == 0 &&
+           !record_expired(&effect->before, plan->now_ms);
+}
+
+static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
+{
+    uint16_t owner_at = 0;
+    if (!effect->had)
+        return KX_OK;
+    enum kx_status status = both_keys(plan, effect, &owner_at);
+    if (status != KX_OK || plan->old_key.size == 0 || keeps_key(plan, effect))
+        return status;
+    return remove_entry(plan, effect, kx_buffer_slice(&plan->old_key));
+}
+
+static enum kx_status add_new(struct plan *plan, const struct effect *effect)
+{
+    uint16_t owner_at = 0;
+    if (!effect->has)
+        return KX_OK;
+    enum kx_status status = both_keys(plan, effect, &owner_at);
+    if (status != KX_OK || plan->key.size == 0)
+        return status;
+    struct kx_slice index_key = kx_buffer_slice(&plan->key);
+    if (!keeps_key(plan, effect) || effect->index->state == KX_INDEX_BUILDING)
+        return add_entry(plan, effect, index_key, owner_at);
+    if (effect->index->declaration->store == STORE_POINTER &&
+        effect->before.expires_at_ms == effect->now.expires_at_ms)
+        return KX_OK; /* nothing that the index entry holds has changed */
+    return put_entry(plan, effect, index_key, owner_at);
+}
+
+/* What a dropped index left behind is no entry. */
+static bool client_record(struct kx_slice bytes, struct record *record_out)
+{
+    return record_read(bytes, record_out) && record_out->index == 0;
+}
+
+typedef enum kx_status effect_fn(struct plan *plan,
+                                 const struct effect *effect);
+
+/* Runs step for each of the first `count` changes and each index covering it.
+ */
+static enum kx_status each_effect(struct plan *plan, size_t count,
+                                  effect_fn *step)
+{
+    const struct catalog *catalog = plan->catalog;
+    for (size_t i = 0; i < count; i++) {
+        struct change change = overlay_change(plan->overlay, i);
+        struct effect effect = {.key = change.key};
+        effect.had = client_record(change.before, &effect.before);
+        effect.has = client_record(change.now, &effect.now);
+        for (size_t n = 0; n < catalog->count; n++) {
+            effect.index = catalog->indexes[n];
+            if (!index_maintained(effect.index) ||
+                !declaration_covers(effect.index->declaration, effect.key))
+                continue;
+            enum kx_status status = step(plan, &effect);
+            if (status != KX_OK)
+                return status;
+        }
+    }
+    return KX_OK;
+}
+
+enum kx_status index_update(struct plan *plan)
+{
+    size_t count = overlay_change_count(plan->overlay);
+    for (size_t i = 0; i < count; i++) {
+        struct change change = overlay_change(plan->overlay, i);
+        struct record record;
+        int64_t delta = client_record(change.now, &record);
+        delta -= client_record(change.before, &record);
+        if (delta != 0)
+            plan_count(plan, NULL, delta);
+    }
+    if (plan->catalog->count == 0)
+        return KX_OK;
+    enum kx_status status = each_effect(plan, count, remove_old);
+    if (status == KX_OK)
+        status = each_effect(plan, count, add_new);
+    return status;
+}
+
+static enum kx_status refuse_owned(struct plan *plan, size_t mutation,
+                                   const struct index *index,
+                                   const struct kx_entry *held)
+{
+    struct kx_commit *commit = plan->commit;
+    struct kx_refusal *refusal = &commit->refusal;
+    name_index(refusal, index);
+    refusal->mutation = mutation;
+    refusal->attempted_key = copy(commit, commit->mutations[mutation].key);
+    refusal->held = held != NULL;
+    if (held != NULL) {
+        refusal->holds.encoding = held->value.encoding;
+        refusal->holds.data = copy(commit, held->value.data);
+        refusal->holds.media_type = copy(commit, held->value.media_type);
+    }
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the key belongs to index %s, which %s after this commit",
+                   refusal->index,
+                   held != NULL ? "holds another value there"
+                                : "holds nothing there");
+}
+
+static enum kx_status agree(struct plan *plan, size_t n,
+                            const struct index *index)
+{
+    const struct kx_mutation *mutation = &plan->commit->mutations[n];
+    struct record record;
+    enum kx_status status = stored_entry(plan, index, mutation->key, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool held = status == KX_OK && !record_expired(&record, plan->now_ms);
+    struct kx_entry entry = {.stamp = 0};
+    if (held)
+        entry = record_entry(&record, mutation->key);
+    if (mutation->type == KX_DELETE && !held)
+        return KX_OK;
+    if (mutation->type == KX_SET && held && !mutation->suffix_stamp &&
+        value_equal(&entry.value, &mutation->value))
+        return KX_OK;
+    return refuse_owned(plan, n, index, held ? &entry : NULL);
+}
+
+enum kx_status index_agree(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    if (plan->catalog->count == 0)
+        return KX_OK;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        if (commit->mutations[i].type == KX_DELETE_RANGE)
+            continue;
+        const struct index *index =
+            catalog_owner(plan->catalog, commit->mutations[i].key);
+        if (index == NULL)
+            continue;
+        enum kx_status status = agree(plan, i, index);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_OK;
+}

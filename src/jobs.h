@@ -1,0 +1,30 @@
+/* Background work of the writer, in small jobs: building indexes, freeing the
+ * entries of dropped ones, removing expired entries. Each job is a batch of its
+ * own; what it changes is not visible until it is all done, so it needs no
+ * flush. Writer thread only.
+ */
+#ifndef JOBS_H
+#define JOBS_H
+
+#include "batch.h"
+
+/* Runs one job of about store->job_size entries. True when there is more to do
+ * at once. */
+bool jobs_run(struct kx_store *store);
+
+/* Is there a job to do now? */
+bool jobs_waiting(const struct kx_store *store);
+
+/* backfill.c: reads the next entries of an index being built. */
+void backfill_step(struct kx_store *store, struct index *index);
+/* drop.c: removes the next entries of a dropped index. */
+void drop_step(struct kx_store *store, struct index *index);
+/* expire.c: removes the next entries whose time is over and sets
+ * store->next_expiry_ms. */
+void expire_step(struct kx_store *store);
+
+/* Applies a job's batch; a failure is logged and the job is done again later.
+ */
+enum kx_status jobs_apply(struct kx_store *store, struct batch *batch);
+
+#endif

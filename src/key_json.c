@@ -1,0 +1,230 @@
+/* Keys in JSON, both ways. */
+#include "kindex.h"
+
+#include <stdio.h>
+
+static enum kx_status bad(struct kx_fault *fault, const char *detail)
+{
+    return kx_fail(fault, KX_BAD_KEY, "%s", detail);
+}
+
+/* The members of a tagged part, as raw values; size 0 when absent. */
+struct tagged {
+    struct kx_slice type;
+    struct kx_slice value;
+    struct kx_slice length;
+};
+
+static enum kx_status read_tagged(struct kx_slice object, struct tagged *out,
+                                  struct kx_fault *fault)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    *out = (struct tagged){0};
+    kx_json_iterate(object, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        if (kx_equal(name, kx_text("\"type\"")))
+            out->type = value;
+        else if (kx_equal(name, kx_text("\"value\"")))
+            out->value = value;
+        else if (kx_equal(name, kx_text("\"byteLength\"")))
+            out->length = value;
+        else
+            return bad(fault, "An object in a key has the members type, value "
+                              "and byteLength only.");
+    }
+    if (out->type.size == 0 || out->value.size == 0 ||
+        kx_json_type(out->value) != KX_JSON_STRING)
+        return bad(fault, "An object in a key is {\"type\":...,\"value\":"
+                          "\"...\"} with type bigint, Uint8Array or number.");
+    return KX_OK;
+}
+
+static enum kx_status add_bytes(const struct tagged *tagged,
+                                struct kx_slice text, struct kx_buffer *key,
+                                struct kx_fault *fault)
+{
+    struct kx_buffer bytes;
+    double length;
+    enum kx_status status = KX_OK;
+    kx_buffer_init(&bytes, key->owner);
+    if (!kx_base64_read(text, &bytes))
+        status = bad(fault, "The value of a Uint8Array is base64url without "
+                            "padding.");
+    else if (bytes.failed)
+        status = KX_NO_MEMORY;
+    else if (tagged->length.size != 0 &&
+             (!kx_number_parse(tagged->length, &length) ||
+              length != (double)bytes.size))
+        status = bad(fault, "byteLength is not the number of bytes in value.");
+    else
+        status = kx_key_add_bytes(key, kx_buffer_slice(&bytes));
+    kx_buffer_free(&bytes);
+    return status;
+}
+
+static enum kx_status add_number(struct kx_slice text, struct kx_buffer *key,
+                                 struct kx_fault *fault)
+{
+    double number;
+    if (!kx_number_special(text, &number)) {
+        enum kx_status status = kx_key_number_parse(text, &number, fault);
+        if (status != KX_OK)
+            return status;
+    }
+    return kx_key_add_number(key, number);
+}
+
+static enum kx_status add_bigint(struct kx_slice text, struct kx_buffer *key,
+                                 struct kx_fault *fault)
+{
+    if (kx_key_add_bigint(key, text) == KX_OK)
+        return KX_OK;
+    return bad(fault, "The value of a bigint is an optional '-' and decimal "
+                      "digits, for at most 255 bytes.");
+}
+
+static enum kx_status add_tagged(struct kx_slice object, struct kx_buffer *key,
+                                 struct kx_fault *fault)
+{
+    struct tagged tagged;
+    struct kx_buffer text;
+    enum kx_status status = read_tagged(object, &tagged, fault);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_init(&text, key->owner);
+    kx_json_unescape(tagged.value, &text);
+    struct kx_slice plain = kx_buffer_slice(&text);
+    if (text.failed)
+        status = KX_NO_MEMORY;
+    else if (kx_equal(tagged.type, kx_text("\"bigint\"")))
+        status = add_bigint(plain, key, fault);
+    else if (kx_equal(tagged.type, kx_text("\"Uint8Array\"")))
+        status = add_bytes(&tagged, plain, key, fault);
+    else if (kx_equal(tagged.type, kx_text("\"number\"")))
+        status = add_number(plain, key, fault);
+    else
+        status = bad(fault, "The type of an object in a key is bigint, "
+                            "Uint8Array or number.");
+    kx_buffer_free(&text);
+    return status;
+}
+
+static enum kx_status add_string(struct kx_slice token, struct kx_buffer *key)
+{
+    struct kx_slice inside = kx_slice(token.data + 1, token.size - 2);
+    if (inside.size == 0 || memchr(inside.data, '\\', inside.size) == NULL)
+        return kx_key_add_string(key, inside);
+    struct kx_buffer text;
+    kx_buffer_init(&text, key->owner);
+    kx_json_unescape(token, &text);
+    enum kx_status status =
+        text.failed ? KX_NO_MEMORY
+                    : kx_key_add_string(key, kx_buffer_slice(&text));
+    kx_buffer_free(&text);
+    return status;
+}
+
+static enum kx_status add_part(struct kx_slice value, struct kx_buffer *key,
+                               struct kx_fault *fault)
+{
+    switch (kx_json_type(value)) {
+    case KX_JSON_STRING:
+        return add_string(value, key);
+    case KX_JSON_NUMBER:
+        return add_number(value, key, fault);
+    case KX_JSON_FALSE:
+        return kx_key_add_boolean(key, false);
+    case KX_JSON_TRUE:
+        return kx_key_add_boolean(key, true);
+    case KX_JSON_OBJECT:
+        return add_tagged(value, key, fault);
+    case KX_JSON_NULL:
+    case KX_JSON_ARRAY:
+        break;
+    }
+    return bad(fault, "A key part is a string, a number, a boolean, or an "
+                      "object for a bigint or bytes.");
+}
+
+enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
+                                struct kx_fault *fault)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    if (!kx_json_iterate(json, &iter) || iter.object)
+        return bad(fault, "A key is a JSON array of parts.");
+    for (size_t i = 0; kx_json_next(&iter, &name, &value); i++) {
+        enum kx_status status = add_part(value, key, fault);
+        if (status == KX_OK)
+            continue;
+        if (fault != NULL)
+            snprintf(fault->pointer, sizeof fault->pointer, "/%zu", i);
+        return status;
+    }
+    return key->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static void write_number(double number, struct kx_buffer *out)
+{
+    char text[32];
+    const char *special = kx_number_special_name(number);
+    if (special == NULL) {
+        kx_add(out, text, kx_number_text(number, text));
+        return;
+    }
+    kx_add_text(out, "{\"type\":\"number\",\"value\":\"");
+    kx_add_text(out, special);
+    kx_add_text(out, "\"}");
+}
+
+static void write_bytes(struct kx_slice bytes, struct kx_buffer *out)
+{
+    char length[24];
+    snprintf(length, sizeof length, "%zu", bytes.size);
+    kx_add_text(out, "{\"type\":\"Uint8Array\",\"value\":\"");
+    kx_base64_write(bytes, out);
+    kx_add_text(out, "\",\"byteLength\":");
+    kx_add_text(out, length);
+    kx_add_byte(out, '}');
+}
+
+void kx_part_to_json(const struct kx_part *part, struct kx_buffer *out)
+{
+    switch (part->type) {
+    case KX_BYTES_PART:
+        write_bytes(part->bytes, out);
+        break;
+    case KX_STRING:
+        kx_json_escape(part->bytes, out);
+        break;
+    case KX_BIGINT:
+        kx_add_text(out, "{\"type\":\"bigint\",\"value\":\"");
+        kx_bigint_decimal(part, out);
+        kx_add_text(out, "\"}");
+        break;
+    case KX_NUMBER:
+        write_number(part->number, out);
+        break;
+    case KX_BOOLEAN:
+        kx_add_text(out, part->boolean ? "true" : "false");
+        break;
+    }
+}
+
+void kx_key_to_json(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, key);
+    kx_add_byte(out, '[');
+    for (bool first = true; kx_key_next(&reader, &part) == KX_OK;
+         first = false) {
+        if (!first)
+            kx_add_byte(out, ',');
+        kx_part_to_json(&part, out);
+    }
+    kx_add_byte(out, ']');
+}

@@ -1,0 +1,176 @@
+/* Carrying out a commit's mutations on the overlay. */
+#include <talloc.h>
+
+#include "plan.h"
+#include "range.h"
+#include "value.h"
+
+static enum kx_status store(struct plan *plan, struct kx_slice key,
+                            const struct kx_value *value, int64_t expires_at_ms)
+{
+    struct record record = {.encoding = value->encoding,
+                            .stamp = plan->stamp,
+                            .expires_at_ms = expires_at_ms,
+                            .media_type = value->media_type,
+                            .value = value->data};
+    if (value->data.size > plan->value_max)
+        return kx_fail(&plan_refusal(plan)->fault, KX_VALUE_TOO_LARGE,
+                       "the value has %zu bytes; at most %zu are stored",
+                       value->data.size, plan->value_max);
+    plan->record.size = 0;
+    record_write(&record, &plan->record);
+    if (plan->record.failed)
+        return KX_NO_MEMORY;
+    return overlay_put(plan->overlay, key, kx_buffer_slice(&plan->record));
+}
+
+/* The key of a set, with the stamp's digits as one more part when asked for. */
+static enum kx_status final_key(struct plan *plan,
+                                const struct kx_mutation *mutation,
+                                struct kx_slice *key_out)
+{
+    *key_out = mutation->key;
+    if (!mutation->suffix_stamp)
+        return KX_OK;
+    char digits[KX_STAMP_DIGITS];
+    kx_stamp_text(plan->stamp, digits);
+    plan->key.size = 0;
+    kx_add_slice(&plan->key, mutation->key);
+    kx_key_add_string(&plan->key, kx_slice(digits, sizeof digits));
+    if (plan->key.failed)
+        return KX_NO_MEMORY;
+    *key_out = kx_buffer_slice(&plan->key);
+    return kx_key_check(*key_out, &plan_refusal(plan)->fault);
+}
+
+/* sum, min, max and patch: from the stored value and the operand. A patch
+ * keeps the entry's expiry; the others end it, as in Deno KV. */
+static enum kx_status combine(struct plan *plan,
+                              const struct kx_mutation *mutation)
+{
+    struct record record;
+    struct kx_value stored;
+    struct kx_value result;
+    enum kx_status status = plan_read(plan, mutation->key, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool present = status == KX_OK;
+    if (present)
+        stored = record_entry(&record, mutation->key).value;
+    plan->value.size = 0;
+    status = value_combine(mutation->type, present ? &stored : NULL,
+                           &mutation->value, &plan->value, &result,
+                           &plan_refusal(plan)->fault);
+    if (status != KX_OK)
+        return status;
+    int64_t expires_at_ms = mutation->expires_at_ms;
+    if (present && mutation->type == KX_PATCH && expires_at_ms == 0)
+        expires_at_ms = record.expires_at_ms;
+    return store(plan, mutation->key, &result, expires_at_ms);
+}
+
+/* Finds the first `limit` visible client entries of a range, in batches of the
+ * overlay's own memory, and removes them. */
+static enum kx_status delete_range(struct plan *plan,
+                                   const struct kx_mutation *mutation)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status =
+        range_begin(plan->range, mutation->key, mutation->end, false);
+    while (status == KX_OK) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        struct record record;
+        status = range_next(plan->range, &key, &bytes);
+        if (status != KX_OK)
+            break;
+        if (!record_read(bytes, &record))
+            status = KX_FAILED;
+        else if (record.index != 0 || record_expired(&record, plan->now_ms))
+            continue;
+        else if (commit->deleted == mutation->limit)
+            break;
+        else
+            status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
+        commit->deleted += status == KX_OK;
+    }
+    commit->more = status == KX_OK;
+    range_end(plan->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+static enum kx_status mutate(struct plan *plan,
+                             const struct kx_mutation *mutation)
+{
+    struct kx_slice key;
+    enum kx_status status = KX_OK;
+    switch (mutation->type) {
+    case KX_SET:
+        status = final_key(plan, mutation, &key);
+        if (status != KX_OK)
+            return status;
+        return store(plan, key, &mutation->value, mutation->expires_at_ms);
+    case KX_DELETE:
+        return overlay_put(plan->overlay, mutation->key, kx_slice(NULL, 0));
+    case KX_SUM:
+    case KX_MIN:
+    case KX_MAX:
+    case KX_PATCH:
+        return combine(plan, mutation);
+    case KX_DELETE_RANGE:
+        return delete_range(plan, mutation);
+    }
+    return status;
+}
+
+/* Tells the caller whether the first mutation makes a new entry. */
+static enum kx_status note_created(struct plan *plan)
+{
+    struct record record;
+    enum kx_status status =
+        plan_read(plan, plan->commit->mutations[0].key, &record);
+    plan->commit->created = status == KX_ABSENT;
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
+{
+    return mutation->type != KX_DELETE_RANGE &&
+           catalog_owner(plan->catalog, mutation->key) != NULL;
+}
+
+static enum kx_status refuse_owned_range(struct plan *plan,
+                                         const struct kx_mutation *mutation)
+{
+    const struct index *index = catalog_owner(plan->catalog, mutation->key);
+    if (index == NULL ||
+        !kx_starts_with(mutation->end, index->declaration->name_key))
+        return KX_OK;
+    struct kx_refusal *refusal = plan_refusal(plan);
+    snprintf(refusal->index, sizeof refusal->index, "%.*s",
+             (int)index->declaration->name.size,
+             (const char *)index->declaration->name.data);
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the range lies within the entries of index %s, which go "
+                   "with the entries they were taken from",
+                   refusal->index);
+}
+
+enum kx_status mutate_all(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        if (owned(plan, mutation))
+            continue;
+        commit->refusal.mutation = i;
+        if (mutation->type == KX_DELETE_RANGE)
+            status = refuse_owned_range(plan, mutation);
+        else if (i == 0)
+            status = note_created(plan);
+        if (status == KX_OK)
+            status = mutate(plan, mutation);
+    }
+    return status;
+}

@@ -1,0 +1,242 @@
+/* A hash of slots, one for each key that was read or changed, and the list of
+ * the slots that the present commit has changed.
+ */
+#include "overlay.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(slot) ((slot)->lost = true)
+#include <uthash.h>
+
+#include "table.h"
+
+struct slot {
+    UT_hash_handle hh;
+    struct kx_slice key;
+    struct kx_slice stored;
+    struct kx_slice now;
+    uint64_t commit; /* number of the last commit that noted it */
+    bool changed;    /* by a kept commit or the present one */
+    bool unread;     /* stored is not known */
+    bool lost;       /* the hash had no memory for it */
+};
+
+struct journal_row {
+    struct slot *slot;
+    struct kx_slice before;
+    bool was_changed;
+};
+
+struct overlay {
+    struct env *env;
+    struct slot *slots;
+    size_t changed_count;
+    size_t bytes;
+    struct journal_row *journal;
+    size_t journal_count;
+    size_t journal_capacity;
+    uint64_t commit;      /* number of the present commit, from 1 */
+    struct kx_buffer row; /* for reading */
+};
+
+static int forget_slots(struct overlay *overlay)
+{
+    HASH_CLEAR(hh, overlay->slots);
+    return 0;
+}
+
+struct overlay *overlay_create(void *mem, struct env *env)
+{
+    struct overlay *overlay = talloc_zero(mem, struct overlay);
+    if (overlay == NULL)
+        return NULL;
+    overlay->env = env;
+    overlay->commit = 1;
+    kx_buffer_init(&overlay->row, overlay);
+    talloc_set_destructor(overlay, forget_slots);
+    return overlay;
+}
+
+static struct slot *find(struct overlay *overlay, struct kx_slice key)
+{
+    struct slot *slot = NULL;
+    HASH_FIND(hh, overlay->slots, key.data, (unsigned)key.size, slot);
+    return slot;
+}
+
+/* A new slot with room for key and record in one piece. */
+static struct slot *add(struct overlay *overlay, struct kx_slice key,
+                        struct kx_slice stored)
+{
+    struct slot *slot =
+        talloc_size(overlay, sizeof *slot + key.size + stored.size);
+    if (slot == NULL)
+        return NULL;
+    uint8_t *bytes = (uint8_t *)(slot + 1);
+    memcpy(bytes, key.data, key.size);
+    if (stored.size != 0)
+        memcpy(bytes + key.size, stored.data, stored.size);
+    *slot = (struct slot){.key = kx_slice(bytes, key.size),
+                          .stored = kx_slice(bytes + key.size, stored.size)};
+    slot->now = slot->stored;
+    HASH_ADD_KEYPTR(hh, overlay->slots, slot->key.data,
+                    (unsigned)slot->key.size, slot);
+    if (slot->lost) {
+        talloc_free(slot);
+        return NULL;
+    }
+    return slot;
+}
+
+static enum kx_status load(struct overlay *overlay, struct kx_slice key,
+                           struct slot **slot_out)
+{
+    *slot_out = find(overlay, key);
+    if (*slot_out != NULL)
+        return KX_OK;
+    enum kx_status status =
+        table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    *slot_out = add(overlay, key, kx_buffer_slice(&overlay->row));
+    return *slot_out == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
+enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice *record_out)
+{
+    struct slot *slot = NULL;
+    enum kx_status status = load(overlay, key, &slot);
+    if (status != KX_OK)
+        return status;
+    *record_out = slot->now;
+    return slot->now.size == 0 ? KX_ABSENT : KX_OK;
+}
+
+static bool note(struct overlay *overlay, struct slot *slot)
+{
+    if (slot->commit == overlay->commit)
+        return true;
+    if (overlay->journal_count == overlay->journal_capacity) {
+        size_t capacity = overlay->journal_capacity * 2 + 16;
+        struct journal_row *rows = talloc_realloc(
+            overlay, overlay->journal, struct journal_row, (unsigned)capacity);
+        if (rows == NULL)
+            return false;
+        overlay->journal = rows;
+        overlay->journal_capacity = capacity;
+    }
+    overlay->journal[overlay->journal_count++] = (struct journal_row){
+        .slot = slot, .before = slot->now, .was_changed = slot->changed};
+    slot->commit = overlay->commit;
+    return true;
+}
+
+static enum kx_status change(struct overlay *overlay, struct slot *slot,
+                             struct kx_slice record)
+{
+    uint8_t *copy = NULL;
+    if (record.size != 0) {
+        copy = talloc_memdup(overlay, record.data, record.size);
+        if (copy == NULL)
+            return KX_NO_MEMORY;
+    }
+    if (!note(overlay, slot))
+        return KX_NO_MEMORY;
+    overlay->changed_count += !slot->changed;
+    overlay->bytes += record.size;
+    slot->changed = true;
+    slot->now = kx_slice(copy, record.size);
+    return KX_OK;
+}
+
+enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice record)
+{
+    struct slot *slot = NULL;
+    enum kx_status status = load(overlay, key, &slot);
+    return status == KX_OK ? change(overlay, slot, record) : status;
+}
+
+enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
+                                  struct kx_slice record)
+{
+    struct slot *slot = find(overlay, key);
+    if (slot == NULL) {
+        slot = add(overlay, key, kx_slice(NULL, 0));
+        if (slot == NULL)
+            return KX_NO_MEMORY;
+        slot->unread = true;
+    }
+    return change(overlay, slot, record);
+}
+
+size_t overlay_change_count(const struct overlay *overlay)
+{
+    return overlay->journal_count;
+}
+
+struct change overlay_change(const struct overlay *overlay, size_t n)
+{
+    const struct journal_row *row = &overlay->journal[n];
+    return (struct change){
+        .key = row->slot->key, .before = row->before, .now = row->slot->now};
+}
+
+void overlay_keep(struct overlay *overlay)
+{
+    overlay->journal_count = 0;
+    overlay->commit++;
+}
+
+void overlay_undo(struct overlay *overlay)
+{
+    while (overlay->journal_count > 0) {
+        struct journal_row *row = &overlay->journal[--overlay->journal_count];
+        row->slot->now = row->before;
+        overlay->changed_count -= !row->was_changed;
+        row->slot->changed = row->was_changed;
+    }
+    overlay->commit++;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct net_change *left = a;
+    const struct net_change *right = b;
+    return kx_compare(left->key, right->key);
+}
+
+struct net_change *overlay_net(struct overlay *overlay, size_t *count_out)
+{
+    *count_out = overlay->changed_count;
+    if (overlay->changed_count == 0)
+        return NULL;
+    struct net_change *net = talloc_array(overlay, struct net_change,
+                                          (unsigned)overlay->changed_count);
+    if (net == NULL) {
+        *count_out = 1;
+        return NULL;
+    }
+    size_t count = 0;
+    for (struct slot *slot = overlay->slots; slot != NULL; slot = slot->hh.next)
+        if (slot->changed)
+            net[count++] = (struct net_change){.key = slot->key,
+                                               .stored = slot->stored,
+                                               .now = slot->now,
+                                               .unread = slot->unread};
+    qsort(net, count, sizeof net[0], by_key);
+    return net;
+}
+
+size_t overlay_size(const struct overlay *overlay)
+{
+    return overlay->changed_count;
+}
+
+size_t overlay_bytes(const struct overlay *overlay)
+{
+    return overlay->bytes;
+}

@@ -1,0 +1,63 @@
+/* The entries that a batch of commits has read and changed, before anything is
+ * written. Commits are planned one after the other on top of it; what one that
+ * is refused has changed is taken back.
+ *
+ * Writer thread only; lives until its batch is flushed.
+ */
+#ifndef OVERLAY_H
+#define OVERLAY_H
+
+#include "env.h"
+
+struct overlay;
+
+/* One key that the commit being planned has changed. Records are as in
+ * TABLE_ENTRIES; size 0: no such row. */
+struct change {
+    struct kx_slice key;
+    struct kx_slice before; /* when the commit began */
+    struct kx_slice now;
+};
+
+/* A key that the batch has changed. */
+struct net_change {
+    struct kx_slice key;
+    struct kx_slice stored; /* what is in the table */
+    struct kx_slice now;
+    bool unread; /* stored is not known: the row was never read */
+};
+
+/* Under talloc context mem. NULL when memory ran out. */
+struct overlay *overlay_create(void *mem, struct env *env);
+
+/* The record under key as the commits planned so far leave it, valid as long as
+ * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice *record_out);
+
+/* Changes it; record.size 0 removes the row. Key and record are copied. */
+enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice record);
+/* The same without reading what is stored. Only for keys that the same batch
+ * does not read. */
+enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
+                                  struct kx_slice record);
+
+/* The changes of the commit being planned, in the order of first change. */
+size_t overlay_change_count(const struct overlay *overlay);
+struct change overlay_change(const struct overlay *overlay, size_t n);
+
+/* Ends the commit being planned: with its changes, or without. */
+void overlay_keep(struct overlay *overlay);
+void overlay_undo(struct overlay *overlay);
+
+/* All keys changed by the kept commits, in key order. NULL with *count_out 0
+ * when there are none; NULL with *count_out 1 when memory ran out. */
+struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
+
+/* Rows that differ from the table by now, at most, and the bytes copied for
+ * changes, taken back ones included: when to close a batch. */
+size_t overlay_size(const struct overlay *overlay);
+size_t overlay_bytes(const struct overlay *overlay);
+
+#endif

@@ -1,0 +1,143 @@
+/* The steps of planning a commit, in order. */
+#include "plan.h"
+
+#include <talloc.h>
+
+#include "range.h"
+
+struct plan *plan_create(void *mem, struct env *env, struct catalog *catalog,
+                         struct range *range, size_t value_max)
+{
+    struct plan *plan = talloc_zero(mem, struct plan);
+    if (plan == NULL)
+        return NULL;
+    plan->overlay = overlay_create(plan, env);
+    if (plan->overlay == NULL) {
+        talloc_free(plan);
+        return NULL;
+    }
+    plan->env = env;
+    plan->catalog = catalog;
+    plan->range = range;
+    plan->now_ms = kx_now_ms();
+    plan->stamp = catalog->stamp;
+    plan->value_max = value_max;
+    kx_buffer_init(&plan->key, plan);
+    kx_buffer_init(&plan->old_key, plan);
+    kx_buffer_init(&plan->record, plan);
+    kx_buffer_init(&plan->value, plan);
+    return plan;
+}
+
+static void add_delta(struct count_delta *list, size_t *count,
+                      struct index *index, int64_t entries)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i].index == index) {
+            list[i].entries += entries;
+            return;
+        }
+    }
+    list[(*count)++] = (struct count_delta){index, entries};
+}
+
+void plan_count(struct plan *plan, struct index *index, int64_t entries)
+{
+    add_delta(plan->deltas, &plan->delta_count, index, entries);
+}
+
+static void keep_counts(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->delta_count; i++)
+        add_delta(plan->totals, &plan->total_count, plan->deltas[i].index,
+                  plan->deltas[i].entries);
+}
+
+static enum kx_status not_ready(struct plan *plan, const struct index *index)
+{
+    return kx_fail(&plan_refusal(plan)->fault, KX_INDEX_NOT_READY,
+                   "index %.*s is %s", (int)index->declaration->name.size,
+                   (const char *)index->declaration->name.data,
+                   kx_index_state_text(index->state));
+}
+
+enum kx_status plan_read(struct plan *plan, struct kx_slice key,
+                         struct record *record_out)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner != NULL && !index_readable(owner))
+        return not_ready(plan, owner);
+    struct kx_slice bytes;
+    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
+    if (status != KX_OK)
+        return status;
+    struct record record;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (!catalog_shows(plan->catalog, &record, plan->now_ms))
+        return KX_ABSENT;
+    *record_out = record;
+    return KX_OK;
+}
+
+static enum kx_status plan_steps(struct plan *plan)
+{
+    enum kx_status status = check_all(plan);
+    if (status == KX_OK)
+        status = mutate_all(plan);
+    if (status == KX_OK)
+        status = index_update(plan);
+    if (status == KX_OK)
+        status = index_agree(plan);
+    return status;
+}
+
+/* A status that came up without words gets its title. */
+static void complete_refusal(struct kx_commit *commit)
+{
+    struct kx_fault *fault = &commit->refusal.fault;
+    if (fault->status != commit->status)
+        kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
+}
+
+void plan_commit(struct plan *plan, struct kx_commit *commit)
+{
+    plan->commit = commit;
+    plan->delta_count = 0;
+    plan->stamp++;
+    commit->status = plan_steps(plan);
+    if (commit->status != KX_OK || commit->dry) {
+        overlay_undo(plan->overlay);
+        plan->stamp--;
+    } else {
+        overlay_keep(plan->overlay);
+        keep_counts(plan);
+        commit->stamp = plan->stamp;
+    }
+    if (commit->status != KX_OK)
+        complete_refusal(commit);
+}
+
+enum kx_status plan_expire(struct plan *plan, struct kx_slice key)
+{
+    struct kx_commit nobody = {.kind = KX_WRITE};
+    plan->commit = &nobody;
+    plan->delta_count = 0;
+    struct kx_slice bytes;
+    struct record record;
+    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    if (!record_read(bytes, &record) || !record_expired(&record, plan->now_ms))
+        return KX_OK;
+    status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
+    if (status == KX_OK)
+        status = index_update(plan);
+    if (status != KX_OK) {
+        overlay_undo(plan->overlay);
+        return status;
+    }
+    overlay_keep(plan->overlay);
+    keep_counts(plan);
+    return KX_OK;
+}

@@ -1,0 +1,204 @@
+/* Point reads inside a view, and what is known about indexes. Scans are in
+ * reader_scan.c.
+ */
+#include <stdio.h>
+#include <talloc.h>
+
+#include "reader_state.h"
+#include "table.h"
+
+enum kx_status kx_reader_open(struct kx_store *store,
+                              struct kx_reader **reader_out)
+{
+    struct kx_reader *reader = talloc_zero(NULL, struct kx_reader);
+    if (reader == NULL)
+        return KX_NO_MEMORY;
+    reader->store = store;
+    kx_buffer_init(&reader->start, reader);
+    kx_buffer_init(&reader->end, reader);
+    kx_buffer_init(&reader->position, reader);
+    kx_buffer_init(&reader->primary, reader);
+    enum kx_status status =
+        range_create(reader, store->env, TABLE_ENTRIES, &reader->rows);
+    if (status == KX_OK)
+        status =
+            range_create(reader, store->env, TABLE_ENTRIES, &reader->primaries);
+    if (status != KX_OK) {
+        talloc_free(reader);
+        return status;
+    }
+    *reader_out = reader;
+    return KX_OK;
+}
+
+void kx_reader_close(struct kx_reader *reader)
+{
+    talloc_free(reader);
+}
+
+void kx_read_begin(struct kx_reader *reader)
+{
+    gate_enter(&reader->store->gate);
+    reader->now_ms = kx_now_ms();
+    reader->flush = 0;
+}
+
+uint64_t kx_read_end(struct kx_reader *reader)
+{
+    kx_scan_end(reader);
+    gate_leave(&reader->store->gate);
+    return reader->flush;
+}
+
+void reader_saw(struct kx_reader *reader, uint64_t flush)
+{
+    if (flush > reader->flush)
+        reader->flush = flush;
+}
+
+enum kx_status reader_not_ready(const struct index *index,
+                                struct kx_fault *fault)
+{
+    const struct build *build = &index->build;
+    double percent = build->total == 0
+                         ? 0
+                         : 100.0 * (double)build->done / (double)build->total;
+    int size = (int)index->declaration->name.size;
+    const char *name = (const char *)index->declaration->name.data;
+    if (index->state == KX_INDEX_FAILED)
+        return kx_fail(fault, KX_INDEX_NOT_READY, "index %.*s has failed: %s",
+                       size, name, index->failure);
+    return kx_fail(fault, KX_INDEX_NOT_READY,
+                   "index %.*s is %s: %.0f %% of the entries are read", size,
+                   name, kx_index_state_text(index->state),
+                   percent > 99 ? 99 : percent);
+}
+
+/* The record under key if a client may see it. */
+static enum kx_status read_record(struct kx_reader *reader, struct kx_slice key,
+                                  struct kx_buffer *bytes,
+                                  struct record *record_out)
+{
+    struct kx_store *store = reader->store;
+    reader_saw(reader, gate_pending_key(&store->gate, key));
+    enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(kx_buffer_slice(bytes), record_out))
+        return KX_FAILED;
+    return catalog_shows(store->catalog, record_out, reader->now_ms)
+               ? KX_OK
+               : KX_ABSENT;
+}
+
+enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault)
+{
+    const struct index *owner = catalog_owner(reader->store->catalog, key);
+    if (owner != NULL && !index_readable(owner))
+        return reader_not_ready(owner, fault);
+    struct record found;
+    enum kx_status status = read_record(reader, key, record, &found);
+    if (status == KX_OK)
+        *entry_out = record_entry(&found, key);
+    return status;
+}
+
+enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
+                            struct index **index_out, struct kx_fault *fault)
+{
+    struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
+                       (int)name.size, (const char *)name.data);
+    if (!index_readable(index))
+        return reader_not_ready(index, fault);
+    *index_out = index;
+    return KX_OK;
+}
+
+struct kx_slice reader_primary(struct kx_reader *reader,
+                               const struct index *index,
+                               const struct record *record, struct kx_slice key)
+{
+    reader->primary.size = 0;
+    kx_add_slice(&reader->primary, index->declaration->prefix);
+    kx_add_slice(&reader->primary, record_owner(record, key));
+    return kx_buffer_slice(&reader->primary);
+}
+
+enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
+                            struct kx_slice value, struct kx_buffer *record,
+                            struct kx_entry *entry_out, struct kx_fault *fault)
+{
+    struct index *index = NULL;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    if (!index->declaration->unique)
+        return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
+                       "index %.*s may hold several entries for one value",
+                       (int)name.size, (const char *)name.data);
+    reader->start.size = 0;
+    kx_add_slice(&reader->start, index->declaration->name_key);
+    kx_add_slice(&reader->start, value);
+    struct record found;
+    struct kx_slice key = kx_buffer_slice(&reader->start);
+    status = read_record(reader, key, record, &found);
+    if (status != KX_OK)
+        return status;
+    struct kx_slice primary = reader_primary(reader, index, &found, key);
+    if (reader->start.failed || reader->primary.failed)
+        return KX_NO_MEMORY;
+    if (index->declaration->store == STORE_POINTER)
+        status = read_record(reader, primary, record, &found);
+    if (status == KX_OK)
+        *entry_out = record_entry(&found, primary);
+    return status;
+}
+
+static void describe(const struct index *index, struct kx_index_info *info)
+{
+    const struct declaration *declaration = index->declaration;
+    const struct build *build = &index->build;
+    *info = (struct kx_index_info){
+        .name = declaration->name,
+        .declaration = declaration->text,
+        .state = index->state,
+        .unique = declaration->unique,
+        .prefix = declaration->prefix,
+        .field_count = declaration->field_count,
+        .done = build->done,
+        .total = build->total > build->done ? build->total : build->done,
+        .skipped = build->skipped,
+        .started_at_ms = build->started_at_ms,
+        .resumed = build->resumed,
+        .entries = index->entries,
+    };
+    uint64_t now = kx_monotonic_ns();
+    if (build->run_started_ns != 0 && now > build->run_started_ns)
+        info->per_second = (double)build->run_done * 1e9 /
+                           (double)(now - build->run_started_ns);
+    snprintf(info->failure, sizeof info->failure, "%s", index->failure);
+}
+
+enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_index_info *info_out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    describe(index, info_out);
+    return KX_OK;
+}
+
+enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
+                           struct kx_index_info *info_out)
+{
+    const struct catalog *catalog = reader->store->catalog;
+    if (n >= catalog->count)
+        return KX_END;
+    describe(catalog->indexes[n], info_out);
+    return KX_OK;
+}

@@ -1,0 +1,162 @@
+/* Scans inside a view: of entries, and of an index with what it points to. */
+#include "reader_state.h"
+
+static enum kx_status begin(struct kx_reader *reader,
+                            const struct kx_range *range)
+{
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    reader->position.size = 0;
+    reader->ended = false;
+    reader->reverse = range->reverse;
+    enum kx_status status =
+        range_begin(reader->rows, kx_buffer_slice(&reader->start),
+                    kx_buffer_slice(&reader->end), range->reverse);
+    reader->scanning = status == KX_OK;
+    return status;
+}
+
+static void set_bounds(struct kx_reader *reader, struct kx_slice name,
+                       const struct kx_range *range)
+{
+    reader->start.size = 0;
+    kx_add_slice(&reader->start, name);
+    kx_add_slice(&reader->start, range->start);
+    reader->end.size = 0;
+    kx_add_slice(&reader->end, name);
+    if (range->end.size != 0)
+        kx_add_slice(&reader->end, range->end);
+    else if (name.size != 0)
+        kx_add_byte(&reader->end, 0xff);
+}
+
+enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
+                       struct kx_fault *fault)
+{
+    const struct index *owner =
+        catalog_owner(reader->store->catalog, range->start);
+    if (owner != NULL && !index_readable(owner) &&
+        kx_starts_with(range->end, owner->declaration->name_key))
+        return reader_not_ready(owner, fault);
+    kx_scan_end(reader);
+    reader->index = NULL;
+    set_bounds(reader, kx_slice(NULL, 0), range);
+    return begin(reader, range);
+}
+
+enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
+                             const struct kx_range *range,
+                             struct kx_fault *fault)
+{
+    struct index *index = NULL;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    kx_scan_end(reader);
+    reader->index = index;
+    set_bounds(reader, index->declaration->name_key, range);
+    return begin(reader, range);
+}
+
+/* The entry that an index entry stands for. */
+static enum kx_status resolve(struct kx_reader *reader, struct kx_slice key,
+                              const struct record *found,
+                              struct kx_entry *entry_out)
+{
+    struct kx_store *store = reader->store;
+    struct kx_slice primary = reader_primary(reader, reader->index, found, key);
+    if (reader->primary.failed)
+        return KX_NO_MEMORY;
+    if (reader->index->declaration->store == STORE_VALUE) {
+        *entry_out = record_entry(found, primary);
+        return KX_OK;
+    }
+    struct kx_slice bytes;
+    struct record record;
+    enum kx_status status = range_find(reader->primaries, primary, &bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    reader_saw(reader, gate_pending_key(&store->gate, primary));
+    if (!catalog_shows(store->catalog, &record, reader->now_ms))
+        return KX_ABSENT;
+    *entry_out = record_entry(&record, primary);
+    return KX_OK;
+}
+
+static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice bytes, struct kx_entry *entry_out)
+{
+    struct record record;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (!catalog_shows(reader->store->catalog, &record, reader->now_ms))
+        return KX_ABSENT;
+    if (reader->index == NULL) {
+        *entry_out = record_entry(&record, key);
+        return KX_OK;
+    }
+    if (record.index != reader->index->id)
+        return KX_ABSENT;
+    return resolve(reader, key, &record, entry_out);
+}
+
+enum kx_status kx_scan_next(struct kx_reader *reader,
+                            struct kx_entry *entry_out)
+{
+    for (;;) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        enum kx_status status = range_next(reader->rows, &key, &bytes);
+        reader->ended = status == KX_END;
+        if (status != KX_OK)
+            return status;
+        status = show(reader, key, bytes, entry_out);
+        reader->position.size = 0;
+        kx_add_slice(&reader->position, key);
+        if (reader->position.failed)
+            return KX_NO_MEMORY;
+        if (status != KX_ABSENT)
+            return status;
+    }
+}
+
+struct kx_slice kx_scan_position(struct kx_reader *reader)
+{
+    size_t skip =
+        reader->index == NULL ? 0 : reader->index->declaration->name_key.size;
+    if (reader->position.size < skip)
+        return kx_slice(NULL, 0);
+    return kx_slice(reader->position.data + skip, reader->position.size - skip);
+}
+
+/* The keys between the scan's beginning and where it stopped were looked at,
+ * whether present or not. */
+static void note_seen(struct kx_reader *reader)
+{
+    const struct gate *gate = &reader->store->gate;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    struct kx_slice position = kx_buffer_slice(&reader->position);
+    if (!reader->ended && position.size == 0)
+        return;
+    if (!reader->ended) {
+        reader_saw(reader, gate_pending_key(gate, position));
+        if (reader->reverse)
+            start = position;
+        else
+            end = position;
+    }
+    reader_saw(reader, gate_pending_range(gate, start, end));
+}
+
+void kx_scan_end(struct kx_reader *reader)
+{
+    if (!reader->scanning)
+        return;
+    note_seen(reader);
+    range_end(reader->rows);
+    range_end(reader->primaries);
+    reader->scanning = false;
+}

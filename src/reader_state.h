@@ -1,0 +1,42 @@
+/* What the reader's files share. A reader belongs to one thread. */
+#ifndef READER_STATE_H
+#define READER_STATE_H
+
+#include "range.h"
+#include "store_state.h"
+
+struct kx_reader {
+    struct kx_store *store;
+    int64_t now_ms;
+    uint64_t flush;          /* what kx_read_end will return */
+    struct range *rows;      /* the scan */
+    struct range *primaries; /* look-ups of what index entries point to */
+    bool scanning;
+    bool ended; /* the scan has reached its bound */
+    bool reverse;
+    struct index *index;    /* of an index scan, or NULL */
+    struct kx_buffer start; /* bounds of the scan */
+    struct kx_buffer end;
+    struct kx_buffer position; /* key in scan order of the last entry */
+    struct kx_buffer primary;  /* key that the last index entry points to */
+};
+
+/* Notes that the view has seen something of this flush (0: nothing). */
+void reader_saw(struct kx_reader *reader, uint64_t flush);
+
+/* Fills fault with the index's state and progress: KX_INDEX_NOT_READY. */
+enum kx_status reader_not_ready(const struct index *index,
+                                struct kx_fault *fault);
+
+/* The readable index of this name: KX_OK, KX_INDEX_ABSENT, KX_INDEX_NOT_READY.
+ */
+enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
+                            struct index **index_out, struct kx_fault *fault);
+
+/* The key that an index entry points to, in reader->primary. */
+struct kx_slice reader_primary(struct kx_reader *reader,
+                               const struct index *index,
+                               const struct record *record,
+                               struct kx_slice key);
+
+#endif

@@ -1,0 +1,152 @@
+/* Opening and closing a store, and its doors for commits and waiting. */
+#include <talloc.h>
+
+#include "jobs.h"
+#include "keeper.h"
+#include "range.h"
+#include "writer.h"
+
+void kx_options_default(struct kx_options *options)
+{
+    *options = (struct kx_options){
+        .cache_bytes = 256u << 20,
+        .value_max = KX_VALUE_MAX_DEFAULT,
+        .queue_max = 16384,
+        .checkpoint_seconds = 30,
+        .checkpoint_bytes = 64u << 20,
+    };
+}
+
+static void init_conditions(struct kx_store *store)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_cond_init(&store->work, &attr);
+    pthread_cond_init(&store->stop, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static enum kx_status open_storage(struct kx_store *store,
+                                   struct kx_fault *fault)
+{
+    struct env_options options = {.directory = store->options.directory,
+                                  .cache_bytes = store->options.cache_bytes};
+    enum kx_status status = env_open(store, &options, &store->env, fault);
+    if (status == KX_OK) {
+        status = catalog_load(store, store->env, &store->catalog, fault);
+        if (status == KX_OK)
+            status =
+                range_create(store, store->env, TABLE_ENTRIES, &store->range);
+        if (status == KX_OK)
+            status = gate_init(&store->gate);
+        if (status != KX_OK)
+            env_close(store->env);
+    }
+    return status;
+}
+
+static enum kx_status start_threads(struct kx_store *store)
+{
+    if (pthread_create(&store->writer, NULL, writer_run, store) != 0)
+        return KX_NO_MEMORY;
+    if (pthread_create(&store->keeper, NULL, keeper_run, store) == 0)
+        return KX_OK;
+    pthread_mutex_lock(&store->lock);
+    store->stopping = true;
+    pthread_cond_signal(&store->work);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->writer, NULL);
+    return KX_NO_MEMORY;
+}
+
+enum kx_status kx_open(const struct kx_options *options,
+                       struct kx_store **store_out, struct kx_fault *fault)
+{
+    struct kx_store *store = talloc_zero(NULL, struct kx_store);
+    if (store == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    store->options = *options;
+    init_conditions(store);
+    enum kx_status status = open_storage(store, fault);
+    if (status == KX_OK) {
+        keeper_look_at_disk(store);
+        status = start_threads(store);
+        if (status != KX_OK) {
+            kx_fail(fault, status, "cannot start a thread");
+            env_close(store->env);
+        }
+    }
+    if (status != KX_OK) {
+        talloc_free(store);
+        return status;
+    }
+    *store_out = store;
+    return KX_OK;
+}
+
+void kx_close(struct kx_store *store)
+{
+    if (store == NULL)
+        return;
+    pthread_mutex_lock(&store->lock);
+    store->stopping = true;
+    pthread_cond_signal(&store->work);
+    pthread_cond_signal(&store->stop);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->writer, NULL);
+    pthread_join(store->keeper, NULL);
+    talloc_free(store->plan);
+    gate_finish(&store->gate);
+    env_close(store->env);
+    talloc_free(store);
+}
+
+bool kx_store_failed(const struct kx_store *store)
+{
+    return env_failed(store->env);
+}
+
+enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
+{
+    return writer_submit(store, commit);
+}
+
+enum kx_status kx_wait(struct kx_store *store, uint64_t number,
+                       struct kx_ticket *ticket)
+{
+    enum kx_status status = KX_END;
+    pthread_mutex_lock(&store->lock);
+    if (!gate_is_flushed(&store->gate, number)) {
+        ticket->flush = number;
+        ticket->next = store->parked;
+        store->parked = ticket;
+        status = KX_OK;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return status;
+}
+
+void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
+{
+    struct env_figures storage;
+    env_figures(store->env, &storage);
+    *figures_out = (struct kx_figures){
+        .commits = atomic_load(&store->commits),
+        .refused = atomic_load(&store->refused),
+        .flushes = atomic_load(&store->flushes),
+        .batch_max = atomic_load(&store->batch_max),
+        .expired = atomic_load(&store->expired),
+        .backfilled = atomic_load(&store->backfilled),
+        .checkpoints = atomic_load(&store->checkpoints),
+        .cache_hits = storage.cache_hits,
+        .cache_misses = storage.cache_misses,
+    };
+    pthread_mutex_lock(&store->lock);
+    figures_out->queued = store->queued;
+    pthread_mutex_unlock(&store->lock);
+    gate_enter(&store->gate);
+    figures_out->stamp = store->catalog->stamp;
+    gate_leave(&store->gate);
+}

@@ -1,0 +1,51 @@
+/* What the service files share: the open store. Which thread may touch what is
+ * said at each group.
+ */
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "gate.h"
+#include "plan.h"
+
+struct kx_store {
+    /* Set before the threads start. */
+    struct kx_options options;
+    struct env *env;
+    pthread_t writer;
+    pthread_t keeper;
+
+    /* Changed by the writer inside the gate's apply; read inside a view. */
+    struct catalog *catalog;
+    struct gate gate;
+
+    /* Under `lock`. */
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* for the writer: something is in the queue */
+    pthread_cond_t stop; /* for the keeper */
+    struct kx_commit *first;
+    struct kx_commit *last;
+    uint32_t queued;
+    bool stopping;
+    struct kx_ticket *parked; /* replies that wait for the present flush */
+
+    /* The writer's own. */
+    struct plan *plan; /* of the last batch: the gate points into it */
+    struct range *range;
+    int64_t next_expiry_ms; /* no entry's time is over before this */
+    size_t job_size;        /* entries per background job */
+
+    /* Counters, any thread. */
+    atomic_bool disk_full;
+    _Atomic uint64_t commits;
+    _Atomic uint64_t refused;
+    _Atomic uint64_t flushes;
+    _Atomic uint64_t batch_max;
+    _Atomic uint64_t expired;
+    _Atomic uint64_t backfilled;
+    _Atomic uint64_t checkpoints;
+};
+
+#endif

@@ -1,0 +1,236 @@
+/* The writer thread's loop. */
+#include "writer.h"
+
+#include <talloc.h>
+#include <time.h>
+
+#include "batch.h"
+#include "declare.h"
+#include "jobs.h"
+
+enum {
+    BATCH_COMMITS_MAX = 4096,
+    BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
+    BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
+    JOB_MIN = 256,              /* entries of a job while commits come in */
+    JOB_MAX = 4096,             /* and when the writer has nothing else to do */
+    IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */
+};
+
+enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
+{
+    enum kx_status status = KX_OK;
+    commit->next = NULL;
+    pthread_mutex_lock(&store->lock);
+    if (env_failed(store->env))
+        status = KX_FAILED;
+    else if (store->stopping)
+        status = KX_STOPPING;
+    else if (atomic_load(&store->disk_full))
+        status = KX_DISK_FULL;
+    else if (store->queued == store->options.queue_max)
+        status = KX_BUSY;
+    bool first = false;
+    if (status == KX_OK) {
+        first = store->first == NULL;
+        if (first)
+            store->first = commit;
+        else
+            store->last->next = commit;
+        store->last = commit;
+        store->queued++;
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (first)
+        pthread_cond_signal(&store->work);
+    return status;
+}
+
+static struct timespec wait_limit(const struct kx_store *store)
+{
+    int64_t wait_ms = store->next_expiry_ms - kx_now_ms();
+    if (wait_ms > IDLE_WAIT_MS)
+        wait_ms = IDLE_WAIT_MS;
+    if (wait_ms < 1)
+        wait_ms = 1;
+    struct timespec limit;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_nsec += wait_ms % 1000 * 1000000;
+    limit.tv_sec += wait_ms / 1000 + limit.tv_nsec / 1000000000;
+    limit.tv_nsec %= 1000000000;
+    return limit;
+}
+
+/* Takes the queue; waits for a commit when `idle`. False: stop. */
+static bool take(struct kx_store *store, bool idle, struct kx_commit **list_out)
+{
+    pthread_mutex_lock(&store->lock);
+    if (idle && store->first == NULL && !store->stopping) {
+        struct timespec limit = wait_limit(store);
+        pthread_cond_timedwait(&store->work, &store->lock, &limit);
+    }
+    *list_out = store->first;
+    store->first = NULL;
+    store->last = NULL;
+    store->queued = 0;
+    bool stop = store->stopping && *list_out == NULL;
+    pthread_mutex_unlock(&store->lock);
+    return !stop;
+}
+
+static bool stands_alone(const struct kx_commit *commit)
+{
+    return commit->kind != KX_WRITE ||
+           (commit->mutation_count > 0 &&
+            commit->mutations[0].type == KX_DELETE_RANGE);
+}
+
+/* Plans commits from the list on one plan. Returns the first that is not part
+ * of this batch. */
+static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
+                                    size_t *count_out)
+{
+    struct kx_commit *commit = first;
+    do {
+        plan_commit(plan, commit);
+        ++*count_out;
+        commit = commit->next;
+    } while (commit != NULL && !stands_alone(first) && !stands_alone(commit) &&
+             *count_out < BATCH_COMMITS_MAX &&
+             overlay_size(plan->overlay) < BATCH_ROWS_MAX &&
+             overlay_bytes(plan->overlay) < BATCH_BYTES_MAX);
+    return commit;
+}
+
+/* Gives every commit of [first, end) that held so far another outcome. */
+static void fail_all(struct kx_commit *first, const struct kx_commit *end,
+                     enum kx_status status)
+{
+    for (struct kx_commit *commit = first; commit != end;
+         commit = commit->next) {
+        if (commit->status != KX_OK || commit->dry)
+            continue;
+        commit->status = status;
+        kx_fail(&commit->refusal.fault, status, "%s", kx_status_title(status));
+    }
+}
+
+static struct kx_ticket *take_parked(struct kx_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    struct kx_ticket *parked = store->parked;
+    store->parked = NULL;
+    pthread_mutex_unlock(&store->lock);
+    return parked;
+}
+
+/* Hands over all tickets that this flush settles. From then on the commits are
+ * their owners' again. */
+static void answer(struct kx_store *store, struct kx_commit *first,
+                   const struct kx_commit *end)
+{
+    struct kx_ticket *list = take_parked(store);
+    struct kx_commit *commit = first;
+    uint64_t stored = 0;
+    uint64_t refused = 0;
+    while (commit != end) {
+        struct kx_commit *next = commit->next;
+        stored += commit->status == KX_OK;
+        refused += commit->status != KX_OK;
+        commit->ticket.next = list;
+        list = &commit->ticket;
+        commit = next;
+    }
+    atomic_fetch_add_explicit(&store->commits, stored, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->refused, refused, memory_order_relaxed);
+    if (list != NULL)
+        store->options.answer(store->options.answer_context, list);
+}
+
+static enum kx_status flush(struct kx_store *store, uint64_t number)
+{
+    enum kx_status status = env_flush(store->env);
+    if (status != KX_OK)
+        return KX_UNKNOWN;
+    gate_flushed(&store->gate, number);
+    atomic_fetch_add_explicit(&store->flushes, 1, memory_order_relaxed);
+    return KX_OK;
+}
+
+/* Plans and applies entries. *number_out stays when nothing has changed. */
+static struct kx_commit *write_entries(struct kx_store *store,
+                                       struct kx_commit *first,
+                                       uint64_t *number_out)
+{
+    struct plan *plan = plan_create(NULL, store->env, store->catalog,
+                                    store->range, store->options.value_max);
+    if (plan == NULL) {
+        first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
+                                "no memory for this commit");
+        return first->next;
+    }
+    size_t count = 0;
+    struct kx_commit *end = plan_batch(plan, first, &count);
+    if (count > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
+        atomic_store_explicit(&store->batch_max, count, memory_order_relaxed);
+    if (plan->stamp == store->catalog->stamp) {
+        talloc_free(plan);
+        return end;
+    }
+    struct batch batch = {.plan = plan, .stamp = plan->stamp};
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    if (status != KX_OK) {
+        fail_all(first, end, status);
+        talloc_free(plan);
+    }
+    return end;
+}
+
+static struct kx_commit *run_batch(struct kx_store *store,
+                                   struct kx_commit *first)
+{
+    uint64_t number = 0;
+    struct kx_commit *end = first->next;
+    switch (first->kind) {
+    case KX_WRITE:
+        end = write_entries(store, first, &number);
+        break;
+    case KX_DECLARE_INDEX:
+        declare_index(store, first, &number);
+        break;
+    case KX_DROP_INDEX:
+        drop_index(store, first, &number);
+        break;
+    }
+    if (number != 0) {
+        enum kx_status status = flush(store, number);
+        if (status != KX_OK)
+            fail_all(first, end, status);
+    }
+    answer(store, first, end);
+    return end;
+}
+
+/* Small jobs while commits come in, larger ones when nothing else is to do. */
+static void size_jobs(struct kx_store *store, bool busy)
+{
+    if (busy)
+        store->job_size = JOB_MIN;
+    else if (store->job_size < JOB_MAX)
+        store->job_size *= 2;
+}
+
+void *writer_run(void *argument)
+{
+    struct kx_store *store = argument;
+    struct kx_commit *list = NULL;
+    store->job_size = JOB_MIN;
+    bool more = jobs_waiting(store);
+    while (take(store, !more, &list)) {
+        size_jobs(store, list != NULL);
+        while (list != NULL)
+            list = run_batch(store, list);
+        more = jobs_run(store);
+    }
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* The writer: the one thread that changes the store. It takes all commits that
+ * wait, plans them, applies them as one transaction, flushes once, and then
+ * answers them all. Between batches it runs background jobs.
+ */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include "store_state.h"
+
+/* The thread's body; argument is the store. Ends when the store is stopping and
+ * the queue is empty. */
+void *writer_run(void *argument);
+
+/* Puts a commit into the queue: KX_OK, KX_BUSY, KX_STOPPING, KX_DISK_FULL,
+ * KX_FAILED. Any thread. */
+enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit);
+
+#endif
