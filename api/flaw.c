@@ -13,7 +13,7 @@ bool flaw_set(struct flaw *flaw, enum problem_code code, const char *format,
     flaw->code = code;
     flaw->pointer[0] = '\0';
     flaw->allowed[0] = '\0';
-    flaw->parameter = NULL;
+    flaw->parameter = kx_slice(NULL, 0);
     flaw->suggestion = NULL;
     flaw->suggestion_distance = NEAR + 1;
     flaw->line = 0;
@@ -117,12 +117,11 @@ void flaw_offer(struct flaw *flaw, struct kx_slice given, const char *name)
 
 static void add_allowed(struct reply *reply, const struct flaw *flaw)
 {
+    bool forms = flaw->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE ||
+                 flaw->code == PROBLEM_NOT_ACCEPTABLE;
     char list[FLAW_ALLOWED_MAX + 2];
     snprintf(list, sizeof list, "[%s]", flaw->allowed);
-    problem_member_json(
-        reply,
-        flaw->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE ? "supported" : "allowed",
-        kx_text(list));
+    problem_member_json(reply, forms ? "supported" : "allowed", kx_text(list));
 }
 
 enum progress flaw_reply(struct request *request, struct reply *reply,
@@ -131,8 +130,8 @@ enum progress flaw_reply(struct request *request, struct reply *reply,
     problem(request, reply, flaw->code, "%s", flaw->detail);
     if (flaw->pointer[0] != '\0')
         problem_member_text(reply, "pointer", kx_text(flaw->pointer));
-    if (flaw->parameter != NULL)
-        problem_member_text(reply, "parameter", kx_text(flaw->parameter));
+    if (flaw->parameter.size != 0 && kx_utf8_valid(flaw->parameter))
+        problem_member_text(reply, "parameter", flaw->parameter);
     if (flaw->suggestion != NULL)
         problem_member_text(reply, "didYouMean", kx_text(flaw->suggestion));
     if (flaw->allowed[0] != '\0')

@@ -12,7 +12,7 @@ struct flaw {
     char detail[KX_DETAIL_MAX];
     char pointer[FLAW_POINTER_MAX]; /* JSON Pointer into the body, or "" */
     char allowed[FLAW_ALLOWED_MAX]; /* quoted names with commas, or "" */
-    const char *parameter;          /* the query parameter, or NULL */
+    struct kx_slice parameter;      /* the query parameter, or empty */
     const char *suggestion;         /* the name probably meant, or NULL */
     size_t suggestion_distance;
     size_t line; /* of the first wrong character of a JSON text, or 0 */

@@ -25,7 +25,7 @@ static bool bad(struct flaw *flaw, enum parameter parameter, const char *reason)
 {
     flaw_set(flaw, PROBLEM_BAD_PARAMETER, "The parameter %s %s.",
              NAMES[parameter], reason);
-    flaw->parameter = NAMES[parameter];
+    flaw->parameter = kx_text(NAMES[parameter]);
     return false;
 }
 
@@ -45,6 +45,7 @@ static bool unknown(struct kx_slice name, const struct query *query,
     flaw_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
              "There is no parameter \"%.*s\" here.",
              (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
+    flaw->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed & QUERY_BIT(i)) != 0)
             flaw_offer(flaw, name, NAMES[i]);
@@ -78,9 +79,7 @@ static bool take_pair(struct kx_slice pair, struct query *query,
     kx_buffer_init(&decoded, query->memory);
     if (percent_decode(name, &decoded) && !decoded.failed)
         name = kx_buffer_slice(&decoded);
-    bool done = take(name, value, query, flaw);
-    kx_buffer_free(&decoded);
-    return done;
+    return take(name, value, query, flaw); /* the flaw may keep the name */
 }
 
 bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
@@ -192,7 +191,7 @@ bool query_key(const struct query *query, enum parameter parameter,
     bool done = read_key(raw, kx_buffer_slice(&text), key, flaw);
     kx_buffer_free(&text);
     if (!done) {
-        flaw->parameter = NAMES[parameter];
+        flaw->parameter = kx_text(NAMES[parameter]);
         flaw->pointer[0] = '\0';
     }
     return done;

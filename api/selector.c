@@ -64,7 +64,7 @@ static bool within(struct kx_slice bound, struct kx_slice prefix,
              "%s does not lie within the prefix: it begins with the same "
              "parts and has more of them.",
              name);
-    flaw->parameter = name;
+    flaw->parameter = kx_text(name);
     return false;
 }
 
@@ -123,20 +123,22 @@ bool selector_make(struct selection *selection, const void *memory,
 }
 
 bool selector_resume(struct selector *selector, struct kx_slice position,
-                     const void *memory)
+                     struct kx_buffer *bound)
 {
     struct kx_range *range = &selector->range;
     bool open = selector->indexed && range->end.size == 0;
-    if (kx_compare(position, range->start) < 0 ||
+    if (position.size == 0 || kx_compare(position, range->start) < 0 ||
         (!open && kx_compare(position, range->end) >= 0))
         return false;
-    struct kx_slice next = extended(position, 0x00, memory);
-    if (next.size == 0)
+    bound->size = 0;
+    kx_add_slice(bound, position);
+    kx_add_byte(bound, 0x00);
+    if (bound->failed)
         return false;
     if (range->reverse)
-        range->end = kx_slice(next.data, position.size);
+        range->end = kx_slice(bound->data, position.size);
     else
-        range->start = next;
+        range->start = kx_buffer_slice(bound);
     return true;
 }
 

@@ -38,10 +38,11 @@ bool selection_read(const struct query *query, struct selection *selection,
 bool selector_make(struct selection *selection, const void *memory,
                    struct selector *selector_out, struct flaw *flaw);
 
-/* Narrows the range to what follows `position` in scan order. False when the
- * position is outside of it. The slices point into memory then. */
+/* Narrows the range to what follows `position` in scan order, with a bound
+ * that is kept in `bound` (its former contents are replaced). False when the
+ * position is outside of the range, or memory ran out: bound->failed. */
 bool selector_resume(struct selector *selector, struct kx_slice position,
-                     const void *memory);
+                     struct kx_buffer *bound);
 
 /* Begins the scan. Between kx_read_begin and kx_read_end. */
 enum kx_status selector_scan(const struct selector *selector,

@@ -12,7 +12,7 @@ static bool read_parameter(const struct query *query, struct kx_buffer *key,
     bool done = query_text(query, PARAMETER_KEY, &text, flaw) &&
                 keyjson_read_text(kx_buffer_slice(&text), key, flaw);
     if (!done) {
-        flaw->parameter = query_name(PARAMETER_KEY);
+        flaw->parameter = kx_text(query_name(PARAMETER_KEY));
         flaw->pointer[0] = '\0';
     }
     kx_buffer_free(&text);

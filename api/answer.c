@@ -1,0 +1,114 @@
+/* Replies that several handlers give. */
+#include "answer.h"
+
+#include <talloc.h>
+
+#include "conditions.h"
+#include "entryjson.h"
+#include "keyjson.h"
+#include "problem.h"
+#include "typed.h"
+
+void answer_json(struct reply *reply, int status)
+{
+    reply->status = status;
+    reply->content_type = "application/json";
+}
+
+void answer_etag(struct request *request, struct reply *reply, uint64_t stamp)
+{
+    char *text = talloc_array(request->memory, char, ETAG_SIZE + 1);
+    if (text == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    etag_write(stamp, text);
+    reply_header(reply, "ETag", text);
+}
+
+/* A key as NUL-terminated JSON for a sentence; "" when memory runs out. */
+static const char *key_text(struct request *request, struct kx_slice key)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, request->memory);
+    keyjson_write(key, &text);
+    kx_add_byte(&text, '\0');
+    return text.failed ? "" : (const char *)text.data;
+}
+
+enum progress answer_precondition(struct request *request, struct reply *reply,
+                                  struct kx_slice key, uint64_t stamp)
+{
+    struct kx_buffer actual;
+    problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+            stamp == 0 ? "There is no entry %s."
+                       : "The entry %s has another versionstamp, or is there "
+                         "already.",
+            key_text(request, key));
+    kx_buffer_init(&actual, request->memory);
+    entryjson_write_stamp(stamp, &actual);
+    problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
+    if (stamp != 0)
+        answer_etag(request, reply, stamp);
+    return DONE;
+}
+
+enum progress answer_absent(struct request *request, struct reply *reply,
+                            struct kx_slice key)
+{
+    return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                   "There is no entry %s.", key_text(request, key));
+}
+
+static const char *media_type(struct request *request, struct reply *reply,
+                              const struct kx_value *value)
+{
+    if (value->encoding != KX_BYTES)
+        return typed_is_plain(value) ? "application/json"
+                                     : "application/vnd.kindex.typed+json";
+    const char *text =
+        talloc_strndup(request->memory, (const char *)value->media_type.data,
+                       value->media_type.size);
+    if (text == NULL)
+        reply->body.failed = true;
+    return text;
+}
+
+static enum progress send_value(struct request *request, struct reply *reply,
+                                const struct kx_entry *entry)
+{
+    reply->status = 200;
+    answer_etag(request, reply, entry->stamp);
+    reply->content_type = media_type(request, reply, &entry->value);
+    if (entry->value.encoding == KX_BYTES)
+        kx_add_slice(&reply->body, entry->value.data);
+    else
+        typed_write(&entry->value, &reply->body);
+    return DONE;
+}
+
+enum progress answer_entry(struct request *request, struct reply *reply,
+                           const struct kx_entry *entry)
+{
+    const char *if_match = request->header(request, "If-Match");
+    const char *if_none_match = request->header(request, "If-None-Match");
+    if (if_match == NULL && if_none_match == NULL)
+        return send_value(request, reply, entry);
+    struct conditions conditions;
+    if (!conditions_read(if_match, if_none_match, entry->key, request->memory,
+                         &conditions)) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    for (size_t i = 0; i < conditions.count; i++) {
+        if (conditions_hold(&conditions.checks[i], entry->stamp))
+            continue;
+        if (i == 0 && if_match != NULL)
+            return answer_precondition(request, reply, entry->key,
+                                       entry->stamp);
+        reply->status = 304;
+        answer_etag(request, reply, entry->stamp);
+        return DONE;
+    }
+    return send_value(request, reply, entry);
+}

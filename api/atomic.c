@@ -1,0 +1,40 @@
+/* POST /atomic: checks and mutations that hold together or not at all. */
+#include "atomic.h"
+
+#include "answer.h"
+#include "body.h"
+#include "entryjson.h"
+#include "handlers.h"
+#include "query.h"
+#include "refusal.h"
+
+enum progress atomic_commit(struct request *request, struct reply *reply)
+{
+    struct kx_commit *commit = &request->commit;
+    struct atomic atomic = {.memory = request->memory};
+    struct query query;
+    struct flaw flaw;
+    if (!query_read(request->query, 0, request->memory, &query, &flaw) ||
+        !body_json(request, &flaw) ||
+        !atomic_read(request->body, &atomic, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    commit->kind = KX_WRITE;
+    commit->checks = atomic.checks;
+    commit->check_count = atomic.check_count;
+    commit->mutations = atomic.mutations;
+    commit->mutation_count = atomic.mutation_count;
+    commit->dry = atomic.dry;
+    return COMMIT;
+}
+
+enum progress atomic_commit_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (commit->status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
+    entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
+    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
+    return DONE;
+}

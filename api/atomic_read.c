@@ -1,0 +1,309 @@
+/* The document of POST /atomic. */
+#include "atomic.h"
+
+#include <talloc.h>
+
+#include "keyjson.h"
+#include "members.h"
+#include "ttl.h"
+#include "typed.h"
+
+static bool bad(struct flaw *flaw, const char *detail)
+{
+    return flaw_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
+}
+
+/* A key of at least one part, in memory of its own. */
+static bool read_key(void *memory, struct kx_slice value,
+                     struct kx_slice *key_out, struct flaw *flaw)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, memory);
+    if (!keyjson_read(value, &key, flaw))
+        return false;
+    if (key.size == 0)
+        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "The key has %zu encoded bytes; the limit is %d.",
+                        key.size, KX_KEY_MAX);
+    *key_out = kx_buffer_slice(&key);
+    return true;
+}
+
+/* ---- Checks ---------------------------------------------------------------
+ */
+
+struct check_reading {
+    void *memory;
+    struct kx_check *check;
+    bool has_stamp;
+};
+
+static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct check_reading *reading = target;
+    return read_key(reading->memory, value, &reading->check->key, flaw);
+}
+
+static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct check_reading *reading = target;
+    struct kx_check *check = reading->check;
+    reading->has_stamp = true;
+    check->condition = KX_IS_ABSENT;
+    if (kx_json_type(value) == KX_JSON_NULL)
+        return true;
+    uint64_t *stamp = talloc(reading->memory, uint64_t);
+    if (stamp == NULL)
+        return flaw_no_memory(flaw);
+    if (value.size < 2 ||
+        !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp))
+        return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits, "
+                         "or null for an entry that must be absent.");
+    check->condition = KX_IS_ONE_OF;
+    check->stamps = stamp;
+    check->stamp_count = 1;
+    return true;
+}
+
+static const struct member CHECK_MEMBERS[] = {
+    {"key", check_key},
+    {"versionstamp", check_stamp},
+    {NULL, NULL},
+};
+
+static bool read_check(struct atomic *atomic, struct kx_slice value,
+                       struct kx_check *check, struct flaw *flaw)
+{
+    struct check_reading reading = {atomic->memory, check, false};
+    if (!members_read(value, CHECK_MEMBERS, &reading, flaw))
+        return false;
+    if (check->key.size == 0 || !reading.has_stamp)
+        return bad(flaw, "A check has a key and a versionstamp.");
+    return true;
+}
+
+/* ---- Mutations ------------------------------------------------------------
+ */
+
+struct mutation_reading {
+    void *memory;
+    struct kx_mutation *mutation;
+    bool has_type;
+    bool has_value;
+    bool has_typed;
+    bool has_ttl;
+};
+
+static const struct {
+    const char *name; /* the JSON text */
+    enum kx_mutation_type type;
+} TYPES[] = {
+    {"\"set\"", KX_SET}, {"\"delete\"", KX_DELETE}, {"\"sum\"", KX_SUM},
+    {"\"min\"", KX_MIN}, {"\"max\"", KX_MAX},       {"\"patch\"", KX_PATCH},
+};
+
+static bool mutation_type(void *target, struct kx_slice value,
+                          struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_type = true;
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (kx_equal(value, kx_text(TYPES[i].name))) {
+            reading->mutation->type = TYPES[i].type;
+            return true;
+        }
+    return bad(flaw, "The type of a mutation is set, delete, sum, min, max or "
+                     "patch.");
+}
+
+static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    return read_key(reading->memory, value, &reading->mutation->key, flaw);
+}
+
+static bool mutation_value(void *target, struct kx_slice value,
+                           struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    (void)flaw;
+    reading->has_value = true;
+    reading->mutation->value.encoding = KX_JSON;
+    reading->mutation->value.data = value;
+    return true;
+}
+
+static bool mutation_typed(void *target, struct kx_slice value,
+                           struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_typed = true;
+    return typed_read(value, reading->memory, &reading->mutation->value, flaw);
+}
+
+static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    struct kx_buffer text;
+    int64_t ms;
+    kx_buffer_init(&text, reading->memory);
+    if (!members_text(value, &text, flaw) ||
+        !ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, &ms, flaw))
+        return false;
+    reading->has_ttl = true;
+    reading->mutation->expires_at_ms = kx_now_ms() + ms;
+    return true;
+}
+
+static bool mutation_suffix(void *target, struct kx_slice value,
+                            struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    if (!kx_equal(value, kx_text("\"versionstamp\"")))
+        return bad(flaw, "The only suffix is \"versionstamp\".");
+    reading->mutation->suffix_stamp = true;
+    return true;
+}
+
+static const struct member MUTATION_MEMBERS[] = {
+    {"type", mutation_type},
+    {"key", mutation_key},
+    {"value", mutation_value},
+    {"typed", mutation_typed},
+    {"ttl", mutation_ttl},
+    {"suffix", mutation_suffix},
+    {NULL, NULL},
+};
+
+/* What goes together in a mutation. */
+static bool mutation_complete(const struct mutation_reading *reading,
+                              struct flaw *flaw)
+{
+    const struct kx_mutation *mutation = reading->mutation;
+    bool has_operand = reading->has_value || reading->has_typed;
+    if (!reading->has_type || mutation->key.size == 0)
+        return bad(flaw, "A mutation has a type and a key.");
+    if (reading->has_value && reading->has_typed)
+        return bad(flaw, "A mutation has a value or a typed value, not both.");
+    if (mutation->suffix_stamp && mutation->type != KX_SET)
+        return bad(flaw, "suffix goes with set only.");
+    if (mutation->type == KX_DELETE && (has_operand || reading->has_ttl))
+        return bad(flaw, "delete takes a key only.");
+    if (mutation->type != KX_DELETE && !has_operand)
+        return bad(flaw, "This mutation needs a value or a typed value.");
+    return true;
+}
+
+/* sum, min and max take a number or a KvU64; patch takes JSON. */
+static bool mutation_fits(const struct kx_mutation *mutation, struct flaw *flaw)
+{
+    bool json = mutation->value.encoding == KX_JSON;
+    switch (mutation->type) {
+    case KX_SUM:
+    case KX_MIN:
+    case KX_MAX:
+        if (json ? kx_json_type(mutation->value.data) == KX_JSON_NUMBER
+                 : mutation->value.encoding == KX_LE64)
+            return true;
+        return flaw_set(flaw, PROBLEM_BAD_VALUE,
+                        "sum, min and max take a number in value or a KvU64 "
+                        "in typed.");
+    case KX_PATCH:
+        return json ||
+               flaw_set(flaw, PROBLEM_BAD_VALUE, "patch takes JSON in value.");
+    case KX_SET:
+    case KX_DELETE:
+    case KX_DELETE_RANGE:
+        break;
+    }
+    return true;
+}
+
+static bool read_mutation(struct atomic *atomic, struct kx_slice value,
+                          struct kx_mutation *mutation, struct flaw *flaw)
+{
+    struct mutation_reading reading = {.memory = atomic->memory,
+                                       .mutation = mutation};
+    return members_read(value, MUTATION_MEMBERS, &reading, flaw) &&
+           mutation_complete(&reading, flaw) && mutation_fits(mutation, flaw);
+}
+
+/* ---- The document ----------------------------------------------------------
+ */
+
+static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
+                         struct flaw *flaw)
+{
+    if (!members_count(array, count_out, flaw))
+        return false;
+    return *count_out <= limit ||
+           flaw_set(flaw, PROBLEM_COMMIT_TOO_LARGE,
+                    "There are %zu elements; the limit is %zu.", *count_out,
+                    limit);
+}
+
+static bool read_checks(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!count_within(array, KX_CHECKS_MAX, &count, flaw))
+        return false;
+    atomic->checks = talloc_zero_array(atomic->memory, struct kx_check, count);
+    if (atomic->checks == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = atomic->check_count++;
+        if (!read_check(atomic, value, &atomic->checks[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static bool read_mutations(void *target, struct kx_slice array,
+                           struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!count_within(array, KX_MUTATIONS_MAX, &count, flaw))
+        return false;
+    atomic->mutations =
+        talloc_zero_array(atomic->memory, struct kx_mutation, count);
+    if (atomic->mutations == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = atomic->mutation_count++;
+        if (!read_mutation(atomic, value, &atomic->mutations[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static bool read_dry(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    return members_flag(value, &atomic->dry, flaw);
+}
+
+static const struct member DOCUMENT_MEMBERS[] = {
+    {"checks", read_checks},
+    {"mutations", read_mutations},
+    {"dry", read_dry},
+    {NULL, NULL},
+};
+
+bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
+                 struct flaw *flaw)
+{
+    *atomic_out = (struct atomic){.memory = atomic_out->memory};
+    return members_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
+}

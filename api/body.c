@@ -1,0 +1,119 @@
+/* The body of a request, by its media type. */
+#include "body.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "typed.h"
+
+enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
+
+static const struct media_row {
+    const char *name;
+    enum media media;
+} MEDIA[] = {
+    {"application/json", MEDIA_JSON},
+    /* What curl -d sends when nobody says otherwise. */
+    {"application/x-www-form-urlencoded", MEDIA_GUESSED},
+    {"application/vnd.kindex.typed+json", MEDIA_TYPED},
+    {"application/merge-patch+json", MEDIA_PATCH},
+};
+
+static enum media media_of(const char *content_type)
+{
+    if (content_type == NULL || *content_type == '\0')
+        return MEDIA_GUESSED;
+    size_t size = strcspn(content_type, "; \t");
+    for (size_t i = 0; i < sizeof MEDIA / sizeof *MEDIA; i++)
+        if (strlen(MEDIA[i].name) == size &&
+            strncasecmp(content_type, MEDIA[i].name, size) == 0)
+            return MEDIA[i].media;
+    return MEDIA_OTHER;
+}
+
+static bool check_json(const struct request *request, enum media media,
+                       struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    if (kx_json_check(request->body, &fault) == KX_OK)
+        return true;
+    flaw_json(flaw, request->body, &fault);
+    size_t used = strlen(flaw->detail);
+    if (media == MEDIA_GUESSED)
+        snprintf(flaw->detail + used, sizeof flaw->detail - used,
+                 " (A body without a Content-Type of its own is taken for "
+                 "JSON; name one, such as text/plain, to store bytes.)");
+    return false;
+}
+
+static bool take_bytes(const struct request *request, const char *content_type,
+                       struct kx_value *value_out, struct flaw *flaw)
+{
+    struct kx_slice media_type = kx_text(content_type);
+    if (media_type.size > KX_MEDIA_TYPE_MAX)
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The media type has %zu bytes; the limit is %d.",
+                        media_type.size, KX_MEDIA_TYPE_MAX);
+    *value_out = (struct kx_value){
+        .encoding = KX_BYTES, .data = request->body, .media_type = media_type};
+    return true;
+}
+
+static bool take_json(const struct request *request, enum media media,
+                      struct kx_value *value_out, struct flaw *flaw)
+{
+    if (!check_json(request, media, flaw))
+        return false;
+    *value_out = (struct kx_value){.encoding = KX_JSON, .data = request->body};
+    return true;
+}
+
+bool body_value(const struct request *request, struct kx_value *value_out,
+                struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    enum media media = media_of(content_type);
+    switch (media) {
+    case MEDIA_JSON:
+    case MEDIA_GUESSED:
+        return take_json(request, media, value_out, flaw);
+    case MEDIA_TYPED:
+        return check_json(request, media, flaw) &&
+               typed_read(request->body, request->memory, value_out, flaw);
+    case MEDIA_PATCH:
+    case MEDIA_OTHER:
+        break;
+    }
+    return take_bytes(request, content_type, value_out, flaw);
+}
+
+static bool unsupported(struct flaw *flaw, const char *content_type,
+                        const char *patch)
+{
+    struct kx_slice given = kx_text(content_type);
+    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE, "The body is %s.",
+             content_type);
+    flaw_offer(flaw, given, "application/json");
+    if (patch != NULL)
+        flaw_offer(flaw, given, patch);
+    return false;
+}
+
+bool body_patch(const struct request *request, struct kx_value *value_out,
+                struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    enum media media = media_of(content_type);
+    if (media == MEDIA_OTHER || media == MEDIA_TYPED)
+        return unsupported(flaw, content_type, "application/merge-patch+json");
+    return take_json(request, media, value_out, flaw);
+}
+
+bool body_json(const struct request *request, struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    enum media media = media_of(content_type);
+    if (media != MEDIA_JSON && media != MEDIA_GUESSED)
+        return unsupported(flaw, content_type, NULL);
+    return check_json(request, media, flaw);
+}

@@ -1,0 +1,107 @@
+/* The body of a request: bytes that are counted, or chunks. */
+#include "framing_state.h"
+
+static const uint8_t *skip(struct framing *f, const uint8_t *p,
+                           const uint8_t *end, enum state next)
+{
+    size_t size = (size_t)(end - p);
+    if (size < f->body_left) {
+        f->body_left -= size;
+        return end;
+    }
+    p += f->body_left;
+    f->body_left = 0;
+    return enter(f, next, p);
+}
+
+static int hex_digit(uint8_t byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte |= 0x20;
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
+                                 const uint8_t *end)
+{
+    int digit;
+    for (; p < end && (digit = hex_digit(*p)) >= 0; p++) {
+        if (++f->span > FRAMING_CHUNK_DIGITS_MAX)
+            return refuse(f,
+                          f->body_left != 0 ? FRAMING_BODY_TOO_LARGE
+                                            : FRAMING_BAD_CHUNK,
+                          p);
+        f->body_left = f->body_left << 4 | (uint64_t)digit;
+    }
+    if (p == end)
+        return p;
+    if (f->span == 0 || (*p != '\r' && *p != ';'))
+        return refuse(f, line_fault(*p, FRAMING_BAD_CHUNK), p);
+    if (f->body_left > f->limits->body_max - f->body_total)
+        return refuse(f, FRAMING_BODY_TOO_LARGE, p);
+    f->body_total += f->body_left;
+    return enter(f, *p == ';' ? CHUNK_EXTENSION : CHUNK_LF, p + 1);
+}
+
+static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
+                                      const uint8_t *end)
+{
+    const uint8_t *begin = p;
+    do
+        p = printable(p, end, ' ');
+    while (p < end && *p == '\t' && ++p < end);
+    f->span += (uint32_t)(p - begin);
+    if (f->span > FRAMING_CHUNK_LINE_MAX)
+        return refuse(f, FRAMING_BAD_CHUNK, p);
+    if (p == end)
+        return p;
+    if (*p != '\r')
+        return refuse(f, line_fault(*p, FRAMING_BAD_CHUNK), p);
+    return enter(f, CHUNK_LF, p + 1);
+}
+
+static const uint8_t *chunk_lf(struct framing *f, const uint8_t *p)
+{
+    if (f->body_left != 0)
+        return line_feed(f, p, CHUNK_DATA);
+    f->seen |= IN_TRAILERS;
+    f->lines = 0;
+    return line_feed(f, p, LINE);
+}
+
+static const uint8_t *chunk_data_cr(struct framing *f, const uint8_t *p)
+{
+    if (*p != '\r')
+        return refuse(f, line_fault(*p, FRAMING_BAD_CHUNK), p);
+    return enter(f, CHUNK_DATA_LF, p + 1);
+}
+
+static const uint8_t *step(struct framing *f, const uint8_t *p,
+                           const uint8_t *end)
+{
+    switch (f->state) {
+    case BODY:
+        return skip(f, p, end, START);
+    case CHUNK_SIZE:
+        return chunk_size(f, p, end);
+    case CHUNK_EXTENSION:
+        return chunk_extension(f, p, end);
+    case CHUNK_LF:
+        return chunk_lf(f, p);
+    case CHUNK_DATA:
+        return skip(f, p, end, CHUNK_DATA_CR);
+    case CHUNK_DATA_CR:
+        return chunk_data_cr(f, p);
+    default: /* CHUNK_DATA_LF */
+        return line_feed(f, p, CHUNK_SIZE);
+    }
+}
+
+const uint8_t *framing_body(struct framing *f, const uint8_t *p,
+                            const uint8_t *end)
+{
+    while (p < end && f->state >= BODY && f->state != REFUSED)
+        p = step(f, p, end);
+    return p;
+}

@@ -1,0 +1,67 @@
+/* Declared indexes as JSON. */
+#include "indexjson.h"
+
+#include <stdio.h>
+
+uint64_t indexjson_eta(const struct kx_index_info *info)
+{
+    if (!(info->per_second > 0))
+        return 0;
+    uint64_t left = info->total > info->done ? info->total - info->done : 0;
+    return (uint64_t)((double)left / info->per_second) + 1;
+}
+
+static double percent(const struct kx_index_info *info)
+{
+    if (info->total == 0 || info->done >= info->total)
+        return 100;
+    return 100.0 * (double)info->done / (double)info->total;
+}
+
+void indexjson_write_build(const struct kx_index_info *info,
+                           struct kx_buffer *out)
+{
+    char text[320];
+    char eta[24] = "null";
+    uint64_t seconds = indexjson_eta(info);
+    if (seconds != 0)
+        snprintf(eta, sizeof eta, "%llu", (unsigned long long)seconds);
+    snprintf(text, sizeof text,
+             "{\"done\":%llu,\"total\":%llu,\"percent\":%.1f,"
+             "\"perSecond\":%.0f,\"etaSeconds\":%s,\"skipped\":%llu,"
+             "\"startedAt\":%lld,\"resumed\":%s}",
+             (unsigned long long)info->done, (unsigned long long)info->total,
+             percent(info), info->per_second, eta,
+             (unsigned long long)info->skipped, (long long)info->started_at_ms,
+             info->resumed ? "true" : "false");
+    kx_add_text(out, text);
+}
+
+/* The declaration without its closing brace. */
+static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
+{
+    size_t size = declaration.size;
+    while (size > 0 && declaration.data[size - 1] != '}')
+        size--;
+    kx_add(out, declaration.data, size > 0 ? size - 1 : 0);
+}
+
+void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    char entries[48];
+    open_declaration(info->declaration, out);
+    kx_add_text(out, ",\"state\":\"");
+    kx_add_text(out, kx_index_state_text(info->state));
+    snprintf(entries, sizeof entries, "\",\"entries\":%llu",
+             (unsigned long long)info->entries);
+    kx_add_text(out, entries);
+    if (info->state == KX_INDEX_BUILDING) {
+        kx_add_text(out, ",\"build\":");
+        indexjson_write_build(info, out);
+    }
+    if (info->failure[0] != '\0') {
+        kx_add_text(out, ",\"failure\":");
+        kx_json_escape(kx_text(info->failure), out);
+    }
+    kx_add_byte(out, '}');
+}

@@ -1,0 +1,18 @@
+/* Declared indexes as JSON. */
+#ifndef API_INDEXJSON_H
+#define API_INDEXJSON_H
+
+#include "kindex.h"
+
+/* Appends the declaration with state, entries and, where it applies, build
+ * and failure. */
+void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out);
+
+/* Appends the progress of a build. */
+void indexjson_write_build(const struct kx_index_info *info,
+                           struct kx_buffer *out);
+
+/* Seconds until the build is done, at least 1; 0 when that is not known. */
+uint64_t indexjson_eta(const struct kx_index_info *info);
+
+#endif

@@ -1,0 +1,244 @@
+/* /kv/<key...> and /kv?key=: one entry, whose value is the body. */
+#include "handlers.h"
+
+#include <talloc.h>
+
+#include "answer.h"
+#include "body.h"
+#include "conditions.h"
+#include "entryjson.h"
+#include "keyjson.h"
+#include "refusal.h"
+#include "target.h"
+#include "ttl.h"
+#include "ulid.h"
+
+enum progress kv_get(struct request *request, struct reply *reply)
+{
+    struct kx_buffer key;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct query query;
+    struct flaw flaw;
+    struct kx_fault fault;
+    kx_buffer_init(&key, request->memory);
+    kx_buffer_init(&record, request->memory);
+    if (!target_key(request, 0, &query, &key, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    fault.detail[0] = fault.pointer[0] = '\0';
+    kx_read_begin(request->reader);
+    fault.status = kx_read(request->reader, kx_buffer_slice(&key), &record,
+                           &entry, &fault);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status == KX_OK)
+        return answer_entry(request, reply, &entry);
+    if (fault.status == KX_ABSENT)
+        return answer_absent(request, reply, kx_buffer_slice(&key));
+    record.size = 0;
+    refusal_index_of(kx_buffer_slice(&key), &record);
+    return refusal_read(request, reply, &fault, kx_buffer_slice(&record));
+}
+
+/* ---- Writes -------------------------------------------------------------- */
+
+static bool read_ttl(const struct query *query, int64_t *expires_at_ms_out,
+                     struct flaw *flaw)
+{
+    struct kx_buffer text;
+    int64_t ms;
+    *expires_at_ms_out = 0;
+    if (!query_has(query, PARAMETER_TTL))
+        return true;
+    kx_buffer_init(&text, query->memory);
+    if (!query_text(query, PARAMETER_TTL, &text, flaw))
+        return false;
+    if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, flaw)) {
+        flaw->parameter = kx_text(query_name(PARAMETER_TTL));
+        return false;
+    }
+    *expires_at_ms_out = kx_now_ms() + ms;
+    return true;
+}
+
+/* Asks for a commit of the one mutation under the request's conditions. */
+static enum progress commit(struct request *request, struct reply *reply,
+                            struct kx_mutation *mutation)
+{
+    struct kx_commit *work = &request->commit;
+    struct conditions conditions;
+    if (!conditions_read(request->header(request, "If-Match"),
+                         request->header(request, "If-None-Match"),
+                         mutation->key, request->memory, &conditions)) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    work->kind = KX_WRITE;
+    work->checks = conditions.checks;
+    work->check_count = conditions.count;
+    work->mutations = mutation;
+    work->mutation_count = 1;
+    return COMMIT;
+}
+
+typedef bool body_fn(const struct request *request, struct kx_value *value_out,
+                     struct flaw *flaw);
+
+/* Key, value and time to live of a write; NULL with a flaw. */
+static struct kx_mutation *read_write(struct request *request,
+                                      enum kx_mutation_type type,
+                                      body_fn *read_body, struct flaw *flaw)
+{
+    struct kx_buffer key;
+    struct query query;
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    if (mutation == NULL) {
+        flaw_no_memory(flaw);
+        return NULL;
+    }
+    kx_buffer_init(&key, request->memory);
+    mutation->type = type;
+    unsigned allowed = read_body != NULL ? QUERY_BIT(PARAMETER_TTL) : 0;
+    if (!target_key(request, allowed, &query, &key, flaw) ||
+        (read_body != NULL && !read_body(request, &mutation->value, flaw)) ||
+        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+        return NULL;
+    mutation->key = kx_buffer_slice(&key);
+    return mutation;
+}
+
+static enum progress write_entry(struct request *request, struct reply *reply,
+                                 enum kx_mutation_type type, body_fn *read_body)
+{
+    struct flaw flaw;
+    struct kx_mutation *mutation = read_write(request, type, read_body, &flaw);
+    if (mutation == NULL)
+        return flaw_reply(request, reply, &flaw);
+    return commit(request, reply, mutation);
+}
+
+/* The problem of a refused commit; here a failed check is a precondition. */
+static enum progress refused(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    const struct kx_refusal *refusal = &work->refusal;
+    if (work->status == KX_CHECK_FAILED && refusal->check_count > 0)
+        return answer_precondition(request, reply, work->mutations[0].key,
+                                   refusal->checks[0].actual);
+    return refusal_commit(request, reply);
+}
+
+static enum progress written(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    if (work->status != KX_OK)
+        return refused(request, reply);
+    answer_json(reply, work->created ? 201 : 200);
+    answer_etag(request, reply, work->stamp);
+    kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+enum progress kv_put(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_SET, body_value);
+}
+
+enum progress kv_put_finish(struct request *request, struct reply *reply)
+{
+    return written(request, reply);
+}
+
+enum progress kv_patch(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_PATCH, body_patch);
+}
+
+enum progress kv_patch_finish(struct request *request, struct reply *reply)
+{
+    return written(request, reply);
+}
+
+enum progress kv_delete(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_DELETE, NULL);
+}
+
+enum progress kv_delete_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status != KX_OK)
+        return refused(request, reply);
+    reply->status = 204;
+    return DONE;
+}
+
+/* ---- POST: the service makes the last part ------------------------------- */
+
+static bool read_create(struct request *request, struct kx_mutation *mutation,
+                        struct kx_check *check, struct flaw *flaw)
+{
+    char ulid[ULID_SIZE];
+    struct kx_buffer key;
+    struct query query;
+    kx_buffer_init(&key, request->memory);
+    if (!target_read(request, QUERY_BIT(PARAMETER_TTL), &query, &key, flaw) ||
+        !body_value(request, &mutation->value, flaw) ||
+        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+        return false;
+    ulid_next(ulid);
+    kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
+    if (key.failed)
+        return flaw_no_memory(flaw);
+    mutation->type = KX_SET;
+    mutation->key = check->key = kx_buffer_slice(&key);
+    check->condition = KX_IS_ABSENT;
+    if (key.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "The key has %zu encoded bytes; the limit is %d.",
+                        key.size, KX_KEY_MAX);
+    return true;
+}
+
+enum progress kv_create(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    struct kx_check *check = talloc_zero(request->memory, struct kx_check);
+    if (mutation == NULL || check == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_create(request, mutation, check, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_WRITE;
+    request->commit.checks = check;
+    request->commit.check_count = 1;
+    request->commit.mutations = mutation;
+    request->commit.mutation_count = 1;
+    return COMMIT;
+}
+
+enum progress kv_create_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    struct kx_buffer location;
+    if (work->status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 201);
+    answer_etag(request, reply, work->stamp);
+    kx_buffer_init(&location, request->memory);
+    target_location(work->mutations[0].key, &location);
+    if (location.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, "Location", (const char *)location.data);
+    kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
+    keyjson_write(work->mutations[0].key, &reply->body);
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}

@@ -1,0 +1,170 @@
+/* Problems made of what the core refused. */
+#include "refusal.h"
+
+#include <stdio.h>
+
+#include "entryjson.h"
+#include "indexjson.h"
+#include "keyjson.h"
+#include "typed.h"
+
+enum { RETRY_SECONDS_MAX = 60 };
+
+static void member_json(struct reply *reply, const char *name,
+                        const struct kx_buffer *json)
+{
+    if (json->failed)
+        reply->body.failed = true;
+    else
+        problem_member_json(reply, name, kx_buffer_slice(json));
+}
+
+static void member_key(struct request *request, struct reply *reply,
+                       const char *name, struct kx_slice key)
+{
+    struct kx_buffer json;
+    kx_buffer_init(&json, request->memory);
+    keyjson_write(key, &json);
+    member_json(reply, name, &json);
+}
+
+static void add_expected(const struct kx_check *check, struct kx_buffer *out)
+{
+    bool one = check->condition == KX_IS_ONE_OF && check->stamp_count == 1;
+    entryjson_write_stamp(one ? check->stamps[0] : 0, out);
+}
+
+static void member_checks(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    const struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer list;
+    kx_buffer_init(&list, request->memory);
+    for (size_t i = 0; i < refusal->check_count; i++) {
+        char number[40];
+        size_t n = refusal->checks[i].check;
+        snprintf(number, sizeof number,
+                 "%s{\"check\":%zu,\"key\":", i == 0 ? "[" : ",", n);
+        kx_add_text(&list, number);
+        keyjson_write(commit->checks[n].key, &list);
+        kx_add_text(&list, ",\"expected\":");
+        add_expected(&commit->checks[n], &list);
+        kx_add_text(&list, ",\"actual\":");
+        entryjson_write_stamp(refusal->checks[i].actual, &list);
+        kx_add_byte(&list, '}');
+    }
+    kx_add_text(&list, refusal->check_count == 0 ? "[]" : "]");
+    member_json(reply, "failedChecks", &list);
+}
+
+static void member_mutation(struct request *request, struct reply *reply,
+                            bool key)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t mutation = commit->refusal.mutation;
+    if (mutation >= commit->mutation_count)
+        return;
+    problem_member_number(reply, "mutation", mutation);
+    if (key)
+        member_key(request, reply, "key", commit->mutations[mutation].key);
+}
+
+static void members_unique(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    member_key(request, reply, "value", refusal->index_value);
+    member_key(request, reply, "existingKey", refusal->existing_key);
+    member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    member_mutation(request, reply, false);
+}
+
+static void members_owned(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    struct kx_buffer holds;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    kx_buffer_init(&holds, request->memory);
+    if (refusal->held)
+        typed_write(&refusal->holds, &holds);
+    else
+        kx_add_text(&holds, "null");
+    member_json(reply, "holds", &holds);
+    member_mutation(request, reply, true);
+}
+
+enum progress refusal_commit(struct request *request, struct reply *reply)
+{
+    struct kx_fault *fault = &request->commit.refusal.fault;
+    fault->status = request->commit.status;
+    problem_status(request, reply, fault);
+    switch ((int)fault->status) {
+    case KX_CHECK_FAILED:
+        member_checks(request, reply);
+        break;
+    case KX_UNIQUE_VIOLATION:
+        members_unique(request, reply);
+        break;
+    case KX_INDEX_OWNED_KEY:
+        members_owned(request, reply);
+        break;
+    case KX_TYPE_MISMATCH:
+    case KX_NUMBER_RANGE:
+    case KX_VALUE_TOO_LARGE:
+    case KX_KEY_TOO_LONG:
+        member_mutation(request, reply, true);
+        break;
+    default:
+        break;
+    }
+    return DONE;
+}
+
+static void members_index(struct request *request, struct reply *reply,
+                          const struct kx_index_info *info)
+{
+    struct kx_buffer build;
+    problem_member_text(reply, "state",
+                        kx_text(kx_index_state_text(info->state)));
+    if (info->state != KX_INDEX_BUILDING)
+        return;
+    kx_buffer_init(&build, request->memory);
+    indexjson_write_build(info, &build);
+    member_json(reply, "build", &build);
+    uint64_t seconds = indexjson_eta(info);
+    if (seconds == 0)
+        seconds = 1;
+    else if (seconds > RETRY_SECONDS_MAX)
+        seconds = RETRY_SECONDS_MAX;
+    reply_headerf(request, reply, "Retry-After", "%llu",
+                  (unsigned long long)seconds);
+}
+
+enum progress refusal_read(struct request *request, struct reply *reply,
+                           const struct kx_fault *fault, struct kx_slice index)
+{
+    struct kx_index_info info;
+    problem_status(request, reply, fault);
+    if (fault->status != KX_INDEX_NOT_READY &&
+        fault->status != KX_INDEX_ABSENT &&
+        fault->status != KX_INDEX_NOT_UNIQUE)
+        return DONE;
+    if (index.size > 0)
+        problem_member_text(reply, "index", index);
+    if (fault->status == KX_INDEX_NOT_READY) {
+        kx_read_begin(request->reader);
+        if (kx_index_find(request->reader, index, &info) == KX_OK)
+            members_index(request, reply, &info);
+        kx_read_end(request->reader);
+    }
+    return DONE;
+}
+
+void refusal_index_of(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, key);
+    if (kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING)
+        kx_add_slice(out, part.bytes);
+}

@@ -1,0 +1,22 @@
+/* Problems made of what the core refused: one place for all handlers. */
+#ifndef API_REFUSAL_H
+#define API_REFUSAL_H
+
+#include "problem.h"
+
+/* The request's commit was refused: its status, and all that the refusal
+ * names. Returns DONE. */
+enum progress refusal_commit(struct request *request, struct reply *reply);
+
+/* A read ended with fault->status. For KX_INDEX_NOT_READY, KX_INDEX_ABSENT and
+ * KX_INDEX_NOT_UNIQUE `index` is the name concerned, and an index that is being
+ * built is shown with its progress. Not between kx_read_begin and kx_read_end.
+ * Returns DONE. */
+enum progress refusal_read(struct request *request, struct reply *reply,
+                           const struct kx_fault *fault, struct kx_slice index);
+
+/* Makes the name of the index that a key belongs to, if it does: its first
+ * part when that is a string, else empty. Appended to out. */
+void refusal_index_of(struct kx_slice key, struct kx_buffer *out);
+
+#endif
