@@ -21,7 +21,8 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
 
 # libmicrohttpd comes in statically, because api/http1.c looks at its recv().
 export CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
-DOORLIBS = -Wl,--wrap=recv -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
+MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
+DOORLIBS = -Wl,--wrap=recv $(MHDLIBS)
 
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c))
@@ -55,6 +56,10 @@ $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o \
             $(filter-out $(BUILD)/api/main.o,$(DOORS)) $(BUILD)/libkindex.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ -lcmocka $(DOORLIBS) $(CORELIBS)
+
+$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)
 
 $(BUILD)/tests/unit/%.o: CFLAGS += -Iapi -Itests/lib
 
@@ -102,8 +107,29 @@ unit: $(UNIT) $(UNITAPI)
 http: $(BUILD)/kindex
 	@KINDEX=$(BUILD)/kindex tests/http/run.sh
 
+openapi-check: $(BUILD)/kindex
+	@BUILD=$(BUILD) tests/openapi/run.sh
+
+instructions: $(BUILD)/kindex $(BUILD)/bench/client
+	@BUILD=$(BUILD) tests/bench/instructions.sh
+
 asan-%:
 	@$(MAKE) --no-print-directory $(ASAN) $*
+
+# ---- Not part of the test ------------------------------------------------
+
+bench-tools: $(BUILD)/kindex $(BUILD)/bench/hello
+	@tests/bench/setup.sh $(BUILD)
+
+bench:
+	@deploy/packages.sh build bench
+	@$(MAKE) -s --no-print-directory bench-tools
+	@BUILD=$(BUILD) node tests/bench/bench.js
+
+bench-peers:
+	@deploy/packages.sh build bench bench-peers
+	@$(MAKE) -s --no-print-directory bench-tools
+	@BUILD=$(BUILD) node tests/bench/bench-peers.js
 
 fresh:
 	tests/fresh/run.sh
@@ -129,4 +155,5 @@ bench bench-peers:
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http fresh instructions bench bench-peers
+        shape-self-test unit http openapi-check instructions bench-tools \
+        bench bench-peers fresh instructions bench bench-peers
