@@ -1,0 +1,377 @@
+// Runs every command that openapi.yaml shows, in the order of a story, against
+// a server of its own, and compares each answer with the example that has the
+// command's label. What differs from run to run (versionstamps, ULIDs, cursors,
+// times) is bound to its example when it is seen first, and then must stay so.
+// At the end it plants wrong examples, each of which must be found.
+//
+//   node examples.js OPENAPI KINDEX
+'use strict';
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { execFileSync, spawn } = require('node:child_process');
+const document = require('./document.js');
+const { checker } = require('./responses.js');
+
+const BASE = 'http://127.0.0.1:4512';
+const PROBLEM = 'application/problem+json';
+
+// Every command of the document, once.
+const STORY = `
+getService service
+getLive alive
+getReady ready
+getVersion version
+getOpenapi document
+getProblem key-not-found
+getProblem not-found
+
+declareIndex email
+declareIndex color
+declareIndex again
+declareIndex index-exists
+declareIndex bad-index-definition
+
+putEntry ada
+putEntry session
+putEntry counter
+putEntry note
+putEntry order
+putEntry again
+putEntry precondition-failed
+putEntry unique-violation
+putEntry index-owned-key
+putEntry bad-json
+putEntryByQuery bigint
+
+getEntry ada
+getEntry counter
+getEntry note
+getEntry pointer
+getEntry not-modified
+getEntry key-not-found
+getEntry bad-key
+getEntry key-number-inexact
+getEntryByQuery ada
+
+commitAtomic order
+commitAtomic dry
+commitAtomic check-failed
+commitAtomic type-mismatch
+commitAtomic unknown-member
+
+patchEntry role
+patchEntry settings
+patchEntry type-mismatch
+patchEntry unsupported-media-type
+patchEntryByQuery settings
+
+putEntry carl
+listEntries first
+listEntries next
+listEntries range
+listEntries index
+listEntries raw
+listEntries stream
+listEntries bad-parameter
+listEntries unknown-parameter
+listEntries cursor-invalid
+listEntries cursor-mismatch
+listEntries index-not-found
+listEntries not-acceptable
+countEntries users
+countEntries blue
+getMany both
+
+listIndexes all
+getIndex email
+getIndex index-not-found
+getByIndex ada
+getByIndex index-not-unique
+getByIndex key-not-found
+getByIndexByQuery ada
+
+patchEntryByQuery role
+putEntryByQuery ada
+createEntry event
+createEntryByQuery event
+deleteEntries events
+deleteEntry settings
+deleteEntry precondition-failed
+deleteEntryByQuery note
+
+declareIndex index-name-used
+declareIndex orders
+dropIndex color
+getMetrics metrics
+`
+  .split('\n')
+  .filter((line) => line !== '');
+
+// Texts that are other ones in each run.
+const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/];
+// Members of which only the type is compared.
+const FREE = ['expiresAt', 'startedAt', 'perSecond', 'etaSeconds', 'percent',
+  'done', 'total', 'state', 'build', 'detail'];
+
+class Story {
+  constructor(doc) {
+    this.doc = doc;
+    this.check = checker(doc);
+    this.names = new Map(); // text of an example -> text of this run
+  }
+
+  // Puts this run's texts into a command of the document.
+  substitute(source) {
+    let text = source;
+    for (const [example, actual] of this.names) {
+      text = text.replaceAll(example, actual);
+    }
+    return text;
+  }
+
+  bind(example, actual, where) {
+    if (!this.names.has(example)) {
+      if ([...this.names.values()].includes(actual)) {
+        return [`${where}: ${actual} has another name in the document`];
+      }
+      this.names.set(example, actual);
+    }
+    return this.names.get(example) === actual
+      ? []
+      : [`${where}: ${actual}, not ${this.names.get(example)}`];
+  }
+
+  compare(example, actual, where, name) {
+    if (FREE.includes(name)) return [];
+    if (typeof example === 'string' && typeof actual === 'string') {
+      const bound = BOUND.some((b) => b.test(example) && b.test(actual));
+      if (bound || name === 'cursor') return this.bind(example, actual, where);
+    }
+    if (example === null || typeof example !== 'object') {
+      return Object.is(example, actual)
+        ? []
+        : [`${where}: ${JSON.stringify(actual)}, ` +
+            `in the example ${JSON.stringify(example)}`];
+    }
+    if (actual === null || typeof actual !== 'object') {
+      return [`${where}: ${JSON.stringify(actual)}`];
+    }
+    const missing = (a, b) => Object.keys(a).filter((key) => !(key in b));
+    return [
+      ...missing(example, actual).map((key) => `${where}: no ${key}`),
+      ...missing(actual, example)
+        .filter((key) => !FREE.includes(key))
+        .map((key) => `${where}: ${key} is not in the example`),
+      ...Object.keys(example)
+        .filter((key) => key in actual)
+        .flatMap((key) =>
+          this.compare(example[key], actual[key], `${where}/${key}`, key)),
+    ];
+  }
+
+  compareText(example, answer) {
+    if (/ndjson$/.test(answer.contentType)) {
+      const read = (text) =>
+        text.split('\n').filter((l) => l !== '').map((l) => JSON.parse(l));
+      return this.compare(read(example), read(answer.body), 'lines');
+    }
+    if (typeof example === 'string' && !/json$/.test(answer.contentType)) {
+      return example === answer.body ? [] : [`the body is ${answer.body}`];
+    }
+    return this.compare(example, JSON.parse(answer.body), 'body');
+  }
+
+  compareHeaders(response, answer) {
+    return Object.keys(response.headers || {})
+      .filter((name) => !(name.toLowerCase() in answer.headers))
+      .map((name) => `no header ${name}`);
+  }
+
+  // Problems are shared by operations: their details differ.
+  compareProblem(label, answer) {
+    const { code, title, hint } = JSON.parse(answer.body);
+    const shown = Object.values(this.doc.components.responses)
+      .map((response) => response.content[PROBLEM].examples[label])
+      .find((example) => example !== undefined);
+    if (code !== label) return [`the code is ${code}: ${answer.body}`];
+    return title === shown.value.title && hint === shown.value.hint
+      ? []
+      : [`title or hint of ${label} differ from the document's`];
+  }
+
+  // What is wrong with the answer to a command of the document.
+  judge(entry, label, answer) {
+    const found = this.check({ ...answer, operationId: entry.id });
+    const described = entry.operation.responses[answer.status];
+    if (!described || found.length > 0) {
+      return [`status ${answer.status}, body ${answer.body}`, ...found];
+    }
+    const response = document.resolve(this.doc, described);
+    if (answer.contentType === PROBLEM) {
+      return this.compareProblem(label, answer);
+    }
+    const wrong = this.compareHeaders(response, answer);
+    if (!response.content) return wrong;
+    const content = response.content[answer.contentType] ||
+      response.content['*/*'];
+    const example = (content.examples || {})[label];
+    if (!example) return [`no example of ${answer.status} is named ${label}`];
+    if (['getOpenapi', 'getMetrics'].includes(entry.id)) return wrong;
+    return [...wrong, ...this.compareText(example.value, answer)];
+  }
+}
+
+function readAnswer(output) {
+  const end = output.indexOf('\r\n\r\n');
+  const [first, ...rest] = output.slice(0, end).split('\r\n');
+  const headers = {};
+  for (const line of rest) {
+    const colon = line.indexOf(':');
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return {
+    status: Number(first.split(' ')[1]),
+    headers,
+    contentType: (headers['content-type'] || '').split(';')[0],
+    body: output.slice(end + 4),
+  };
+}
+
+function run(command) {
+  const output = execFileSync('bash', ['-c', `${command} --silent --include`], {
+    encoding: 'utf8', timeout: 20000 });
+  return readAnswer(output);
+}
+
+async function serve(program, directory) {
+  const portFile = path.join(directory, 'port');
+  const server = spawn(program, ['serve', '--data', `${directory}/data`,
+    '--listen', '127.0.0.1:0', '--port-file', portFile],
+  { stdio: ['ignore', 'ignore', 'pipe'] });
+  let log = '';
+  server.stderr.on('data', (text) => { log += text; });
+  const ended = new Promise((resolve) => { server.on('exit', resolve); });
+  for (let tries = 0; tries < 2000 && server.exitCode === null; tries++) {
+    const port = fs.existsSync(portFile)
+      ? fs.readFileSync(portFile, 'utf8').trim() : '';
+    if (port !== '') return { server, ended, base: `http://127.0.0.1:${port}` };
+    await new Promise((resolve) => { setTimeout(resolve, 10); });
+  }
+  server.kill('SIGKILL');
+  throw new Error(`the server did not start: ${log}`);
+}
+
+function samplesOf(doc) {
+  const samples = new Map();
+  for (const entry of document.operations(doc)) {
+    for (const { label, source } of entry.operation['x-codeSamples']) {
+      samples.set(`${entry.id} ${label}`, { entry, label, source });
+    }
+  }
+  return samples;
+}
+
+// Tells the story; returns what was asked and answered.
+function tell(doc, base, report) {
+  const samples = samplesOf(doc);
+  const story = new Story(doc);
+  const told = [];
+  for (const name of STORY) {
+    const sample = samples.get(name);
+    if (!sample) {
+      report(name, ['there is no such command in the document']);
+      continue;
+    }
+    const command = story.substitute(sample.source).replaceAll(BASE, base);
+    const answer = run(command);
+    told.push({ name, answer });
+    report(name, story.judge(sample.entry, sample.label, answer));
+  }
+  for (const name of samples.keys()) {
+    if (!STORY.includes(name)) report(name, ['not part of the story']);
+  }
+  return told;
+}
+
+const example = (doc, p, method, status, type, label) =>
+  doc.paths[p][method].responses[status].content[type].examples[label];
+
+// Each makes the document wrong in one place that the answers must reveal.
+const PLANTS = {
+  'another value': (doc) => {
+    example(doc, '/kv/{key}', 'get', 200, 'application/json', 'ada')
+      .value.name = 'Eve';
+  },
+  'another text': (doc) => {
+    example(doc, '/kv/{key}', 'get', 200, '*/*', 'note').value = 'x';
+  },
+  'a member too many': (doc) => {
+    example(doc, '/count', 'get', 200, 'application/json', 'users')
+      .value.exact = true;
+  },
+  'a member too few': (doc) => {
+    const { value } =
+      example(doc, '/list', 'get', 200, 'application/json', 'first');
+    delete value.entries[0].value.role;
+  },
+  'another versionstamp': (doc) => {
+    example(doc, '/list', 'get', 200, 'application/json', 'first')
+      .value.entries[0].versionstamp = '00000000000099990000';
+  },
+  'another status': (doc) => {
+    const { responses } = doc.paths['/kv/{key}'].delete;
+    responses[200] = responses[204];
+    delete responses[204];
+  },
+  'a header that is not sent': (doc) => {
+    doc.paths['/count'].get.responses[200].headers = {
+      ETag: { $ref: '#/components/headers/ETag' } };
+  },
+  'another hint': (doc) => {
+    const { content } = doc.components.responses.PreconditionFailed;
+    content[PROBLEM].examples['precondition-failed'].value.hint = 'No.';
+  },
+  'another schema': (doc) => {
+    doc.components.schemas.Count.properties.count.type = 'string';
+  },
+};
+
+function judgeAgain(doc, told) {
+  const samples = samplesOf(doc);
+  const story = new Story(doc);
+  return told.flatMap(({ name, answer }) => {
+    const { entry, label } = samples.get(name);
+    return story.judge(entry, label, answer);
+  });
+}
+
+async function main() {
+  const [file, program] = process.argv.slice(2);
+  const doc = document.load(file);
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-examples-'));
+  const counts = { passed: 0, failed: 0 };
+  const report = (name, found) => {
+    counts[found.length === 0 ? 'passed' : 'failed']++;
+    for (const line of found) console.log(`FAILED ${name}: ${line}`);
+  };
+  const { server, ended, base } = await serve(program, directory);
+  try {
+    const told = tell(doc, base, report);
+    for (const [name, plant] of Object.entries(PLANTS)) {
+      const copy = structuredClone(doc);
+      plant(copy);
+      const more = judgeAgain(copy, told).length > judgeAgain(doc, told).length;
+      report(`planted: ${name}`, more ? [] : ['was not found']);
+    }
+  } finally {
+    server.kill('SIGTERM');
+    await ended;
+    fs.rmSync(directory, { recursive: true });
+  }
+  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  process.exitCode = counts.failed === 0 ? 0 : 1;
+}
+
+main();

@@ -1,0 +1,40 @@
+#!/bin/bash
+# Everything about openapi.yaml: linters, comparison with the program, its
+# commands against a running server, and the self tests of these checks.
+# BUILD says where the program was built.
+set -u
+cd "$(dirname "$0")"
+document=../../openapi.yaml
+header=../../src/kindex.h
+program=$(cd ../.. && realpath "${BUILD:-build}")/kindex
+passed=0
+failed=0
+
+# Runs one script and adds its last line to the sums.
+part() {
+    local name=$1 output line
+    shift
+    output=$("$@" 2>&1)
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$output" | tail -1)
+    [ -n "$line" ] || line='0 passed, 1 failed'
+    local ok=${line%% *} bad=${line#*, }
+    passed=$((passed + ok))
+    failed=$((failed + ${bad%% *}))
+    echo "== $name: $line"
+    [ "${bad%% *}" -eq 0 ] || echo "$output"
+}
+
+if ! ./install.sh; then
+    echo "the npm packages could not be installed"
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+part 'lint' ./lint.sh
+part 'lint, self test' ./lint.sh --self-test
+part 'compare' node compare.js $document "$program" $header
+part 'compare, self test' node compare.js $document "$program" $header \
+    --self-test
+part 'responses, self test' node responses.js $document --self-test
+part 'examples' node examples.js $document "$program"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
