@@ -20,7 +20,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 # libmicrohttpd comes in statically, because api/http1.c looks at its recv().
-export CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
+CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 DOORLIBS = -Wl,--wrap=recv $(MHDLIBS)
 
@@ -32,8 +32,6 @@ EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
 SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 all: $(BUILD)/kindex
-
-# ---- Build ---------------------------------------------------------------
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
@@ -84,7 +82,9 @@ test:
 deps-%:
 	@deploy/packages.sh $*
 
-# ---- Parts of the test (tests/run.sh lists them in their order) ----------
+# ---- Parts of the test (tests/run.sh has their order) --------------------
+
+export BUILD CORELIBS
 
 format:
 	@tests/shape/format.sh --write $(SOURCES)
@@ -95,65 +95,29 @@ format-check:
 clang:
 	@tests/shape/clang.sh "$(STD) $(WARN) -Isrc -Iapi -Itests/lib" $(SOURCES)
 
-shape: $(BUILD)/libkindex.a
-	@BUILD=$(BUILD) tests/shape/run.sh
-
-shape-self-test: $(BUILD)/libkindex.a
-	@BUILD=$(BUILD) tests/shape/self-test.sh
-
-unit: $(UNIT) $(UNITAPI)
-	@tests/unit/run.sh $^
-
-http: $(BUILD)/kindex
-	@KINDEX=$(BUILD)/kindex tests/http/run.sh
-
-openapi-check: $(BUILD)/kindex
-	@BUILD=$(BUILD) tests/openapi/run.sh
-
-instructions: $(BUILD)/kindex $(BUILD)/bench/client
-	@BUILD=$(BUILD) tests/bench/instructions.sh
+shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
+shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
+unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
+http:            $(BUILD)/kindex ; @tests/http/run.sh
+openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
+instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
 asan-%:
 	@$(MAKE) --no-print-directory $(ASAN) $*
 
 # ---- Not part of the test ------------------------------------------------
 
-bench-tools: $(BUILD)/kindex $(BUILD)/bench/hello
-	@tests/bench/setup.sh $(BUILD)
-
-bench:
-	@deploy/packages.sh build bench
-	@$(MAKE) -s --no-print-directory bench-tools
-	@BUILD=$(BUILD) node tests/bench/bench.js
-
-bench-peers:
-	@deploy/packages.sh build bench bench-peers
-	@$(MAKE) -s --no-print-directory bench-tools
-	@BUILD=$(BUILD) node tests/bench/bench-peers.js
-
-fresh:
-	tests/fresh/run.sh
-
-# ---- Measuring (tests/bench) ---------------------------------------------
-
-BENCH = $(BUILD)/bench/hello $(BUILD)/bench/client
-
-$(BENCH): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(filter-out %=recv,$(DOORLIBS))
-
-instructions: $(BUILD)/kindex $(BUILD)/bench/client
-	@BUILD=$(BUILD) tests/bench/instructions.sh
-
 bench bench-peers:
 	@deploy/packages.sh build bench $@
-	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(BENCH)
+	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(BUILD)/bench/hello
 	@tests/bench/setup.sh $(BUILD)
-	@BUILD=$(BUILD) node tests/bench/$@.js
+	@node tests/bench/$@.js
+
+fresh:
+	@tests/fresh/run.sh
 
 -include $(CORE:.o=.d) $(DOORS:.o=.d)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http openapi-check instructions bench-tools \
-        bench bench-peers fresh instructions bench bench-peers
+        shape-self-test unit http openapi-check instructions bench bench-peers fresh

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Runs the HTTP tests in their order, or those given, against the program in
-# $KINDEX. Each starts and stops its own server and ends with a line
+# $BUILD (which they find in $KINDEX). Each starts and stops its own server and ends with a line
 # "N passed, N failed"; one that ends without it counts as a failure.
 set -u
 cd "$(dirname "$0")/../.."
-KINDEX=$(realpath "${KINDEX:-build/kindex}")
+KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 [ $# -gt 0 ] || set -- tests/http/[0-9]*.sh
 passed=0
