@@ -9,7 +9,6 @@ HARDEN  = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 DATA    = kindex-data
 LISTEN  = 127.0.0.1:4512
 PREFIX  = /usr/local
-DESTDIR =
 JOBS    = $(shell nproc)
 
 STD     = -std=gnu11 -D_GNU_SOURCE -pthread -fPIE
@@ -30,6 +29,7 @@ UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
 SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+export BUILD CORELIBS
 
 all: $(BUILD)/kindex
 
@@ -64,9 +64,6 @@ $(BUILD)/tests/unit/%.o: CFLAGS += -Iapi -Itests/lib
 install: $(BUILD)/kindex
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex
 
-clean:
-	rm -rf $(BUILD)
-
 # ---- The two commands ----------------------------------------------------
 
 run:
@@ -83,8 +80,6 @@ deps-%:
 	@deploy/packages.sh $*
 
 # ---- Parts of the test (tests/run.sh has their order) --------------------
-
-export BUILD CORELIBS
 
 format:
 	@tests/shape/format.sh --write $(SOURCES)
@@ -113,8 +108,8 @@ bench bench-peers:
 	@tests/bench/setup.sh $(BUILD)
 	@node tests/bench/$@.js
 
-fresh:
-	@tests/fresh/run.sh
+fresh: ; @tests/fresh/run.sh
+clean: ; rm -rf $(BUILD)
 
 -include $(CORE:.o=.d) $(DOORS:.o=.d)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))

@@ -16,3 +16,6 @@ for entry in *; do
     *) echo "$entry: does not belong at the top" ;;
     esac
 done | blamed 1 "strangers at the top" 0
+
+lines=$(wc -l <Makefile)
+row 1 "lines of the Makefile" "$lines" 120 "$(within "$lines" 120)"
