@@ -5,7 +5,6 @@
 
 #include "conditions.h"
 #include "entryjson.h"
-#include "keyjson.h"
 #include "problem.h"
 #include "typed.h"
 
@@ -31,7 +30,7 @@ static const char *key_text(struct request *request, struct kx_slice key)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, request->memory);
-    keyjson_write(key, &text);
+    kx_key_to_json(key, &text);
     kx_add_byte(&text, '\0');
     return text.failed ? "" : (const char *)text.data;
 }

@@ -2,8 +2,6 @@
  * all the rest (4 bytes), the position; big endian. */
 #include "cursor.h"
 
-#include "base64.h"
-
 enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
 
 static const uint64_t FNV_START = UINT64_C(0xcbf29ce484222325);
@@ -53,7 +51,7 @@ void cursor_write(uint64_t list, struct kx_slice position,
     if (whole.failed)
         out->failed = true;
     else
-        base64_write(kx_buffer_slice(&whole), out);
+        kx_base64_write(kx_buffer_slice(&whole), out);
     kx_buffer_free(&whole);
 }
 
@@ -87,7 +85,7 @@ bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
     struct kx_buffer whole;
     kx_buffer_init(&whole, out->owner);
     bool done;
-    if (!base64_read(text, &whole))
+    if (!kx_base64_read(text, &whole))
         done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
                         "The cursor was not made by this service.");
     else if (whole.failed)

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "keyjson.h"
 #include "typed.h"
 
 /* For constants: the size is known when it is compiled. */
@@ -40,7 +39,7 @@ static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
-    keyjson_write(entry->key, out);
+    kx_key_to_json(entry->key, out);
     if (typed_is_plain(&entry->value))
         add_constant(out, ",\"value\":");
     else
@@ -52,14 +51,14 @@ void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
-    keyjson_write(entry->key, out);
+    kx_key_to_json(entry->key, out);
     write_tail(entry, out);
 }
 
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
-    keyjson_write(key, out);
+    kx_key_to_json(key, out);
     add_constant(out, ",\"value\":null,\"versionstamp\":null}");
 }
 

@@ -31,7 +31,9 @@ bool flaw_no_memory(struct flaw *flaw)
 
 bool flaw_fault(struct flaw *flaw, const struct kx_fault *fault)
 {
-    flaw_set(flaw, problem_of(fault->status), "%s",
+    enum problem_code code =
+        fault->inexact ? PROBLEM_KEY_NUMBER_INEXACT : problem_of(fault->status);
+    flaw_set(flaw, code, "%s",
              fault->detail[0] != '\0' ? fault->detail
                                       : kx_status_title(fault->status));
     snprintf(flaw->pointer, sizeof flaw->pointer, "%s", fault->pointer);

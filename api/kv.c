@@ -7,7 +7,6 @@
 #include "body.h"
 #include "conditions.h"
 #include "entryjson.h"
-#include "keyjson.h"
 #include "refusal.h"
 #include "target.h"
 #include "ttl.h"
@@ -236,7 +235,7 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
     else
         reply_header(reply, "Location", (const char *)location.data);
     kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
-    keyjson_write(work->mutations[0].key, &reply->body);
+    kx_key_to_json(work->mutations[0].key, &reply->body);
     kx_add_text(&reply->body, ",\"versionstamp\":");
     entryjson_write_stamp(work->stamp, &reply->body);
     kx_add_byte(&reply->body, '}');

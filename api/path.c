@@ -1,8 +1,7 @@
 /* Keys in URLs, both ways. */
 #include "path.h"
 
-#include "base64.h"
-#include "keynumber.h"
+#include "hex.h"
 #include "percent.h"
 
 enum { SHOWN = 60 };
@@ -89,13 +88,14 @@ static bool add_number(struct kx_slice literal, struct kx_buffer *key,
                        struct flaw *flaw)
 {
     double number;
-    if (!keynumber_special(literal, &number) &&
-        !keynumber_read(literal, &number, flaw)) {
-        if (flaw->code == PROBLEM_BAD_KEY)
-            bad(flaw, literal,
-                "after '=' is none of: number, bigint like 42n, true, false, "
-                "Infinity, NaN, b64:, hex:, quoted string");
-        return false;
+    struct kx_fault fault = {0};
+    if (!kx_number_special(literal, &number) &&
+        kx_key_number_parse(literal, &number, &fault) != KX_OK) {
+        if (fault.inexact)
+            return flaw_fault(flaw, &fault);
+        return bad(flaw, literal,
+                   "after '=' is none of: number, bigint like 42n, true, "
+                   "false, Infinity, NaN, b64:, hex:, quoted string");
     }
     kx_key_add_number(key, number);
     return true;
@@ -115,7 +115,7 @@ static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
     else if (after(literal, "b64:", &rest) || after(literal, "hex:", &rest)) {
         struct kx_buffer bytes;
         kx_buffer_init(&bytes, key->owner);
-        bool readable = literal.data[0] == 'b' ? base64_read(rest, &bytes)
+        bool readable = literal.data[0] == 'b' ? kx_base64_read(rest, &bytes)
                                                : hex_read(rest, &bytes);
         bool done = add_bytes(readable, literal, &bytes, key, flaw);
         kx_buffer_free(&bytes);
@@ -189,7 +189,7 @@ static void write_string(struct kx_slice text, struct kx_buffer *out)
 static void write_number(double number, struct kx_buffer *out)
 {
     char text[32];
-    const char *special = keynumber_special_name(number);
+    const char *special = kx_number_special_name(number);
     kx_add_byte(out, '=');
     if (special != NULL) {
         kx_add_text(out, special);
@@ -204,7 +204,7 @@ static void write_part(const struct kx_part *part, struct kx_buffer *out)
     switch (part->type) {
     case KX_BYTES_PART:
         kx_add_text(out, "=b64:");
-        base64_write(part->bytes, out);
+        kx_base64_write(part->bytes, out);
         break;
     case KX_STRING:
         write_string(part->bytes, out);

@@ -1,7 +1,7 @@
 /* Percent-encoding. */
 #include "percent.h"
 
-#include "base64.h"
+#include "hex.h"
 
 bool percent_decode(struct kx_slice text, struct kx_buffer *out)
 {

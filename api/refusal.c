@@ -5,7 +5,6 @@
 
 #include "entryjson.h"
 #include "indexjson.h"
-#include "keyjson.h"
 #include "typed.h"
 
 enum { RETRY_SECONDS_MAX = 60 };
@@ -24,7 +23,7 @@ static void member_key(struct request *request, struct reply *reply,
 {
     struct kx_buffer json;
     kx_buffer_init(&json, request->memory);
-    keyjson_write(key, &json);
+    kx_key_to_json(key, &json);
     member_json(reply, name, &json);
 }
 
@@ -46,7 +45,7 @@ static void member_checks(struct request *request, struct reply *reply)
         snprintf(number, sizeof number,
                  "%s{\"check\":%zu,\"key\":", i == 0 ? "[" : ",", n);
         kx_add_text(&list, number);
-        keyjson_write(commit->checks[n].key, &list);
+        kx_key_to_json(commit->checks[n].key, &list);
         kx_add_text(&list, ",\"expected\":");
         add_expected(&commit->checks[n], &list);
         kx_add_text(&list, ",\"actual\":");

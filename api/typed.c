@@ -1,8 +1,6 @@
 /* Typed values, to the store's encodings. */
 #include "typed.h"
 
-#include "base64.h"
-
 enum { U64_DIGITS_MAX = 20, SHOWN = 40 };
 
 static bool bad(struct flaw *flaw, const char *detail)
@@ -120,7 +118,7 @@ static bool read_bytes(const struct typed *typed, const void *memory,
         !read_media_type(typed, memory, &media_type, flaw))
         return false;
     kx_buffer_init(&bytes, memory);
-    if (!base64_read(text, &bytes))
+    if (!kx_base64_read(text, &bytes))
         return bad(flaw, "The value of a Uint8Array is base64url without "
                          "padding.");
     if (bytes.failed)

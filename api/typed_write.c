@@ -3,10 +3,6 @@
 
 #include <stdio.h>
 
-#include "base64.h"
-#include "keyjson.h"
-#include "keynumber.h"
-
 static bool part_is_plain(const struct kx_part *part)
 {
     switch (part->type) {
@@ -14,7 +10,7 @@ static bool part_is_plain(const struct kx_part *part)
     case KX_BOOLEAN:
         return true;
     case KX_NUMBER:
-        return keynumber_special_name(part->number) == NULL;
+        return kx_number_special_name(part->number) == NULL;
     case KX_BIGINT:
     case KX_BYTES_PART:
         return false;
@@ -68,7 +64,7 @@ static void write_bytes(const struct kx_value *value, const char *type,
     kx_add_text(out, "{\"type\":\"");
     kx_add_text(out, type);
     kx_add_text(out, "\",\"value\":\"");
-    base64_write(value->data, out);
+    kx_base64_write(value->data, out);
     kx_add_text(out, "\",\"byteLength\":");
     kx_add_text(out, length);
     if (value->media_type.size > 0 &&
@@ -83,7 +79,7 @@ static void write_bytes(const struct kx_value *value, const char *type,
 static void write_typed_part(const struct kx_part *part, struct kx_buffer *out)
 {
     if (!part_is_plain(part)) {
-        keyjson_write_part(part, out);
+        kx_part_to_json(part, out);
         return;
     }
     kx_add_text(out, "{\"type\":\"");
@@ -92,7 +88,7 @@ static void write_typed_part(const struct kx_part *part, struct kx_buffer *out)
     else
         kx_add_text(out, part->type == KX_NUMBER ? "number" : "boolean");
     kx_add_text(out, "\",\"value\":");
-    keyjson_write_part(part, out);
+    kx_part_to_json(part, out);
     kx_add_byte(out, '}');
 }
 
@@ -119,14 +115,14 @@ static void write_pointer(struct kx_slice parts, struct kx_buffer *out)
     bool plain = parts_are_plain(parts);
     if (kx_part_size(parts) != parts.size) {
         if (plain)
-            keyjson_write(parts, out);
+            kx_key_to_json(parts, out);
         else
             write_typed_parts(parts, out);
         return;
     }
     kx_key_read(&reader, parts);
     if (kx_key_next(&reader, &part) == KX_OK)
-        keyjson_write_part(&part, out);
+        kx_part_to_json(&part, out);
 }
 
 void typed_write(const struct kx_value *value, struct kx_buffer *out)

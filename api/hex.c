@@ -1,0 +1,27 @@
+/* Hexadecimal digits. */
+#include "hex.h"
+
+int hex_digit(uint8_t digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    if (digit >= 'A' && digit <= 'F')
+        return digit - 'A' + 10;
+    return -1;
+}
+
+bool hex_read(struct kx_slice text, struct kx_buffer *out)
+{
+    if (text.size % 2 != 0)
+        return false;
+    for (size_t i = 0; i < text.size; i += 2) {
+        int high = hex_digit(text.data[i]);
+        int low = hex_digit(text.data[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        kx_add_byte(out, (uint8_t)(high << 4 | low));
+    }
+    return true;
+}

@@ -1,0 +1,13 @@
+/* Hexadecimal digits. */
+#ifndef API_HEX_H
+#define API_HEX_H
+
+#include "kindex.h"
+
+/* The value of a digit of either case, -1 for anything else. */
+int hex_digit(uint8_t digit);
+
+/* Appends the bytes that pairs of digits stand for; false for other texts. */
+bool hex_read(struct kx_slice text, struct kx_buffer *out);
+
+#endif
