@@ -85,11 +85,13 @@ static ssize_t read_stream(void *closure, uint64_t position, char *out,
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-/* The bytes of the reply stay where they are until the exchange ends. */
+/* The bytes of the reply stay where they are until the exchange ends. A 304
+ * has no body, but a Content-Length of 0 would speak of the entry: a body of
+ * unknown size, never asked for, keeps that header away. */
 static struct MHD_Response *make_response(struct exchange *exchange)
 {
     struct reply *reply = &exchange->reply;
-    if (reply->stream != NULL)
+    if (reply->stream != NULL || reply->status == MHD_HTTP_NOT_MODIFIED)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
                                                  read_stream, exchange, NULL);
     return MHD_create_response_from_buffer(reply->body.size, reply->body.data,
@@ -201,14 +203,20 @@ static enum MHD_Result on_request(void *closure,
     return MHD_YES;
 }
 
+/* The query is cut off after its '?' in the library's buffer: it would make a
+ * list of parameters that nobody reads, and hang when that fills the memory of
+ * the connection. */
 static void *on_target(void *closure, const char *target,
                        struct MHD_Connection *connection)
 {
     struct http1 *http1 = closure;
     struct exchange *exchange = exchange_begin(http1->desk);
+    char *mark = strchr(target, '?');
     (void)connection;
     if (exchange != NULL)
         exchange_target(exchange, target, strlen(target));
+    if (mark != NULL)
+        mark[1] = '\0';
     return exchange;
 }
 
