@@ -1,0 +1,40 @@
+/* The header Accept. */
+#include "accept.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name;
+    enum form form;
+} FORMS[] = {
+    {"application/json", FORM_JSON},
+    {"application/*", FORM_JSON},
+    {"*/*", FORM_JSON},
+    {"application/x-ndjson", FORM_NDJSON},
+    {"application/jsonl", FORM_NDJSON},
+};
+
+static enum form form_of(const char *range, size_t size)
+{
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++)
+        if (strlen(FORMS[i].name) == size &&
+            strncasecmp(range, FORMS[i].name, size) == 0)
+            return FORMS[i].form;
+    return FORM_OTHER;
+}
+
+enum form accept_form(const char *accept)
+{
+    if (accept == NULL || *accept == '\0')
+        return FORM_JSON;
+    while (*accept != '\0') {
+        accept += strspn(accept, " \t,");
+        enum form form = form_of(accept, strcspn(accept, " \t,;"));
+        if (form != FORM_OTHER)
+            return form;
+        accept += strcspn(accept, ",");
+    }
+    return FORM_OTHER;
+}

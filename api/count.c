@@ -1,0 +1,109 @@
+/* GET /count: the number of entries of a range, counted in slices so that a
+ * long count never holds up anybody. */
+#include "handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "answer.h"
+#include "refusal.h"
+#include "selector.h"
+
+enum { SLICE_ENTRIES = 2000 };
+
+struct count {
+    struct selector selector;
+    struct selection selection;
+    struct kx_buffer bound;
+    struct kx_buffer position;
+    uint64_t entries;
+    uint64_t flush; /* the last one that a slice depends on */
+};
+
+static bool begin(struct request *request, struct count *count,
+                  struct flaw *flaw)
+{
+    const unsigned allowed =
+        QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
+        QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_INDEX);
+    struct query query;
+    selection_init(&count->selection, request->memory);
+    kx_buffer_init(&count->bound, request->memory);
+    kx_buffer_init(&count->position, request->memory);
+    if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
+        !selection_read(&query, &count->selection, flaw) ||
+        !selector_make(&count->selection, request->memory, &count->selector,
+                       flaw))
+        return false;
+    count->selector.range.keys_only = true;
+    request->state = count;
+    return true;
+}
+
+/* KX_OK: a slice is counted, and there may be more. */
+static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
+{
+    struct kx_entry entry;
+    for (unsigned i = 0; i < SLICE_ENTRIES; i++) {
+        enum kx_status status = kx_scan_next(reader, &entry);
+        if (status != KX_OK)
+            return status;
+        count->entries++;
+    }
+    count->position.size = 0;
+    kx_add_slice(&count->position, kx_scan_position(reader));
+    return count->position.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
+                                 struct kx_fault *fault)
+{
+    kx_read_begin(reader);
+    enum kx_status status = selector_scan(&count->selector, reader, fault);
+    if (status == KX_OK) {
+        status = count_slice(reader, count);
+        kx_scan_end(reader);
+    }
+    uint64_t flush = kx_read_end(reader);
+    if (flush != 0)
+        count->flush = flush;
+    if (status == KX_OK &&
+        !selector_resume(&count->selector, kx_buffer_slice(&count->position),
+                         &count->bound))
+        status = KX_NO_MEMORY;
+    return status;
+}
+
+static enum progress go_on(struct request *request, struct reply *reply,
+                           struct count *count)
+{
+    struct kx_fault fault = {0};
+    char text[40];
+    fault.status = next_slice(request->reader, count, &fault);
+    if (fault.status == KX_OK)
+        return AGAIN;
+    if (fault.status != KX_END)
+        return refusal_read(request, reply, &fault, count->selector.index);
+    answer_json(reply, 200);
+    reply->flush = count->flush;
+    snprintf(text, sizeof text, "{\"count\":%llu}",
+             (unsigned long long)count->entries);
+    kx_add_text(&reply->body, text);
+    return DONE;
+}
+
+enum progress list_count(struct request *request, struct reply *reply)
+{
+    struct count *count = request->state;
+    struct flaw flaw;
+    if (request->slices == 0) {
+        count = talloc_zero(request->memory, struct count);
+        if (count == NULL) {
+            reply->body.failed = true;
+            return DONE;
+        }
+        if (!begin(request, count, &flaw))
+            return flaw_reply(request, reply, &flaw);
+    }
+    return go_on(request, reply, count);
+}

@@ -1,0 +1,178 @@
+/* GET and DELETE /list: a page of a range, a stream of it, or its removal. */
+#include "handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "accept.h"
+#include "answer.h"
+#include "entryjson.h"
+#include "page.h"
+#include "refusal.h"
+#include "scroll.h"
+
+enum {
+    LIMIT_DEFAULT = 100,
+    ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */
+};
+
+static const unsigned SELECTION =
+    QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
+    QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_REVERSE) |
+    QUERY_BIT(PARAMETER_LIMIT) | QUERY_BIT(PARAMETER_CURSOR) |
+    QUERY_BIT(PARAMETER_KEYS) | QUERY_BIT(PARAMETER_INDEX);
+
+static bool read_page(struct request *request, struct page *page,
+                      struct flaw *flaw)
+{
+    struct query query;
+    struct kx_buffer cursor;
+    struct selection *selection = talloc(request->memory, struct selection);
+    if (selection == NULL)
+        return flaw_no_memory(flaw);
+    selection_init(selection, request->memory);
+    kx_buffer_init(&cursor, request->memory);
+    return query_read(request->query, SELECTION, request->memory, &query,
+                      flaw) &&
+           selection_read(&query, selection, flaw) &&
+           query_flag(&query, PARAMETER_KEYS, &page->keys_only, flaw) &&
+           query_limit(&query, &page->limit, flaw) &&
+           (!query_has(&query, PARAMETER_CURSOR) ||
+            query_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&
+           page_begin(page, selection, kx_buffer_slice(&cursor),
+                      request->memory, flaw);
+}
+
+static enum progress send_page(struct request *request, struct reply *reply,
+                               const struct page *page)
+{
+    struct kx_fault fault = {0};
+    kx_buffer_reserve(&reply->body, page->limit * ENTRY_GUESS);
+    kx_add_byte(&reply->body, '{');
+    kx_read_begin(request->reader);
+    fault.status = page_write(page, request->reader, &reply->body, &fault);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status != KX_OK)
+        return refusal_read(request, reply, &fault, page->selector.index);
+    answer_json(reply, 200);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+static enum progress send_stream(struct request *request, struct reply *reply,
+                                 struct page *page)
+{
+    struct kx_fault fault = {0};
+    kx_read_begin(request->reader);
+    fault.status = selector_scan(&page->selector, request->reader, &fault);
+    if (fault.status == KX_OK)
+        kx_scan_end(request->reader);
+    kx_read_end(request->reader);
+    if (fault.status != KX_OK)
+        return refusal_read(request, reply, &fault, page->selector.index);
+    reply->status = 200;
+    reply->content_type = "application/x-ndjson";
+    reply->stream = scroll_open(request, page);
+    if (reply->stream == NULL)
+        reply->body.failed = true;
+    return DONE;
+}
+
+static enum progress not_acceptable(struct request *request,
+                                    struct reply *reply, const char *accept)
+{
+    struct flaw flaw;
+    flaw_set(&flaw, PROBLEM_NOT_ACCEPTABLE, "The list cannot be %s.", accept);
+    flaw_offer(&flaw, kx_text(accept), "application/json");
+    flaw_offer(&flaw, kx_text(accept), "application/x-ndjson");
+    return flaw_reply(request, reply, &flaw);
+}
+
+enum progress list_get(struct request *request, struct reply *reply)
+{
+    const char *accept = request->header(request, "Accept");
+    enum form form = accept_form(accept);
+    struct page page = {.limit = LIMIT_DEFAULT};
+    struct flaw flaw;
+    if (form == FORM_OTHER)
+        return not_acceptable(request, reply, accept);
+    if (form == FORM_NDJSON)
+        page.limit = SIZE_MAX;
+    if (!read_page(request, &page, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (form == FORM_NDJSON)
+        return send_stream(request, reply, &page);
+    return send_page(request, reply, &page);
+}
+
+/* ---- DELETE ---------------------------------------------------------------
+ */
+
+/* An empty prefix, as from an unset shell variable, must not empty the store:
+ * all of it has to be asked for as prefix=[]. */
+static bool says_what(const struct query *query, struct flaw *flaw)
+{
+    bool prefix = query_has(query, PARAMETER_PREFIX) &&
+                  query->raw[PARAMETER_PREFIX].size > 0;
+    bool range =
+        query_has(query, PARAMETER_START) && query_has(query, PARAMETER_END);
+    return prefix || (range && !query_has(query, PARAMETER_PREFIX)) ||
+           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "Say what to delete: a prefix, or start and end; "
+                    "prefix=[] stands for everything.");
+}
+
+static bool read_delete(struct request *request, struct kx_mutation *mutation,
+                        struct flaw *flaw)
+{
+    const unsigned allowed =
+        QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
+        QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_LIMIT);
+    struct query query;
+    struct selection selection;
+    struct selector selector;
+    selection_init(&selection, request->memory);
+    mutation->type = KX_DELETE_RANGE;
+    mutation->limit = KX_PAGE_MAX;
+    if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
+        !says_what(&query, flaw) || !selection_read(&query, &selection, flaw) ||
+        !query_limit(&query, &mutation->limit, flaw) ||
+        !selector_make(&selection, request->memory, &selector, flaw))
+        return false;
+    mutation->key = selector.range.start;
+    mutation->end = selector.range.end;
+    return true;
+}
+
+enum progress list_delete(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    if (mutation == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_delete(request, mutation, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_WRITE;
+    request->commit.mutations = mutation;
+    request->commit.mutation_count = 1;
+    return COMMIT;
+}
+
+enum progress list_delete_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    char text[80];
+    if (commit->status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 200);
+    snprintf(text, sizeof text,
+             "{\"ok\":true,\"deleted\":%zu,\"more\":%s,\"versionstamp\":",
+             commit->deleted, commit->more ? "true" : "false");
+    kx_add_text(&reply->body, text);
+    entryjson_write_stamp(commit->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}

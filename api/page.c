@@ -1,0 +1,78 @@
+/* One page of a scan as JSON. */
+#include "page.h"
+
+#include "entryjson.h"
+
+bool page_begin(struct page *page, struct selection *selection,
+                struct kx_slice cursor, void *memory, struct flaw *flaw)
+{
+    struct kx_buffer position;
+    kx_buffer_init(&page->bound, memory);
+    kx_buffer_init(&position, memory);
+    if (!selector_make(selection, memory, &page->selector, flaw))
+        return false;
+    page->selector.range.keys_only = page->keys_only;
+    page->list = cursor_list(page->selector.index, &page->selector.range);
+    if (cursor.size == 0)
+        return true;
+    bool done = cursor_read(cursor, page->list, &position, flaw);
+    if (done && !selector_resume(&page->selector, kx_buffer_slice(&position),
+                                 &page->bound))
+        done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
+                        "The cursor is not within the list.");
+    if (!done)
+        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
+    return done;
+}
+
+/* Appends entries up to the limit; *last_out is then the position of the last
+ * one when there are more of them, else empty. */
+static enum kx_status write_entries(const struct page *page,
+                                    struct kx_reader *reader,
+                                    struct kx_buffer *out,
+                                    struct kx_buffer *last)
+{
+    struct kx_entry entry;
+    enum kx_status status;
+    size_t start = out->size;
+    size_t count = 0;
+    while ((status = kx_scan_next(reader, &entry)) == KX_OK) {
+        if (count == page->limit || out->size - start > PAGE_BYTES_MAX)
+            return KX_OK;
+        if (count++ > 0)
+            kx_add_byte(out, ',');
+        if (page->keys_only)
+            entryjson_write_key(&entry, out);
+        else
+            entryjson_write(&entry, out);
+        if (count < page->limit && out->size - start <= PAGE_BYTES_MAX)
+            continue;
+        kx_add_slice(last, kx_scan_position(reader));
+    }
+    last->size = 0;
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status page_write(const struct page *page, struct kx_reader *reader,
+                          struct kx_buffer *out, struct kx_fault *fault)
+{
+    struct kx_buffer last;
+    enum kx_status status = selector_scan(&page->selector, reader, fault);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_init(&last, page->bound.owner);
+    kx_add_text(out, "\"entries\":[");
+    status = write_entries(page, reader, out, &last);
+    kx_scan_end(reader);
+    kx_add_text(out, "],\"cursor\":");
+    if (last.size == 0)
+        kx_add_text(out, "null");
+    else {
+        kx_add_byte(out, '"');
+        cursor_write(page->list, kx_buffer_slice(&last), out);
+        kx_add_byte(out, '"');
+    }
+    if (last.failed)
+        out->failed = true;
+    return status;
+}

@@ -1,0 +1,30 @@
+/* One page of a scan as JSON. */
+#ifndef API_PAGE_H
+#define API_PAGE_H
+
+#include "cursor.h"
+#include "selector.h"
+
+/* What is asked of a page, and where the scan stands. */
+struct page {
+    struct selector selector;
+    uint64_t list; /* the list its cursors belong to */
+    bool keys_only;
+    size_t limit;
+    struct kx_buffer bound; /* holds the bound of a continued scan */
+};
+
+/* Bytes of values after which a page ends early: its cursor goes on. */
+enum { PAGE_BYTES_MAX = 4 << 20 };
+
+/* Makes a page of a selection, continued at cursor when that is not empty.
+ * `limit` and keys_only are the caller's. The bound lives in memory. */
+bool page_begin(struct page *page, struct selection *selection,
+                struct kx_slice cursor, void *memory, struct flaw *flaw);
+
+/* Appends `"entries":[...],"cursor":...`. Within a view. KX_OK, or as
+ * kx_scan and kx_scan_next. */
+enum kx_status page_write(const struct page *page, struct kx_reader *reader,
+                          struct kx_buffer *out, struct kx_fault *fault);
+
+#endif
