@@ -1,0 +1,116 @@
+/* POST /get: many keys and ranges in one consistent view. */
+#include "batch.h"
+
+#include "answer.h"
+#include "body.h"
+#include "entryjson.h"
+#include "handlers.h"
+#include "refusal.h"
+
+/* Bytes of a reply: beyond, the request has to be split. */
+enum { REPLY_BYTES_MAX = 16 << 20 };
+
+static enum kx_status add_key(struct request *request, struct kx_slice key,
+                              struct kx_buffer *record, struct kx_buffer *out,
+                              struct kx_fault *fault)
+{
+    struct kx_entry entry;
+    enum kx_status status =
+        kx_read(request->reader, key, record, &entry, fault);
+    if (status == KX_OK)
+        entryjson_write(&entry, out);
+    else if (status == KX_ABSENT)
+        entryjson_write_absent(key, out);
+    else
+        return status;
+    return KX_OK;
+}
+
+/* What stopped a batch: a fault, and the index it is about. */
+struct stop {
+    struct kx_fault fault;
+    struct kx_buffer index;
+    bool too_large;
+};
+
+static bool add_keys(struct request *request, const struct batch *batch,
+                     struct kx_buffer *out, struct stop *stop)
+{
+    struct kx_buffer record;
+    kx_buffer_init(&record, request->memory);
+    for (size_t i = 0; i < batch->key_count; i++) {
+        if (i > 0)
+            kx_add_byte(out, ',');
+        stop->fault.status =
+            add_key(request, batch->keys[i], &record, out, &stop->fault);
+        stop->too_large = out->size > REPLY_BYTES_MAX;
+        if (stop->fault.status != KX_OK)
+            refusal_index_of(batch->keys[i], &stop->index);
+        if (stop->fault.status != KX_OK || stop->too_large)
+            return false;
+    }
+    return true;
+}
+
+static bool add_pages(struct request *request, const struct batch *batch,
+                      struct kx_buffer *out, struct stop *stop)
+{
+    for (size_t i = 0; i < batch->page_count; i++) {
+        const struct page *page = &batch->pages[i];
+        kx_add_text(out, i > 0 ? ",{" : "{");
+        stop->fault.status =
+            page_write(page, request->reader, out, &stop->fault);
+        kx_add_byte(out, '}');
+        stop->too_large = out->size > REPLY_BYTES_MAX;
+        if (stop->fault.status != KX_OK)
+            kx_add_slice(&stop->index, page->selector.index);
+        if (stop->fault.status != KX_OK || stop->too_large)
+            return false;
+    }
+    return true;
+}
+
+static bool add_all(struct request *request, const struct batch *batch,
+                    struct kx_buffer *out, struct stop *stop)
+{
+    kx_add_text(out, "{\"entries\":[");
+    if (!add_keys(request, batch, out, stop))
+        return false;
+    kx_add_text(out, "],\"ranges\":[");
+    if (!add_pages(request, batch, out, stop))
+        return false;
+    kx_add_text(out, "]}");
+    return true;
+}
+
+static enum progress read_batch(struct request *request, struct reply *reply,
+                                const struct batch *batch)
+{
+    struct stop stop = {0};
+    kx_buffer_init(&stop.index, request->memory);
+    kx_read_begin(request->reader);
+    bool done = add_all(request, batch, &reply->body, &stop);
+    reply->flush = kx_read_end(request->reader);
+    if (done) {
+        answer_json(reply, 200);
+        return DONE;
+    }
+    if (!stop.too_large)
+        return refusal_read(request, reply, &stop.fault,
+                            kx_buffer_slice(&stop.index));
+    problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+            "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
+    problem_member_number(reply, "limit", REPLY_BYTES_MAX);
+    return DONE;
+}
+
+enum progress batch_get(struct request *request, struct reply *reply)
+{
+    struct batch batch = {.memory = request->memory};
+    struct query query;
+    struct flaw flaw;
+    if (!query_read(request->query, 0, request->memory, &query, &flaw) ||
+        !body_json(request, &flaw) || !batch_read(request->body, &batch, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    return read_batch(request, reply, &batch);
+}

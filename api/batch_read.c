@@ -1,0 +1,197 @@
+/* The document of POST /get. */
+#include "batch.h"
+
+#include <talloc.h>
+
+#include "keyjson.h"
+#include "members.h"
+
+enum { LIMIT_DEFAULT = 100 };
+
+/* ---- A range ---------------------------------------------------------------
+ */
+
+struct range_reading {
+    struct page *page;
+    struct selection *selection;
+    struct kx_buffer cursor;
+};
+
+static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
+                       struct flaw *flaw)
+{
+    *has = true;
+    return keyjson_read(value, key, flaw);
+}
+
+static bool range_prefix(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_prefix, &selection->prefix, flaw);
+}
+
+static bool range_start(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_start, &selection->start, flaw);
+}
+
+static bool range_end(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_end, &selection->end, flaw);
+}
+
+static bool range_index(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    selection->has_index = true;
+    return members_text(value, &selection->index, flaw);
+}
+
+static bool range_reverse(void *target, struct kx_slice value,
+                          struct flaw *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return members_flag(value, &selection->reverse, flaw);
+}
+
+static bool range_keys(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct range_reading *reading = target;
+    return members_flag(value, &reading->page->keys_only, flaw);
+}
+
+static bool range_limit(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct range_reading *reading = target;
+    return members_whole(value, KX_PAGE_MAX, &reading->page->limit, flaw);
+}
+
+static bool range_cursor(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct range_reading *reading = target;
+    return members_text(value, &reading->cursor, flaw);
+}
+
+static const struct member RANGE_MEMBERS[] = {
+    {"prefix", range_prefix},
+    {"start", range_start},
+    {"end", range_end},
+    {"reverse", range_reverse},
+    {"limit", range_limit},
+    {"cursor", range_cursor},
+    {"keys", range_keys},
+    {"index", range_index},
+    {NULL, NULL},
+};
+
+static bool read_range(struct batch *batch, struct kx_slice value,
+                       struct page *page, struct flaw *flaw)
+{
+    struct range_reading reading = {.page = page};
+    reading.selection = talloc(batch->memory, struct selection);
+    if (reading.selection == NULL)
+        return flaw_no_memory(flaw);
+    selection_init(reading.selection, batch->memory);
+    kx_buffer_init(&reading.cursor, batch->memory);
+    page->limit = LIMIT_DEFAULT;
+    if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
+        return false;
+    batch->total += page->limit;
+    if (page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
+                   batch->memory, flaw))
+        return true;
+    /* Here it is a member of the body, not a parameter of the query. */
+    if (flaw->code == PROBLEM_BAD_PARAMETER)
+        flaw->code = PROBLEM_BAD_REQUEST;
+    flaw->parameter = kx_slice(NULL, 0);
+    return false;
+}
+
+/* ---- The document ----------------------------------------------------------
+ */
+
+static bool read_key(struct batch *batch, struct kx_slice value,
+                     struct kx_slice *key_out, struct flaw *flaw)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, batch->memory);
+    if (!keyjson_read(value, &key, flaw))
+        return false;
+    if (key.size == 0)
+        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    *key_out = kx_buffer_slice(&key);
+    batch->total++;
+    return true;
+}
+
+static bool too_many(struct flaw *flaw)
+{
+    return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "One request asks for at most %d keys and entries of "
+                    "ranges in all; the limit of a range is %d unless it is "
+                    "given.",
+                    KX_PAGE_MAX, LIMIT_DEFAULT);
+}
+
+static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct batch *batch = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!members_count(array, &count, flaw))
+        return false;
+    if (count > KX_PAGE_MAX)
+        return too_many(flaw);
+    batch->keys = talloc_array(batch->memory, struct kx_slice, count);
+    if (batch->keys == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = batch->key_count++;
+        if (!read_key(batch, value, &batch->keys[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static bool read_ranges(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct batch *batch = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!members_count(array, &count, flaw))
+        return false;
+    if (count > KX_PAGE_MAX)
+        return too_many(flaw);
+    batch->pages = talloc_zero_array(batch->memory, struct page, count);
+    if (batch->pages == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = batch->page_count++;
+        if (!read_range(batch, value, &batch->pages[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static const struct member DOCUMENT_MEMBERS[] = {
+    {"keys", read_keys},
+    {"ranges", read_ranges},
+    {NULL, NULL},
+};
+
+bool batch_read(struct kx_slice document, struct batch *batch_out,
+                struct flaw *flaw)
+{
+    *batch_out = (struct batch){.memory = batch_out->memory};
+    if (!members_read(document, DOCUMENT_MEMBERS, batch_out, flaw))
+        return false;
+    return batch_out->total <= KX_PAGE_MAX || too_many(flaw);
+}

@@ -1,0 +1,206 @@
+/* /indexes: declarations, their states, and entries looked up by them. */
+#include "handlers.h"
+
+#include "answer.h"
+#include "body.h"
+#include "indexjson.h"
+#include "percent.h"
+#include "refusal.h"
+#include "target.h"
+
+static bool no_parameters(const struct request *request, struct flaw *flaw)
+{
+    struct query query;
+    return query_read(request->query, 0, request->memory, &query, flaw);
+}
+
+/* The name in the path. */
+static bool read_name(const struct request *request, struct kx_buffer *name,
+                      struct flaw *flaw)
+{
+    kx_buffer_init(name, request->memory);
+    if (!percent_decode(request->argument, name))
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "The name of the index has a '%%' without two "
+                        "hexadecimal digits.");
+    return !name->failed || flaw_no_memory(flaw);
+}
+
+static enum progress no_index(struct request *request, struct reply *reply,
+                              struct kx_slice name)
+{
+    problem(
+        request, reply, PROBLEM_INDEX_NOT_FOUND, "There is no index %.*s.",
+        (int)(name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX),
+        (const char *)name.data);
+    if (kx_utf8_valid(name))
+        problem_member_text(reply, "index", name);
+    return DONE;
+}
+
+enum progress index_list(struct request *request, struct reply *reply)
+{
+    struct kx_index_info info;
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"indexes\":[");
+    kx_read_begin(request->reader);
+    for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
+        if (n > 0)
+            kx_add_byte(&reply->body, ',');
+        indexjson_write(&info, &reply->body);
+    }
+    reply->flush = kx_read_end(request->reader);
+    kx_add_text(&reply->body, "]}");
+    return DONE;
+}
+
+/* Appends the index to the reply; false when there is none. */
+static bool show(struct request *request, struct reply *reply,
+                 struct kx_slice name, enum kx_index_state *state_out)
+{
+    struct kx_index_info info;
+    kx_read_begin(request->reader);
+    bool found = kx_index_find(request->reader, name, &info) == KX_OK;
+    if (found) {
+        *state_out = info.state;
+        indexjson_write(&info, &reply->body);
+    }
+    reply->flush = kx_read_end(request->reader);
+    return found;
+}
+
+enum progress index_show(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct flaw flaw;
+    enum kx_index_state state;
+    if (!no_parameters(request, &flaw) || !read_name(request, &name, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    if (!show(request, reply, kx_buffer_slice(&name), &state))
+        return no_index(request, reply, kx_buffer_slice(&name));
+    return DONE;
+}
+
+/* ---- POST and DELETE --------------------------------------------------------
+ */
+
+enum progress index_declare(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw) || !body_json(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_DECLARE_INDEX;
+    request->commit.declaration = request->body;
+    return COMMIT;
+}
+
+/* The name that the declaration gives. */
+static bool declared_name(const struct request *request, struct kx_buffer *name)
+{
+    struct kx_slice token;
+    kx_buffer_init(name, request->memory);
+    if (!kx_json_find(request->body, kx_text("/name"), &token) ||
+        kx_json_type(token) != KX_JSON_STRING)
+        return false;
+    kx_json_unescape(token, name);
+    return !name->failed;
+}
+
+static enum progress declined(struct request *request, struct reply *reply,
+                              struct kx_slice name)
+{
+    enum kx_status status = request->commit.status;
+    refusal_commit(request, reply);
+    if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED)
+        problem_member_text(reply, "index", name);
+    return DONE;
+}
+
+enum progress index_declare_finish(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    enum kx_index_state state = KX_INDEX_READY;
+    bool named = declared_name(request, &name);
+    if (request->commit.status != KX_OK || !named)
+        return declined(request, reply, kx_buffer_slice(&name));
+    if (!show(request, reply, kx_buffer_slice(&name), &state))
+        return no_index(request, reply, kx_buffer_slice(&name));
+    answer_json(reply, 200);
+    if (request->commit.created)
+        reply->status = state == KX_INDEX_BUILDING ? 202 : 201;
+    reply_headerf(request, reply, "Location", "/indexes/%.*s", (int)name.size,
+                  (const char *)name.data);
+    return DONE;
+}
+
+enum progress index_drop(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw) || !read_name(request, &name, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_DROP_INDEX;
+    request->commit.index_name = kx_buffer_slice(&name);
+    return COMMIT;
+}
+
+enum progress index_drop_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status == KX_INDEX_ABSENT)
+        return no_index(request, reply, request->commit.index_name);
+    if (request->commit.status != KX_OK)
+        return refusal_commit(request, reply);
+    reply->status = 204;
+    return DONE;
+}
+
+/* ---- Lookup
+ * ------------------------------------------------------------------ */
+
+static enum progress found(struct request *request, struct reply *reply,
+                           const struct kx_entry *entry)
+{
+    struct kx_buffer location;
+    answer_entry(request, reply, entry);
+    if (reply->status != 200)
+        return DONE;
+    kx_buffer_init(&location, request->memory);
+    target_location(entry->key, &location);
+    if (location.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, "Content-Location", (const char *)location.data);
+    return DONE;
+}
+
+enum progress index_get(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct kx_buffer value;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct query query;
+    struct flaw flaw;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&value, request->memory);
+    kx_buffer_init(&record, request->memory);
+    if (!read_name(request, &name, &flaw) ||
+        !target_key(request, 0, &query, &value, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    kx_read_begin(request->reader);
+    fault.status =
+        kx_index_get(request->reader, kx_buffer_slice(&name),
+                     kx_buffer_slice(&value), &record, &entry, &fault);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status == KX_OK)
+        return found(request, reply, &entry);
+    if (fault.status == KX_ABSENT)
+        return answer_absent(request, reply, kx_buffer_slice(&value));
+    if (fault.status == KX_INDEX_ABSENT)
+        return no_index(request, reply, kx_buffer_slice(&name));
+    return refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+}

@@ -1,0 +1,153 @@
+/* What an operator or a program asks about the service itself. */
+#include "handlers.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "answer.h"
+#include "metrics.h"
+#include "openapi.h"
+#include "percent.h"
+#include "query.h"
+#include "service.h"
+
+static bool no_parameters(const struct request *request, struct flaw *flaw)
+{
+    struct query query;
+    return query_read(request->query, 0, request->memory, &query, flaw);
+}
+
+/* A reply that is always the same. */
+static enum progress constant(struct request *request, struct reply *reply,
+                              const char *json)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, json);
+    return DONE;
+}
+
+enum progress ops_live(struct request *request, struct reply *reply)
+{
+    return constant(request, reply, "{\"ok\":true}");
+}
+
+enum progress ops_version(struct request *request, struct reply *reply)
+{
+    return constant(request, reply,
+                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\"}");
+}
+
+enum progress ops_service(struct request *request, struct reply *reply)
+{
+    return constant(request, reply,
+                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\","
+                    "\"links\":{\"openapi\":\"/openapi.json\","
+                    "\"entries\":\"/kv\",\"list\":\"/list\","
+                    "\"count\":\"/count\",\"get\":\"/get\","
+                    "\"atomic\":\"/atomic\",\"indexes\":\"/indexes\","
+                    "\"live\":\"/livez\",\"ready\":\"/readyz\","
+                    "\"metrics\":\"/metrics\",\"version\":\"/version\"}}");
+}
+
+/* What readiness depends on, in the order in which it is listed. */
+struct health {
+    bool storage;   /* has not failed */
+    bool accepting; /* not stopping */
+};
+
+static void add_checks(const struct health *health, struct kx_buffer *out)
+{
+    kx_add_text(out, ",\"checks\":{\"storage\":");
+    kx_add_text(out, health->storage ? "true" : "false");
+    kx_add_text(out, ",\"accepting\":");
+    kx_add_text(out, health->accepting ? "true}" : "false}");
+}
+
+enum progress ops_ready(struct request *request, struct reply *reply)
+{
+    struct service *service = request->service;
+    struct health health = {
+        .storage = !kx_store_failed(service->store),
+        .accepting = !atomic_load(&service->stopping),
+    };
+    bool ready = health.storage && health.accepting;
+    bool verbose;
+    struct query query;
+    struct flaw flaw;
+    if (!query_read(request->query, QUERY_BIT(PARAMETER_VERBOSE),
+                    request->memory, &query, &flaw) ||
+        !query_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!ready)
+        return problem(request, reply, PROBLEM_STOPPING,
+                       health.storage ? "The server is stopping."
+                                      : "The storage has failed.");
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"ok\":true");
+    if (verbose)
+        add_checks(&health, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+enum progress ops_metrics(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    reply->status = 200;
+    reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics_write(request->service, request->reader, &reply->body);
+    return DONE;
+}
+
+enum progress ops_openapi(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    kx_add_slice(&reply->body, openapi_document());
+    return DONE;
+}
+
+static void add_text_member(struct kx_buffer *out, const char *name,
+                            const char *text)
+{
+    kx_add_text(out, ",\"");
+    kx_add_text(out, name);
+    kx_add_text(out, "\":");
+    kx_json_escape(kx_text(text), out);
+}
+
+static void add_problem(enum problem_code code, struct kx_buffer *out)
+{
+    const struct problem_row *row = problem_row(code);
+    char status[32];
+    kx_add_text(out, "{\"type\":\"/problems/");
+    kx_add_text(out, row->code);
+    kx_add_byte(out, '"');
+    add_text_member(out, "title", row->title);
+    snprintf(status, sizeof status, ",\"status\":%d", row->status);
+    kx_add_text(out, status);
+    add_text_member(out, "code", row->code);
+    add_text_member(out, "hint", row->hint);
+    kx_add_byte(out, '}');
+}
+
+enum progress ops_problem(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    enum problem_code code;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!problem_find(request->argument, &code))
+        return problem(request, reply, PROBLEM_NOT_FOUND,
+                       "There is no problem with this code.");
+    answer_json(reply, 200);
+    add_problem(code, &reply->body);
+    return DONE;
+}
