@@ -23,7 +23,9 @@ enum kx_status engine_status(struct env *env, int error, const char *call);
 /* Points a DBT at bytes to be read by the library. */
 static inline DBT engine_in(struct kx_slice bytes)
 {
-    return (DBT){.data = (void *)bytes.data, .size = (u_int32_t)bytes.size};
+    return (DBT){.data = (void *)bytes.data,
+                 .size = (u_int32_t)bytes.size,
+                 .flags = DB_DBT_READONLY};
 }
 
 #endif

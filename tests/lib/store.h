@@ -1,0 +1,208 @@
+/* A store in a fresh directory for tests, with calls that wait for the answer.
+ */
+#ifndef TEST_STORE_H
+#define TEST_STORE_H
+
+#include <ftw.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "kindex.h"
+#include "unit.h"
+
+struct test_store {
+    char directory[64];
+    struct kx_store *store;
+    struct kx_reader *reader;
+    struct kx_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+};
+
+/* The owner of each ticket is a flag that says it is answered. */
+static inline void test_answer(void *context, struct kx_ticket *first)
+{
+    struct test_store *test = context;
+    pthread_mutex_lock(&test->lock);
+    while (first != NULL) {
+        struct kx_ticket *next = first->next;
+        *(bool *)first->owner = true;
+        first = next;
+    }
+    pthread_cond_broadcast(&test->answered);
+    pthread_mutex_unlock(&test->lock);
+}
+
+static inline void test_store_open(struct test_store *test)
+{
+    assert_int_equal(kx_open(&test->options, &test->store, NULL), KX_OK);
+    assert_int_equal(kx_reader_open(test->store, &test->reader), KX_OK);
+}
+
+static inline void test_store_close(struct test_store *test)
+{
+    kx_reader_close(test->reader);
+    kx_close(test->store);
+}
+
+static inline void test_store_new(struct test_store *test)
+{
+    *test = (struct test_store){.directory = "/tmp/kindex-test-XXXXXX"};
+    assert_non_null(mkdtemp(test->directory));
+    pthread_mutex_init(&test->lock, NULL);
+    pthread_cond_init(&test->answered, NULL);
+    kx_options_default(&test->options);
+    test->options.directory = test->directory;
+    test->options.cache_bytes = 16 << 20;
+    test->options.answer = test_answer;
+    test->options.answer_context = test;
+    test_store_open(test);
+}
+
+static inline int test_remove_file(const char *path, const struct stat *stat,
+                                   int type, struct FTW *place)
+{
+    (void)stat;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static inline void test_store_remove(struct test_store *test)
+{
+    test_store_close(test);
+    nftw(test->directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline void test_wait(struct test_store *test, const bool *done)
+{
+    pthread_mutex_lock(&test->lock);
+    while (!*done)
+        pthread_cond_wait(&test->answered, &test->lock);
+    pthread_mutex_unlock(&test->lock);
+}
+
+/* Submits a commit and waits for its result. */
+static inline enum kx_status test_commit(struct test_store *test,
+                                         struct kx_commit *commit)
+{
+    bool done = false;
+    commit->ticket.owner = &done;
+    enum kx_status status = kx_submit(test->store, commit);
+    if (status != KX_OK)
+        return status;
+    test_wait(test, &done);
+    return commit->status;
+}
+
+/* The encoded key of a JSON array. */
+static inline struct kx_slice test_key(void *mem, const char *json)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, mem);
+    assert_int_equal(kx_key_from_json(kx_text(json), &key, NULL), KX_OK);
+    return kx_buffer_slice(&key);
+}
+
+static inline struct kx_value test_json(const char *text)
+{
+    return (struct kx_value){.encoding = KX_JSON, .data = kx_text(text)};
+}
+
+/* One mutation with a JSON value (NULL for none). */
+static inline enum kx_status test_mutate(struct test_store *test, void *mem,
+                                         enum kx_mutation_type type,
+                                         const char *key, const char *value)
+{
+    struct kx_mutation mutation = {.type = type, .key = test_key(mem, key)};
+    if (value != NULL)
+        mutation.value = test_json(value);
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = mem};
+    return test_commit(test, &commit);
+}
+
+static inline enum kx_status test_set(struct test_store *test, void *mem,
+                                      const char *key, const char *value)
+{
+    return test_mutate(test, mem, KX_SET, key, value);
+}
+
+static inline enum kx_status test_delete(struct test_store *test, void *mem,
+                                         const char *key)
+{
+    return test_mutate(test, mem, KX_DELETE, key, NULL);
+}
+
+static inline enum kx_status test_declare(struct test_store *test, void *mem,
+                                          const char *declaration)
+{
+    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
+                               .declaration = kx_text(declaration),
+                               .memory = mem};
+    return test_commit(test, &commit);
+}
+
+/* Appends "key value|" of an entry to out; a pointer is shown as a key. */
+static inline void test_show(const struct kx_entry *entry,
+                             struct kx_buffer *out)
+{
+    kx_key_to_json(entry->key, out);
+    kx_add_byte(out, ' ');
+    if (entry->value.encoding == KX_POINTER)
+        kx_key_to_json(entry->value.data, out);
+    else
+        kx_add_slice(out, entry->value.data);
+    kx_add_byte(out, '|');
+}
+
+/* The value stored under a key as text in mem, or NULL. */
+static inline const char *test_get(struct test_store *test, void *mem,
+                                   const char *key)
+{
+    struct kx_buffer record;
+    struct kx_entry entry;
+    kx_buffer_init(&record, mem);
+    kx_read_begin(test->reader);
+    enum kx_status status =
+        kx_read(test->reader, test_key(mem, key), &record, &entry, NULL);
+    kx_read_end(test->reader);
+    if (status != KX_OK)
+        return NULL;
+    return talloc_strndup(mem, (const char *)entry.value.data.data,
+                          entry.value.data.size);
+}
+
+/* All entries with the prefix as "key value|key value|". */
+static inline const char *test_list(struct test_store *test, void *mem,
+                                    const char *prefix)
+{
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_buffer out;
+    struct kx_slice key = test_key(mem, prefix);
+    kx_buffer_init(&start, mem);
+    kx_buffer_init(&end, mem);
+    kx_buffer_init(&out, mem);
+    kx_add_slice(&start, key);
+    kx_add_byte(&start, 0);
+    kx_add_slice(&end, key);
+    kx_add_byte(&end, 0xff);
+    struct kx_range range = {.start = kx_buffer_slice(&start),
+                             .end = kx_buffer_slice(&end)};
+    struct kx_entry entry;
+    kx_read_begin(test->reader);
+    enum kx_status status = kx_scan(test->reader, &range, NULL);
+    while (status == KX_OK &&
+           (status = kx_scan_next(test->reader, &entry)) == KX_OK)
+        test_show(&entry, &out);
+    kx_read_end(test->reader);
+    assert_int_equal(status, KX_END);
+    kx_add_byte(&out, 0);
+    return (const char *)out.data;
+}
+
+#endif
