@@ -1,0 +1,103 @@
+/* The request line: method, target, version. */
+#include "framing_state.h"
+
+static const char USUAL_VERSION[] = "HTTP/1.1\r\n";
+
+static enum framing_fault version_byte(struct framing *f, uint8_t byte)
+{
+    if (f->span == 7 && (byte == '0' || byte == '1')) {
+        if (byte == '1')
+            f->seen |= IS_1_1;
+        return FRAMING_NO_FAULT;
+    }
+    if (byte == (uint8_t)USUAL_VERSION[f->span])
+        return FRAMING_NO_FAULT;
+    return f->span < 5 ? FRAMING_BAD_REQUEST_LINE : FRAMING_UNKNOWN_VERSION;
+}
+
+const uint8_t *framing_version(struct framing *f, const uint8_t *p,
+                               const uint8_t *end)
+{
+    if (f->span == 0 && end - p >= 10 && memcmp(p, USUAL_VERSION, 10) == 0) {
+        f->seen |= IS_1_1;
+        return enter(f, LINE, p + 10);
+    }
+    for (; p < end && f->span < 8; p++, f->span++) {
+        enum framing_fault fault = version_byte(f, *p);
+        if (fault != FRAMING_NO_FAULT)
+            return refuse(f, fault, p);
+    }
+    if (p == end)
+        return p;
+    return line_end(f, p, end, FRAMING_BAD_REQUEST_LINE);
+}
+
+const uint8_t *framing_target(struct framing *f, const uint8_t *p,
+                              const uint8_t *end)
+{
+    const uint8_t *begin = p;
+    if (f->span == 0 && *p != '/') {
+        if (*p == '*')
+            return enter(f, TARGET_END, p + 1);
+        return refuse(
+            f, *p <= ' ' ? FRAMING_BAD_REQUEST_LINE : FRAMING_BAD_TARGET, p);
+    }
+    p = printable(p, end, '!');
+    f->span += (uint32_t)(p - begin);
+    if (f->span > f->limits->target_max)
+        return refuse(f, FRAMING_URI_TOO_LONG, p);
+    if (p == end)
+        return p;
+    if (*p == ' ')
+        return enter(f, VERSION, p + 1);
+    return refuse(f,
+                  *p == '\r' || *p == '\n' ? FRAMING_BAD_REQUEST_LINE
+                                           : FRAMING_BAD_TARGET,
+                  p);
+}
+
+const uint8_t *framing_target_end(struct framing *f, const uint8_t *p,
+                                  const uint8_t *end)
+{
+    (void)end;
+    if (*p != ' ')
+        return refuse(f, FRAMING_BAD_TARGET, p);
+    return enter(f, VERSION, p + 1);
+}
+
+const uint8_t *framing_method(struct framing *f, const uint8_t *p,
+                              const uint8_t *end)
+{
+    const uint8_t *begin = p;
+    p = run(p, end, TOKEN);
+    f->span += (uint32_t)(p - begin);
+    if (f->span > FRAMING_METHOD_MAX)
+        return refuse(f, FRAMING_BAD_METHOD, p);
+    if (p == end)
+        return p;
+    if (*p != ' ' || f->span == 0)
+        return refuse(f, line_fault(*p, FRAMING_BAD_METHOD), p);
+    return enter(f, TARGET, p + 1);
+}
+
+/* The first byte after a request. One empty line is let through: old clients
+ * send it after a body. */
+const uint8_t *framing_start(struct framing *f, const uint8_t *p,
+                             const uint8_t *end)
+{
+    f->body_left = 0;
+    f->body_total = 0;
+    f->lines = 0;
+    f->seen = 0;
+    if (*p == '\r')
+        return enter(f, EMPTY_LF, p + 1);
+    enter(f, METHOD, p);
+    return framing_method(f, p, end);
+}
+
+const uint8_t *framing_empty_lf(struct framing *f, const uint8_t *p,
+                                const uint8_t *end)
+{
+    (void)end;
+    return line_feed(f, p, METHOD);
+}
