@@ -1,0 +1,154 @@
+/* Escapes of JSON strings: read, written, and seen through when strings are
+ * compared. */
+#include "json_string.h"
+
+#include <stdio.h>
+
+#include <utf8proc.h>
+
+static uint32_t hex4(const uint8_t *digits)
+{
+    uint32_t unit = 0;
+    for (int i = 0; i < 4; i++) {
+        uint8_t digit = digits[i];
+        unit = unit << 4 | ((digit & 0xfu) + (digit >= 'A' ? 9u : 0u));
+    }
+    return unit;
+}
+
+/* After "\u"; takes both halves of a surrogate pair. */
+static uint32_t next_unicode(struct kx_slice *body)
+{
+    uint32_t unit = hex4(body->data);
+    size_t size = 4;
+    if (unit >= 0xd800 && unit < 0xe000) {
+        uint32_t low = hex4(body->data + 6);
+        unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        size = 10;
+    }
+    *body = kx_slice(body->data + size, body->size - size);
+    return unit;
+}
+
+static uint32_t next_escape(struct kx_slice *body)
+{
+    uint8_t letter = body->data[1];
+    *body = kx_slice(body->data + 2, body->size - 2);
+    switch (letter) {
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case 'u':
+        return next_unicode(body);
+    default:
+        return letter;
+    }
+}
+
+uint32_t json_string_next_plain(struct kx_slice *text)
+{
+    int32_t point = 0;
+    utf8proc_ssize_t size =
+        utf8proc_iterate(text->data, (utf8proc_ssize_t)text->size, &point);
+    if (size < 1)
+        size = 1;
+    *text = kx_slice(text->data + size, text->size - (size_t)size);
+    return (uint32_t)point;
+}
+
+uint32_t json_string_next(struct kx_slice *body)
+{
+    return *body->data == '\\' ? next_escape(body)
+                               : json_string_next_plain(body);
+}
+
+int json_string_compare(struct kx_slice a, struct kx_slice b)
+{
+    a = json_string_body(a);
+    b = json_string_body(b);
+    while (a.size > 0 && b.size > 0) {
+        uint32_t x = json_string_next(&a);
+        uint32_t y = json_string_next(&b);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return (a.size > 0) - (b.size > 0);
+}
+
+static bool has_escape(struct kx_slice text)
+{
+    return memchr(text.data, '\\', text.size) != NULL;
+}
+
+bool json_string_equal(struct kx_slice a, struct kx_slice b)
+{
+    if (kx_equal(a, b))
+        return true;
+    return (has_escape(a) || has_escape(b)) && json_string_compare(a, b) == 0;
+}
+
+bool json_string_is(struct kx_slice token, struct kx_slice utf8)
+{
+    struct kx_slice body = json_string_body(token);
+    if (body.size < utf8.size)
+        return false;
+    if (!has_escape(body))
+        return kx_equal(body, utf8);
+    while (body.size > 0 && utf8.size > 0)
+        if (json_string_next(&body) != json_string_next_plain(&utf8))
+            return false;
+    return body.size == 0 && utf8.size == 0;
+}
+
+void kx_json_unescape(struct kx_slice token, struct kx_buffer *out)
+{
+    struct kx_slice body = json_string_body(token);
+    while (body.size > 0) {
+        const uint8_t *escape = memchr(body.data, '\\', body.size);
+        size_t plain =
+            escape == NULL ? body.size : (size_t)(escape - body.data);
+        kx_add(out, body.data, plain);
+        body = kx_slice(body.data + plain, body.size - plain);
+        if (body.size == 0)
+            return;
+        uint8_t utf8[4];
+        uint32_t point = next_escape(&body);
+        kx_add(out, utf8,
+               (size_t)utf8proc_encode_char((utf8proc_int32_t)point, utf8));
+    }
+}
+
+static void escape_byte(uint8_t byte, struct kx_buffer *out)
+{
+    static const char letters[] = "btn?fr";
+    char text[8] = {'\\', (char)byte};
+    if (byte >= '\b' && byte <= '\r' && byte != '\v')
+        text[1] = letters[byte - '\b'];
+    else if (byte < ' ')
+        snprintf(text, sizeof(text), "\\u%04x", byte);
+    kx_add_text(out, text);
+}
+
+void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out)
+{
+    kx_add_byte(out, '"');
+    size_t done = 0;
+    for (size_t i = 0; i < utf8.size; i++) {
+        uint8_t byte = utf8.data[i];
+        if (byte >= ' ' && byte != '"' && byte != '\\')
+            continue;
+        kx_add(out, utf8.data + done, i - done);
+        escape_byte(byte, out);
+        done = i + 1;
+    }
+    if (done < utf8.size)
+        kx_add(out, utf8.data + done, utf8.size - done);
+    kx_add_byte(out, '"');
+}
