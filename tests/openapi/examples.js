@@ -22,6 +22,7 @@ const STORY = `
 getService service
 getLive alive
 getReady ready
+getReady verbose
 getVersion version
 getOpenapi document
 getProblem key-not-found
@@ -97,6 +98,7 @@ putEntryByQuery ada
 createEntry event
 createEntryByQuery event
 deleteEntries events
+deleteEntries bad-parameter
 deleteEntry settings
 deleteEntry precondition-failed
 deleteEntryByQuery note
