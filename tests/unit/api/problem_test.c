@@ -1,0 +1,128 @@
+/* The catalogue of errors and the documents made from it. */
+#include "problem.h"
+#include "unit.h"
+
+struct story {
+    struct request request;
+    struct reply reply;
+};
+
+static struct story begin(void *memory)
+{
+    struct story story = {.request = {.memory = memory}};
+    kx_buffer_init(&story.reply.body, memory);
+    return story;
+}
+
+static void body_is(struct story *story, const char *wanted)
+{
+    kx_add_byte(&story->reply.body, '\0');
+    assert_string_equal((const char *)story->reply.body.data, wanted);
+    kx_buffer_free(&story->reply.body);
+}
+
+static void each_code_is_whole_and_unique(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PROBLEM_COUNT; i++) {
+        const struct problem_row *row = problem_row((enum problem_code)i);
+        enum problem_code found;
+        assert_true(row->status >= 400 && row->status < 600);
+        assert_true(strlen(row->title) > 5 && strlen(row->hint) > 5);
+        assert_true(problem_find(kx_text(row->code), &found));
+        assert_int_equal(found, i);
+    }
+    enum problem_code none;
+    assert_false(problem_find(kx_text("no-such-code"), &none));
+}
+
+static void each_document_is_valid_json(void **state)
+{
+    for (int i = 0; i < PROBLEM_COUNT; i++) {
+        struct kx_buffer body;
+        kx_buffer_init(&body, *state);
+        problem_write(&body, (enum problem_code)i,
+                      "a \"quoted\" \x01\xff text");
+        assert_int_equal(kx_json_check(kx_buffer_slice(&body), NULL), KX_OK);
+        kx_buffer_free(&body);
+    }
+}
+
+static void a_problem_replaces_the_reply(void **state)
+{
+    struct story story = begin(*state);
+    kx_add_text(&story.reply.body, "half of an answer");
+    reply_header(&story.reply, "ETag", "\"1\"");
+    assert_int_equal(problem(&story.request, &story.reply, PROBLEM_OVERLOADED,
+                             "%d wait.", 7),
+                     DONE);
+    assert_int_equal(story.reply.status, 503);
+    assert_int_equal(story.reply.header_count, 1);
+    assert_string_equal(story.reply.headers[0].name, "Retry-After");
+    assert_string_equal(story.reply.content_type, "application/problem+json");
+    body_is(&story,
+            "{\"type\":\"/problems/overloaded\",\"title\":\"Too much work is "
+            "waiting\",\"status\":503,\"code\":\"overloaded\",\"detail\":\"7 "
+            "wait.\",\"hint\":\"Nothing was changed; try again a little "
+            "later.\"}");
+}
+
+static void members_follow_the_document(void **state)
+{
+    struct story story = begin(*state);
+    problem(&story.request, &story.reply, PROBLEM_KEY_NOT_FOUND, "None.");
+    story.reply.body.size = 0;
+    kx_add_text(&story.reply.body, "{\"a\":1}");
+    problem_member_text(&story.reply, "b", kx_text("x\"y"));
+    problem_member_json(&story.reply, "c", kx_text("[2]"));
+    problem_member_number(&story.reply, "d", 18446744073709551615u);
+    body_is(&story, "{\"a\":1,\"b\":\"x\\\"y\",\"c\":[2],"
+                    "\"d\":18446744073709551615}");
+}
+
+static void a_fault_shows_where_it_is(void **state)
+{
+    struct story story = begin(*state);
+    struct kx_fault fault;
+    kx_fail(&fault, KX_BAD_JSON, "A comma is missing.");
+    fault.offset = 17;
+    strcpy(fault.pointer, "/mutations/0");
+    problem_status(&story.request, &story.reply, &fault);
+    assert_int_equal(story.reply.status, 400);
+    const char *end = ",\"pointer\":\"/mutations/0\",\"offset\":17}";
+    size_t size = strlen(end);
+    assert_memory_equal(story.reply.body.data + story.reply.body.size - size,
+                        end, size);
+    kx_buffer_free(&story.reply.body);
+}
+
+static void each_status_has_a_code(void **state)
+{
+    (void)state;
+    assert_int_equal(problem_of(KX_UNKNOWN), PROBLEM_COMMIT_UNKNOWN);
+    assert_int_equal(problem_of(KX_ABSENT), PROBLEM_KEY_NOT_FOUND);
+    for (int status = KX_OK; status <= KX_FAILED; status++)
+        assert_true(problem_of((enum kx_status)status) < PROBLEM_COUNT);
+}
+
+static void a_formatted_header_lives_with_the_request(void **state)
+{
+    struct story story = begin(*state);
+    reply_headerf(&story.request, &story.reply, "ETag", "\"%s\"", "abc");
+    assert_string_equal(story.reply.headers[0].value, "\"abc\"");
+    talloc_free((void *)story.reply.headers[0].value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_code_is_whole_and_unique),
+        cmocka_unit_test(each_document_is_valid_json),
+        cmocka_unit_test(a_problem_replaces_the_reply),
+        cmocka_unit_test(members_follow_the_document),
+        cmocka_unit_test(a_fault_shows_where_it_is),
+        cmocka_unit_test(each_status_has_a_code),
+        cmocka_unit_test(a_formatted_header_lives_with_the_request),
+    };
+    return cmocka_run_group_tests(tests, memory_open, memory_close);
+}
