@@ -15,13 +15,17 @@ static bool all_digits(struct kx_slice text)
     return text.size > 0;
 }
 
-/* Does the double have these very digits when it is written out? */
+/* Is this how the double is written: with all its digits, or, over 2^53, as
+ * JavaScript and kx_number_text write it, with zeros after the digits that
+ * tell it from its neighbours? */
 static bool has_digits(double number, struct kx_slice digits)
 {
     char text[DIGITS_MAX];
     int size = snprintf(text, sizeof text, "%.0f", fabs(number));
-    return size > 0 && (size_t)size < sizeof text &&
-           kx_equal(digits, kx_slice(text, (size_t)size));
+    if (size > 0 && (size_t)size < sizeof text &&
+        kx_equal(digits, kx_slice(text, (size_t)size)))
+        return true;
+    return kx_equal(digits, kx_slice(text, kx_number_text(fabs(number), text)));
 }
 
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)

@@ -1,0 +1,91 @@
+/* Cursors: they come back, belong to one list, and show when they were
+ * changed. */
+#include "cursor.h"
+#include "unit.h"
+
+static const struct kx_range USERS = {
+    .start = {(const uint8_t *)"\x02users\0\0", 8},
+    .end = {(const uint8_t *)"\x02users\0\xff", 8},
+};
+
+static struct kx_slice position(void)
+{
+    return kx_slice("\x02users\0\x02"
+                    "ada\0",
+                    12);
+}
+
+static void a_cursor_gives_its_position_back(void **state)
+{
+    struct kx_buffer text, back;
+    struct flaw flaw;
+    uint64_t list = cursor_list(kx_text(""), &USERS);
+    kx_buffer_init(&text, *state);
+    kx_buffer_init(&back, *state);
+    cursor_write(list, position(), &text);
+    assert_true(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
+    assert_true(kx_equal(kx_buffer_slice(&back), position()));
+    kx_buffer_free(&text);
+    kx_buffer_free(&back);
+}
+
+static void a_cursor_is_of_one_list(void **state)
+{
+    struct kx_range others[3] = {USERS, USERS, USERS};
+    struct kx_buffer text, back;
+    struct flaw flaw;
+    others[0].start.size--;
+    others[1].end.size--;
+    others[2].reverse = true;
+    kx_buffer_init(&text, *state);
+    kx_buffer_init(&back, *state);
+    cursor_write(cursor_list(kx_text(""), &USERS), position(), &text);
+    for (int i = 0; i < 3; i++) {
+        uint64_t list = cursor_list(kx_text(""), &others[i]);
+        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
+        assert_int_equal(flaw.code, PROBLEM_CURSOR_MISMATCH);
+    }
+    uint64_t list = cursor_list(kx_text("by_email"), &USERS);
+    assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
+    assert_int_equal(flaw.code, PROBLEM_CURSOR_MISMATCH);
+    kx_buffer_free(&text);
+    kx_buffer_free(&back);
+}
+
+static void a_changed_cursor_is_refused(void **state)
+{
+    struct kx_buffer text, back;
+    struct flaw flaw;
+    uint64_t list = cursor_list(kx_text(""), &USERS);
+    kx_buffer_init(&text, *state);
+    kx_buffer_init(&back, *state);
+    cursor_write(list, position(), &text);
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t kept = text.data[i];
+        text.data[i] = kept == 'A' ? 'B' : 'A';
+        assert_false(cursor_read(kx_buffer_slice(&text), list, &back, &flaw));
+        assert_int_equal(flaw.code, PROBLEM_CURSOR_INVALID);
+        text.data[i] = kept;
+    }
+    for (size_t size = 0; size < text.size; size++)
+        assert_false(
+            cursor_read(kx_slice(text.data, size), list, &back, &flaw));
+    assert_false(cursor_read(kx_text("%%%"), list, &back, &flaw));
+    assert_int_equal(flaw.code, PROBLEM_CURSOR_INVALID);
+    assert_int_equal(back.size, 0);
+    kx_buffer_free(&text);
+    kx_buffer_free(&back);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_cursor_gives_its_position_back,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_cursor_is_of_one_list, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(a_changed_cursor_is_refused,
+                                        memory_open, memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* Keys that clients write as JSON: what is refused, with which flaw. What is
+ * taken is the core's, and tested there. */
+#include "keyjson.h"
+#include "unit.h"
+
+static void taken_keys_come_back(void **state)
+{
+    static const char *const KEYS[] = {
+        "[]",
+        "[\"users\",42,true,false,\"\"]",
+        "[-1.5,1e+21,0]",
+        "[{\"type\":\"bigint\",\"value\":\"-123456789012345678901\"}]",
+        "[{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}]",
+        "[{\"type\":\"number\",\"value\":\"NaN\"},"
+        "{\"type\":\"number\",\"value\":\"-0\"}]",
+        "[\"\\u0000\",\"\xc3\xa9\"]",
+    };
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        struct kx_buffer key, back;
+        struct flaw flaw;
+        kx_buffer_init(&key, *state);
+        kx_buffer_init(&back, *state);
+        if (!keyjson_read_text(kx_text(KEYS[i]), &key, &flaw))
+            fail_msg("%s: %s", KEYS[i], flaw.detail);
+        kx_key_to_json(kx_buffer_slice(&key), &back);
+        kx_add_byte(&back, '\0');
+        assert_string_equal(back.data, KEYS[i]);
+        kx_buffer_free(&key);
+        kx_buffer_free(&back);
+    }
+}
+
+static const struct {
+    const char *json;
+    enum problem_code code;
+    const char *pointer;
+} REFUSED[] = {
+    {"", PROBLEM_BAD_JSON, ""},
+    {"users", PROBLEM_BAD_JSON, ""},
+    {"\"users\"", PROBLEM_BAD_KEY, ""},
+    {"{}", PROBLEM_BAD_KEY, ""},
+    {"[null]", PROBLEM_BAD_KEY, "/0"},
+    {"[\"a\",[1]]", PROBLEM_BAD_KEY, "/1"},
+    {"[9007199254740993]", PROBLEM_KEY_NUMBER_INEXACT, "/0"},
+    {"[1,{}]", PROBLEM_BAD_KEY, "/1"},
+    {"[{\"type\":\"bigint\",\"value\":1}]", PROBLEM_BAD_KEY, "/0"},
+    {"[{\"type\":\"bigint\",\"value\":\"1.5\"}]", PROBLEM_BAD_KEY, "/0"},
+    {"[{\"type\":\"bigint\",\"value\":\"1\",\"x\":1}]", PROBLEM_BAD_KEY, "/0"},
+    {"[{\"type\":\"Date\",\"value\":\"x\"}]", PROBLEM_BAD_KEY, "/0"},
+    {"[{\"type\":\"Uint8Array\",\"value\":\"AQI=\"}]", PROBLEM_BAD_KEY, "/0"},
+    {"[{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":2}]",
+     PROBLEM_BAD_KEY, "/0"},
+    {"[\"\\ud800\"]", PROBLEM_BAD_JSON, ""},
+};
+
+static void other_keys_are_refused(void **state)
+{
+    for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
+        struct kx_buffer key;
+        struct flaw flaw = {0};
+        kx_buffer_init(&key, *state);
+        if (keyjson_read_text(kx_text(REFUSED[i].json), &key, &flaw))
+            fail_msg("%s was taken", REFUSED[i].json);
+        if (flaw.code != REFUSED[i].code ||
+            strcmp(flaw.pointer, REFUSED[i].pointer) != 0)
+            fail_msg("%s: %d at \"%s\": %s", REFUSED[i].json, flaw.code,
+                     flaw.pointer, flaw.detail);
+        kx_buffer_free(&key);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(taken_keys_come_back, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(other_keys_are_refused, memory_open,
+                                        memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* Query parameters: splitting, decoding, types, and what is refused. */
+#include "query.h"
+#include "unit.h"
+
+enum {
+    ALLOWED = QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_LIMIT) |
+              QUERY_BIT(PARAMETER_REVERSE)
+};
+
+static bool read(const char *text, void *memory, struct query *query,
+                 struct flaw *flaw)
+{
+    return query_read(kx_text(text), ALLOWED, memory, query, flaw);
+}
+
+static void parameters_are_split_raw_and_decoded_once(void **state)
+{
+    struct query query;
+    struct flaw flaw;
+    struct kx_buffer text;
+    kx_buffer_init(&text, *state);
+    assert_true(
+        read("prefix=a%26b%2541+c&&limit=5&rever%73e", *state, &query, &flaw));
+    assert_true(query_text(&query, PARAMETER_PREFIX, &text, &flaw));
+    assert_int_equal(text.size, strlen("a&b%41+c"));
+    assert_memory_equal(text.data, "a&b%41+c", text.size);
+    assert_true(query_has(&query, PARAMETER_REVERSE));
+    talloc_free_children(*state);
+}
+
+static void unknown_and_repeated_parameters_are_refused(void **state)
+{
+    struct query query;
+    struct flaw flaw;
+    assert_false(read("revrse=1", *state, &query, &flaw));
+    assert_int_equal(flaw.code, PROBLEM_UNKNOWN_PARAMETER);
+    assert_string_equal(flaw.suggestion, "reverse");
+    assert_string_equal(flaw.allowed, "\"prefix\",\"reverse\",\"limit\"");
+    assert_false(read("ttl=1s", *state, &query, &flaw));
+    assert_int_equal(flaw.code, PROBLEM_UNKNOWN_PARAMETER);
+    assert_null(flaw.suggestion);
+    assert_false(read("limit=1&limit=1", *state, &query, &flaw));
+    assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
+    assert_memory_equal(flaw.parameter.data, "limit", 5);
+    talloc_free_children(*state);
+}
+
+static void limits_are_whole_numbers_of_a_page(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t limit; /* 0: refused */
+    } cases[] = {
+        {"limit=1", 1},
+        {"limit=1000", 1000},
+        {"limit=0", 0},
+        {"limit=1001", 0},
+        {"limit=-1", 0},
+        {"limit=", 0},
+        {"limit=1e2", 0},
+        {"limit= 1", 0},
+        {"limit=2147483648", 0},
+        {"limit=18446744073709551617", 0},
+        {"", 7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct query query;
+        struct flaw flaw;
+        size_t limit = 7;
+        assert_true(read(cases[i].text, *state, &query, &flaw));
+        if (query_limit(&query, &limit, &flaw) != (cases[i].limit != 0) ||
+            (cases[i].limit != 0 && limit != cases[i].limit))
+            fail_msg("%s is %zu", cases[i].text, limit);
+    }
+    talloc_free_children(*state);
+}
+
+static void flags_are_true_or_false(void **state)
+{
+    static const struct {
+        const char *text;
+        int flag; /* -1: refused */
+    } cases[] = {
+        {"", 0},           {"reverse", 1},       {"reverse=", 1},
+        {"reverse=1", 1},  {"reverse=true", 1},  {"reverse=0", 0},
+        {"reverse=2", -1}, {"reverse=false", 0}, {"reverse=yes", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct query query;
+        struct flaw flaw;
+        bool flag;
+        assert_true(read(cases[i].text, *state, &query, &flaw));
+        bool taken = query_flag(&query, PARAMETER_REVERSE, &flag, &flaw);
+        assert_int_equal(taken, cases[i].flag >= 0);
+        if (taken)
+            assert_int_equal(flag, cases[i].flag);
+    }
+    talloc_free_children(*state);
+}
+
+static const struct {
+    const char *text;
+    const char *key; /* JSON; NULL: refused */
+} KEYS[] = {
+    {"prefix=users", "[\"users\"]"},
+    {"prefix=users/=42", "[\"users\",42]"},
+    {"prefix=files/a%2Fb", "[\"files\",\"a/b\"]"},
+    {"prefix=files/%3D1", "[\"files\",\"=1\"]"},
+    {"prefix=", "[]"},
+    {"prefix=[]", "[]"},
+    {"prefix=%5B%22users%22,42%5D", "[\"users\",42]"},
+    {"prefix=[\"a%2Fb\"]", "[\"a/b\"]"},
+    {"prefix=ada%40x.org", "[\"ada@x.org\"]"},
+    /* A '/' of the part, or a separator that a library encoded? */
+    {"prefix=users%2F42", NULL},
+    {"prefix=%3D42", NULL},
+    {"prefix=users/", NULL},
+    {"prefix=a%zz", NULL},
+    {"prefix=%ff", NULL},
+    {"prefix=[1", NULL},
+    {"prefix=[null]", NULL},
+};
+
+static void keys_come_as_path_or_json_and_are_never_guessed(void **state)
+{
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        struct query query;
+        struct flaw flaw;
+        struct kx_buffer key, json;
+        kx_buffer_init(&key, *state);
+        kx_buffer_init(&json, *state);
+        assert_true(read(KEYS[i].text, *state, &query, &flaw));
+        bool taken = query_key(&query, PARAMETER_PREFIX, &key, &flaw);
+        if (taken != (KEYS[i].key != NULL))
+            fail_msg("%s: taken %d", KEYS[i].text, taken);
+        if (!taken) {
+            assert_memory_equal(flaw.parameter.data, "prefix", 6);
+            continue;
+        }
+        kx_key_to_json(kx_buffer_slice(&key), &json);
+        kx_add_byte(&json, '\0');
+        assert_string_equal(json.data, KEYS[i].key);
+    }
+    talloc_free_children(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            parameters_are_split_raw_and_decoded_once, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(
+            unknown_and_repeated_parameters_are_refused, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(limits_are_whole_numbers_of_a_page,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(flags_are_true_or_false, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(
+            keys_come_as_path_or_json_and_are_never_guessed, memory_open,
+            memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

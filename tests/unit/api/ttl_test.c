@@ -1,0 +1,80 @@
+/* Times to live, and ULIDs. */
+#include "ttl.h"
+#include "ulid.h"
+#include "unit.h"
+
+static const struct {
+    const char *text;
+    int64_t ms; /* 0: refused */
+} CASES[] = {
+    {"1ms", 1},
+    {"250ms", 250},
+    {"60s", 60000},
+    {"5m", 300000},
+    {"1h", 3600000},
+    {"7d", 604800000},
+    {"36500d", TTL_MAX_MS},
+    {"36501d", 0},
+    {"99999999999999999999ms", 0},
+    {"0s", 0},
+    {"", 0},
+    {"60", 0},
+    {"s", 0},
+    {"-1s", 0},
+    {"+1s", 0},
+    {"1.5s", 0},
+    {"1 s", 0},
+    {"1S", 0},
+    {"1w", 0},
+    {"1s ", 0},
+};
+
+static void times_have_a_number_and_a_unit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct flaw flaw;
+        int64_t ms = 0;
+        bool taken =
+            ttl_read(kx_text(CASES[i].text), PROBLEM_BAD_PARAMETER, &ms, &flaw);
+        if (taken != (CASES[i].ms != 0) || ms != CASES[i].ms)
+            fail_msg("\"%s\" is %lld ms", CASES[i].text, (long long)ms);
+        if (!taken)
+            assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
+    }
+}
+
+static void ulids_grow_whatever_the_clock_does(void **state)
+{
+    static const int64_t TIMES[] = {1000, 1000, 1000, 900, 2000, 1999, 2000};
+    char before[ULID_SIZE] = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++) {
+        char next[ULID_SIZE];
+        kx_clock_set(TIMES[i]);
+        ulid_next(next);
+        assert_true(memcmp(before, next, ULID_SIZE) < 0);
+        memcpy(before, next, ULID_SIZE);
+    }
+    kx_clock_set(0);
+}
+
+static void a_ulid_begins_with_its_time(void **state)
+{
+    char ulid[ULID_SIZE];
+    (void)state;
+    kx_clock_set(INT64_C(1469918176385)); /* the example of the ULID page */
+    ulid_next(ulid);
+    assert_memory_equal(ulid, "01ARYZ6S41", 10);
+    kx_clock_set(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_have_a_number_and_a_unit),
+        cmocka_unit_test(ulids_grow_whatever_the_clock_does),
+        cmocka_unit_test(a_ulid_begins_with_its_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* Typed values: what they are stored as, how they are shown, what is
+ * refused. */
+#include "typed.h"
+#include "unit.h"
+
+static const struct {
+    const char *typed;
+    enum kx_encoding encoding;
+    const char *data;
+    size_t size;
+} TAKEN[] = {
+    {"{\"type\":\"KvU64\",\"value\":\"1\"}", KX_LE64, "\1\0\0\0\0\0\0\0", 8},
+    {"{\"type\":\"KvU64\",\"value\":\"18446744073709551615\"}", KX_LE64,
+     "\xff\xff\xff\xff\xff\xff\xff\xff", 8},
+    {"{\"type\":\"Uint8Array\",\"value\":\"AQID\"}", KX_BYTES, "\1\2\3", 3},
+    {"{\"type\":\"Uint8Array\",\"value\":\"\",\"byteLength\":0}", KX_BYTES, "",
+     0},
+    {"{\"type\":\"string\",\"value\":\"a\"}", KX_JSON, "\"a\"", 3},
+    {"{\"type\":\"number\",\"value\":0.10}", KX_JSON, "0.10", 4},
+    {"{\"type\":\"boolean\",\"value\":true}", KX_JSON, "true", 4},
+    {"{\"type\":\"null\",\"value\":null}", KX_JSON, "null", 4},
+    {"{\"type\":\"Array\",\"value\":[{\"type\":\"number\",\"value\":1},"
+     "{\"type\":\"null\",\"value\":null}]}",
+     KX_JSON, "[1,null]", 8},
+    {"{\"type\":\"object\",\"value\":{\"a\":{\"type\":\"Array\",\"value\":[]},"
+     "\"b\":{\"type\":\"string\",\"value\":\"x\"}}}",
+     KX_JSON, "{\"a\":[],\"b\":\"x\"}", 16},
+};
+
+static bool take(const char *json, void *memory, struct kx_value *value,
+                 struct flaw *flaw)
+{
+    assert_int_equal(kx_json_check(kx_text(json), NULL), KX_OK);
+    return typed_read(kx_text(json), memory, value, flaw);
+}
+
+static void typed_values_are_stored_in_their_encoding(void **state)
+{
+    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
+        struct kx_value value;
+        struct flaw flaw;
+        if (!take(TAKEN[i].typed, *state, &value, &flaw))
+            fail_msg("%s: %s", TAKEN[i].typed, flaw.detail);
+        assert_int_equal(value.encoding, TAKEN[i].encoding);
+        assert_true(
+            kx_equal(value.data, kx_slice(TAKEN[i].data, TAKEN[i].size)));
+    }
+    talloc_free_children(*state);
+}
+
+static void other_typed_values_are_refused(void **state)
+{
+    static const char *const REFUSED[] = {
+        "1",
+        "{}",
+        "{\"type\":\"KvU64\"}",
+        "{\"type\":1,\"value\":\"1\"}",
+        "{\"type\":\"KvU64\",\"value\":1}",
+        "{\"type\":\"KvU64\",\"value\":\"\"}",
+        "{\"type\":\"KvU64\",\"value\":\"-1\"}",
+        "{\"type\":\"KvU64\",\"value\":\"18446744073709551616\"}",
+        "{\"type\":\"KvU64\",\"value\":\"1\",\"x\":1}",
+        "{\"type\":\"Uint8Array\",\"value\":\"AQI=\"}",
+        "{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":4}",
+        "{\"type\":\"Uint8Array\",\"value\":\"\",\"mediaType\":\"\"}",
+        "{\"type\":\"Uint8Array\",\"value\":\"\",\"mediaType\":\"a\\nb\"}",
+        "{\"type\":\"number\",\"value\":\"NaN\"}",
+        "{\"type\":\"string\",\"value\":1}",
+        "{\"type\":\"boolean\",\"value\":null}",
+        "{\"type\":\"bigint\",\"value\":\"1\"}",
+        "{\"type\":\"Date\",\"value\":\"2026-01-01T00:00:00.000Z\"}",
+        "{\"type\":\"Map\",\"value\":[]}",
+        "{\"type\":\"Array\",\"value\":[1]}",
+        "{\"type\":\"Array\",\"value\":{}}",
+        "{\"type\":\"object\",\"value\":[]}",
+        "{\"type\":\"Array\",\"value\":[{\"type\":\"KvU64\",\"value\":\"1\"}]}",
+    };
+    for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
+        struct kx_value value;
+        struct flaw flaw;
+        if (take(REFUSED[i], *state, &value, &flaw))
+            fail_msg("%s was taken", REFUSED[i]);
+        assert_int_equal(flaw.code, PROBLEM_BAD_VALUE);
+    }
+    talloc_free_children(*state);
+}
+
+static void shows(const struct kx_value *value, bool plain, const char *json,
+                  void *memory)
+{
+    struct kx_buffer out;
+    kx_buffer_init(&out, memory);
+    assert_int_equal(typed_is_plain(value), plain);
+    typed_write(value, &out);
+    kx_add_byte(&out, '\0');
+    assert_string_equal(out.data, json);
+    kx_buffer_free(&out);
+}
+
+static void values_are_shown_plain_where_json_can(void **state)
+{
+    struct kx_value json = {.encoding = KX_JSON, .data = kx_text("0.10")};
+    struct kx_value count = {.encoding = KX_LE64,
+                             .data = kx_slice("\2\1\0\0\0\0\0\0", 8)};
+    struct kx_value bytes = {.encoding = KX_BYTES,
+                             .data = kx_text("hi"),
+                             .media_type = kx_text("text/plain")};
+    shows(&json, true, "0.10", *state);
+    shows(&count, false, "{\"type\":\"KvU64\",\"value\":\"258\"}", *state);
+    shows(&bytes, false,
+          "{\"type\":\"Uint8Array\",\"value\":\"aGk\",\"byteLength\":2,"
+          "\"mediaType\":\"text/plain\"}",
+          *state);
+}
+
+static void a_pointer_is_shown_as_its_parts(void **state)
+{
+    struct kx_buffer parts;
+    struct kx_value pointer = {.encoding = KX_POINTER};
+    kx_buffer_init(&parts, *state);
+    kx_key_add_string(&parts, kx_text("ada"));
+    pointer.data = kx_buffer_slice(&parts);
+    shows(&pointer, true, "\"ada\"", *state);
+    kx_key_add_number(&parts, 42);
+    pointer.data = kx_buffer_slice(&parts);
+    shows(&pointer, true, "[\"ada\",42]", *state);
+    kx_key_add_bigint(&parts, kx_text("7"));
+    pointer.data = kx_buffer_slice(&parts);
+    shows(&pointer, false,
+          "{\"type\":\"Array\",\"value\":["
+          "{\"type\":\"string\",\"value\":\"ada\"},"
+          "{\"type\":\"number\",\"value\":42},"
+          "{\"type\":\"bigint\",\"value\":\"7\"}]}",
+          *state);
+    kx_buffer_free(&parts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            typed_values_are_stored_in_their_encoding, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(other_typed_values_are_refused,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(values_are_shown_plain_where_json_can,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_pointer_is_shown_as_its_parts,
+                                        memory_open, memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
