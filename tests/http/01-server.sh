@@ -1,0 +1,149 @@
+#!/bin/bash
+# How the server starts and stops, and what it refuses to start with.
+. tests/lib/http.sh
+
+# Runs the program and keeps its exit status, output and complaint.
+program() {
+    exchange="kindex $*"
+    "$KINDEX" "$@" >"$answer" 2>"$work/complaint"
+    code=$?
+}
+
+# The program has refused with this exit code and one line that matches.
+refused() {
+    is 'its exit status' $code "$1"
+    is 'the number of lines it says' "$(wc -l <"$work/complaint")" 1
+    local line
+    line=$(cat "$work/complaint")
+    if [[ $line == $2 ]]; then line=$2; fi
+    is 'what it says' "$line" "$2"
+}
+
+test_case 'the program says its version'
+program --version
+is 'its exit status' $code 0
+is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
+
+test_case 'help names the subcommands, and each option with its default'
+program --help
+is 'its exit status' $code 0
+is 'serve is there' "$(grep -c 'kindex serve' "$answer")" 1
+program serve --help
+is 'its exit status' $code 0
+is '--cache is there' "$(grep -c -- '--cache SIZE.*(256MiB)' "$answer")" 1
+
+test_case 'a missing or unknown subcommand is refused'
+program
+refused 2 'kindex: a subcommand is missing*'
+program swim
+refused 2 'kindex: unknown subcommand swim*'
+
+test_case 'an unknown option, a bad value and a stray argument are refused'
+program serve --cachr 1MiB
+refused 2 'kindex: unknown option --cachr*'
+program serve --cache lots
+refused 2 'kindex: --cache: "lots" is not a size*'
+program serve --cache
+refused 2 'kindex: a value is missing after --cache*'
+program serve here
+refused 2 'kindex: stray argument here*'
+
+test_case 'a bad environment variable is refused by its name'
+KINDEX_LOOPS=many program serve
+refused 2 'kindex: KINDEX_LOOPS: "many" is not a number*'
+
+test_case 'an address that others reach needs --insecure'
+program serve --listen 0.0.0.0:0
+refused 2 'kindex: --listen: *--insecure*'
+
+test_case 'print-config shows each value and where it comes from'
+KINDEX_CACHE=1GiB program serve --loops 2 --print-config
+is 'its exit status' $code 0
+is cache "$(awk '$1 == "cache" { print $2, $3 }' "$answer")" '1GiB environment'
+is loops "$(awk '$1 == "loops" { print $2, $3 }' "$answer")" '2 flag'
+is data "$(awk '$1 == "data" { print $3 }' "$answer")" default
+
+test_case 'a data directory that cannot be made is refused'
+program serve --listen 127.0.0.1:0 --data /dev/null/data
+refused 1 'kindex: cannot open /dev/null/data: *'
+
+start_server
+port=${url##*:}
+
+test_case 'a port in use is refused, and the data are not touched'
+program serve --listen "127.0.0.1:$port" --data "$work/other"
+refused 1 "kindex: cannot listen on 127.0.0.1:$port: *"
+is 'the data directory' "$(ls "$work/other" 2>&1 | grep -c 'No such')" 1
+
+test_case 'a data directory in use is refused, and the server goes on'
+program serve --listen 127.0.0.1:0 --data "$work/data"
+refused 1 "kindex: cannot open $work/data: *"
+request GET /livez
+expect 200
+
+test_case 'the five lines that the server prints work as they are'
+grep '^curl' "$work/out" >"$work/tour"
+is 'the number of lines' "$(wc -l <"$work/tour")" 5
+while IFS= read -r line; do
+    exchange=$line
+    if eval "$line --silent --fail-with-body --retry 5" \
+        >"$answer" 2>"$work/curl" </dev/null; then
+        is 'the line' "$line" "$line"
+    else
+        is 'the line' "$line" 'a line that works'
+    fi
+done <"$work/tour"
+
+test_case 'the server stops within five seconds under load, with exit status 0'
+begun=$SECONDS
+load=()
+for client in 1 2 3 4; do
+    while curl --silent --fail --output "$work/load$client" --request PUT \
+        --header 'Content-Type: application/json' --data 1 \
+        "$url/kv/load/$client"; do :; done &
+    load+=($!)
+done
+until_status 200 GET /kv/load/4
+stop_server
+is 'its exit status' $? 0
+wait "${load[@]}"
+is 'in time' $((SECONDS - begun < 5 + patience)) 1
+
+test_case 'what was stored is there after a restart'
+start_server
+request GET /kv/users/1
+expect 200
+field .name Ada
+
+test_case 'a client that sends half a request does not keep the server'
+exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
+printf 'PUT /kv/half HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhal' >&3
+request GET /livez
+expect 200
+begun=$SECONDS
+stop_server
+is 'its exit status' $? 0
+is 'in time' $((SECONDS - begun <= 5)) 1
+exec 3>&-
+
+test_case 'several event loops serve the same store'
+start_server --loops 3
+for client in 1 2 3 4 5 6 7 8; do
+    request PUT "/kv/loops/$client" "$client" \
+        --header 'Content-Type: application/json'
+    expect 201
+done
+request GET '/count?prefix=loops'
+field .count 8
+
+test_case 'connections over the limit are answered 503'
+stop_server
+start_server --connections-max 2
+exec 3<>"/dev/tcp/127.0.0.1/${url##*:}" 4<>"/dev/tcp/127.0.0.1/${url##*:}"
+until_status 503 GET /livez
+expect 503 overloaded
+header Retry-After 1
+exec 3>&- 4>&-
+until_status 200 GET /livez
+
+finish
