@@ -7,19 +7,23 @@
 #include <stdio.h>
 #include <strings.h>
 
+static bool begins_with(struct kx_slice target, const char *scheme, size_t size)
+{
+    return target.size >= size &&
+           strncasecmp((const char *)target.data, scheme, size) == 0;
+}
+
 /* Absolute form: the path begins after "http://authority". */
 static struct kx_slice without_authority(struct kx_slice target)
 {
-    const char *text = (const char *)target.data;
-    size_t scheme = 0;
-    if (target.size >= 7 && strncasecmp(text, "http://", 7) == 0)
-        scheme = 7;
-    else if (target.size >= 8 && strncasecmp(text, "https://", 8) == 0)
-        scheme = 8;
-    if (scheme == 0)
+    size_t at = 0;
+    if (begins_with(target, "http://", 7))
+        at = 7;
+    else if (begins_with(target, "https://", 8))
+        at = 8;
+    if (at == 0)
         return target;
-    size_t at = scheme;
-    while (at < target.size && text[at] != '/' && text[at] != '?')
+    while (at < target.size && target.data[at] != '/' && target.data[at] != '?')
         at++;
     return kx_slice(target.data + at, target.size - at);
 }

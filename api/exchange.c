@@ -287,8 +287,10 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out)
 {
     struct kx_buffer *chunk = &exchange->reply.body;
-    if (exchange->sent == chunk->size && !exchange->last && !chunk->failed &&
-        pull(exchange))
+    bool used_up = exchange->sent == chunk->size && !chunk->failed;
+    if (used_up && exchange->last)
+        return CHUNK_END;
+    if (used_up && pull(exchange))
         return CHUNK_PARK;
     if (chunk->failed)
         return CHUNK_BROKEN;

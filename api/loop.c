@@ -82,22 +82,32 @@ static void begin_stop(struct loop *loop)
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
 }
 
+/* Continues what was answered and what waits for its turn; false when there
+ * was neither. */
+static bool continue_exchanges(struct loop *loop)
+{
+    bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
+    loop->answers.woken = false;
+    return desk_run_turns(&loop->desk) || answered;
+}
+
+static void run_door(struct loop *loop)
+{
+    loop->door.woken = false;
+    http1_run(loop->http1);
+}
+
 /* One round of the loop; returns how many sources were ready. */
 static int turn(struct loop *loop)
 {
-    int timeout = timeout_ms(loop);
-    int count = wait_for_sources(loop, timeout);
+    int count = wait_for_sources(loop, timeout_ms(loop));
     if (loop->stop.woken && loop->listener != NULL)
         begin_stop(loop);
     if (loop->listener != NULL)
         listener_expire(loop->listener);
-    bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
-    bool turned = desk_run_turns(&loop->desk);
-    if (loop->door.woken || answered || turned || count <= 0 ||
+    if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
-        http1_run(loop->http1);
-    loop->door.woken = false;
-    loop->answers.woken = false;
+        run_door(loop);
     return count;
 }
 

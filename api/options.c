@@ -106,30 +106,35 @@ static bool mistake(const char *what, const char *argument)
     return false;
 }
 
+static void list_flags(struct option *flags)
+{
+    for (size_t row = 0; row < ROWS; row++)
+        flags[row] = (struct option){.name = TABLE[row].name,
+                                     .has_arg = takes_no_value(&TABLE[row])
+                                                    ? no_argument
+                                                    : required_argument};
+    flags[ROWS] = (struct option){0};
+}
+
 static bool read_flags(struct options *options, int argc, char **argv)
 {
-    struct option flags[ROWS + 1] = {{0}};
-    for (size_t row = 0; row < ROWS; row++) {
-        flags[row].name = TABLE[row].name;
-        flags[row].has_arg =
-            takes_no_value(&TABLE[row]) ? no_argument : required_argument;
-    }
+    struct option flags[ROWS + 1];
+    int row = 0;
+    int found;
+    list_flags(flags);
     opterr = 0;
     optind = 1;
-    for (;;) {
-        int row = 0;
-        int at = optind;
-        int found = getopt_long(argc, argv, "+:", flags, &row);
-        if (found == -1)
-            break;
-        if (found == ':')
-            return mistake("a value is missing after", argv[at]);
-        if (found != 0)
-            return mistake("unknown option", argv[at]);
+    int at = optind;
+    while ((found = getopt_long(argc, argv, "+:", flags, &row)) == 0) {
         if (!set(options, (size_t)row, optarg != NULL ? optarg : "1",
                  FROM_FLAG))
             return false;
+        at = optind;
     }
+    if (found == ':')
+        return mistake("a value is missing after", argv[at]);
+    if (found != -1)
+        return mistake("unknown option", argv[at]);
     return optind == argc || mistake("stray argument", argv[optind]);
 }
 

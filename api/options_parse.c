@@ -32,17 +32,28 @@ static const struct unit DURATIONS[] = {
     {"h", 3600 * 1000}, {"d", 86400000}, {NULL, 0},
 };
 
+/* The digits that begin text; *end_out is what follows them. */
+static bool parse_digits(const char *text, uint64_t *number_out,
+                         const char **end_out)
+{
+    uint64_t number = 0;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at); at++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *at - '0', &number))
+            return false;
+    *number_out = number;
+    *end_out = at;
+    return at != text;
+}
+
 /* Digits, then one of the units; false for anything else. */
 static bool parse_amount(const char *text, const struct unit *units,
                          const struct option_row *row, uint64_t *amount_out)
 {
-    uint64_t number = 0;
-    if (!isdigit((unsigned char)*text))
+    uint64_t number;
+    if (!parse_digits(text, &number, &text))
         return false;
-    for (; isdigit((unsigned char)*text); text++)
-        if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, *text - '0', &number))
-            return false;
     while (units->name != NULL && strcmp(units->name, text) != 0)
         units++;
     if (units->name == NULL ||
