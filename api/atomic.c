@@ -14,7 +14,8 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
     struct atomic atomic = {.memory = request->memory};
     struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, 0, request->memory, &query, &flaw) ||
+    if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                    &flaw) ||
         !body_json(request, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
         return flaw_reply(request, reply, &flaw);

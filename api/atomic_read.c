@@ -177,23 +177,30 @@ static const struct member MUTATION_MEMBERS[] = {
     {NULL, NULL},
 };
 
+/* What a mutation must have, by its type. */
+static bool operand_fits(const struct mutation_reading *reading,
+                         struct flaw *flaw)
+{
+    bool has_operand = reading->has_value || reading->has_typed;
+    if (reading->has_value && reading->has_typed)
+        return bad(flaw, "A mutation has a value or a typed value, not both.");
+    if (reading->mutation->type != KX_DELETE)
+        return has_operand ||
+               bad(flaw, "This mutation needs a value or a typed value.");
+    return (!has_operand && !reading->has_ttl) ||
+           bad(flaw, "delete takes a key only.");
+}
+
 /* What goes together in a mutation. */
 static bool mutation_complete(const struct mutation_reading *reading,
                               struct flaw *flaw)
 {
     const struct kx_mutation *mutation = reading->mutation;
-    bool has_operand = reading->has_value || reading->has_typed;
     if (!reading->has_type || mutation->key.size == 0)
         return bad(flaw, "A mutation has a type and a key.");
-    if (reading->has_value && reading->has_typed)
-        return bad(flaw, "A mutation has a value or a typed value, not both.");
     if (mutation->suffix_stamp && mutation->type != KX_SET)
         return bad(flaw, "suffix goes with set only.");
-    if (mutation->type == KX_DELETE && (has_operand || reading->has_ttl))
-        return bad(flaw, "delete takes a key only.");
-    if (mutation->type != KX_DELETE && !has_operand)
-        return bad(flaw, "This mutation needs a value or a typed value.");
-    return true;
+    return operand_fits(reading, flaw);
 }
 
 /* sum, min and max take a number or a KvU64; patch takes JSON. */

@@ -109,7 +109,8 @@ enum progress batch_get(struct request *request, struct reply *reply)
     struct batch batch = {.memory = request->memory};
     struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, 0, request->memory, &query, &flaw) ||
+    if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                    &flaw) ||
         !body_json(request, &flaw) || !batch_read(request->body, &batch, &flaw))
         return flaw_reply(request, reply, &flaw);
     return read_batch(request, reply, &batch);

@@ -24,8 +24,7 @@ static bool begin(struct request *request, struct count *count,
                   struct flaw *flaw)
 {
     const unsigned allowed =
-        QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
-        QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_INDEX);
+        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX;
     struct query query;
     selection_init(&count->selection, request->memory);
     kx_buffer_init(&count->bound, request->memory);

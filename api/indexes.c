@@ -11,7 +11,8 @@
 static bool no_parameters(const struct request *request, struct flaw *flaw)
 {
     struct query query;
-    return query_read(request->query, 0, request->memory, &query, flaw);
+    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                      flaw);
 }
 
 /* The name in the path. */
@@ -189,7 +190,7 @@ enum progress index_get(struct request *request, struct reply *reply)
     kx_buffer_init(&value, request->memory);
     kx_buffer_init(&record, request->memory);
     if (!read_name(request, &name, &flaw) ||
-        !target_key(request, 0, &query, &value, &flaw))
+        !target_key(request, TAKES_NOTHING, &query, &value, &flaw))
         return flaw_reply(request, reply, &flaw);
     kx_read_begin(request->reader);
     fault.status =

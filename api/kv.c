@@ -22,7 +22,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
     struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
     kx_buffer_init(&record, request->memory);
-    if (!target_key(request, 0, &query, &key, &flaw))
+    if (!target_key(request, TAKES_NOTHING, &query, &key, &flaw))
         return flaw_reply(request, reply, &flaw);
     fault.detail[0] = fault.pointer[0] = '\0';
     kx_read_begin(request->reader);
@@ -97,7 +97,7 @@ static struct kx_mutation *read_write(struct request *request,
     }
     kx_buffer_init(&key, request->memory);
     mutation->type = type;
-    unsigned allowed = read_body != NULL ? QUERY_BIT(PARAMETER_TTL) : 0;
+    unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
     if (!target_key(request, allowed, &query, &key, flaw) ||
         (read_body != NULL && !read_body(request, &mutation->value, flaw)) ||
         !read_ttl(&query, &mutation->expires_at_ms, flaw))
@@ -182,7 +182,7 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     struct kx_buffer key;
     struct query query;
     kx_buffer_init(&key, request->memory);
-    if (!target_read(request, QUERY_BIT(PARAMETER_TTL), &query, &key, flaw) ||
+    if (!target_read(request, TAKES_TTL, &query, &key, flaw) ||
         !body_value(request, &mutation->value, flaw) ||
         !read_ttl(&query, &mutation->expires_at_ms, flaw))
         return false;

@@ -16,11 +16,9 @@ enum {
     ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */
 };
 
-static const unsigned SELECTION =
-    QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
-    QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_REVERSE) |
-    QUERY_BIT(PARAMETER_LIMIT) | QUERY_BIT(PARAMETER_CURSOR) |
-    QUERY_BIT(PARAMETER_KEYS) | QUERY_BIT(PARAMETER_INDEX);
+static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
+                                  TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
+                                  TAKES_KEYS | TAKES_INDEX;
 
 static bool read_page(struct request *request, struct page *page,
                       struct flaw *flaw)
@@ -126,8 +124,7 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
                         struct flaw *flaw)
 {
     const unsigned allowed =
-        QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_START) |
-        QUERY_BIT(PARAMETER_END) | QUERY_BIT(PARAMETER_LIMIT);
+        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_LIMIT;
     struct query query;
     struct selection selection;
     struct selector selector;

@@ -14,7 +14,8 @@
 static bool no_parameters(const struct request *request, struct flaw *flaw)
 {
     struct query query;
-    return query_read(request->query, 0, request->memory, &query, flaw);
+    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                      flaw);
 }
 
 /* A reply that is always the same. */
@@ -77,8 +78,8 @@ enum progress ops_ready(struct request *request, struct reply *reply)
     bool verbose;
     struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, QUERY_BIT(PARAMETER_VERBOSE),
-                    request->memory, &query, &flaw) ||
+    if (!query_read(request->query, TAKES_VERBOSE, request->memory, &query,
+                    &flaw) ||
         !query_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!ready)

@@ -47,7 +47,7 @@ static bool unknown(struct kx_slice name, const struct query *query,
              (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
     flaw->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
-        if ((query->allowed & QUERY_BIT(i)) != 0)
+        if ((query->allowed >> i & 1) != 0)
             flaw_offer(flaw, name, NAMES[i]);
     return false;
 }
@@ -56,11 +56,11 @@ static bool take(struct kx_slice name, struct kx_slice value,
                  struct query *query, struct flaw *flaw)
 {
     enum parameter parameter;
-    if (!find(name, &parameter) || (query->allowed & QUERY_BIT(parameter)) == 0)
+    if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
         return unknown(name, query, flaw);
     if (query_has(query, parameter))
         return bad(flaw, parameter, "is given twice");
-    query->given |= QUERY_BIT(parameter);
+    query->given |= 1u << parameter;
     query->raw[parameter] = value;
     return true;
 }

@@ -20,8 +20,21 @@ enum parameter {
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
-/* A set of parameters, one bit each. */
-#define QUERY_BIT(parameter) (1u << (parameter))
+/* Members of the set that a handler takes, one bit for each parameter. */
+enum parameter_bit {
+    TAKES_NOTHING = 0,
+    TAKES_KEY = 1 << PARAMETER_KEY,
+    TAKES_TTL = 1 << PARAMETER_TTL,
+    TAKES_PREFIX = 1 << PARAMETER_PREFIX,
+    TAKES_START = 1 << PARAMETER_START,
+    TAKES_END = 1 << PARAMETER_END,
+    TAKES_REVERSE = 1 << PARAMETER_REVERSE,
+    TAKES_LIMIT = 1 << PARAMETER_LIMIT,
+    TAKES_CURSOR = 1 << PARAMETER_CURSOR,
+    TAKES_KEYS = 1 << PARAMETER_KEYS,
+    TAKES_INDEX = 1 << PARAMETER_INDEX,
+    TAKES_VERBOSE = 1 << PARAMETER_VERBOSE
+};
 
 struct query {
     unsigned allowed;   /* the set that the handler takes */
@@ -38,7 +51,7 @@ bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
 static inline bool query_has(const struct query *query,
                              enum parameter parameter)
 {
-    return (query->given & QUERY_BIT(parameter)) != 0;
+    return (query->given >> parameter & 1) != 0;
 }
 
 /* Appends the decoded text of a given parameter: UTF-8, '+' is a plus. */

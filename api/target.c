@@ -25,8 +25,8 @@ bool target_read(const struct request *request, unsigned allowed,
 {
     query_out->given = 0;
     if (request->query.size > 0 &&
-        !query_read(request->query, allowed | QUERY_BIT(PARAMETER_KEY),
-                    request->memory, query_out, flaw))
+        !query_read(request->query, allowed | TAKES_KEY, request->memory,
+                    query_out, flaw))
         return false;
     if (!query_has(query_out, PARAMETER_KEY))
         return !request->has_tail || path_read(request->tail, key, flaw);

@@ -2,10 +2,7 @@
 #include "query.h"
 #include "unit.h"
 
-enum {
-    ALLOWED = QUERY_BIT(PARAMETER_PREFIX) | QUERY_BIT(PARAMETER_LIMIT) |
-              QUERY_BIT(PARAMETER_REVERSE)
-};
+enum { ALLOWED = TAKES_PREFIX | TAKES_LIMIT | TAKES_REVERSE };
 
 static bool read(const char *text, void *memory, struct query *query,
                  struct flaw *flaw)
