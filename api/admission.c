@@ -7,31 +7,8 @@
 #include <stdio.h>
 #include <strings.h>
 
-static bool begins_with(struct kx_slice target, const char *scheme, size_t size)
-{
-    return target.size >= size &&
-           strncasecmp((const char *)target.data, scheme, size) == 0;
-}
-
-/* Absolute form: the path begins after "http://authority". */
-static struct kx_slice without_authority(struct kx_slice target)
-{
-    size_t at = 0;
-    if (begins_with(target, "http://", 7))
-        at = 7;
-    else if (begins_with(target, "https://", 8))
-        at = 8;
-    if (at == 0)
-        return target;
-    while (at < target.size && target.data[at] != '/' && target.data[at] != '?')
-        at++;
-    return kx_slice(target.data + at, target.size - at);
-}
-
 void admission_split(struct request *request, struct kx_slice target)
 {
-    if (target.size > 0 && *target.data != '/')
-        target = without_authority(target);
     const uint8_t *mark = memchr(target.data, '?', target.size);
     request->path = target;
     request->query = kx_slice(NULL, 0);
@@ -40,8 +17,6 @@ void admission_split(struct request *request, struct kx_slice target)
         request->query =
             kx_slice(mark + 1, target.size - request->path.size - 1);
     }
-    if (request->path.size == 0)
-        request->path = kx_text("/");
 }
 
 static bool is_safe(enum method method)

@@ -52,7 +52,7 @@ struct exchange *exchange_begin(struct desk *desk);
 /* Gives the exchange back to its desk. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 
-/* Takes the raw target of the request line (origin or absolute form). */
+/* Takes the raw target of the request line. */
 void exchange_target(struct exchange *exchange, const char *target,
                      size_t size);
 /* Takes the request's method, header function and connection from request, and
