@@ -35,7 +35,7 @@ all: $(BUILD)/kindex
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc -MMD -c -o $@ $<
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc -MMD -MP -c -o $@ $<
 
 $(EMBEDS): openapi.yaml
 
