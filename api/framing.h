@@ -13,8 +13,6 @@
 enum framing_limit {
     FRAMING_METHOD_MAX = 32,        /* bytes of a method */
     FRAMING_TARGET_MAX = 8192,      /* default of target_max */
-    FRAMING_HEADERS_MAX = 16384,    /* default of headers_max */
-    FRAMING_HEADER_COUNT_MAX = 100, /* default of header_count_max */
     FRAMING_LENGTH_DIGITS_MAX = 18, /* of a Content-Length */
     FRAMING_CHUNK_DIGITS_MAX = 16,  /* of a chunk size */
     FRAMING_CHUNK_LINE_MAX = 256,   /* bytes of a chunk's extensions */

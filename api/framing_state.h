@@ -66,25 +66,15 @@ const uint8_t *framing_head(struct framing *f, const uint8_t *p,
 const uint8_t *framing_body(struct framing *f, const uint8_t *p,
                             const uint8_t *end);
 
-/* Past a head that is whole in these bytes, ends its request, and needs no
- * state to be found good; NULL for any other, which is then not yet bad. */
+/* Past a head that is whole in these bytes (at least one), has no body, and
+ * needs no state to be found good; NULL for any other, which may be good. */
 const uint8_t *framing_usual(const struct framing_limits *limits,
                              const uint8_t *p, const uint8_t *end);
 
-/* Past the bytes of a class, four at a time while there are so many. */
+/* Past the bytes of a class. */
 static inline const uint8_t *run(const uint8_t *p, const uint8_t *end,
                                  enum class class)
 {
-    for (; end - p >= 4; p += 4) {
-        if ((FRAMING_CLASS[p[0]] & class) == 0)
-            return p;
-        if ((FRAMING_CLASS[p[1]] & class) == 0)
-            return p + 1;
-        if ((FRAMING_CLASS[p[2]] & class) == 0)
-            return p + 2;
-        if ((FRAMING_CLASS[p[3]] & class) == 0)
-            return p + 3;
-    }
     while (p < end && (FRAMING_CLASS[*p] & class) != 0)
         p++;
     return p;
@@ -98,7 +88,7 @@ static inline const uint8_t *printable(const uint8_t *p, const uint8_t *end,
 {
     const uint64_t each = 0x0101010101010101;
     uint64_t word;
-    for (; end - p >= 8; p += 8) {
+    for (size_t words = (size_t)(end - p) / 8; words > 0; words--, p += 8) {
         memcpy(&word, p, sizeof word);
         word = le64toh(word);
         uint64_t odd = ((word - each * least) | ((word ^ each * 127) - each)) &
