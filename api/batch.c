@@ -56,11 +56,11 @@ static bool add_pages(struct request *request, const struct batch *batch,
                       struct kx_buffer *out, struct stop *stop)
 {
     for (size_t i = 0; i < batch->page_count; i++) {
-        const struct page *page = &batch->pages[i];
+        struct page *page = &batch->pages[i];
         kx_add_text(out, i > 0 ? ",{" : "{");
         stop->fault.status =
             page_write(page, request->reader, out, &stop->fault);
-        kx_add_byte(out, '}');
+        kx_add_text(out, page->more ? ",\"more\":true}" : ",\"more\":false}");
         stop->too_large = out->size > REPLY_BYTES_MAX;
         if (stop->fault.status != KX_OK)
             kx_add_slice(&stop->index, page->selector.index);

@@ -13,7 +13,9 @@ uint64_t indexjson_eta(const struct kx_index_info *info)
 
 static double percent(const struct kx_index_info *info)
 {
-    if (info->total == 0 || info->done >= info->total)
+    if (info->total == 0)
+        return 0;
+    if (info->done >= info->total)
         return 100;
     return 100.0 * (double)info->done / (double)info->total;
 }

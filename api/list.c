@@ -42,7 +42,7 @@ static bool read_page(struct request *request, struct page *page,
 }
 
 static enum progress send_page(struct request *request, struct reply *reply,
-                               const struct page *page)
+                               struct page *page)
 {
     struct kx_fault fault = {0};
     kx_buffer_reserve(&reply->body, page->limit * ENTRY_GUESS);

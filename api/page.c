@@ -53,7 +53,7 @@ static enum kx_status write_entries(const struct page *page,
     return status == KX_END ? KX_OK : status;
 }
 
-enum kx_status page_write(const struct page *page, struct kx_reader *reader,
+enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct kx_buffer *out, struct kx_fault *fault)
 {
     struct kx_buffer last;
@@ -64,14 +64,13 @@ enum kx_status page_write(const struct page *page, struct kx_reader *reader,
     kx_add_text(out, "\"entries\":[");
     status = write_entries(page, reader, out, &last);
     kx_scan_end(reader);
-    kx_add_text(out, "],\"cursor\":");
-    if (last.size == 0)
-        kx_add_text(out, "null");
-    else {
-        kx_add_byte(out, '"');
+    page->more = last.size > 0;
+    if (page->more) {
+        kx_add_text(out, "],\"cursor\":\"");
         cursor_write(page->list, kx_buffer_slice(&last), out);
         kx_add_byte(out, '"');
-    }
+    } else
+        kx_add_text(out, "],\"cursor\":null");
     if (last.failed)
         out->failed = true;
     return status;

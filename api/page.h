@@ -11,6 +11,7 @@ struct page {
     uint64_t list; /* the list its cursors belong to */
     bool keys_only;
     size_t limit;
+    bool more;              /* entries are left after the page written */
     struct kx_buffer bound; /* holds the bound of a continued scan */
 };
 
@@ -22,9 +23,9 @@ enum { PAGE_BYTES_MAX = 4 << 20 };
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw);
 
-/* Appends `"entries":[...],"cursor":...`. Within a view. KX_OK, or as
- * kx_scan and kx_scan_next. */
-enum kx_status page_write(const struct page *page, struct kx_reader *reader,
+/* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
+ * or as kx_scan and kx_scan_next. */
+enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct kx_buffer *out, struct kx_fault *fault);
 
 #endif
