@@ -28,7 +28,7 @@ static inline bool at(const uint8_t *p, const uint8_t *end, const char *text,
 
 static inline const uint8_t *past_line_end(const uint8_t *p)
 {
-    return memcmp(p, "\r\n", 2) == 0 ? p + 2 : NULL;
+    return p[0] == '\r' && p[1] == '\n' ? p + 2 : NULL;
 }
 
 static inline const uint8_t *request_line(const struct framing_limits *limits,
