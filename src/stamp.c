@@ -6,10 +6,8 @@ enum { COUNTER_DIGITS = 16 }; /* the rest of the digits is always 0 */
 void kx_stamp_text(uint64_t stamp, char *out)
 {
     memset(out, '0', KX_STAMP_DIGITS);
-    for (int i = COUNTER_DIGITS - 1; i >= 0; i--) {
-        out[i] = "0123456789abcdef"[stamp & 15];
-        stamp >>= 4;
-    }
+    for (char *digit = out + COUNTER_DIGITS; stamp != 0; stamp >>= 4)
+        *--digit = "0123456789abcdef"[stamp & 15];
 }
 
 static int digit_value(uint8_t digit)
