@@ -1,0 +1,218 @@
+#!/bin/bash
+# Typed keys, in paths and as ?key=: a part is what was written, never guessed.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# Sets the key given as a path, and asks which key that was.
+key_of() {
+    request PUT "/kv/k/$1" 1
+    request GET '/list?prefix=k'
+    value '.entries[0].key[1:]'
+    curl -gs --path-as-is -X DELETE "$url/kv/k/$1"
+}
+
+test_case 'a path segment is a string'
+is 'a word' "$(key_of ada)" '["ada"]'
+is 'digits' "$(key_of 42)" '["42"]'
+is 'true' "$(key_of true)" '["true"]'
+is 'the empty JSON array' "$(key_of '%5B%5D')" '["[]"]'
+is 'a plus' "$(key_of a+b)" '["a+b"]'
+is 'an encoded space' "$(key_of 'a%20b')" '["a b"]'
+is 'a quote' "$(key_of "a%22b'c")" "[\"a\\\"b'c\"]"
+is 'an encoded equals sign' "$(key_of '%3D42')" '["=42"]'
+is 'an equals sign within' "$(key_of 'a=42')" '["a=42"]'
+is 'letters outside ASCII' "$(key_of 'gr%C3%BC%C3%9Fe/%F0%9F%8D%8E')" '["grüße","🍎"]'
+is 'three dots' "$(key_of '...')" '["..."]'
+
+test_case 'an encoded slash stays within its part'
+is 'the key' "$(key_of 'a%2Fb/c')" '["a/b","c"]'
+is 'the key' "$(key_of 'a%2fb')" '["a/b"]'
+
+test_case 'an encoded zero byte is part of the key and cuts nothing off'
+request PUT /kv/zero/a%00b 1
+expect 201
+request GET /kv/zero/a
+expect 404 key-not-found
+request GET /kv/zero/a%00b
+expect 200
+request GET /list?prefix=zero
+field '.entries[].key' '["zero","a\u0000b"]'
+
+test_case 'a segment that begins with = is a literal of another type'
+is 'number' "$(key_of =42)" '[42]'
+is 'number' "$(key_of =-1.5)" '[-1.5]'
+is 'number' "$(key_of =1e3)" '[1000]'
+is 'negative zero' "$(key_of =-0)" '[{"type":"number","value":"-0"}]'
+is 'infinite' "$(key_of =-Infinity)" '[{"type":"number","value":"-Infinity"}]'
+is 'no number' "$(key_of =NaN)" '[{"type":"number","value":"NaN"}]'
+is 'bigint' "$(key_of =42n)" '[{"type":"bigint","value":"42"}]'
+is 'bigint' "$(key_of =-9007199254740993n)" '[{"type":"bigint","value":"-9007199254740993"}]'
+is 'boolean' "$(key_of =true/=false)" '[true,false]'
+is 'bytes' "$(key_of =b64:AQID)" '[{"type":"Uint8Array","value":"AQID","byteLength":3}]'
+is 'bytes' "$(key_of =hex:010203)" '[{"type":"Uint8Array","value":"AQID","byteLength":3}]'
+is 'no bytes' "$(key_of =b64:)" '[{"type":"Uint8Array","value":"","byteLength":0}]'
+is 'quoted string' "$(key_of '=%22..%22')" '[".."]'
+is 'quoted empty string' "$(key_of '=%22%22')" '[""]'
+is 'quoted with escapes' "$(key_of '=%22a%5Cu0000%5Cn%22')" '["a\u0000\n"]'
+
+test_case 'the same text in different types names different entries'
+for literal in 7 =7 =7n =b64:Nw; do
+    request PUT "/kv/same/$literal" "\"$literal\""
+    expect 201
+done
+for literal in 7 =7 =7n =b64:Nw; do
+    request GET "/kv/same/$literal"
+    body_is "\"$literal\""
+done
+
+test_case 'one number has one key, however it is written'
+request PUT /kv/number/=1000 1
+expect 201
+request GET /kv/number/=1e3
+expect 200
+request GET /kv/number/=1000.0
+expect 200
+request GET '/kv?key=%5B%22number%22%2C1.0E3%5D'
+expect 200
+
+test_case 'what is no part is refused, and the detail names it'
+for path in k/ k//a /k k/. k/.. k/../indexes ./k; do
+    request PUT "/kv/$path" 1
+    expect 400 bad-key
+done
+for literal in = =forty =042 =+1 =0x1 =1e400 =.5 =1. =n =-n =1.5n =True =b64:AQ== =b64:A \
+    =hex:1 =hex:zz =%22open =%22a%22b =%7B%7D =null =%5B1%5D; do
+    request GET "/kv/k/$literal"
+    expect 400 bad-key
+    field ".detail | contains(\"$(sed 's/%22/\\"/g; s/%7B/{/; s/%7D/}/; s/%5B/[/; s/%5D/]/; s/^=//' <<<"$literal")\")" true
+done
+
+test_case 'bad percent encoding and bad UTF-8 are refused'
+for path in a%zz a%2 a% %ff a%C3 %ED%A0%80 %C0%AF; do
+    request PUT "/kv/$path" 1
+    expect 400 bad-key
+done
+request GET '/list?prefix=a%zz'
+expect 400 bad-parameter
+field .parameter prefix
+
+test_case 'dots are refused with the way to write them'
+request GET /kv/a/..
+expect 400 bad-key
+field '.detail | contains("=%22..%22")' true
+
+test_case 'a number that a double cannot hold is refused, not rounded'
+for literal in =9007199254740993 =-9007199254740993 =123456789012345678901; do
+    request PUT "/kv/big/$literal" 1
+    expect 400 key-number-inexact
+done
+field '.hint | contains("n")' true
+request PUT /kv/big/=9007199254740992 1
+expect 201
+request GET '/kv?key=%5B%22big%22%2C9007199254740993%5D'
+expect 400 key-number-inexact
+request GET /kv/big/=9007199254740993n
+expect 404 key-not-found
+
+test_case 'every part type can be written as ?key= with a JSON array'
+every='["all","42",42,{"type":"bigint","value":"42"},true,{"type":"Uint8Array","value":"AQID","byteLength":3},{"type":"number","value":"-Infinity"},"a/b",""]'
+request PUT /kv '"all"' --url-query "key=$every"
+expect 201
+request GET '/kv/all/42/=42/=42n/=true/=b64:AQID/=-Infinity/a%2Fb/=%22%22'
+body_is '"all"'
+request GET /kv '' --url-query "key=$every"
+body_is '"all"'
+request GET '/list?prefix=all'
+field '.entries[].key' "$every"
+request DELETE /kv '' --url-query "key=$every"
+expect 204
+request GET '/count?prefix=all'
+field .count 0
+
+test_case 'JSON keys that are no keys are refused'
+for key in '' '[]' '[' '{}' '"a"' 'a' '[null]' '[[]]' '["a"]x' '[{}]' \
+    '[{"type":"bigint"}]' '[{"type":"bigint","value":1}]' \
+    '[{"type":"bigint","value":"1.5"}]' '[{"type":"Uint8Array","value":"A"}]' \
+    '[{"type":"Map","value":[]}]' '[{"type":"number","value":"one"}]'; do
+    request GET /kv '' --url-query "key=$key"
+    expect 400
+done
+
+test_case 'a key is given once'
+request GET '/kv/a?key=%5B%22a%22%5D'
+expect 400 bad-parameter
+request GET '/kv?key=%5B%22a%22%5D&key=%5B%22a%22%5D'
+expect 400 bad-parameter
+request GET /kv
+expect 400 bad-key
+
+test_case 'a key has at most 2048 encoded bytes'
+# A string part takes its bytes and two more.
+at_limit=$(printf '%02046d' 0)
+request PUT "/kv/$at_limit" 1
+expect 201
+request GET "/kv/$at_limit"
+body_is 1
+request PUT "/kv/${at_limit}0" 1
+expect 400 key-too-long
+field '.detail | contains("2049")' true
+request GET "/kv/${at_limit}0"
+expect 400 key-too-long
+
+test_case 'a bigint part has at most 255 bytes'
+# 256^255 has 615 digits; 10^614 is below it and 10^615 above.
+request PUT "/kv/n/=1$(printf '%0614d' 0)n" 1
+expect 201
+request GET "/kv/n/=1$(printf '%0614d' 0)n"
+expect 200
+request PUT "/kv/n/=1$(printf '%0615d' 0)n" 1
+expect 400 bad-key
+
+test_case 'types sort: bytes, strings, bigints, numbers, false, true'
+cat >"$work/order" <<'END'
+=b64:
+=b64:AA
+=b64:AP8
+=b64:_w
+=%22%22
+%00
+B
+a
+a%00b
+aa
+b
+%C3%A9
+%F0%9F%8D%8E
+=-18446744073709551616n
+=-256n
+=-1n
+=0n
+=1n
+=255n
+=256n
+=18446744073709551616n
+=-Infinity
+=-1e308
+=-1.5
+=-0
+=0
+=5e-324
+=1
+=2
+=10
+=Infinity
+=NaN
+=false
+=true
+END
+shuf "$work/order" --random-source="$work/order" | while IFS= read -r part; do
+    request PUT "/kv/order/$part" "\"$part\""
+    [ "$status" = 201 ] || echo "$part: $status"
+done >"$work/refused"
+is 'the parts refused' "$(cat "$work/refused")" ''
+request GET '/list?prefix=order'
+is 'the order' "$(value '.entries[].value')" "$(cat "$work/order")"
+request GET '/list?prefix=order&reverse=true'
+is 'the order' "$(value '.entries[].value')" "$(tac "$work/order")"
+
+finish

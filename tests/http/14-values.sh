@@ -1,0 +1,158 @@
+#!/bin/bash
+# Values come back as they were sent: JSON byte for byte, bytes with their
+# media type, and in typed form what JSON cannot carry.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+typed='Content-Type: application/vnd.kindex.typed+json'
+
+kept() {
+    request PUT /kv/kept "$1" -H 'Content-Type: application/json'
+    expect 201
+    request GET /kv/kept
+    header Content-Type application/json
+    body_is "$1"
+    request DELETE /kv/kept
+}
+
+test_case 'JSON keeps its bytes: digits, spaces, order of members, escapes'
+kept '{"b":0.1,"a":1.10,"c":100000000000000000000000000000000000001}'
+kept ' { "a" : [ 1 , 2 ] } '
+kept $'\n\t[]\r\n'
+kept -0
+kept 1e-400
+kept 1.7976931348623157e308
+kept '"\u0041\/\u00e9é🍎\ud83c\udf4e\u0000"'
+kept '{"":{"":[[],{},"",null,true,false]}}'
+kept null
+
+test_case 'a list shows the same bytes within the entry'
+request PUT /kv/bytes/1 ' { "b" : 0.10 , "a" : [ 1e2 ] } '
+request GET /list?prefix=bytes
+is 'the place of the value' "$(grep -c '{ "b" : 0.10 , "a" : \[ 1e2 \] }' "$answer")" 1
+
+test_case 'without a Content-Type of its own a body is JSON'
+request PUT /kv/a '{"a":1}'
+expect 201
+request PUT /kv/a '{"a":2}' -H 'Content-Type:'
+expect 200
+request GET /kv/a
+header Content-Type application/json
+body_is '{"a":2}'
+
+test_case 'a text that is no JSON says where, and how to store text'
+request PUT /kv/a 'hello'
+expect 400 bad-json
+field '.detail | contains("text/plain")' true
+field '.offset' 0
+request PUT /kv/a $'{\n  "name": "Ada",\n  "born": 1815,\n}'
+expect 400 bad-json
+field '.detail | contains("line 4, column 1")' true
+field .offset 35
+request GET /kv/a
+body_is '{"a":2}'
+
+test_case 'other media types are bytes: nothing is read into them'
+printf 'a\0b\xff\xfe"{' >"$work/bytes"
+request PUT /kv/bytes/2 "@$work/bytes" -H 'Content-Type: image/x-test'
+expect 201
+request GET /kv/bytes/2
+expect 200
+header Content-Type image/x-test
+header Content-Length 7
+is 'the difference' "$(cmp "$work/bytes" "$answer" 2>&1)" ''
+request PUT /kv/bytes/2 'x' -H 'Content-Type: text/plain; charset=utf-8'
+request GET /kv/bytes/2
+header Content-Type 'text/plain; charset=utf-8'
+body_is x
+
+test_case 'an empty body can be stored as bytes, but is no JSON'
+request PUT /kv/empty '' --data-binary '' -H 'Content-Type: text/plain'
+expect 201
+request GET /kv/empty
+expect 200
+header Content-Length 0
+body_is ''
+request PUT /kv/empty '' --data-binary ''
+expect 400 bad-json
+
+test_case 'in a list, bytes are typed'
+request PUT /kv/shown/1 abc -H 'Content-Type: text/plain'
+request PUT /kv/shown/2 abc -H 'Content-Type: application/octet-stream'
+request GET /list?prefix=shown
+field '.entries[0] | has("value")' false
+field '.entries[0].typed' '{"type":"Uint8Array","value":"YWJj","byteLength":3,"mediaType":"text/plain"}'
+field '.entries[1].typed' '{"type":"Uint8Array","value":"YWJj","byteLength":3}'
+
+test_case 'a KvU64 is typed, over its whole range'
+for number in 0 42 9007199254740993 18446744073709551615; do
+    request PUT /kv/u64 "{\"type\":\"KvU64\",\"value\":\"$number\"}" -H "$typed"
+    [ "$status" = 201 ] || expect 200
+    request GET /kv/u64
+    expect 200
+    header Content-Type application/vnd.kindex.typed+json
+    body_is "{\"type\":\"KvU64\",\"value\":\"$number\"}"
+done
+request GET '/list?prefix=[]'
+field '.entries[] | select(.key == ["u64"]) | [.typed, has("value")]' \
+    '[{"type":"KvU64","value":"18446744073709551615"},false]'
+
+test_case 'typed bytes come back as bytes with their media type'
+request PUT /kv/png '{"type":"Uint8Array","value":"iVBORw0KGgo","mediaType":"image/png","byteLength":8}' -H "$typed"
+expect 201
+request GET /kv/png
+header Content-Type image/png
+is 'the bytes' "$(od -An -tx1 "$answer" | tr -d ' ')" 89504e470d0a1a0a
+
+test_case 'a typed form of plain JSON is stored as plain JSON'
+request PUT /kv/plain '{"type":"object","value":{"a":{"type":"Array","value":[{"type":"number","value":0.10},{"type":"null","value":null}]},"b":{"type":"string","value":"x"}}}' -H "$typed"
+expect 201
+request GET /kv/plain
+header Content-Type application/json
+body_is '{"a":[0.10,null],"b":"x"}'
+
+test_case 'typed values that are none are refused'
+for value in '1' '{}' '[]' '{"type":"KvU64"}' '{"type":"KvU64","value":1}' \
+    '{"type":"KvU64","value":"-1"}' '{"type":"KvU64","value":""}' \
+    '{"type":"KvU64","value":"18446744073709551616"}' \
+    '{"type":"KvU64","value":"1","more":1}' \
+    '{"type":"Uint8Array","value":"AQ=="}' \
+    '{"type":"Uint8Array","value":"AQID","byteLength":4}' \
+    '{"type":"object","value":{"a":{"type":"KvU64","value":"1"}}}' \
+    '{"type":"Symbol","value":"a"}'; do
+    request PUT /kv/refused "$value" -H "$typed"
+    expect 400 bad-value
+done
+request GET /kv/refused
+expect 404 key-not-found
+
+test_case 'a value is at most 1 MiB, to the byte'
+{ printf '"'; head -c 1048574 /dev/zero | tr '\0' a; printf '"'; } >"$work/large"
+request PUT /kv/large "@$work/large"
+expect 201
+request GET /kv/large
+is 'the difference' "$(cmp "$work/large" "$answer" 2>&1)" ''
+printf ' ' >>"$work/large"
+request PUT /kv/large "@$work/large"
+expect 413 value-too-large
+field .limit 1048576
+field .actual 1048577
+request PUT /kv/large "@$work/large" -H 'Transfer-Encoding: chunked'
+expect 413 value-too-large
+request PUT /kv/large "@$work/large" -H 'Content-Type: text/plain'
+expect 413 value-too-large
+request GET /kv/large
+header Content-Length 1048576
+
+test_case 'a value within an envelope has the same limit and keeps its bytes'
+{ printf '{"mutations":[{"type":"set","key":["e"],"value":'; cat "$work/large"; printf '}]}'; } >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 200
+{ printf '{"mutations":[{"type":"set","key":["e"],"value":"a'; tail -c +2 "$work/large"; printf '}]}'; } >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 413 value-too-large
+field .mutation 0
+request POST /atomic '{"mutations":[{"type":"set","key":["e"],"value": {"a" : 0.10} }]}'
+request GET /kv/e
+body_is '{"a" : 0.10}'
+
+finish

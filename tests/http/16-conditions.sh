@@ -1,0 +1,124 @@
+#!/bin/bash
+# Conditional requests: the ETag is the versionstamp, so nobody overwrites
+# what somebody else has written in the meantime.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+nobody='"ffffffffffffffff0000"'
+
+request PUT /kv/a 1
+old=$(header_value ETag)
+request PUT /kv/a 2
+tag=$(header_value ETag)
+
+test_case 'If-None-Match: * creates and never replaces'
+request PUT /kv/new 1 -H 'If-None-Match: *'
+expect 201
+request PUT /kv/new 2 -H 'If-None-Match: *'
+expect 412 precondition-failed
+request GET /kv/new
+body_is 1
+
+test_case 'a refused condition tells what the entry has'
+request PUT /kv/a 3 -H "If-Match: $old"
+expect 412 precondition-failed
+field .versionstamp "$(tr -d '"' <<<"$tag")"
+header ETag "$tag"
+request PUT /kv/none 3 -H "If-Match: $old"
+expect 412 precondition-failed
+field .versionstamp null
+
+test_case 'If-Match replaces what was seen'
+request PUT /kv/a 3 -H "If-Match: $tag"
+expect 200
+tag=$(header_value ETag)
+request GET /kv/a
+body_is 3
+
+test_case 'If-Match takes a list, spaces and weak forms'
+request PUT /kv/a 4 -H "If-Match: $nobody , $tag"
+expect 200
+tag=$(header_value ETag)
+request PUT /kv/a 5 -H "If-Match: W/$tag"
+expect 200
+tag=$(header_value ETag)
+request PUT /kv/a 6 -H "If-Match: $nobody" -H "If-Match: $tag"
+expect 200
+tag=$(header_value ETag)
+request PUT /kv/a 7 -H "If-Match: ${tag%\"}-gzip\""
+expect 200
+tag=$(header_value ETag)
+
+test_case 'If-Match: * requires an entry'
+request PUT /kv/a 8 -H 'If-Match: *'
+expect 200
+tag=$(header_value ETag)
+request PUT /kv/none 1 -H 'If-Match: *'
+expect 412 precondition-failed
+request GET /kv/none
+expect 404
+
+test_case 'a tag that no entry can have matches none'
+for wrong in '""' '"0"' '"x"' 'x' "$nobody"; do
+    request PUT /kv/a 9 -H "If-Match: $wrong"
+    expect 412 precondition-failed
+done
+
+test_case 'If-None-Match with a tag refuses that version only'
+request PUT /kv/a 9 -H "If-None-Match: $tag"
+expect 412 precondition-failed
+request PUT /kv/a 9 -H "If-None-Match: $old"
+expect 200
+tag=$(header_value ETag)
+
+test_case 'GET answers 304 to who has this version already'
+request GET /kv/a '' -H "If-None-Match: $tag"
+expect 304
+header ETag "$tag"
+body_is ''
+request GET /kv/a '' -H "If-None-Match: $old, W/$tag"
+expect 304
+request HEAD /kv/a '' -H 'If-None-Match: *'
+expect 304
+request GET /kv/a '' -H "If-None-Match: $old"
+expect 200
+body_is 9
+request GET /kv/none '' -H "If-None-Match: $old"
+expect 404
+
+test_case 'GET with If-Match gives that version or none'
+request GET /kv/a '' -H "If-Match: $tag"
+expect 200
+request GET /kv/a '' -H "If-Match: $old"
+expect 412 precondition-failed
+
+test_case 'PATCH and DELETE take the same conditions'
+request PUT /kv/b '{"n":1}'
+tag=$(header_value ETag)
+request PATCH /kv/b '{"n":2}' -H "If-Match: $old"
+expect 412 precondition-failed
+request PATCH /kv/b '{"n":2}' -H 'If-None-Match: *'
+expect 412 precondition-failed
+request PATCH /kv/b '{"n":2}' -H "If-Match: $tag"
+expect 200
+request DELETE /kv/b '' -H "If-Match: $tag"
+expect 412 precondition-failed
+tag=$(header_value ETag)
+request GET /kv/b
+body_is '{"n":2}'
+request DELETE /kv/b '' -H "If-Match: $tag"
+expect 204
+request DELETE /kv/b '' -H 'If-Match: *'
+expect 412 precondition-failed
+
+test_case 'of many writers who saw the same version one wins'
+request PUT /kv/race 0
+tag=$(header_value ETag)
+for i in {1..20}; do
+    curl -s -o "$work/race.$i" -w '%{http_code}\n' -X PUT "$url/kv/race" -d "$i" \
+        -H "If-Match: $tag" &
+done >"$work/races"
+wait_for_all() { [ "$(wc -l <"$work/races")" = 20 ]; }
+wait_until wait_for_all
+is 'the answers' "$(sort "$work/races" | uniq -c | xargs)" '1 200 19 412'
+
+finish

@@ -1,0 +1,130 @@
+#!/bin/bash
+# An entry whose time is over is gone at once and for everybody, whatever the
+# sweeper has freed.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+test_case 'an entry with a time to live shows when it ends'
+before=$(date +%s%3N)
+request PUT '/kv/session/1?ttl=1h' '"kept"'
+expect 201
+request GET /list?prefix=session
+field ".entries[0].expiresAt - $before | . >= 3600000 and . < 3660000" true
+request GET /kv/session/1
+body_is '"kept"'
+
+test_case 'an entry without one does not show it'
+request PUT /kv/session/2 1
+request GET '/list?prefix=session&start=session/2'
+field '.entries[0] | has("expiresAt")' false
+
+test_case 'times take a unit, from milliseconds to days'
+for ttl in 60000ms 60s 5m 2h 36500d; do
+    request PUT "/kv/units?ttl=$ttl" 1
+    [ "$status" = 201 ] || expect 200
+done
+for ttl in '' 0 0s 60 60S -1s 1.5s s 60s%20 1w 36501d 99999999999999999999ms; do
+    request PUT "/kv/units?ttl=$ttl" 2
+    expect 400 bad-parameter
+    field .parameter ttl
+done
+request GET /kv/units
+body_is 1
+
+test_case 'a PUT without a time to live ends the former one'
+request PUT '/kv/session/1' '"for ever"'
+request GET /list?prefix=session
+field '.entries[0] | has("expiresAt")' false
+
+test_case 'a PATCH keeps the time to live, unless it says another'
+request PUT '/kv/patched?ttl=1h' '{"a":1}'
+request PATCH /kv/patched '{"b":2}'
+expect 200
+request GET '/list?start=patched&end=patched/a'
+field ".entries[0].expiresAt - $before | . >= 3600000 and . < 3660000" true
+request PATCH '/kv/patched?ttl=2h' '{"b":3}'
+request GET '/list?start=patched&end=patched/a'
+field ".entries[0].expiresAt - $before > 7000000" true
+
+# Everything that an entry can be part of, for half a second.
+request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
+request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"]}'
+request POST /indexes '{"name":"by_age","prefix":["u"],"fields":["/age"],"store":"value"}'
+ada='{"email":"a@x","color":"blue","age":36}'
+request POST /atomic "{\"mutations\":[
+    {\"type\":\"set\",\"key\":[\"u\",1],\"value\":$ada,\"ttl\":\"500ms\"},
+    {\"type\":\"set\",\"key\":[\"u\",2],\"value\":{\"color\":\"blue\"}},
+    {\"type\":\"set\",\"key\":[\"n\"],\"typed\":{\"type\":\"KvU64\",\"value\":\"41\"},\"ttl\":\"500ms\"}]}"
+
+test_case 'before its end an entry is there'
+expect 200
+field .ok true
+request GET /list?prefix=by_email
+field '.entries[0] | has("expiresAt")' true
+
+test_case 'once it is over, reads do not find it'
+until_status 404 GET /kv/u/=1
+field .code key-not-found
+request HEAD /kv/u/=1
+expect 404
+request POST /get '{"keys":[["u",1]]}'
+field '.entries[0].versionstamp' null
+
+test_case 'neither do lists, streams and counts'
+request GET /list?prefix=u
+field '[.entries[].key[1]]' '[2]'
+request GET /list?prefix=u '' -H 'Accept: application/x-ndjson'
+is 'the stream' "$(jq -c '.key // .count' "$answer" | xargs)" '[u,2] 1'
+request GET /count?prefix=u
+field .count 1
+
+test_case 'nor do indexes, raw or resolved'
+request GET /kv/by_email/a@x
+expect 404 key-not-found
+request GET /indexes/by_email/get/a@x
+expect 404 key-not-found
+request GET /list?prefix=by_color
+field '[.entries[].key]' '[["by_color","blue",2]]'
+request GET '/list?index=by_color&prefix=blue'
+field '[.entries[].key]' '[["u",2]]'
+request GET /count?index=by_age
+field .count 0
+
+test_case 'a check sees it absent, and a counter starts anew'
+request POST /atomic '{"checks":[{"key":["u",1],"versionstamp":null}],"mutations":[
+    {"type":"sum","key":["n"],"typed":{"type":"KvU64","value":"1"}}]}'
+expect 200
+request GET /kv/n
+field .value 1
+request PUT /kv/u/=1 1 -H 'If-Match: *'
+expect 412 precondition-failed
+field .versionstamp null
+
+test_case 'its unique value is free for another'
+request PUT /kv/u/=3 "$ada" -H 'If-None-Match: *'
+expect 201
+request GET /indexes/by_email/get/a@x
+header Content-Location /kv/u/=3
+request PUT /kv/u/=1 "$ada"
+expect 409 unique-violation
+field .existingKey '["u",3]'
+
+test_case 'a PUT and a PATCH on what is over create'
+request PUT '/kv/u/=4?ttl=1ms' '{"color":"red"}'
+until_status 404 GET /kv/u/=4
+request PATCH /kv/u/=4 '{"color":"green"}'
+expect 201
+request GET /kv/u/=4
+body_is '{"color":"green"}'
+request GET '/list?index=by_color&prefix=red'
+field '.entries | length' 0
+
+test_case 'the sweeper frees what is over'
+request GET /metrics
+expect 200
+metric() { sed -n 's/^kindex_expired_total //p' "$answer"; }
+swept() { request GET /metrics; [ "$(metric)" -ge 3 ]; }
+wait_until swept
+is 'the exit status' $? 0
+
+finish

@@ -1,0 +1,229 @@
+# The words that the HTTP tests are written in. A test sources this file,
+# starts a server, says its cases and ends with `finish`. Its server listens on
+# a free port of 127.0.0.1 and keeps its data in a directory of its own.
+#
+#   start_server [OPTION...]    stop_server
+#   test_case "a sentence"      begins a case, which ends where the next begins
+#   request METHOD PATH [BODY [CURL-OPTION...]]    BODY may be @file
+#   expect STATUS [CODE]        a status from 400 on is a whole problem document
+#   field FILTER TEXT           what jq -cr makes of the body
+#   header NAME PATTERN         '' when there is no such header
+#   body_is TEXT                byte for byte
+#   is WHAT GOT WANTED          any other expectation
+#   until_status STATUS METHOD PATH...             repeats the request, for at
+#   until_field FILTER TEXT METHOD PATH...         most $patience seconds
+#
+# KX_RECORD names a file to which every answer is appended as a line of JSON,
+# for tests/openapi/responses.js.
+set -u
+KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
+patience=${KX_PATIENCE:-30}
+work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
+answer=$work/answer
+head=$work/head
+log=$work/log
+url='' server='' status='' exchange='' sentence='' passed=0 failed=0 ended=no
+touch "$log" "$head" "$answer"
+trap leave EXIT
+
+# ---- The server ------------------------------------------------------------
+
+start_server() {
+    rm -f "$work/port"
+    "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --cache 16MiB \
+        --port-file "$work/port" "$@" >"$work/out" 2>>"$log" &
+    server=$!
+    wait_until server_has_spoken
+    if [ ! -s "$work/port" ]; then
+        cat "$log"
+        exit 1
+    fi
+    url=http://127.0.0.1:$(cat "$work/port")
+}
+
+server_has_spoken() {
+    [ -s "$work/port" ] || ! kill -0 "$server" 2>"$work/null"
+}
+
+server_is_gone() {
+    ! kill -0 "$server" 2>"$work/null"
+}
+
+# Sends TERM, and returns the exit status of the server.
+stop_server() {
+    kill -TERM "$server"
+    wait_until server_is_gone || kill -KILL "$server"
+    wait "$server"
+    set -- $?
+    server=''
+    return "$1"
+}
+
+# Waits until the command succeeds, for at most $patience seconds.
+wait_until() {
+    local deadline=$((SECONDS + patience))
+    until "$@"; do
+        [ $SECONDS -lt $deadline ] || return 1
+        sleep 0.01
+    done
+}
+
+# ---- Exchanges -------------------------------------------------------------
+
+request() {
+    local method=$1 path=$2 body=${3-} send
+    shift $(($# < 3 ? $# : 3))
+    send=(--request "$method")
+    [ "$method" != HEAD ] || send=(--head)
+    [ -z "$body" ] || send+=(--data-binary "$body")
+    exchange="$method $path ${body:0:400} $*"
+    : >"$answer"
+    status=$(curl --globoff --silent --show-error --path-as-is --max-time 60 \
+        --dump-header "$head" --output "$answer" --write-out '%{http_code}' \
+        "${send[@]}" "$@" "$url$path" 2>"$work/curl") || status=none
+    [ "$method" != HEAD ] || : >"$answer" # curl writes the headers there
+    [ -z "${KX_RECORD-}" ] || [ "$status" = none ] || record "$method" "$path"
+}
+
+record() {
+    local body='bodyBase64: ($body | @base64)' type
+    type=$(header_value Content-Type)
+    [[ $type != *json* && $type != text/* && -s $answer ]] || body='body: $body'
+    jq --null-input --compact-output --arg method "$1" --arg target "$2" \
+        --argjson status "$status" --arg contentType "$type" \
+        --rawfile body "$answer" \
+        "{\$method, \$target, \$status, \$contentType, $body}" >>"$KX_RECORD"
+}
+
+header_value() {
+    local line value=''
+    while IFS= read -r line; do
+        [[ ${line,,} != "${1,,}:"* ]] || value=${line#*:}
+    done <"$head"
+    value=${value%$'\r'}
+    printf '%s' "${value# }"
+}
+
+value() {
+    jq -cr "$1" "$answer" 2>&1
+}
+
+until_status() {
+    local wanted=$1 deadline=$((SECONDS + patience))
+    shift
+    request "$@"
+    while [ "$status" != "$wanted" ] && [ $SECONDS -lt $deadline ]; do
+        request "$@"
+    done
+    expect "$wanted"
+}
+
+until_field() {
+    local filter=$1 wanted=$2 deadline=$((SECONDS + patience))
+    shift 2
+    request "$@"
+    while [ "$(value "$filter")" != "$wanted" ] &&
+        [ $SECONDS -lt $deadline ]; do
+        request "$@"
+    done
+    field "$filter" "$wanted"
+}
+
+# ---- Expectations ----------------------------------------------------------
+
+expect() {
+    is status "$status" "$1"
+    [[ $1 == [45]?? && $exchange != HEAD* ]] || return 0
+    is Content-Type "$(header_value Content-Type)" application/problem+json
+    is 'the problem' "$(jq -r --argjson status "$1" '
+        def sentence: type == "string" and length > 5;
+        if .type != "/problems/\(.code)" then "of type \(.type)"
+        elif .status != $status then "of status \(.status)"
+        elif ([.title, .detail, .hint] | all(sentence) | not) then "not whole"
+        else .code end' "$answer" 2>&1)" "${2:-$(value .code)}"
+}
+
+field() {
+    is "$1" "$(value "$1")" "$2"
+}
+
+header() {
+    local got
+    got=$(header_value "$1")
+    # The pattern stays unquoted: it is one.
+    if [[ $got == $2 ]]; then got=$2; fi
+    is "header $1" "$got" "$2"
+}
+
+body_is() {
+    if printf '%s' "$1" | cmp -s - "$answer"; then
+        is 'the body' "$1" "$1"
+    else
+        is 'the body' "$(tr -d '\0' <"$answer")" "$1"
+    fi
+}
+
+is() {
+    held=$((held + 1))
+    if [ "$2" != "$3" ]; then
+        [ -n "$broken" ] || show_case
+        broken=yes
+        echo "  $1 is: ${2:0:600}"
+        echo "  and not: ${3:0:600}"
+    fi
+}
+
+# ---- Cases -----------------------------------------------------------------
+
+test_case() {
+    end_case
+    sentence=$1 broken='' held=0
+}
+
+end_case() {
+    [ -n "$sentence" ] || return 0
+    [ $held -gt 0 ] || is 'the number of expectations' 0 '1 or more'
+    if [ -z "$broken" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+    sentence=''
+}
+
+show_case() {
+    local level=0
+    while [ "${BASH_SOURCE[level]}" = "${BASH_SOURCE[0]}" ]; do
+        level=$((level + 1))
+    done
+    echo "FAILED $(basename "$0") line ${BASH_LINENO[level - 1]}: $sentence"
+    echo "  > $exchange"
+    tr -d '\r' <"$head" | sed '/^$/d; s/^/  < /' | head -20
+    head -c 1000 "$answer" | tr -d '\0' | sed 's/^/  < /'
+    echo
+    tail -5 "$log" | cut -c 1-300 | sed 's/^/  | /'
+}
+
+finish() {
+    if [ -n "$server" ]; then
+        test_case 'at the end the server stops as it was asked to'
+        stop_server
+        is 'its exit status' $? 0
+    fi
+    end_case
+    ended=yes
+}
+
+# However the test ends, its server ends with it, and the counts are said.
+leave() {
+    [ "$BASHPID" = "$$" ] || return # not in a subshell
+    if [ $ended = no ]; then
+        echo "FAILED $(basename "$0"): it did not come to its end"
+        failed=$((failed + 1))
+    fi
+    [ -z "$server" ] || stop_server
+    rm -rf "$work"
+    echo "$passed passed, $failed failed"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+    exit $?
+}
