@@ -36,8 +36,7 @@ request HEAD /kv/head
 expect 200
 header Content-Length 1
 header ETag '"*"'
-body_is "$(cat "$head")
-"
+body_is ''
 
 test_case 'a page of another site cannot write'
 request PUT /kv/origin 1 "${json[@]}" --header 'Origin: http://evil.example'
