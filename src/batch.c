@@ -3,6 +3,8 @@
 
 #include <talloc.h>
 
+#include "touched.h"
+
 /* The rows of one batch while they are gathered. */
 struct rows {
     void *mem;
@@ -203,6 +205,8 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     enum kx_status status = apply_rows(store, &rows, batch);
     if (status == KX_OK) {
         *number_out = gate_apply_end(&store->gate, net, net_count);
+        if (store->touched != NULL)
+            touched_note(store->touched, net, net_count);
         store->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);

@@ -7,6 +7,8 @@
 #ifndef CATALOG_H
 #define CATALOG_H
 
+#include <stdatomic.h>
+
 #include "declaration.h"
 #include "record.h"
 #include "env.h"
@@ -20,8 +22,8 @@ struct build {
     uint64_t total;             /* estimate of entries to read */
     uint64_t skipped;           /* of these: without an indexable value */
     int64_t started_at_ms;
-    uint64_t run_done;       /* done, since this process began */
-    uint64_t run_started_ns; /* when this process began to read */
+    uint64_t run_base;       /* done when this process began to read */
+    uint64_t run_started_ns; /* and the monotonic time then */
     bool resumed;
 };
 
@@ -31,6 +33,7 @@ struct index {
     struct declaration *declaration;
     uint64_t entries;
     struct build build;
+    _Atomic uint64_t seen; /* entries read, ahead of build.done in a round */
     char failure[KX_DETAIL_MAX];
 };
 

@@ -30,6 +30,8 @@ bool jobs_run(struct kx_store *store)
     if (expiry_due(store))
         expire_step(store);
     struct index *index = to_build(store);
+    if (index == NULL)
+        backfill_end(store);
     if (index != NULL)
         backfill_step(store, index);
     else if (store->catalog->dropping_count > 0)

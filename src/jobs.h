@@ -17,6 +17,8 @@ bool jobs_waiting(const struct kx_store *store);
 
 /* backfill.c: reads the next entries of an index being built. */
 void backfill_step(struct kx_store *store, struct index *index);
+/* Forgets the round that is under way; nothing that is stored depends on it. */
+void backfill_end(struct kx_store *store);
 /* drop.c: removes the next entries of a dropped index. */
 void drop_step(struct kx_store *store, struct index *index);
 /* expire.c: removes the next entries whose time is over and sets

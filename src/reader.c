@@ -162,6 +162,8 @@ static void describe(const struct index *index, struct kx_index_info *info)
 {
     const struct declaration *declaration = index->declaration;
     const struct build *build = &index->build;
+    uint64_t seen = atomic_load(&index->seen);
+    uint64_t done = seen > build->done ? seen : build->done;
     *info = (struct kx_index_info){
         .name = declaration->name,
         .declaration = declaration->text,
@@ -169,8 +171,8 @@ static void describe(const struct index *index, struct kx_index_info *info)
         .unique = declaration->unique,
         .prefix = declaration->prefix,
         .field_count = declaration->field_count,
-        .done = build->done,
-        .total = build->total > build->done ? build->total : build->done,
+        .done = done,
+        .total = build->total > done ? build->total : done,
         .skipped = build->skipped,
         .started_at_ms = build->started_at_ms,
         .resumed = build->resumed,
@@ -178,7 +180,7 @@ static void describe(const struct index *index, struct kx_index_info *info)
     };
     uint64_t now = kx_monotonic_ns();
     if (build->run_started_ns != 0 && now > build->run_started_ns)
-        info->per_second = (double)build->run_done * 1e9 /
+        info->per_second = (double)(done - build->run_base) * 1e9 /
                            (double)(now - build->run_started_ns);
     snprintf(info->failure, sizeof info->failure, "%s", index->failure);
 }

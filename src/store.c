@@ -4,6 +4,7 @@
 #include "jobs.h"
 #include "keeper.h"
 #include "range.h"
+#include "round.h"
 #include "writer.h"
 
 void kx_options_default(struct kx_options *options)
@@ -97,6 +98,7 @@ void kx_close(struct kx_store *store)
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->writer, NULL);
     pthread_join(store->keeper, NULL);
+    talloc_free(store->round);
     talloc_free(store->plan);
     gate_finish(&store->gate);
     env_close(store->env);

@@ -10,6 +10,9 @@
 #include "gate.h"
 #include "plan.h"
 
+struct round;
+struct touched;
+
 struct kx_store {
     /* Set before the threads start. */
     struct kx_options options;
@@ -34,8 +37,11 @@ struct kx_store {
     /* The writer's own. */
     struct plan *plan; /* of the last batch: the gate points into it */
     struct range *range;
-    int64_t next_expiry_ms; /* no entry's time is over before this */
-    size_t job_size;        /* entries per background job */
+    int64_t next_expiry_ms;  /* no entry's time is over before this */
+    size_t job_size;         /* entries per background job */
+    struct round *round;     /* of the index being built, or NULL */
+    bool round_sorted;       /* it is read, and being written */
+    struct touched *touched; /* keys changed during the round, or NULL */
 
     /* Counters, any thread. */
     atomic_bool disk_full;

@@ -1,0 +1,258 @@
+/* Gathering index entries. Their bytes lie in chunks, without a block header
+ * for each.
+ */
+#include "round.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "extract.h"
+#include "range.h"
+#include "touched.h"
+
+enum {
+    ROUND_ROWS_MAX = 200000,
+    ROUND_BYTES_MAX = 24 << 20,
+    CHUNK_BYTES = 1 << 20
+};
+
+struct round {
+    struct kx_store *store;
+    struct index *index;
+    struct build build;
+    struct txn_write *rows;
+    size_t count;
+    size_t capacity;
+    size_t taken;
+    size_t bytes;
+    struct kx_slice chunk; /* what is left of the last one */
+    struct touched *touched;
+    bool ended;
+    uint64_t stamp;
+    int64_t now_ms;
+    struct kx_buffer key; /* scratch */
+    struct kx_buffer record;
+    struct kx_buffer end;
+};
+
+static int leave_store(struct round *round)
+{
+    round->store->touched = NULL;
+    return 0;
+}
+
+struct round *round_create(struct kx_store *store, struct index *index)
+{
+    struct round *round = talloc_zero(NULL, struct round);
+    if (round == NULL)
+        return NULL;
+    round->store = store;
+    round->index = index;
+    round->build = index->build;
+    round->stamp = store->catalog->stamp + 1;
+    round->now_ms = kx_now_ms();
+    kx_buffer_init(&round->key, round);
+    kx_buffer_init(&round->record, round);
+    kx_buffer_init(&round->end, round);
+    kx_add_slice(&round->end, index->declaration->prefix);
+    kx_add_byte(&round->end, 0xff);
+    round->touched = touched_create(round, index->declaration->prefix);
+    if (round->touched == NULL || round->end.failed) {
+        talloc_free(round);
+        return NULL;
+    }
+    store->touched = round->touched;
+    talloc_set_destructor(round, leave_store);
+    return round;
+}
+
+struct index *round_index(const struct round *round)
+{
+    return round->index;
+}
+
+static uint8_t *take_bytes(struct round *round, size_t size)
+{
+    if (round->chunk.size < size) {
+        size_t chunk = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        round->chunk = kx_slice(talloc_size(round, chunk), chunk);
+        if (round->chunk.data == NULL) {
+            round->chunk.size = 0;
+            return NULL;
+        }
+    }
+    uint8_t *bytes = (uint8_t *)round->chunk.data;
+    round->chunk.data += size;
+    round->chunk.size -= size;
+    round->bytes += size;
+    return bytes;
+}
+
+static bool make_room(struct round *round)
+{
+    if (round->count < round->capacity)
+        return true;
+    size_t capacity = round->capacity * 2 + 1024;
+    struct txn_write *rows = talloc_realloc(
+        round, round->rows, struct txn_write, (unsigned)capacity);
+    if (rows == NULL)
+        return false;
+    round->rows = rows;
+    round->capacity = capacity;
+    return true;
+}
+
+/* Keeps the row that lies in the scratch buffers. */
+static enum kx_status keep_row(struct round *round)
+{
+    struct kx_slice key = kx_buffer_slice(&round->key);
+    struct kx_slice record = kx_buffer_slice(&round->record);
+    if (round->key.failed || round->record.failed || !make_room(round))
+        return KX_NO_MEMORY;
+    uint8_t *bytes = take_bytes(round, key.size + record.size);
+    if (bytes == NULL)
+        return KX_NO_MEMORY;
+    memcpy(bytes, key.data, key.size);
+    memcpy(bytes + key.size, record.data, record.size);
+    round->rows[round->count++] =
+        (struct txn_write){.type = TXN_ADD,
+                           .table = TABLE_ENTRIES,
+                           .key = kx_slice(bytes, key.size),
+                           .value = kx_slice(bytes + key.size, record.size)};
+    return KX_OK;
+}
+
+static enum kx_status add_entry(struct round *round, struct kx_slice key,
+                                const struct record *record)
+{
+    const struct declaration *declaration = round->index->declaration;
+    uint16_t owner_at = 0;
+    enum kx_status status =
+        extract_key(declaration, key, record, &round->key, &owner_at);
+    if (status == KX_ABSENT) {
+        round->build.skipped++;
+        return KX_OK;
+    }
+    if (status != KX_OK)
+        return status;
+    struct record row =
+        extract_record(declaration, key, record, owner_at, round->index->id);
+    row.stamp = row.encoding == KX_POINTER ? round->stamp : record->stamp;
+    round->record.size = 0;
+    record_write(&row, &round->record);
+    return keep_row(round);
+}
+
+static enum kx_status read_entry(struct round *round, struct kx_slice key,
+                                 struct kx_slice bytes)
+{
+    struct record record;
+    const struct declaration *declaration = round->index->declaration;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    memcpy(round->build.resume, key.data, key.size);
+    round->build.resume_size = key.size;
+    if (record.index != 0)
+        return KX_OK;
+    round->build.done++;
+    /* An expired entry must not take a unique value from a live one. */
+    if (!declaration_covers(declaration, key) ||
+        (declaration->unique && record_expired(&record, round->now_ms)))
+        return KX_OK;
+    return add_entry(round, key, &record);
+}
+
+static bool full(const struct round *round)
+{
+    return round->count >= ROUND_ROWS_MAX || round->bytes >= ROUND_BYTES_MAX;
+}
+
+static enum kx_status begin_scan(struct round *round)
+{
+    struct kx_slice from = round->index->declaration->prefix;
+    if (round->build.resume_size != 0)
+        from = kx_slice(round->build.resume, round->build.resume_size);
+    round->key.size = 0;
+    kx_add_slice(&round->key, from);
+    kx_add_byte(&round->key, 0);
+    size_t size = round->key.size;
+    uint8_t *start = round->key.failed ? NULL : take_bytes(round, size);
+    if (start == NULL)
+        return KX_NO_MEMORY;
+    memcpy(start, round->key.data, size);
+    return range_begin(round->store->range, kx_slice(start, size),
+                       kx_buffer_slice(&round->end), false);
+}
+
+enum kx_status round_read(struct round *round, size_t limit)
+{
+    struct range *range = round->store->range;
+    enum kx_status status = begin_scan(round);
+    for (size_t i = 0; status == KX_OK && i < limit && !full(round); i++) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        status = range_next(range, &key, &bytes);
+        if (status == KX_OK)
+            status = read_entry(round, key, bytes);
+    }
+    range_end(range);
+    round->ended = status == KX_END;
+    return status == KX_OK && full(round) ? KX_END : status;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct txn_write *left = a;
+    const struct txn_write *right = b;
+    return kx_compare(left->key, right->key);
+}
+
+void round_sort(struct round *round)
+{
+    if (round->count > 1)
+        qsort(round->rows, round->count, sizeof round->rows[0], by_key);
+}
+
+/* Was the entry that this row stands for changed since it was read? */
+static bool outdated(struct round *round, const struct txn_write *row)
+{
+    struct record record;
+    round->key.size = 0;
+    kx_add_slice(&round->key, round->index->declaration->prefix);
+    if (record_read(row->value, &record))
+        kx_add_slice(&round->key, record_owner(&record, row->key));
+    return touched_has(round->touched, kx_buffer_slice(&round->key));
+}
+
+struct txn_write *round_take(struct round *round, size_t limit,
+                             size_t *count_out)
+{
+    struct txn_write *first = &round->rows[round->taken];
+    size_t kept = 0;
+    size_t left = round->count - round->taken;
+    if (left == 0)
+        return NULL;
+    if (limit > left)
+        limit = left;
+    for (size_t i = 0; i < limit; i++)
+        if (!outdated(round, &first[i]))
+            first[kept++] = first[i];
+    round->taken += limit;
+    *count_out = kept;
+    return first;
+}
+
+bool round_reached_end(const struct round *round)
+{
+    return round->ended;
+}
+
+bool round_void(const struct round *round)
+{
+    return touched_overflowed(round->touched);
+}
+
+const struct build *round_build(const struct round *round)
+{
+    return &round->build;
+}
