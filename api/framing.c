@@ -26,8 +26,10 @@ size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
     const uint8_t *good = data;
     while (p < end && framing->state != REFUSED) {
         p = follow(framing, p, end);
-        if (framing->state == START)
+        if (framing->state == START) {
+            framing->requests++;
             good = p;
+        }
     }
     *fault_out = (enum framing_fault)framing->fault;
     if (framing->state != REFUSED)

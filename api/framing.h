@@ -55,8 +55,9 @@ enum framing_fault {
     FRAMING_FAULT_COUNT /* of faults; not a fault */
 };
 
-/* One stream. Members are framing.c's own. */
+/* One stream. All members but `requests` are framing's own. */
 struct framing {
+    uint64_t requests; /* that were complete and in order, so far */
     const struct framing_limits *limits;
     uint64_t body_left;  /* bytes of the body or of the chunk still to come */
     uint64_t body_total; /* bytes of all chunks so far */

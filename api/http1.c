@@ -220,16 +220,23 @@ static void *on_target(void *closure, const char *target,
     return exchange;
 }
 
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
 static void on_completed(void *closure, struct MHD_Connection *connection,
                          void **context, enum MHD_RequestTerminationCode reason)
 {
     struct exchange *exchange = *context;
     (void)closure;
-    (void)connection;
-    (void)reason;
     if (exchange != NULL)
         exchange_end(exchange);
     *context = NULL;
+    if (reason == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        http1_socket_answered(descriptor_of(connection));
 }
 
 /* Targets are decoded by the handlers, with lengths. */
@@ -251,9 +258,7 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
     (void)context;
     if (what != MHD_CONNECTION_NOTIFY_CLOSED)
         return;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    http1_socket_close(info->connect_fd);
+    http1_socket_close(descriptor_of(connection));
     atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
 }
 
@@ -328,4 +333,5 @@ void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
 void http1_run(struct http1 *http1)
 {
     MHD_run(http1->daemon);
+    http1_socket_settle();
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <talloc.h>
@@ -16,9 +17,16 @@ enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 struct http1_socket {
     struct framing framing;
     enum framing_fault fault;
-    bool answered;
+    bool turned_away;
+    bool due; /* it is in due_sockets */
+    int fd;
+    uint64_t answered; /* requests, by the library */
     size_t drained;
+    LIST_ENTRY(http1_socket) link;
 };
+
+LIST_HEAD(sockets, http1_socket);
+static _Thread_local struct sockets due_sockets;
 
 typedef _Atomic(struct http1_socket *) slot;
 
@@ -53,6 +61,13 @@ static slot *find(int fd)
                                                                : NULL;
 }
 
+static struct http1_socket *registered(int fd)
+{
+    slot *place = find(fd);
+    return place != NULL ? atomic_load_explicit(place, memory_order_acquire)
+                         : NULL;
+}
+
 bool http1_socket_open(int fd)
 {
     slot *place = find(fd);
@@ -63,7 +78,7 @@ bool http1_socket_open(int fd)
         socket = talloc(NULL, struct http1_socket);
     if (socket == NULL)
         return false;
-    *socket = (struct http1_socket){.fault = FRAMING_NO_FAULT};
+    *socket = (struct http1_socket){.fd = fd};
     framing_init(&socket->framing, &limits);
     atomic_store_explicit(place, socket, memory_order_release);
     return true;
@@ -71,9 +86,13 @@ bool http1_socket_open(int fd)
 
 void http1_socket_close(int fd)
 {
-    slot *place = find(fd);
-    if (place != NULL)
-        talloc_free(atomic_exchange(place, NULL));
+    struct http1_socket *socket = registered(fd);
+    if (socket == NULL)
+        return;
+    if (socket->due)
+        LIST_REMOVE(socket, link);
+    atomic_store(&slots[fd], NULL);
+    talloc_free(socket);
 }
 
 static void answer(int fd, enum framing_fault fault)
@@ -86,15 +105,15 @@ static void answer(int fd, enum framing_fault fault)
 
 /* Closing with unread input, or before the rest of it arrives, would reset the
  * connection, and the client might never read the answer. */
-static ssize_t turn_away(struct http1_socket *socket, int fd)
+static ssize_t turn_away(struct http1_socket *socket)
 {
     char scratch[SCRATCH];
     ssize_t got;
-    if (!socket->answered)
-        answer(fd, socket->fault);
-    socket->answered = true;
+    if (!socket->turned_away)
+        answer(socket->fd, socket->fault);
+    socket->turned_away = true;
     do {
-        got = __real_recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
+        got = __real_recv(socket->fd, scratch, sizeof scratch, MSG_DONTWAIT);
         if (got < 0 && errno == EAGAIN)
             return -1;
         socket->drained += got > 0 ? (size_t)got : 0;
@@ -103,16 +122,40 @@ static ssize_t turn_away(struct http1_socket *socket, int fd)
     return -1;
 }
 
+void http1_socket_answered(int fd)
+{
+    struct http1_socket *socket = registered(fd);
+    if (socket == NULL || ++socket->answered != socket->framing.requests ||
+        socket->fault == FRAMING_NO_FAULT || socket->turned_away)
+        return;
+    socket->due = true;
+    LIST_INSERT_HEAD(&due_sockets, socket, link);
+}
+
+void http1_socket_settle(void)
+{
+    struct http1_socket *socket;
+    while ((socket = LIST_FIRST(&due_sockets)) != NULL) {
+        LIST_REMOVE(socket, link);
+        socket->due = false;
+        /* A client that has gone already gives no further sign; this gives
+         * one, so that the library closes. */
+        if (turn_away(socket) < 0 && errno != EAGAIN)
+            shutdown(socket->fd, SHUT_RDWR);
+    }
+}
+
 ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
 {
-    const slot *place = find(fd);
-    struct http1_socket *socket =
-        place != NULL ? atomic_load_explicit(place, memory_order_acquire)
-                      : NULL;
+    struct http1_socket *socket = registered(fd);
     if (socket == NULL || (flags & MSG_PEEK) != 0)
         return __real_recv(fd, buffer, size, flags);
-    if (socket->fault != FRAMING_NO_FAULT)
-        return turn_away(socket, fd);
+    if (socket->fault != FRAMING_NO_FAULT) {
+        if (socket->answered == socket->framing.requests)
+            return turn_away(socket);
+        errno = EAGAIN;
+        return -1;
+    }
     ssize_t got = __real_recv(fd, buffer, size, flags);
     if (got <= 0)
         return got;
@@ -121,10 +164,6 @@ ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
     if (socket->fault == FRAMING_NO_FAULT)
         return got;
     if (good == 0)
-        return turn_away(socket, fd);
-    /* The library takes a short read for an empty socket and waits for an edge
-     * of its epoll set: this is one. It calls again when the answers to the
-     * good requests are sent. */
-    shutdown(fd, SHUT_RD);
+        return turn_away(socket);
     return (ssize_t)good;
 }

@@ -24,6 +24,14 @@ bool http1_socket_open(int fd);
  * after that). Nothing happens when it is not registered. */
 void http1_socket_close(int fd);
 
+/* The library has sent the whole answer to a request. Must be called for every
+ * request: a bad one that came in one piece with good ones is due when these
+ * are answered, and the library, which waits for more input, would not ask. */
+void http1_socket_answered(int fd);
+/* After each run of the library, on the thread that ran it: answers the bad
+ * requests that are due, except where the library has closed the socket. */
+void http1_socket_settle(void);
+
 /* In place of recv(2). Sockets that are not registered and calls with MSG_PEEK
  * pass straight through. After a violation: sends the answer, ends our side of
  * the connection, throws away what still arrives (the errno is EAGAIN

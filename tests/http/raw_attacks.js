@@ -123,6 +123,8 @@ const ATTACKS = [
   ["three good, then bad",
     get("/livez") + sized(A, "1") + get(A) + put(A, "Content-Length: x\r\n") + MARK, [200, [200, 201], 200, 400]],
   ["a chunked PUT, then bad", chunked("1\r\n1\r\n0\r\n\r\n") + "\n" + MARK, [[200, 201], 400]],
+  ["good that closes, then bad", LAST + "GET /\n\n" + MARK, [200]],
+  ["good in HTTP/1.0, then bad", "GET /livez HTTP/1.0\r\n\r\n" + "GET /\n\n" + MARK, [200]],
 
   // And what must work.
   ["pipelined requests, answered in order",
