@@ -22,7 +22,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
 answer=$work/answer
 head=$work/head
 log=$work/log
-url='' server='' status='' exchange='' sentence='' passed=0 failed=0 ended=no
+url='' server='' status='' exchange='' sentence='' held=0 broken='' passed=0 failed=0 ended=no
 touch "$log" "$head" "$answer"
 trap leave EXIT
 
@@ -167,6 +167,7 @@ is() {
     held=$((held + 1))
     if [ "$2" != "$3" ]; then
         [ -n "$broken" ] || show_case
+        [ -n "$sentence" ] || failed=$((failed + 1)) # outside of a case
         broken=yes
         echo "  $1 is: ${2:0:600}"
         echo "  and not: ${3:0:600}"

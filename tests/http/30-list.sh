@@ -1,0 +1,135 @@
+#!/bin/bash
+# Lists: which entries a prefix, a start and an end select, and in what order.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# Keys of a list, without their first part, as one line.
+listed() {
+    request GET "/list?$1"
+    [ "$status" = 200 ] || expect 200
+    value '[.entries[].key[1:]]'
+}
+
+for path in l l/a l/a/x l/a%00b l/ab l/b l/=1 l/=2 l/=10 l/=true m lm; do
+    request PUT "/kv/$path" "\"$path\""
+done
+
+test_case 'a list has keys, values and versionstamps'
+request GET /list?prefix=l/a
+expect 200
+header Content-Type application/json
+field '.entries | map(keys)' '[["key","value","versionstamp"]]'
+field '.entries[0] | [.key, .value]' '[["l","a","x"],"l/a/x"]'
+field '.entries[0].versionstamp | test("^[0-9a-f]{20}$")' true
+field .cursor null
+
+test_case 'a prefix selects by whole parts; its own key is not in it'
+is 'below l' "$(listed prefix=l)" \
+    '[["a"],["a","x"],["a\u0000b"],["ab"],["b"],[1],[2],[10],[true]]'
+is 'below l, a' "$(listed prefix=l/a)" '[["a","x"]]'
+is 'below l, a\0b' "$(listed 'prefix=l/a%00b')" '[]'
+is 'below x' "$(listed prefix=x)" '[]'
+
+test_case 'a prefix can be a path or a JSON array'
+is 'below l' "$(listed 'prefix=%5B%22l%22,%22a%22%5D')" '[["a","x"]]'
+is 'raw brackets' "$(listed 'prefix=["l","a"]')" '[["a","x"]]'
+is 'below the number' "$(listed 'prefix=l/=1')" '[]'
+request GET /list '' --url-query 'prefix=["l/a"]'
+field '.entries | length' 0
+
+test_case 'without a selection everything is listed'
+request GET /list
+field '.entries | length' 12
+request GET '/list?prefix=[]'
+field '.entries | length' 12
+request GET '/list?prefix='
+field '.entries | length' 12
+
+test_case 'start is inclusive, end is exclusive'
+is 'from a to b' "$(listed 'start=l/a&end=l/b')" '[["a"],["a","x"],["a\u0000b"],["ab"]]'
+is 'from 2' "$(listed 'prefix=l&start=l/=2')" '[[2],[10],[true]]'
+is 'up to 2' "$(listed 'prefix=l&end=l/a')" '[]'
+is 'up to b' "$(listed 'prefix=l&end=l/ab')" '[["a"],["a","x"],["a\u0000b"]]'
+is 'nothing' "$(listed 'start=l/a&end=l/a')" '[]'
+
+test_case 'reverse turns the order, not the bounds'
+is 'from a to b' "$(listed 'start=l/a&end=l/b&reverse=true')" '[["ab"],["a\u0000b"],["a","x"],["a"]]'
+is 'the last' "$(listed 'prefix=l&reverse=true&limit=1')" '[[true]]'
+is 'reverse=false' "$(listed 'prefix=l&reverse=false&limit=1')" '[["a"]]'
+
+test_case 'bounds that select nothing sensible are refused'
+request GET '/list?start=l/b&end=l/a'
+expect 400 bad-parameter
+request GET '/list?prefix=l&start=l/a&end=l/b'
+expect 400 bad-parameter
+request GET '/list?start=l/a'
+expect 400 bad-parameter
+request GET '/list?prefix=l&start=m/a'
+expect 400 bad-parameter
+field .parameter start
+request GET '/list?prefix=l&end=l'
+expect 400 bad-parameter
+request GET '/list?prefix=l/a&start=l/a%00b'
+expect 400 bad-parameter
+
+test_case 'limit is a whole number from 1 to 1000, and 100 when not given'
+for limit in 0 -1 1001 2147483648 18446744073709551617 1.5 1e2 x ''; do
+    request GET "/list?limit=$limit"
+    expect 400 bad-parameter
+    field .parameter limit
+done
+for i in {0..9}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(101) | {type: "set", key: ["many", . + 101 * $i], value: .}]}')"
+done
+request GET /list?prefix=many
+field '.entries | length' 100
+request GET '/list?prefix=many&limit=1000'
+field '.entries | length' 1000
+field '[.entries[].key[1]] == [range(1000)]' true
+
+test_case 'keys=true leaves the values out'
+request GET '/list?prefix=l/a&keys=true'
+field '.entries | map(keys)' '[["key","versionstamp"]]'
+request GET '/list?prefix=l/a&keys=maybe'
+expect 400 bad-parameter
+
+test_case 'a parameter that does not exist is refused, and the right one proposed'
+request GET '/list?prefx=l'
+expect 400 unknown-parameter
+field '[.parameter, .didYouMean]' '["prefx","prefix"]'
+field '.allowed | index("reverse") != null' true
+request GET '/list?revrse=1'
+field .didYouMean reverse
+request GET '/list?limit=1&limit=2'
+expect 400 bad-parameter
+
+test_case 'as NDJSON the whole list comes in one answer, with an end line'
+request GET /list?prefix=many '' -H 'Accept: application/x-ndjson'
+expect 200
+header Content-Type application/x-ndjson
+is 'the number of lines' "$(wc -l <"$answer")" 1011
+is 'the keys' "$(jq -s '[.[:-1][].key[1]] == [range(1010)]' "$answer")" true
+is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":1010}'
+
+test_case 'each entry is one line, however its value was written'
+request PUT /kv/lines/1 $'{\n  "a": [\n    1\n  ]\n}'
+request GET /list?prefix=lines '' -H 'Accept: application/x-ndjson'
+is 'the number of lines' "$(wc -l <"$answer")" 2
+is 'the value' "$(jq -c 'select(.key) | .value' "$answer")" '{"a":[1]}'
+
+test_case 'a stream takes the same selection, and a limit'
+request GET '/list?prefix=many&reverse=true&limit=3&keys=true' '' -H 'Accept: application/x-ndjson'
+is 'the keys' "$(jq -c 'select(.key) | .key[1]' "$answer" | xargs)" '1009 1008 1007'
+is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":3}'
+request GET '/list?prefix=nothing' '' -H 'Accept: application/x-ndjson'
+body_is '{"end":true,"count":0}
+'
+
+test_case 'other forms are not acceptable'
+request GET /list '' -H 'Accept: text/csv'
+expect 406 not-acceptable
+field .supported '["application/json","application/x-ndjson"]'
+request GET /list '' -H 'Accept: text/html, */*;q=0.1'
+expect 200
+
+finish

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Counts take the selection of a list.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+counted() {
+    request GET "/count?$1"
+    [ "$status" = 200 ] || expect 200
+    value .count
+}
+
+test_case 'an empty store has nothing'
+is 'the count' "$(counted '')" 0
+
+for i in {0..5}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(900) | {type: "set", key: ["c", . + 900 * $i], value: {even: (. % 2 == 0)}}]}')"
+done
+
+test_case 'counts of ranges, longer than one slice'
+is 'all' "$(counted '')" 5400
+is 'a prefix' "$(counted prefix=c)" 5400
+is 'another prefix' "$(counted prefix=d)" 0
+is 'start and end' "$(counted 'start=c/=100&end=c/=4100')" 4000
+is 'prefix and start' "$(counted 'prefix=c&start=c/=5399')" 1
+
+test_case 'index entries count as entries, and an index can be counted'
+request POST /indexes '{"name":"by_even","prefix":["c"],"fields":["/even"]}'
+until_field .state ready GET /indexes/by_even
+is 'all' "$(counted '')" 10800
+is 'the index' "$(counted index=by_even)" 5400
+is 'one value' "$(counted 'index=by_even&prefix==true')" 2700
+is 'raw' "$(counted 'prefix=by_even/=false')" 2700
+
+test_case 'what cannot be counted is refused'
+request GET '/count?limit=10'
+expect 400 unknown-parameter
+request GET '/count?index=none'
+expect 404 index-not-found
+request GET '/count?start=c/=2&end=c/=1'
+expect 400 bad-parameter
+
+finish

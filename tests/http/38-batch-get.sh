@@ -1,0 +1,116 @@
+#!/bin/bash
+# POST /get: many keys and ranges in one consistent view.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["a"],"value":{"n": 0.10}},
+    {"type":"set","key":["b",1],"value":1},
+    {"type":"set","key":["b",2],"value":2},
+    {"type":"set","key":["u"],"typed":{"type":"KvU64","value":"7"}},
+    {"type":"set","key":["t"],"typed":{"type":"Uint8Array","value":"AQID"}}]}'
+
+test_case 'entries come in the order of the request, also twice'
+request POST /get '{"keys":[["b",2],["a"],["b",2]]}'
+expect 200
+field '[.entries[].key]' '[["b",2],["a"],["b",2]]'
+field '[.entries[].value]' '[2,{"n":0.1},2]'
+field .ranges '[]'
+is 'the bytes of the value' "$(grep -c '"value":{"n": 0.10}' "$answer")" 1
+
+test_case 'a missing key is an entry without versionstamp'
+request POST /get '{"keys":[["a"],["none"],["b","1"]]}'
+expect 200
+field '[.entries[] | .versionstamp != null]' '[true,false,false]'
+field '.entries[1]' '{"key":["none"],"value":null,"versionstamp":null}'
+field '.entries[2].key' '["b","1"]'
+
+test_case 'what JSON cannot carry is typed'
+request POST /get '{"keys":[["u"],["t"]]}'
+field '.entries[0].typed' '{"type":"KvU64","value":"7"}'
+field '.entries[1].typed' '{"type":"Uint8Array","value":"AQID","byteLength":3}'
+field '[.entries[] | has("value")]' '[false,false]'
+
+test_case 'ranges take the selection of a list'
+request POST /get '{"ranges":[{"prefix":["b"]},{"prefix":["b"],"reverse":true,"limit":1},{"start":["a"],"end":["b",1]},{"prefix":["b"],"keys":true},{}]}'
+expect 200
+field '[.ranges[] | [.entries[].key]]' \
+    '[[["b",1],["b",2]],[["b",2]],[["a"]],[["b",1],["b",2]],[["a"],["b",1],["b",2],["t"],["u"]]]'
+field '.ranges[3].entries | map(has("value"))' '[false,false]'
+field '[.ranges[].cursor != null]' '[false,true,false,false,false]'
+
+test_case 'a cursor of a range goes on here and in /list'
+cursor=$(value '.ranges[1].cursor')
+request POST /get "{\"ranges\":[{\"prefix\":[\"b\"],\"reverse\":true,\"cursor\":\"$cursor\"}]}"
+field '[.ranges[0].entries[].value]' '[1]'
+request GET "/list?prefix=b&reverse=true&cursor=$cursor"
+field '[.entries[].value]' '[1]'
+
+test_case 'keys, ranges and an index in one request'
+request PUT /kv/i/a '{"n":0.1}'
+request POST /indexes '{"name":"by_n","prefix":["i"],"fields":["/n"]}'
+until_field .state ready GET /indexes/by_n
+request POST /get '{"keys":[["by_n",0.1,"a"]],"ranges":[{"index":"by_n"},{"index":"by_n","prefix":[0.2]}]}'
+expect 200
+field '.entries[0].value' a
+field '.ranges[0].entries[0].key' '["i","a"]'
+field '.ranges[1].entries' '[]'
+
+test_case 'an empty request is answered with nothing'
+request POST /get '{}'
+expect 200
+field . '{"entries":[],"ranges":[]}'
+
+test_case 'what is wrong in the document is pointed at'
+while IFS='|' read -r document code pointer; do
+    request POST /get "$document"
+    expect 400 "$code"
+    is "the pointer for $document" "$(value '.pointer // ""')" "$pointer"
+done <<'END'
+[]|bad-request|
+{"keys":{}}|bad-request|/keys
+{"keys":["a"]}|bad-key|/keys/0
+{"keys":[["a"],[]]}|bad-key|/keys/1
+{"keys":[["a"],[9007199254740993]]}|key-number-inexact|/keys/1/0
+{"key":[["a"]]}|unknown-member|/key
+{"ranges":[{"prefx":["a"]}]}|unknown-member|/ranges/0/prefx
+{"ranges":[{"prefix":"a"}]}|bad-key|/ranges/0/prefix
+{"ranges":[{"limit":0}]}|bad-request|/ranges/0/limit
+{"ranges":[{"prefix":["a"],"cursor":"x"}]}|cursor-invalid|/ranges/0
+{"ranges":[{},{"start":["b"],"end":["a"]}]}|bad-request|/ranges/1
+END
+
+test_case 'an index that is not there is named'
+request POST /get '{"ranges":[{"index":"none"}]}'
+expect 404 index-not-found
+field .index none
+
+test_case 'all in all there are at most 1000 keys and entries of ranges'
+request POST /get "$(jq -nc '{keys: [range(1000) | ["b", .]]}')"
+expect 200
+field '[.entries[] | select(.versionstamp)] | length' 2
+request POST /get "$(jq -nc '{keys: [range(1001) | ["b", .]]}')"
+expect 400 bad-request
+request POST /get "$(jq -nc '{ranges: [range(1000) | {prefix: ["b"], limit: 1}]}')"
+expect 200
+request POST /get '{"keys":[["a"]],"ranges":[{"limit":900},{}]}'
+expect 400 bad-request
+
+test_case 'a view is consistent: two keys that change together are never seen apart'
+seconds() { [ $SECONDS -ge "$until" ]; }
+until=$((SECONDS + 2))
+while ! seconds; do
+    echo "next"; echo "url = $url/atomic"; echo "output = $work/null"
+    echo "data = \"{\\\"mutations\\\":[{\\\"type\\\":\\\"sum\\\",\\\"key\\\":[\\\"p\\\"],\\\"value\\\":1},{\\\"type\\\":\\\"sum\\\",\\\"key\\\":[\\\"q\\\"],\\\"value\\\":1}]}\""
+done | head -2000 >"$work/writes"
+curl -s -K "$work/writes" &
+writer=$!
+: >"$work/apart"
+while kill -0 $writer 2>"$work/null"; do
+    request POST /get '{"keys":[["p"],["q"]],"ranges":[{"prefix":["nothing"]}]}'
+    [ "$(value '.entries[0].value == .entries[1].value and .entries[0].versionstamp == .entries[1].versionstamp')" = true ] || cp "$answer" "$work/apart"
+done
+is 'the pair seen apart' "$(cat "$work/apart")" ''
+field '.entries[0].value > 10' true
+
+finish
