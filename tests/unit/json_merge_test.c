@@ -1,0 +1,171 @@
+/* Merge patches: the examples of RFC 7396, what keeps its bytes, and a naive
+ * merge of jansson's trees. */
+#include <jansson.h>
+
+#include "all_memory.h"
+#include "random_json.h"
+
+static void merge(void *memory, const char *target, const char *patch,
+                  const char *expected)
+{
+    struct kx_buffer out;
+    kx_buffer_init(&out, memory);
+    kx_add_text(&out, ">");
+    kx_json_merge(kx_text(target), kx_text(patch), &out);
+    assert_false(out.failed);
+    if (!kx_equal(kx_buffer_slice(&out), kx_text(expected)))
+        fail_msg("%s patched by %s is %.*s", target, patch, (int)out.size,
+                 (const char *)out.data);
+    kx_buffer_free(&out);
+}
+
+static void the_examples_of_rfc_7396(void **state)
+{
+    static const char *const examples[][3] = {
+        {"{\"a\":\"b\"}", "{\"a\":\"c\"}", ">{\"a\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"b\":\"c\"}", ">{\"a\":\"b\",\"b\":\"c\"}"},
+        {"{\"a\":\"b\"}", "{\"a\":null}", ">{}"},
+        {"{\"a\":\"b\",\"b\":\"c\"}", "{\"a\":null}", ">{\"b\":\"c\"}"},
+        {"{\"a\":[\"b\"]}", "{\"a\":\"c\"}", ">{\"a\":\"c\"}"},
+        {"{\"a\":\"c\"}", "{\"a\":[\"b\"]}", ">{\"a\":[\"b\"]}"},
+        {"{\"a\":{\"b\":\"c\"}}", "{\"a\":{\"b\":\"d\",\"c\":null}}",
+         ">{\"a\":{\"b\":\"d\"}}"},
+        {"{\"a\":[{\"b\":\"c\"}]}", "{\"a\":[1]}", ">{\"a\":[1]}"},
+        {"[\"a\",\"b\"]", "[\"c\",\"d\"]", ">[\"c\",\"d\"]"},
+        {"{\"a\":\"b\"}", "[\"c\"]", ">[\"c\"]"},
+        {"{\"a\":\"foo\"}", "null", ">null"},
+        {"{\"a\":\"foo\"}", "\"bar\"", ">\"bar\""},
+        {"{\"e\":null}", "{\"a\":1}", ">{\"e\":null,\"a\":1}"},
+        {"[1,2]", "{\"a\":\"b\",\"c\":null}", ">{\"a\":\"b\"}"},
+        {"{}", "{\"a\":{\"bb\":{\"ccc\":null}}}", ">{\"a\":{\"bb\":{}}}"}};
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        merge(*state, examples[i][0], examples[i][1], examples[i][2]);
+}
+
+static void what_is_untouched_keeps_its_bytes(void **state)
+{
+    static const char *const cases[][3] = {
+        {"{ \"a\" : 1.0 ,\n \"b\":2 }", "{}", ">{ \"a\" : 1.0 ,\n \"b\":2 }"},
+        {"{ \"a\" : 1.0 ,\n \"b\":2 }", " { \"b\" : 3 } ",
+         ">{ \"a\" : 1.0 ,\n \"b\":3 }"},
+        {"{ \"a\" : 1.0 ,\n \"b\":2 }", "{\"a\":null}", ">{\n \"b\":2 }"},
+        {"{ \"a\" : 1.0 ,\n \"b\":2 }", "{\"b\":null}", ">{ \"a\" : 1.0 }"},
+        {"{\"a\":1, \"b\":2, \"c\":3}", "{\"b\":null}", ">{\"a\":1, \"c\":3}"},
+        {"{\"a\":1,\"b\":2}", "{\"a\":null,\"b\":null}", ">{}"},
+        {"{\n  \"a\": 1\n}", "{\"b\":[ 1 ],\"c\":2}",
+         ">{\n  \"a\": 1,\"b\":[ 1 ],\"c\":2\n}"},
+        {"{\"\\u0061\":1e2,\"z\":0}", "{\"a\":5}", ">{\"\\u0061\":5,\"z\":0}"},
+        {"{\"a\":{ \"b\" : 10e0 }}", "{\"x\":null}",
+         ">{\"a\":{ \"b\" : 10e0 }}"},
+        {" [1] ", "{}", ">{}"},
+        {" {\"a\":1} ", "{}", ">{\"a\":1}"},
+        {"", "{\"a\":{\"b\":null,\"c\":[null]},\"d\":null}",
+         ">{\"a\":{\"c\":[null]}}"},
+        {"", " 7 ", ">7"},
+        {"{\"b\":1,\"a\":2}", "{\"z\":1,\"a\":3,\"y\":2,\"b\":4}",
+         ">{\"b\":4,\"a\":3,\"z\":1,\"y\":2}"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        merge(*state, cases[i][0], cases[i][1], cases[i][2]);
+}
+
+static json_t *naive_merge(json_t *target, json_t *patch)
+{
+    if (!json_is_object(patch))
+        return json_incref(patch);
+    json_t *result = json_is_object(target) ? json_copy(target) : json_object();
+    const char *name;
+    json_t *value;
+    json_object_foreach(patch, name, value)
+    {
+        if (json_is_null(value))
+            json_object_del(result, name);
+        else
+            json_object_set_new(
+                result, name,
+                naive_merge(json_object_get(result, name), value));
+    }
+    return result;
+}
+
+static json_t *load(const struct kx_buffer *text)
+{
+    json_error_t error;
+    json_t *json = json_loadb((const char *)text->data, text->size,
+                              JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    assert_non_null(json);
+    return json;
+}
+
+static void random_patches_do_what_a_naive_merge_does(void **state)
+{
+    uint64_t seed = random_seed("json_merge");
+    struct kx_buffer target;
+    struct kx_buffer patch;
+    struct kx_buffer result;
+    kx_buffer_init(&target, *state);
+    kx_buffer_init(&patch, *state);
+    kx_buffer_init(&result, *state);
+    for (int i = 0; i < 3000; i++) {
+        target.size = patch.size = result.size = 0;
+        random_json(&seed, 4, &target);
+        random_json(&seed, 4, &patch);
+        kx_json_merge(kx_buffer_slice(&target), kx_buffer_slice(&patch),
+                      &result);
+        assert_int_equal(kx_json_check(kx_buffer_slice(&result), NULL), KX_OK);
+        json_t *trees[] = {load(&target), load(&patch), load(&result)};
+        json_t *expected = naive_merge(trees[0], trees[1]);
+        if (!json_equal(expected, trees[2]))
+            fail_msg("%.*s\n%.*s\n%.*s", (int)target.size, target.data,
+                     (int)patch.size, patch.data, (int)result.size,
+                     result.data);
+        json_decref(expected);
+        for (int n = 0; n < 3; n++)
+            json_decref(trees[n]);
+    }
+    kx_buffer_free(&target);
+    kx_buffer_free(&patch);
+    kx_buffer_free(&result);
+}
+
+static void big_objects_are_merged_in_the_time_of_sorting(void **state)
+{
+    enum { MEMBERS = 60000 };
+    struct kx_buffer target;
+    struct kx_buffer patch;
+    struct kx_buffer result;
+    kx_buffer_init(&target, *state);
+    kx_buffer_init(&patch, *state);
+    kx_buffer_init(&result, *state);
+    for (int i = 0; i < MEMBERS; i++) {
+        char member[64];
+        snprintf(member, sizeof(member), "%c\"%d\":1", i ? ',' : '{', i);
+        kx_add_text(&target, member);
+        snprintf(member, sizeof(member), "%c\"%d\":null", i ? ',' : '{',
+                 MEMBERS - i);
+        kx_add_text(&patch, member);
+    }
+    kx_add_text(&target, "}");
+    kx_add_text(&patch, "}");
+    kx_json_merge(kx_buffer_slice(&target), kx_buffer_slice(&patch), &result);
+    assert_true(kx_equal(kx_buffer_slice(&result), kx_text("{\"0\":1}")));
+    kx_buffer_free(&target);
+    kx_buffer_free(&patch);
+    kx_buffer_free(&result);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(the_examples_of_rfc_7396, all_memory_open,
+                                    all_memory_close),
+    cmocka_unit_test_setup_teardown(what_is_untouched_keeps_its_bytes,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(random_patches_do_what_a_naive_merge_does,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(
+        big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
+        all_memory_close),
+};
+
+int main(void)
+{
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
