@@ -81,14 +81,4 @@ body_is 1
 request GET /kv/users
 body_is 3
 
-test_case 'the commands that the server prints at its start work as printed'
-grep '^curl ' "$work/out" >"$work/tour"
-is 'the number of commands' "$(wc -l <"$work/tour")" 5
-while IFS= read -r line; do
-    line=${line/curl /curl --fail -s -o "$answer" }
-    bash -c "$line"
-    is "the exit status of: $line" $? 0
-done <"$work/tour"
-field '.entries | length > 1' true
-
 finish

@@ -1,0 +1,158 @@
+#!/bin/bash
+# POST /atomic: checks and mutations that hold together or not at all.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+request PUT /kv/a '"a"'
+a=$(value .versionstamp)
+request PUT /kv/b '"b"'
+b=$(value .versionstamp)
+
+test_case 'all mutations of a commit have its versionstamp'
+request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"key\":[\"new\"],\"versionstamp\":null}],
+    \"mutations\":[{\"type\":\"set\",\"key\":[\"new\"],\"value\":1},{\"type\":\"set\",\"key\":[\"b\"],\"value\":2},{\"type\":\"delete\",\"key\":[\"a\"]}]}"
+expect 200
+field .ok true
+stamp=$(value .versionstamp)
+request POST /get '{"keys":[["new"],["b"],["a"]]}'
+field '[.entries[].versionstamp]' "[\"$stamp\",\"$stamp\",null]"
+
+test_case 'each failed check is told, with what the entry has'
+request POST /atomic "{\"checks\":[{\"key\":[\"b\"],\"versionstamp\":\"$b\"},{\"key\":[\"none\"],\"versionstamp\":null},{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"key\":[\"new\"],\"versionstamp\":null}],
+    \"mutations\":[{\"type\":\"set\",\"key\":[\"c\"],\"value\":3}]}"
+expect 409 check-failed
+field '.failedChecks | length' 3
+field '.failedChecks[0]' "{\"check\":0,\"key\":[\"b\"],\"expected\":\"$b\",\"actual\":\"$stamp\"}"
+field '.failedChecks[1]' "{\"check\":2,\"key\":[\"a\"],\"expected\":\"$a\",\"actual\":null}"
+field '.failedChecks[2]' "{\"check\":3,\"key\":[\"new\"],\"expected\":null,\"actual\":\"$stamp\"}"
+request GET /kv/c
+expect 404
+
+test_case 'mutations apply in order: later ones see what earlier ones did'
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["o"],"value":1},{"type":"sum","key":["o"],"value":2},
+    {"type":"max","key":["o"],"value":10},{"type":"sum","key":["o"],"value":1},
+    {"type":"set","key":["p"],"value":1},{"type":"delete","key":["p"]},
+    {"type":"delete","key":["q"]},{"type":"set","key":["q"],"value":{"x":1}},
+    {"type":"patch","key":["q"],"value":{"y":2}}]}'
+expect 200
+request POST /get '{"keys":[["o"],["p"],["q"]]}'
+field '[.entries[].value]' '[11,null,{"x":1,"y":2}]'
+
+test_case 'checks look at what was before the commit'
+request POST /atomic '{"checks":[{"key":["later"],"versionstamp":null}],"mutations":[{"type":"set","key":["later"],"value":1}]}'
+expect 200
+request POST /atomic '{"checks":[{"key":["later"],"versionstamp":null}],"mutations":[{"type":"delete","key":["later"]}]}'
+expect 409 check-failed
+
+test_case 'a mutation in the middle that does not fit leaves nothing of the others'
+request PUT /kv/text '"text"'
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["first"],"value":1},{"type":"delete","key":["b"]},
+    {"type":"sum","key":["text"],"value":1},{"type":"set","key":["last"],"value":1}]}'
+expect 409 type-mismatch
+field .mutation 2
+field .key '["text"]'
+request POST /get '{"keys":[["first"],["b"],["last"]]}'
+field '[.entries[].value]' '[null,2,null]'
+
+test_case 'a refused commit uses up no versionstamp'
+request PUT /kv/c 1
+first=$(value .versionstamp)
+request POST /atomic '{"mutations":[{"type":"sum","key":["text"],"value":1}]}'
+expect 409 type-mismatch
+request PUT /kv/c 2
+is 'the next versionstamp' $((16#${first:0:16} + 1)) $((16#$(value '.versionstamp[:16]')))
+
+test_case 'dry finds out, and changes nothing'
+request POST /atomic '{"dry":true,"mutations":[{"type":"set","key":["b"],"value":"changed"}]}'
+expect 200
+field . '{"ok":true,"versionstamp":null,"dry":true}'
+request POST /atomic '{"dry":true,"checks":[{"key":["b"],"versionstamp":null}],"mutations":[]}'
+expect 409 check-failed
+request GET /kv/b
+body_is 2
+header ETag "\"$stamp\""
+
+test_case 'a suffix makes the versionstamp a part of the key'
+request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["log","x"],"value":"two","suffix":"versionstamp"}]}'
+expect 200
+stamp=$(value .versionstamp)
+request GET /list?prefix=log
+field '[.entries[].key]' "[[\"log\",\"$stamp\"],[\"log\",\"x\",\"$stamp\"]]"
+request POST /atomic '{"mutations":[{"type":"set","key":["log"],"value":"three","suffix":"versionstamp"}]}'
+request GET '/list?prefix=log&limit=2'
+field '[.entries[].value]' '["one","three"]'
+
+test_case 'an empty commit holds'
+request POST /atomic '{}'
+expect 200
+field .ok true
+
+test_case 'checks alone can be asked'
+request POST /atomic '{"checks":[{"key":["none"],"versionstamp":null}]}'
+expect 200
+
+test_case 'a commit has at most 1000 checks and 1000 mutations'
+request POST /atomic "$(jq -nc '{checks: [range(1000) | {key: ["m", .], versionstamp: null}], mutations: [range(1000) | {type: "set", key: ["m", .], value: .}]}')"
+expect 200
+request GET /count?prefix=m
+field .count 1000
+request POST /atomic "$(jq -nc '{mutations: [range(1001) | {type: "delete", key: ["m", .]}]}')"
+expect 413 commit-too-large
+request POST /atomic "$(jq -nc '{checks: [range(1001) | {key: ["n", .], versionstamp: null}]}')"
+expect 413 commit-too-large
+request GET /count?prefix=m
+field .count 1000
+
+test_case 'an envelope is at most 8 MiB'
+{ printf '{"mutations":[]'; head -c 8388593 /dev/zero | tr '\0' ' '; } >"$work/envelope"
+request POST /atomic "@$work/envelope" # one byte is missing: the brace
+expect 400 bad-json
+printf '}' >>"$work/envelope"
+request POST /atomic "@$work/envelope" -H 'Expect:'
+expect 413 payload-too-large
+field .limit 8388608
+
+test_case 'what is wrong in the document is pointed at'
+while IFS='|' read -r document code pointer; do
+    request POST /atomic "$document"
+    expect 400 "$code"
+    is "the pointer for $document" "$(value '.pointer // ""')" "$pointer"
+done <<'END'
+[]|bad-request|
+{"check":[]}|unknown-member|/check
+{"checks":{}}|bad-request|/checks
+{"dry":1}|bad-request|/dry
+{"checks":[{"key":["a"]}]}|bad-request|/checks/0
+{"checks":[{"key":["a"],"versionstamp":"1"}]}|bad-request|/checks/0/versionstamp
+{"checks":[{"key":["a"],"versionstamp":null,"value":1}]}|unknown-member|/checks/0/value
+{"checks":[{"key":["a"],"versionstamp":null},{"key":[],"versionstamp":null}]}|bad-key|/checks/1/key
+{"mutations":[{"type":"put","key":["a"]}]}|bad-request|/mutations/0/type
+{"mutations":[{"type":"set","key":["a"]}]}|bad-request|/mutations/0
+{"mutations":[{"key":["a"],"value":1}]}|bad-request|/mutations/0
+{"mutations":[{"type":"set","value":1}]}|bad-request|/mutations/0
+{"mutations":[{"type":"set","key":["a"],"value":1},{"type":"set","key":["a"],"value":1,"tll":"1s"}]}|unknown-member|/mutations/1/tll
+{"mutations":[{"type":"set","key":["a"],"value":1,"typed":{"type":"KvU64","value":"1"}}]}|bad-request|/mutations/0
+{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":60}]}|bad-request|/mutations/0/ttl
+{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":"soon"}]}|bad-request|/mutations/0/ttl
+{"mutations":[{"type":"delete","key":["a"],"value":1}]}|bad-request|/mutations/0
+{"mutations":[{"type":"sum","key":["a"],"value":"1"}]}|bad-value|/mutations/0
+{"mutations":[{"type":"sum","key":["a"],"value":1,"suffix":"versionstamp"}]}|bad-request|/mutations/0
+{"mutations":[{"type":"set","key":["a"],"value":1,"suffix":"ulid"}]}|bad-request|/mutations/0/suffix
+{"mutations":[{"type":"set","key":["a",[1]],"value":1}]}|bad-key|/mutations/0/key/1
+{"mutations":[{"type":"set","key":["a"],"typed":{"type":"KvU64","value":"x"}}]}|bad-value|/mutations/0/typed
+END
+request GET /kv/a
+expect 404
+
+test_case 'only JSON is a commit'
+request POST /atomic '{}' -H 'Content-Type: text/plain'
+expect 415 unsupported-media-type
+field .supported '["application/json"]'
+request POST /atomic '{}' -H 'Content-Type: application/json; charset=utf-8'
+expect 200
+request POST '/atomic?dry=true' '{}'
+expect 400 unknown-parameter
+
+finish
