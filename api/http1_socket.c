@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <talloc.h>
@@ -18,15 +17,14 @@ struct http1_socket {
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
-    bool due; /* it is in due_sockets */
     int fd;
     uint64_t answered; /* requests, by the library */
     size_t drained;
-    LIST_ENTRY(http1_socket) link;
+    struct http1_socket *next; /* in due_sockets */
 };
 
-LIST_HEAD(sockets, http1_socket);
-static _Thread_local struct sockets due_sockets;
+/* Between a call of http1_socket_answered and the next settling. */
+static _Thread_local struct http1_socket *due_sockets;
 
 typedef _Atomic(struct http1_socket *) slot;
 
@@ -89,8 +87,11 @@ void http1_socket_close(int fd)
     struct http1_socket *socket = registered(fd);
     if (socket == NULL)
         return;
-    if (socket->due)
-        LIST_REMOVE(socket, link);
+    struct http1_socket **link = &due_sockets;
+    while (*link != NULL && *link != socket)
+        link = &(*link)->next;
+    if (*link == socket)
+        *link = socket->next;
     atomic_store(&slots[fd], NULL);
     talloc_free(socket);
 }
@@ -128,16 +129,15 @@ void http1_socket_answered(int fd)
     if (socket == NULL || ++socket->answered != socket->framing.requests ||
         socket->fault == FRAMING_NO_FAULT || socket->turned_away)
         return;
-    socket->due = true;
-    LIST_INSERT_HEAD(&due_sockets, socket, link);
+    socket->next = due_sockets;
+    due_sockets = socket;
 }
 
 void http1_socket_settle(void)
 {
-    struct http1_socket *socket;
-    while ((socket = LIST_FIRST(&due_sockets)) != NULL) {
-        LIST_REMOVE(socket, link);
-        socket->due = false;
+    while (due_sockets != NULL) {
+        struct http1_socket *socket = due_sockets;
+        due_sockets = socket->next;
         /* A client that has gone already gives no further sign; this gives
          * one, so that the library closes. */
         if (turn_away(socket) < 0 && errno != EAGAIN)

@@ -26,6 +26,9 @@ const chunked = (body, headers = "") =>
   put("/kv/raw-attacks/chunked", "Transfer-Encoding: chunked\r\n" + headers, body);
 const A = "/kv/raw-attacks/a";
 
+// What comes after the last answer may reset the connection; not in one piece.
+const AT_ONCE = () => true;
+
 // [what, bytes, the statuses of the answers, what else is true of them]
 // An array in place of a status: any of them.
 const ATTACKS = [
@@ -114,17 +117,17 @@ const ATTACKS = [
   ["HTTP/2.0", "GET /livez HTTP/2.0\r\n" + HEAD + "\r\n" + MARK, [505]],
   ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + MARK, [400]],
   ["a long method", "A".repeat(1000) + " /livez HTTP/1.1\r\n" + HEAD + "\r\n" + MARK, [400]],
-  ["a method in lower case", "get /livez HTTP/1.1\r\n" + HEAD + "\r\n" + LAST, [[405, 501], 200]],
-  ["an unknown method", request("BREW", "/livez") + LAST, [[405, 501], 200]],
-  ["an unknown method on a key", request("BREW", A) + LAST, [[405, 501], 200]],
+  ["a method in lower case", "get /livez HTTP/1.1\r\n" + HEAD + "\r\n" + LAST, [405, 200]],
+  ["an unknown method", request("BREW", "/livez") + LAST, [405, 200]],
+  ["an unknown method on a key", request("BREW", A) + LAST, [405, 200]],
 
   // Good requests before a bad one are answered first.
   ["good, then bad", get("/livez") + get("/livez", "A : b\r\n") + MARK, [200, 400]],
   ["three good, then bad",
     get("/livez") + sized(A, "1") + get(A) + put(A, "Content-Length: x\r\n") + MARK, [200, [200, 201], 200, 400]],
   ["a chunked PUT, then bad", chunked("1\r\n1\r\n0\r\n\r\n") + "\n" + MARK, [[200, 201], 400]],
-  ["good that closes, then bad", LAST + "GET /\n\n" + MARK, [200]],
-  ["good in HTTP/1.0, then bad", "GET /livez HTTP/1.0\r\n\r\n" + "GET /\n\n" + MARK, [200]],
+  ["good that closes, then bad", LAST + "GET /\n\n" + MARK, [200], AT_ONCE],
+  ["good in HTTP/1.0, then bad", "GET /livez HTTP/1.0\r\n\r\n" + "GET /\n\n" + MARK, [200], AT_ONCE],
 
   // And what must work.
   ["pipelined requests, answered in order",
@@ -140,8 +143,8 @@ const ATTACKS = [
 
   // Paths are decoded once, part by part, and never resolved.
   ["%2f is a slash within one part",
-    sized("/kv/raw-attacks/x%2fy", "1") + get("/list?prefix=/raw-attacks/x%252fy&limit=1") + get("/kv/raw-attacks/x/y") + LAST,
-    [[200, 201], [200, 400], 404, 200]],
+    sized("/kv/raw-slash/x%2fy", "1") + get("/list?prefix=raw-slash") + get("/kv/raw-slash/x/y") + LAST,
+    [[200, 201], 200, 404, 200], (all) => all[1].body.includes('{"entries":[{"key":["raw-slash","x/y"],')],
   ["%2F and %2f are the same", sized("/kv/raw-attacks/x%2fy", "7") + get("/kv/raw-attacks/x%2Fy") + LAST,
     [[200, 201], 200, 200], (all) => all[1].body === "7"],
   ["%00 does not cut the key",
@@ -151,10 +154,10 @@ const ATTACKS = [
   ["% at the end", get("/kv/raw-attacks/%") + LAST, [400, 200]],
   ["%2 at the end", get("/kv/raw-attacks/%2") + LAST, [400, 200]],
   ["/kv/../indexes", get("/kv/../indexes") + LAST, [400, 200], (all) => all[0].body.includes('"bad-key"')],
-  ["/kv/%2e%2e/indexes is a key of two parts", get("/kv/%2e%2e/indexes") + LAST, [[400, 404], 200],
-    (all) => !all[0].body.includes('"indexes":')],
+  ["/kv/%2e%2e/indexes", get("/kv/%2e%2e/indexes") + LAST, [400, 200],
+    (all) => all[0].body.includes('"bad-key"')],
   ["/kv/./a", get("/kv/./a") + LAST, [400, 200]],
-  ["//kv/a", get("//kv/a") + LAST, [[400, 404], 200]],
+  ["//kv/a", get("//kv/a") + LAST, [404, 200]],
 ];
 
 function exchange(pieces) {
@@ -224,10 +227,13 @@ async function main() {
   let passed = 0;
   let failed = 0;
   for (const attack of ATTACKS) {
-    const [name, bytes] = attack;
+    const [name, bytes, , also] = attack;
     const middle = bytes.length >> 1;
-    const ways = { whole: [bytes], "in halves": [bytes.slice(0, middle), bytes.slice(middle)] };
-    if (bytes.length < 2000) ways["byte by byte"] = [...bytes];
+    const ways = { whole: [bytes] };
+    if (also !== AT_ONCE) {
+      ways["in halves"] = [bytes.slice(0, middle), bytes.slice(middle)];
+      if (bytes.length < 2000) ways["byte by byte"] = [...bytes];
+    }
     for (const [way, pieces] of Object.entries(ways)) {
       const why = complaint(attack, await exchange(pieces)) ||
         complaint(["after", LAST, [200]], await exchange([LAST])).replace(/^(?=.)/, "afterwards: ");

@@ -1,17 +1,9 @@
 /* Framing: a table of streams and the verdict on each, whatever the pieces in
  * which they arrive. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unit.h"
 
 #include "framing.h"
 #include "problem.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <talloc.h>
 
 #define GET "GET /kv/a HTTP/1.1\r\nHost: h\r\n\r\n"
 #define PUT "PUT /kv/a HTTP/1.1\r\nHost: h\r\n"
@@ -312,12 +304,11 @@ struct outcome {
     size_t shown;  /* bytes up to the end of the piece with the fault */
 };
 
-static uint32_t seed = 1;
+static uint64_t seed;
 
-static uint32_t draw(uint32_t limit)
+static size_t draw(size_t limit)
 {
-    seed = seed * 1664525u + 1013904223u;
-    return (seed >> 8) % limit;
+    return random_below(&seed, limit);
 }
 
 /* Feeds a stream in pieces of 1..piece_max bytes of a random size; exactly one
@@ -331,7 +322,7 @@ static struct outcome feed(const uint8_t *stream, size_t size, size_t piece_max)
     while (outcome.shown < size && outcome.fault == FRAMING_NO_FAULT) {
         size_t left = size - outcome.shown;
         size_t piece = left;
-        if (piece_max != 0 && (piece = 1 + draw((uint32_t)piece_max)) > left)
+        if (piece_max != 0 && (piece = 1 + draw(piece_max)) > left)
             piece = left;
         uint8_t *copy = malloc(piece);
         memcpy(copy, stream + outcome.shown, piece);
@@ -450,7 +441,7 @@ static void a_fault_stays(void **state)
 static size_t mutate(uint8_t *stream, size_t size)
 {
     static const char BYTES[] = "\r\n\t :;/a0,\x7f\x01\xff";
-    size_t at = draw((uint32_t)size);
+    size_t at = draw(size);
     uint8_t byte = (uint8_t)BYTES[draw(sizeof BYTES)];
     switch (draw(4)) {
     case 0:
@@ -480,7 +471,7 @@ static void mutated_streams_have_one_verdict(void **state)
         const char *text = CASES[draw(sizeof CASES / sizeof *CASES)].stream;
         size_t size = strlen(text);
         memcpy(stream, text, size);
-        for (uint32_t n = 1 + draw(3); n > 0 && size > 1; n--)
+        for (size_t n = 1 + draw(3); n > 0 && size > 1; n--)
             size = mutate(stream, size);
         check_splits("mutated", stream, size, 1);
     }
@@ -536,5 +527,6 @@ int main(void)
         cmocka_unit_test(mutated_streams_have_one_verdict),
         cmocka_unit_test(an_answer_is_a_problem_document),
     };
+    seed = random_seed("framing");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,222 @@
+/* The socket in front of the HTTP library: what the library gets to read, and
+ * what a client is told. The library's part is played by the test. */
+#include "unit.h"
+
+#include "http1_socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GOOD "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+#define BAD "GET / HTTP/1.1\r\nHost : h\r\n\r\n"
+
+struct pair {
+    int client;
+    int server;
+};
+
+static const struct framing_limits LIMITS = {
+    .body_max = 1000,
+    .target_max = 1000,
+    .headers_max = 1000,
+    .header_count_max = 10,
+};
+
+static int open_pair(void **state)
+{
+    static struct pair pair;
+    int fds[2];
+    if (!http1_socket_start(&LIMITS) ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) != 0 ||
+        !http1_socket_open(fds[1]))
+        return 1;
+    pair = (struct pair){fds[0], fds[1]};
+    *state = &pair;
+    return 0;
+}
+
+static int close_pair(void **state)
+{
+    struct pair *pair = *state;
+    http1_socket_close(pair->server);
+    close(pair->server);
+    close(pair->client);
+    http1_socket_stop();
+    return 0;
+}
+
+static void say(const struct pair *pair, const char *text)
+{
+    assert_int_equal(write(pair->client, text, strlen(text)), strlen(text));
+}
+
+/* The next recv() of the library gives this text; NULL: it gives error. */
+static void gives(const struct pair *pair, const char *text, int error)
+{
+    char bytes[4096];
+    errno = 0;
+    ssize_t size = __wrap_recv(pair->server, bytes, sizeof bytes, 0);
+    if (text == NULL) {
+        assert_int_equal(size, -1);
+        assert_int_equal(errno, error);
+        return;
+    }
+    assert_int_equal(size, strlen(text));
+    assert_memory_equal(bytes, text, strlen(text));
+}
+
+/* The client has got an answer with this status and the end of the stream, or,
+ * with 0, nothing yet. */
+static void client_has(const struct pair *pair, int status)
+{
+    char bytes[4096] = "";
+    char expected[32];
+    ssize_t size = read(pair->client, bytes, sizeof bytes - 1);
+    if (status == 0) {
+        assert_int_equal(size, -1);
+        assert_int_equal(errno, EAGAIN);
+        return;
+    }
+    snprintf(expected, sizeof expected, "HTTP/1.1 %d ", status);
+    assert_true(size > 0);
+    assert_memory_equal(bytes, expected, strlen(expected));
+    assert_int_equal(read(pair->client, bytes, sizeof bytes), 0);
+}
+
+static void good_requests_pass(void **state)
+{
+    const struct pair *pair = *state;
+    gives(pair, NULL, EAGAIN);
+    say(pair, GOOD "GET /");
+    gives(pair, GOOD "GET /", 0);
+    http1_socket_answered(pair->server);
+    http1_socket_settle();
+    client_has(pair, 0);
+    shutdown(pair->client, SHUT_WR);
+    gives(pair, "", 0);
+}
+
+static void a_bad_request_is_answered_and_the_rest_drained(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, BAD GOOD);
+    gives(pair, NULL, EAGAIN);
+    client_has(pair, 400);
+    say(pair, GOOD);
+    gives(pair, NULL, EAGAIN);
+    shutdown(pair->client, SHUT_WR);
+    gives(pair, NULL, ECONNRESET);
+}
+
+static void a_bad_request_waits_for_the_answers_before_it(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, GOOD GOOD BAD GOOD);
+    gives(pair, GOOD GOOD, 0);
+    gives(pair, NULL, EAGAIN);
+    http1_socket_answered(pair->server);
+    http1_socket_settle();
+    client_has(pair, 0);
+    http1_socket_answered(pair->server);
+    client_has(pair, 0);
+    http1_socket_settle();
+    client_has(pair, 400);
+    gives(pair, NULL, EAGAIN);
+}
+
+static void after_a_last_answer_nothing_is_added(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, GOOD BAD);
+    gives(pair, GOOD, 0);
+    http1_socket_answered(pair->server);
+    http1_socket_close(pair->server);
+    http1_socket_settle();
+    client_has(pair, 0);
+}
+
+/* A sign for the library: its socket can be read, and is at its end. */
+static void a_client_that_has_gone_is_noticed(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, GOOD BAD);
+    shutdown(pair->client, SHUT_WR);
+    gives(pair, GOOD, 0);
+    http1_socket_answered(pair->server);
+    http1_socket_settle();
+    gives(pair, NULL, ECONNRESET);
+    client_has(pair, 400);
+}
+
+static void draining_has_an_end(void **state)
+{
+    static const char zeros[60000];
+    const struct pair *pair = *state;
+    size_t sent = 0;
+    say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n");
+    gives(pair, NULL, EAGAIN);
+    client_has(pair, 413);
+    while (sent + sizeof zeros <= HTTP1_SOCKET_DRAIN_MAX) {
+        ssize_t size = write(pair->client, zeros, sizeof zeros);
+        assert_true(size > 0);
+        sent += (size_t)size;
+        gives(pair, NULL, EAGAIN);
+    }
+    assert_true(write(pair->client, zeros, sizeof zeros) > 0);
+    gives(pair, NULL, ECONNRESET);
+}
+
+static void peeks_and_other_sockets_pass_straight_through(void **state)
+{
+    const struct pair *pair = *state;
+    char bytes[100];
+    say(pair, BAD);
+    assert_int_equal(__wrap_recv(pair->server, bytes, sizeof bytes, MSG_PEEK),
+                     sizeof BAD - 1);
+    client_has(pair, 0);
+    http1_socket_close(pair->server);
+    gives(pair, BAD, 0);
+    http1_socket_close(pair->server);
+    http1_socket_answered(pair->server);
+    assert_false(http1_socket_open(-1));
+    assert_false(http1_socket_open(1 << 30));
+    assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
+}
+
+static void a_socket_that_is_opened_again_begins_anew(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, "GET /");
+    gives(pair, "GET /", 0);
+    assert_true(http1_socket_open(pair->server));
+    say(pair, GOOD);
+    gives(pair, GOOD, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(good_requests_pass, open_pair,
+                                        close_pair),
+        cmocka_unit_test_setup_teardown(
+            a_bad_request_is_answered_and_the_rest_drained, open_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(
+            a_bad_request_waits_for_the_answers_before_it, open_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(after_a_last_answer_nothing_is_added,
+                                        open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(a_client_that_has_gone_is_noticed,
+                                        open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(draining_has_an_end, open_pair,
+                                        close_pair),
+        cmocka_unit_test_setup_teardown(
+            peeks_and_other_sockets_pass_straight_through, open_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(
+            a_socket_that_is_opened_again_begins_anew, open_pair, close_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
