@@ -1,0 +1,149 @@
+#!/bin/bash
+# Declaring indexes: what is accepted, what is answered, what is refused.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+email='{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
+
+test_case 'a declaration is answered with all its defaults'
+request POST /indexes "$email"
+expect 201
+header Location /indexes/by_email
+field 'del(.state, .entries)' '{"name":"by_email","prefix":["users"],"fields":[{"path":"/email"}],"unique":true,"store":"pointer","missing":"skip"}'
+field '[.state, .entries]' '["ready",0]'
+request GET /indexes/by_email
+expect 200
+field .unique true
+
+test_case 'the same declaration again is no error and changes nothing'
+request POST /indexes "$email"
+expect 200
+request POST /indexes '{ "unique": true, "missing": "skip", "store": "pointer", "fields": [{"path": "/email", "fold": "none"}], "prefix": ["users"], "name": "by_email" }'
+expect 200
+field .name by_email
+
+test_case 'another declaration under the same name is told the difference'
+request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}'
+expect 409 index-exists
+field .index by_email
+field '.detail | contains("/email") and contains("/mail") and contains("unique")' true
+request GET /indexes/by_email
+field '.fields[0].path' /email
+
+test_case 'the indexes are listed by name'
+request POST /indexes '{"name":"a_first","prefix":["x",1,true],"depth":2,"fields":[{"path":"/a","fold":"lower"},"/b/0"],"store":"value"}'
+expect 201
+request GET /indexes
+expect 200
+field '[.indexes[].name]' '["a_first","by_email"]'
+field '.indexes[0] | [.prefix, .depth, .fields, .unique, .store]' '[["x",1,true],2,[{"path":"/a","fold":"lower"},{"path":"/b/0"}],false,"value"]'
+
+test_case 'an index that is not declared is not found, by whatever way'
+request GET /indexes/nothing
+expect 404 index-not-found
+field .index nothing
+request DELETE /indexes/nothing
+expect 404 index-not-found
+request GET /indexes/nothing/get/x
+expect 404 index-not-found
+request GET /list?index=nothing
+expect 404 index-not-found
+
+test_case 'a name under which there are entries is refused'
+request PUT /kv/used/1 1
+request POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
+expect 409 index-name-used
+field .index used
+request DELETE /kv/used/1
+request POST /indexes '{"name":"used","prefix":["users"],"fields":["/a"]}'
+expect 201
+
+test_case 'a declaration that is wrong is refused, and what is wrong is pointed at'
+while IFS='|' read -r declaration pointer; do
+    request POST /indexes "$declaration"
+    expect 400 bad-index-definition
+    is "the pointer for $declaration" "$(value '.pointer // ""')" "$pointer"
+done <<'END'
+[]|
+{}|
+{"prefix":["a"],"fields":["/a"]}|
+{"name":"i","fields":["/a"]}|
+{"name":"i","prefix":["a"]}|
+{"name":"","prefix":["a"],"fields":["/a"]}|/name
+{"name":"1st","prefix":["a"],"fields":["/a"]}|/name
+{"name":"a b","prefix":["a"],"fields":["/a"]}|/name
+{"name":"a/b","prefix":["a"],"fields":["/a"]}|/name
+{"name":"é","prefix":["a"],"fields":["/a"]}|/name
+{"name":1,"prefix":["a"],"fields":["/a"]}|/name
+{"name":"i","prefix":"a","fields":["/a"]}|/prefix
+{"name":"i","prefix":[null],"fields":["/a"]}|/prefix
+{"name":"i","prefix":["a"],"depth":0,"fields":["/a"]}|/depth
+{"name":"i","prefix":["a"],"depth":1.5,"fields":["/a"]}|/depth
+{"name":"i","prefix":["a"],"fields":"/a"}|/fields
+{"name":"i","prefix":["a"],"fields":["a"]}|/fields/0
+{"name":"i","prefix":["a"],"fields":["/a","/b~2"]}|/fields/1
+{"name":"i","prefix":["a"],"fields":["/a",{"fold":"lower"}]}|/fields/1
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","fold":"upper"}]}|/fields/0
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","size":1}]}|/fields/0
+{"name":"i","prefix":["a"],"fields":[1]}|/fields/0
+{"name":"i","prefix":["a"],"fields":["/a"],"unique":"yes"}|/unique
+{"name":"i","prefix":["a"],"fields":["/a"],"store":"copy"}|/store
+{"name":"i","prefix":["a"],"fields":["/a"],"missing":"fail"}|/missing
+{"name":"i","prefix":["a"],"fields":["/a"],"uniqe":true}|/uniqe
+END
+request POST /indexes '{"name":"i","prefix":["a"],"fields":[]}'
+expect 400 bad-index-definition
+
+test_case 'a name has at most 128 bytes, and an index at most 16 fields'
+long=$(printf 'n%.0s' {1..128})
+request POST /indexes "{\"name\":\"$long\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
+expect 201
+request POST /indexes "{\"name\":\"${long}n\",\"prefix\":[\"a\"],\"fields\":[\"/a\"]}"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "wide", prefix: ["a"], fields: [range(17) | "/f\(.)"]}')"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "wide", prefix: ["a"], fields: [range(16) | "/f\(.)"]}')"
+expect 201
+
+test_case 'an index of index entries, or of itself, is refused'
+request POST /indexes '{"name":"again","prefix":["by_email"],"fields":["/a"]}'
+expect 400 bad-index-definition
+request POST /indexes '{"name":"again","prefix":["again"],"fields":["/a"]}'
+expect 400 bad-index-definition
+request POST /indexes '{"name":"users","prefix":["x"],"fields":["/a"]}'
+expect 400 bad-index-definition
+
+test_case 'text that is no JSON is refused as such'
+request POST /indexes '{"name":"i",}'
+expect 400 bad-json
+request POST /indexes '{"name":"i","name":"j","prefix":["a"],"fields":["/a"]}'
+expect 400 bad-json
+request POST /indexes "$email" -H 'Content-Type: text/plain'
+expect 415 unsupported-media-type
+
+test_case 'there are at most 256 indexes'
+request GET /indexes
+have=$(value '.indexes | length')
+for i in $(seq $((have + 1)) 256); do
+    echo next; echo "url = $url/indexes"; echo "output = $work/null"
+    echo "data = \"{\\\"name\\\":\\\"n$i\\\",\\\"prefix\\\":[\\\"n\\\"],\\\"fields\\\":[\\\"/$i\\\"]}\""
+done | tail -n +2 >"$work/declarations"
+curl -s -K "$work/declarations"
+request GET /indexes
+field '.indexes | length' 256
+request POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
+expect 409 too-many-indexes
+request POST /indexes "$email"
+expect 200
+request DELETE /indexes/n256
+expect 204
+until_status 201 POST /indexes '{"name":"n257","prefix":["n"],"fields":["/257"]}'
+
+test_case 'the declarations are there after a restart'
+stop_server
+start_server
+request GET /indexes
+field '.indexes | length' 256
+field '[.indexes[].state] | unique' '["ready"]'
+
+finish
