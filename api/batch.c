@@ -1,5 +1,5 @@
 /* POST /get: many keys and ranges in one consistent view. */
-#include "batch.h"
+#include "wanted.h"
 
 #include "answer.h"
 #include "body.h"
@@ -33,30 +33,30 @@ struct stop {
     bool too_large;
 };
 
-static bool add_keys(struct request *request, const struct batch *batch,
+static bool add_keys(struct request *request, const struct wanted *wanted,
                      struct kx_buffer *out, struct stop *stop)
 {
     struct kx_buffer record;
     kx_buffer_init(&record, request->memory);
-    for (size_t i = 0; i < batch->key_count; i++) {
+    for (size_t i = 0; i < wanted->key_count; i++) {
         if (i > 0)
             kx_add_byte(out, ',');
         stop->fault.status =
-            add_key(request, batch->keys[i], &record, out, &stop->fault);
+            add_key(request, wanted->keys[i], &record, out, &stop->fault);
         stop->too_large = out->size > REPLY_BYTES_MAX;
         if (stop->fault.status != KX_OK)
-            refusal_index_of(batch->keys[i], &stop->index);
+            refusal_index_of(wanted->keys[i], &stop->index);
         if (stop->fault.status != KX_OK || stop->too_large)
             return false;
     }
     return true;
 }
 
-static bool add_pages(struct request *request, const struct batch *batch,
+static bool add_pages(struct request *request, const struct wanted *wanted,
                       struct kx_buffer *out, struct stop *stop)
 {
-    for (size_t i = 0; i < batch->page_count; i++) {
-        struct page *page = &batch->pages[i];
+    for (size_t i = 0; i < wanted->page_count; i++) {
+        struct page *page = &wanted->pages[i];
         kx_add_text(out, i > 0 ? ",{" : "{");
         stop->fault.status =
             page_write(page, request->reader, out, &stop->fault);
@@ -70,26 +70,26 @@ static bool add_pages(struct request *request, const struct batch *batch,
     return true;
 }
 
-static bool add_all(struct request *request, const struct batch *batch,
+static bool add_all(struct request *request, const struct wanted *wanted,
                     struct kx_buffer *out, struct stop *stop)
 {
     kx_add_text(out, "{\"entries\":[");
-    if (!add_keys(request, batch, out, stop))
+    if (!add_keys(request, wanted, out, stop))
         return false;
     kx_add_text(out, "],\"ranges\":[");
-    if (!add_pages(request, batch, out, stop))
+    if (!add_pages(request, wanted, out, stop))
         return false;
     kx_add_text(out, "]}");
     return true;
 }
 
 static enum progress read_batch(struct request *request, struct reply *reply,
-                                const struct batch *batch)
+                                const struct wanted *wanted)
 {
     struct stop stop = {0};
     kx_buffer_init(&stop.index, request->memory);
     kx_read_begin(request->reader);
-    bool done = add_all(request, batch, &reply->body, &stop);
+    bool done = add_all(request, wanted, &reply->body, &stop);
     reply->flush = kx_read_end(request->reader);
     if (done) {
         answer_json(reply, 200);
@@ -106,12 +106,13 @@ static enum progress read_batch(struct request *request, struct reply *reply,
 
 enum progress batch_get(struct request *request, struct reply *reply)
 {
-    struct batch batch = {.memory = request->memory};
+    struct wanted wanted = {.memory = request->memory};
     struct query query;
     struct flaw flaw;
     if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
                     &flaw) ||
-        !body_json(request, &flaw) || !batch_read(request->body, &batch, &flaw))
+        !body_json(request, &flaw) ||
+        !wanted_read(request->body, &wanted, &flaw))
         return flaw_reply(request, reply, &flaw);
-    return read_batch(request, reply, &batch);
+    return read_batch(request, reply, &wanted);
 }

@@ -13,6 +13,15 @@ static bool bad(struct flaw *flaw, struct kx_slice segment, const char *reason)
                     segment.data, reason);
 }
 
+/* What became of adding a part. */
+static bool added(enum kx_status status, struct kx_slice segment,
+                  const char *reason, struct flaw *flaw)
+{
+    if (status == KX_NO_MEMORY)
+        return flaw_no_memory(flaw);
+    return status == KX_OK || bad(flaw, segment, reason);
+}
+
 static bool after(struct kx_slice text, const char *start,
                   struct kx_slice *rest_out)
 {
@@ -40,9 +49,8 @@ static bool add_string(struct kx_slice text, struct kx_buffer *key,
                         "The path has a segment \"%.*s\", which clients and "
                         "proxies remove; the string is written =%%22%.*s%%22.",
                         (int)text.size, text.data, (int)text.size, text.data);
-    if (kx_key_add_string(key, text) != KX_OK)
-        return bad(flaw, text, "is not valid UTF-8");
-    return true;
+    return added(kx_key_add_string(key, text), text, "is not valid UTF-8",
+                 flaw);
 }
 
 static bool add_quoted(struct kx_slice token, struct kx_buffer *key,
@@ -79,9 +87,8 @@ static bool add_bigint(struct kx_slice literal, struct kx_buffer *key,
                        struct flaw *flaw)
 {
     struct kx_slice decimal = kx_slice(literal.data, literal.size - 1);
-    if (kx_key_add_bigint(key, decimal) == KX_OK)
-        return true;
-    return bad(flaw, literal, "is not a bigint of at most 255 bytes");
+    return added(kx_key_add_bigint(key, decimal), literal,
+                 "is not a bigint of at most 255 bytes", flaw);
 }
 
 static bool add_number(struct kx_slice literal, struct kx_buffer *key,

@@ -1,5 +1,5 @@
 /* The document of POST /get. */
-#include "batch.h"
+#include "wanted.h"
 
 #include <talloc.h>
 
@@ -86,21 +86,21 @@ static const struct member RANGE_MEMBERS[] = {
     {NULL, NULL},
 };
 
-static bool read_range(struct batch *batch, struct kx_slice value,
+static bool read_range(struct wanted *wanted, struct kx_slice value,
                        struct page *page, struct flaw *flaw)
 {
     struct range_reading reading = {.page = page};
-    reading.selection = talloc(batch->memory, struct selection);
+    reading.selection = talloc(wanted->memory, struct selection);
     if (reading.selection == NULL)
         return flaw_no_memory(flaw);
-    selection_init(reading.selection, batch->memory);
-    kx_buffer_init(&reading.cursor, batch->memory);
+    selection_init(reading.selection, wanted->memory);
+    kx_buffer_init(&reading.cursor, wanted->memory);
     page->limit = LIMIT_DEFAULT;
     if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
         return false;
-    batch->total += page->limit;
+    wanted->total += page->limit;
     if (page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
-                   batch->memory, flaw))
+                   wanted->memory, flaw))
         return true;
     /* Here it is a member of the body, not a parameter of the query. */
     if (flaw->code == PROBLEM_BAD_PARAMETER)
@@ -112,17 +112,17 @@ static bool read_range(struct batch *batch, struct kx_slice value,
 /* ---- The document ----------------------------------------------------------
  */
 
-static bool read_key(struct batch *batch, struct kx_slice value,
+static bool read_key(struct wanted *wanted, struct kx_slice value,
                      struct kx_slice *key_out, struct flaw *flaw)
 {
     struct kx_buffer key;
-    kx_buffer_init(&key, batch->memory);
+    kx_buffer_init(&key, wanted->memory);
     if (!keyjson_read(value, &key, flaw))
         return false;
     if (key.size == 0)
         return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
     *key_out = kx_buffer_slice(&key);
-    batch->total++;
+    wanted->total++;
     return true;
 }
 
@@ -137,7 +137,7 @@ static bool too_many(struct flaw *flaw)
 
 static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
 {
-    struct batch *batch = target;
+    struct wanted *wanted = target;
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
@@ -146,13 +146,13 @@ static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
         return false;
     if (count > KX_PAGE_MAX)
         return too_many(flaw);
-    batch->keys = talloc_array(batch->memory, struct kx_slice, count);
-    if (batch->keys == NULL)
+    wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
+    if (wanted->keys == NULL)
         return flaw_no_memory(flaw);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
-        size_t i = batch->key_count++;
-        if (!read_key(batch, value, &batch->keys[i], flaw))
+        size_t i = wanted->key_count++;
+        if (!read_key(wanted, value, &wanted->keys[i], flaw))
             return flaw_in_element(flaw, i);
     }
     return true;
@@ -160,7 +160,7 @@ static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
 
 static bool read_ranges(void *target, struct kx_slice array, struct flaw *flaw)
 {
-    struct batch *batch = target;
+    struct wanted *wanted = target;
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
@@ -169,13 +169,13 @@ static bool read_ranges(void *target, struct kx_slice array, struct flaw *flaw)
         return false;
     if (count > KX_PAGE_MAX)
         return too_many(flaw);
-    batch->pages = talloc_zero_array(batch->memory, struct page, count);
-    if (batch->pages == NULL)
+    wanted->pages = talloc_zero_array(wanted->memory, struct page, count);
+    if (wanted->pages == NULL)
         return flaw_no_memory(flaw);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
-        size_t i = batch->page_count++;
-        if (!read_range(batch, value, &batch->pages[i], flaw))
+        size_t i = wanted->page_count++;
+        if (!read_range(wanted, value, &wanted->pages[i], flaw))
             return flaw_in_element(flaw, i);
     }
     return true;
@@ -187,11 +187,11 @@ static const struct member DOCUMENT_MEMBERS[] = {
     {NULL, NULL},
 };
 
-bool batch_read(struct kx_slice document, struct batch *batch_out,
-                struct flaw *flaw)
+bool wanted_read(struct kx_slice document, struct wanted *wanted_out,
+                 struct flaw *flaw)
 {
-    *batch_out = (struct batch){.memory = batch_out->memory};
-    if (!members_read(document, DOCUMENT_MEMBERS, batch_out, flaw))
+    *wanted_out = (struct wanted){.memory = wanted_out->memory};
+    if (!members_read(document, DOCUMENT_MEMBERS, wanted_out, flaw))
         return false;
-    return batch_out->total <= KX_PAGE_MAX || too_many(flaw);
+    return wanted_out->total <= KX_PAGE_MAX || too_many(flaw);
 }
