@@ -87,6 +87,29 @@ enum kx_status extract_key(const struct declaration *declaration,
     return KX_OK;
 }
 
+enum kx_status extract_lookup(const struct declaration *declaration,
+                              struct kx_slice parts, struct kx_buffer *key_out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    enum kx_status status = KX_OK;
+    key_out->size = 0;
+    kx_add_slice(key_out, declaration->name_key);
+    kx_key_read(&reader, parts);
+    for (size_t i = 0; status == KX_OK; i++) {
+        status = kx_key_next(&reader, &part);
+        if (status != KX_OK)
+            break;
+        if (i < declaration->field_count && part.type == KX_STRING)
+            status = add_folded(&declaration->fields[i], part.bytes, key_out);
+        else
+            status = kx_key_add(key_out, &part);
+    }
+    if (key_out->failed)
+        return KX_NO_MEMORY;
+    return status == KX_END ? KX_OK : status;
+}
+
 struct record extract_record(const struct declaration *declaration,
                              struct kx_slice key, const struct record *record,
                              uint16_t owner_at, uint32_t index)

@@ -17,6 +17,12 @@ enum kx_status extract_key(const struct declaration *declaration,
                            struct kx_slice key, const struct record *record,
                            struct kx_buffer *key_out, uint16_t *owner_at_out);
 
+/* Replaces key_out by the index key under which a client looks for field
+ * values (encoded parts): text is folded as the fields declare. KX_OK,
+ * KX_BAD_KEY, KX_NO_MEMORY. */
+enum kx_status extract_lookup(const struct declaration *declaration,
+                              struct kx_slice parts, struct kx_buffer *key_out);
+
 /* Fills the record of that index entry: index, owner, encoding, value and
  * expiry; the stamp is the caller's. Slices point into key and record. */
 struct record extract_record(const struct declaration *declaration,
