@@ -77,8 +77,11 @@ static bool take_pair(struct kx_slice pair, struct query *query,
     if (equals != NULL)
         value = kx_slice(equals + 1, pair.size - size - 1);
     kx_buffer_init(&decoded, query->memory);
-    if (percent_decode(name, &decoded) && !decoded.failed)
+    if (memchr(name.data, '%', name.size) != NULL &&
+        percent_decode(name, &decoded))
         name = kx_buffer_slice(&decoded);
+    if (decoded.failed)
+        return flaw_no_memory(flaw);
     return take(name, value, query, flaw); /* the flaw may keep the name */
 }
 
