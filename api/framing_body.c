@@ -22,6 +22,16 @@ static int hex_digit(uint8_t byte)
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
+/* The byte after the digits of a chunk size. */
+static enum framing_fault size_fault(const struct framing *f, uint8_t byte)
+{
+    if (f->span == 0 || (byte != '\r' && byte != ';'))
+        return line_fault(byte, FRAMING_BAD_CHUNK);
+    if (f->body_left > f->limits->body_max - f->body_total)
+        return FRAMING_BODY_TOO_LARGE;
+    return FRAMING_NO_FAULT;
+}
+
 static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
                                  const uint8_t *end)
 {
@@ -36,10 +46,9 @@ static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
     }
     if (p == end)
         return p;
-    if (f->span == 0 || (*p != '\r' && *p != ';'))
-        return refuse(f, line_fault(*p, FRAMING_BAD_CHUNK), p);
-    if (f->body_left > f->limits->body_max - f->body_total)
-        return refuse(f, FRAMING_BODY_TOO_LARGE, p);
+    enum framing_fault fault = size_fault(f, *p);
+    if (fault != FRAMING_NO_FAULT)
+        return refuse(f, fault, p);
     f->body_total += f->body_left;
     return enter(f, *p == ';' ? CHUNK_EXTENSION : CHUNK_LF, p + 1);
 }
@@ -48,9 +57,7 @@ static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
                                       const uint8_t *end)
 {
     const uint8_t *begin = p;
-    do
-        p = printable(p, end, ' ');
-    while (p < end && *p == '\t' && ++p < end);
+    p = text(p, end);
     f->span += (uint32_t)(p - begin);
     if (f->span > FRAMING_CHUNK_LINE_MAX)
         return refuse(f, FRAMING_BAD_CHUNK, p);

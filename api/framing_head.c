@@ -38,9 +38,7 @@ const uint8_t FRAMING_CLASS[256] = {
 static const uint8_t *value(struct framing *f, const uint8_t *p,
                             const uint8_t *end)
 {
-    do
-        p = printable(p, end, ' ');
-    while (p < end && *p == '\t' && ++p < end);
+    p = text(p, end);
     if (p == end)
         return p;
     return line_end(f, p, end, FRAMING_BAD_HEADER_VALUE);
@@ -95,6 +93,17 @@ static const uint8_t *host(struct framing *f, const uint8_t *p,
     return host_port(f, p, end);
 }
 
+/* The byte after the digits, which are all taken. */
+static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
+{
+    if (byte != '\r' || f->span == 0)
+        return FRAMING_BAD_LENGTH;
+    if (f->span > FRAMING_LENGTH_DIGITS_MAX ||
+        f->body_left > f->limits->body_max)
+        return FRAMING_BODY_TOO_LARGE;
+    return FRAMING_NO_FAULT;
+}
+
 static const uint8_t *length(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {
@@ -103,27 +112,37 @@ static const uint8_t *length(struct framing *f, const uint8_t *p,
             f->body_left = f->body_left * 10 + (*p - '0');
     if (p == end)
         return p;
-    if (*p != '\r' || f->span == 0)
-        return refuse(f, FRAMING_BAD_LENGTH, p);
-    if (f->span > FRAMING_LENGTH_DIGITS_MAX ||
-        f->body_left > f->limits->body_max)
-        return refuse(f, FRAMING_BODY_TOO_LARGE, p);
+    enum framing_fault fault = length_fault(f, *p);
+    if (fault != FRAMING_NO_FAULT)
+        return refuse(f, fault, p);
     return line_end(f, p, end, FRAMING_BAD_LENGTH);
+}
+
+static const char CHUNKED[] = "chunked";
+
+/* The first byte that is not of that word. */
+static enum framing_fault encoding_fault(const struct framing *f, uint8_t byte)
+{
+    if (byte < ' ' && byte != '\r')
+        return line_fault(byte, FRAMING_BAD_HEADER_VALUE);
+    if (byte != '\r' || f->span < sizeof CHUNKED - 1)
+        return FRAMING_UNKNOWN_ENCODING;
+    return FRAMING_NO_FAULT;
 }
 
 static const uint8_t *encoding(struct framing *f, const uint8_t *p,
                                const uint8_t *end)
 {
-    static const char CHUNKED[] = "chunked";
-    for (; p < end && f->span < sizeof CHUNKED - 1; p++, f->span++)
-        if ((*p | 0x20) != CHUNKED[f->span])
-            break;
+    while (p < end && f->span < sizeof CHUNKED - 1 &&
+           (*p | 0x20) == CHUNKED[f->span]) {
+        p++;
+        f->span++;
+    }
     if (p == end)
         return p;
-    if (*p < ' ' && *p != '\r')
-        return refuse(f, line_fault(*p, FRAMING_BAD_HEADER_VALUE), p);
-    if (*p != '\r' || f->span < sizeof CHUNKED - 1)
-        return refuse(f, FRAMING_UNKNOWN_ENCODING, p);
+    enum framing_fault fault = encoding_fault(f, *p);
+    if (fault != FRAMING_NO_FAULT)
+        return refuse(f, fault, p);
     return line_end(f, p, end, FRAMING_UNKNOWN_ENCODING);
 }
 
@@ -260,6 +279,7 @@ static step_fn *const STEPS[BODY] = {
     [START] = framing_start,
     [EMPTY_LF] = framing_empty_lf,
     [METHOD] = framing_method,
+    [TARGET_BEGIN] = framing_target_begin,
     [TARGET] = framing_target,
     [TARGET_END] = framing_target_end,
     [VERSION] = framing_version,

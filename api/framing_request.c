@@ -5,12 +5,11 @@ static const char USUAL_VERSION[] = "HTTP/1.1\r\n";
 
 static enum framing_fault version_byte(struct framing *f, uint8_t byte)
 {
-    if (f->span == 7 && (byte == '0' || byte == '1')) {
-        if (byte == '1')
-            f->seen |= IS_1_1;
+    if (byte == (uint8_t)USUAL_VERSION[f->span]) {
+        f->seen |= f->span == 7 ? IS_1_1 : 0;
         return FRAMING_NO_FAULT;
     }
-    if (byte == (uint8_t)USUAL_VERSION[f->span])
+    if (f->span == 7 && byte == '0')
         return FRAMING_NO_FAULT;
     return f->span < 5 ? FRAMING_BAD_REQUEST_LINE : FRAMING_UNKNOWN_VERSION;
 }
@@ -32,16 +31,22 @@ const uint8_t *framing_version(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_BAD_REQUEST_LINE);
 }
 
+const uint8_t *framing_target_begin(struct framing *f, const uint8_t *p,
+                                    const uint8_t *end)
+{
+    (void)end;
+    if (*p == '/')
+        return enter(f, TARGET, p);
+    if (*p == '*')
+        return enter(f, TARGET_END, p + 1);
+    return refuse(f, *p <= ' ' ? FRAMING_BAD_REQUEST_LINE : FRAMING_BAD_TARGET,
+                  p);
+}
+
 const uint8_t *framing_target(struct framing *f, const uint8_t *p,
                               const uint8_t *end)
 {
     const uint8_t *begin = p;
-    if (f->span == 0 && *p != '/') {
-        if (*p == '*')
-            return enter(f, TARGET_END, p + 1);
-        return refuse(
-            f, *p <= ' ' ? FRAMING_BAD_REQUEST_LINE : FRAMING_BAD_TARGET, p);
-    }
     p = printable(p, end, '!');
     f->span += (uint32_t)(p - begin);
     if (f->span > f->limits->target_max)
@@ -77,7 +82,7 @@ const uint8_t *framing_method(struct framing *f, const uint8_t *p,
         return p;
     if (*p != ' ' || f->span == 0)
         return refuse(f, line_fault(*p, FRAMING_BAD_METHOD), p);
-    return enter(f, TARGET, p + 1);
+    return enter(f, TARGET_BEGIN, p + 1);
 }
 
 /* The first byte after a request. One empty line is let through: old clients

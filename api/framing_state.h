@@ -13,6 +13,7 @@ enum state {
     START, /* between two requests */
     EMPTY_LF,
     METHOD,
+    TARGET_BEGIN,
     TARGET,
     TARGET_END,
     VERSION,
@@ -56,8 +57,8 @@ typedef const uint8_t *step_fn(struct framing *f, const uint8_t *p,
                                const uint8_t *end);
 
 /* The states of the request line. */
-step_fn framing_start, framing_empty_lf, framing_method, framing_target,
-    framing_target_end, framing_version;
+step_fn framing_start, framing_empty_lf, framing_method, framing_target_begin,
+    framing_target, framing_target_end, framing_version;
 
 /* Take bytes as long as the state is of their half, there are any, and nothing
  * is wrong; return the first byte not taken. */
@@ -98,6 +99,15 @@ static inline const uint8_t *printable(const uint8_t *p, const uint8_t *end,
     }
     while (p < end && *p >= least && *p != 127)
         p++;
+    return p;
+}
+
+/* Past printable bytes, spaces and tabs. */
+static inline const uint8_t *text(const uint8_t *p, const uint8_t *end)
+{
+    do
+        p = printable(p, end, ' ');
+    while (p < end && *p == '\t' && ++p < end);
     return p;
 }
 

@@ -88,20 +88,24 @@ static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
     return past_line_end(p);
 }
 
+/* PUT, POST and PATCH have bodies. */
+static inline bool may_be_usual(const struct framing_limits *limits,
+                                const uint8_t *p, const uint8_t *end)
+{
+    return *p != 'P' && end[-1] == '\n' &&
+           (size_t)(end - p) <= limits->headers_max;
+}
+
 const uint8_t *framing_usual(const struct framing_limits *limits,
                              const uint8_t *p, const uint8_t *end)
 {
     unsigned hosts = 0;
-    if (*p == 'P' || end[-1] != '\n' || (size_t)(end - p) > limits->headers_max)
+    uint32_t lines = 0;
+    if (!may_be_usual(limits, p, end))
         return NULL;
     p = request_line(limits, p, end);
-    for (uint32_t lines = 0; p != NULL && lines <= limits->header_count_max;
-         lines++) {
-        if (p == end)
-            return NULL;
-        if (*p == '\r')
-            return hosts == 1 ? past_line_end(p) : NULL;
-        p = header_line(p, end, &hosts);
-    }
-    return NULL;
+    while (p != NULL && p < end && *p != '\r')
+        p = lines++ < limits->header_count_max ? header_line(p, end, &hosts)
+                                               : NULL;
+    return p != NULL && p < end && hosts == 1 ? past_line_end(p) : NULL;
 }

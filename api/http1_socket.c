@@ -145,25 +145,29 @@ void http1_socket_settle(void)
     }
 }
 
+/* Input of a socket without a fault so far. */
+static ssize_t take(struct http1_socket *socket, void *buffer, size_t size,
+                    int flags)
+{
+    ssize_t got = __real_recv(socket->fd, buffer, size, flags);
+    if (got <= 0)
+        return got;
+    size_t good =
+        framing_feed(&socket->framing, buffer, (size_t)got, &socket->fault);
+    if (good == 0)
+        return turn_away(socket);
+    return (ssize_t)good;
+}
+
 ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
 {
     struct http1_socket *socket = registered(fd);
     if (socket == NULL || (flags & MSG_PEEK) != 0)
         return __real_recv(fd, buffer, size, flags);
-    if (socket->fault != FRAMING_NO_FAULT) {
-        if (socket->answered == socket->framing.requests)
-            return turn_away(socket);
-        errno = EAGAIN;
-        return -1;
-    }
-    ssize_t got = __real_recv(fd, buffer, size, flags);
-    if (got <= 0)
-        return got;
-    size_t good =
-        framing_feed(&socket->framing, buffer, (size_t)got, &socket->fault);
     if (socket->fault == FRAMING_NO_FAULT)
-        return got;
-    if (good == 0)
+        return take(socket, buffer, size, flags);
+    if (socket->answered == socket->framing.requests)
         return turn_away(socket);
-    return (ssize_t)good;
+    errno = EAGAIN;
+    return -1;
 }
