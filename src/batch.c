@@ -170,6 +170,16 @@ static void add_batch_rows(struct kx_store *store, struct rows *rows,
         add_row(rows, batch->writes[i]);
 }
 
+/* Inside the gate: what is in memory follows the tables. */
+static void publish(struct kx_store *store, const struct rows *rows,
+                    const struct batch *batch)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->list[i].table == TABLE_ENTRIES)
+            cache_update(store->cache, rows->list[i].key, rows->list[i].value);
+    rearrange_catalog(store->catalog, batch);
+}
+
 /* Inside the gate: the catalog takes its new state before its rows are written
  * from it, and its old one back when the transaction fails. */
 static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
@@ -181,7 +191,7 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     if (!rows->failed)
         status = txn_apply(store->env, rows->list, rows->count);
     if (status == KX_OK)
-        rearrange_catalog(store->catalog, batch);
+        publish(store, rows, batch);
     else
         restore_catalog(store->catalog, batch, &backup);
     return status;

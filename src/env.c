@@ -59,29 +59,6 @@ static void on_message(const DB_ENV *db, const char *prefix, const char *text)
     kx_log(KX_LOG_WARNING, "storage", "message=\"%s\"", text);
 }
 
-/* Unsigned byte order as kx_compare, faster than the library's own loop. */
-static int compare_keys(DB *db, const DBT *a, const DBT *b)
-{
-    (void)db;
-    return kx_compare(kx_slice(a->data, a->size), kx_slice(b->data, b->size));
-}
-
-/* How many bytes of b tell it from the smaller a: what inner pages must keep
- * of a key. */
-static size_t shortest_prefix(DB *db, const DBT *a, const DBT *b)
-{
-    (void)db;
-    const uint8_t *low = a->data;
-    const uint8_t *high = b->data;
-    size_t common = a->size < b->size ? a->size : b->size;
-    for (size_t i = 0; i < common; i++)
-        if (low[i] != high[i])
-            return i + 1;
-    if (a->size < b->size)
-        return a->size + 1;
-    return b->size;
-}
-
 static enum kx_status make_directory(const char *path, struct kx_fault *fault)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST) {
@@ -153,11 +130,7 @@ static int open_table(struct env *env, enum table table)
     if (error != 0)
         return error;
     DB *db = env->tables[table];
-    error = db->set_bt_compare(db, compare_keys);
-    if (error == 0)
-        error = db->set_bt_prefix(db, shortest_prefix);
-    if (error == 0)
-        error = db->set_pagesize(db, PAGE_BYTES);
+    error = db->set_pagesize(db, PAGE_BYTES);
     if (error == 0)
         error = db->set_flags(db, DB_CHKSUM);
     if (error == 0)

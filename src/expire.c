@@ -63,9 +63,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
 
 void expire_step(struct kx_store *store)
 {
-    struct batch batch = {.plan = plan_create(NULL, store->env, store->catalog,
-                                              store->range,
-                                              store->options.value_max)};
+    struct batch batch = {.plan = plan_create(&store->base)};
     int64_t next = kx_now_ms() + RETRY_MS;
     enum kx_status status = KX_NO_MEMORY;
     if (batch.plan != NULL)

@@ -587,8 +587,10 @@ struct kx_figures {
     uint64_t expired;    /* entries removed because their time was over */
     uint64_t backfilled; /* entries read to build indexes */
     uint64_t checkpoints;
-    uint64_t cache_hits;
-    uint64_t cache_misses;
+    uint64_t record_cache_hits;
+    uint64_t record_cache_misses;
+    uint64_t page_cache_hits;
+    uint64_t page_cache_misses;
     uint64_t stamp; /* last versionstamp */
 };
 /* Counters since the store was opened. Any thread. */

@@ -31,6 +31,7 @@ struct journal_row {
 
 struct overlay {
     struct env *env;
+    struct cache *cache;
     struct slot *slots;
     size_t changed_count;
     size_t bytes;
@@ -47,12 +48,13 @@ static int forget_slots(struct overlay *overlay)
     return 0;
 }
 
-struct overlay *overlay_create(void *mem, struct env *env)
+struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache)
 {
     struct overlay *overlay = talloc_zero(mem, struct overlay);
     if (overlay == NULL)
         return NULL;
     overlay->env = env;
+    overlay->cache = cache;
     overlay->commit = 1;
     kx_buffer_init(&overlay->row, overlay);
     talloc_set_destructor(overlay, forget_slots);
@@ -96,10 +98,13 @@ static enum kx_status load(struct overlay *overlay, struct kx_slice key,
     *slot_out = find(overlay, key);
     if (*slot_out != NULL)
         return KX_OK;
-    enum kx_status status =
-        table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
-    if (status != KX_OK && status != KX_ABSENT)
-        return status;
+    if (!cache_get(overlay->cache, key, &overlay->row)) {
+        enum kx_status status =
+            table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
+        if (status != KX_OK && status != KX_ABSENT)
+            return status;
+        cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
+    }
     *slot_out = add(overlay, key, kx_buffer_slice(&overlay->row));
     return *slot_out == NULL ? KX_NO_MEMORY : KX_OK;
 }

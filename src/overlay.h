@@ -7,6 +7,7 @@
 #ifndef OVERLAY_H
 #define OVERLAY_H
 
+#include "cache.h"
 #include "env.h"
 
 struct overlay;
@@ -28,7 +29,7 @@ struct net_change {
 };
 
 /* Under talloc context mem. NULL when memory ran out. */
-struct overlay *overlay_create(void *mem, struct env *env);
+struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache);
 
 /* The record under key as the commits planned so far leave it, valid as long as
  * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */

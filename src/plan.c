@@ -5,23 +5,21 @@
 
 #include "range.h"
 
-struct plan *plan_create(void *mem, struct env *env, struct catalog *catalog,
-                         struct range *range, size_t value_max)
+struct plan *plan_create(const struct plan_base *base)
 {
-    struct plan *plan = talloc_zero(mem, struct plan);
+    struct plan *plan = talloc_zero(NULL, struct plan);
     if (plan == NULL)
         return NULL;
-    plan->overlay = overlay_create(plan, env);
+    plan->overlay = overlay_create(plan, base->env, base->cache);
     if (plan->overlay == NULL) {
         talloc_free(plan);
         return NULL;
     }
-    plan->env = env;
-    plan->catalog = catalog;
-    plan->range = range;
+    plan->catalog = base->catalog;
+    plan->range = base->range;
     plan->now_ms = kx_now_ms();
-    plan->stamp = catalog->stamp;
-    plan->value_max = value_max;
+    plan->stamp = base->catalog->stamp;
+    plan->value_max = base->value_max;
     kx_buffer_init(&plan->key, plan);
     kx_buffer_init(&plan->old_key, plan);
     kx_buffer_init(&plan->record, plan);

@@ -37,9 +37,17 @@ struct plan {
     size_t total_count;
 };
 
-/* A plan in talloc context mem; NULL when memory ran out. */
-struct plan *plan_create(void *mem, struct env *env, struct catalog *catalog,
-                         struct range *range, size_t value_max);
+/* What every plan of a store needs. */
+struct plan_base {
+    struct env *env;
+    struct cache *cache;
+    struct catalog *catalog;
+    struct range *range; /* for range deletes */
+    size_t value_max;
+};
+
+/* A plan of its own talloc context; NULL when memory ran out. */
+struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is not dry. A commit

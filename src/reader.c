@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "extract.h"
 #include "reader_state.h"
 #include "table.h"
 
@@ -18,6 +19,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->end, reader);
     kx_buffer_init(&reader->position, reader);
     kx_buffer_init(&reader->primary, reader);
+    kx_buffer_init(&reader->record, reader);
     enum kx_status status =
         range_create(reader, store->env, TABLE_ENTRIES, &reader->rows);
     if (status == KX_OK)
@@ -81,9 +83,13 @@ static enum kx_status read_record(struct kx_reader *reader, struct kx_slice key,
 {
     struct kx_store *store = reader->store;
     reader_saw(reader, gate_pending_key(&store->gate, key));
-    enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
-    if (status != KX_OK)
-        return status;
+    if (!cache_get(store->cache, key, bytes)) {
+        enum kx_status status =
+            table_get(store->env, TABLE_ENTRIES, key, bytes);
+        if (status != KX_OK)
+            return status;
+        cache_fill(store->cache, key, kx_buffer_slice(bytes));
+    }
     if (!record_read(kx_buffer_slice(bytes), record_out))
         return KX_FAILED;
     return catalog_shows(store->catalog, record_out, reader->now_ms)
@@ -140,16 +146,16 @@ enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
         return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
                        "index %.*s may hold several entries for one value",
                        (int)name.size, (const char *)name.data);
-    reader->start.size = 0;
-    kx_add_slice(&reader->start, index->declaration->name_key);
-    kx_add_slice(&reader->start, value);
+    status = extract_lookup(index->declaration, value, &reader->start);
+    if (status != KX_OK)
+        return status;
     struct record found;
     struct kx_slice key = kx_buffer_slice(&reader->start);
     status = read_record(reader, key, record, &found);
     if (status != KX_OK)
         return status;
     struct kx_slice primary = reader_primary(reader, index, &found, key);
-    if (reader->start.failed || reader->primary.failed)
+    if (reader->primary.failed)
         return KX_NO_MEMORY;
     if (index->declaration->store == STORE_POINTER)
         status = read_record(reader, primary, record, &found);

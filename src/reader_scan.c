@@ -58,6 +58,22 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin(reader, range);
 }
 
+/* The record of an entry that an index entry points to. */
+static enum kx_status find_primary(struct kx_reader *reader,
+                                   struct kx_slice primary,
+                                   struct kx_slice *bytes_out)
+{
+    struct cache *cache = reader->store->cache;
+    if (cache_get(cache, primary, &reader->record)) {
+        *bytes_out = kx_buffer_slice(&reader->record);
+        return KX_OK;
+    }
+    enum kx_status status = range_find(reader->primaries, primary, bytes_out);
+    if (status == KX_OK)
+        cache_fill(cache, primary, *bytes_out);
+    return status;
+}
+
 /* The entry that an index entry stands for. */
 static enum kx_status resolve(struct kx_reader *reader, struct kx_slice key,
                               const struct record *found,
@@ -73,7 +89,7 @@ static enum kx_status resolve(struct kx_reader *reader, struct kx_slice key,
     }
     struct kx_slice bytes;
     struct record record;
-    enum kx_status status = range_find(reader->primaries, primary, &bytes);
+    enum kx_status status = find_primary(reader, primary, &bytes);
     if (status != KX_OK)
         return status;
     if (!record_read(bytes, &record))

@@ -18,6 +18,7 @@ struct kx_reader {
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
     struct kx_buffer position; /* key in scan order of the last entry */
+    struct kx_buffer record;   /* and the record that lies there */
     struct kx_buffer primary;  /* key that the last index entry points to */
 };
 

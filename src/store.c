@@ -29,17 +29,32 @@ static void init_conditions(struct kx_store *store)
     pthread_condattr_destroy(&attr);
 }
 
+static enum kx_status make_cache(struct kx_store *store)
+{
+    store->cache = cache_create(store, store->options.cache_bytes / 2);
+    store->base = (struct plan_base){.env = store->env,
+                                     .cache = store->cache,
+                                     .catalog = store->catalog,
+                                     .range = store->range,
+                                     .value_max = store->options.value_max};
+    return store->cache == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Half of the cache holds pages, half single records. */
 static enum kx_status open_storage(struct kx_store *store,
                                    struct kx_fault *fault)
 {
     struct env_options options = {.directory = store->options.directory,
-                                  .cache_bytes = store->options.cache_bytes};
+                                  .cache_bytes =
+                                      store->options.cache_bytes / 2};
     enum kx_status status = env_open(store, &options, &store->env, fault);
     if (status == KX_OK) {
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
             status =
                 range_create(store, store->env, TABLE_ENTRIES, &store->range);
+        if (status == KX_OK)
+            status = make_cache(store);
         if (status == KX_OK)
             status = gate_init(&store->gate);
         if (status != KX_OK)
@@ -132,8 +147,10 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
 
 void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
 {
-    struct env_figures storage;
-    env_figures(store->env, &storage);
+    struct env_figures pages;
+    struct cache_figures records;
+    env_figures(store->env, &pages);
+    cache_figures(store->cache, &records);
     *figures_out = (struct kx_figures){
         .commits = atomic_load(&store->commits),
         .refused = atomic_load(&store->refused),
@@ -142,8 +159,10 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
         .expired = atomic_load(&store->expired),
         .backfilled = atomic_load(&store->backfilled),
         .checkpoints = atomic_load(&store->checkpoints),
-        .cache_hits = storage.cache_hits,
-        .cache_misses = storage.cache_misses,
+        .record_cache_hits = records.hits,
+        .record_cache_misses = records.misses,
+        .page_cache_hits = pages.cache_hits,
+        .page_cache_misses = pages.cache_misses,
     };
     pthread_mutex_lock(&store->lock);
     figures_out->queued = store->queued;

@@ -17,6 +17,8 @@ struct kx_store {
     /* Set before the threads start. */
     struct kx_options options;
     struct env *env;
+    struct cache *cache;
+    struct plan_base base; /* of the writer's plans */
     pthread_t writer;
     pthread_t keeper;
 

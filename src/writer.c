@@ -162,8 +162,7 @@ static struct kx_commit *write_entries(struct kx_store *store,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
 {
-    struct plan *plan = plan_create(NULL, store->env, store->catalog,
-                                    store->range, store->options.value_max);
+    struct plan *plan = plan_create(&store->base);
     if (plan == NULL) {
         first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
                                 "no memory for this commit");

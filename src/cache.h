@@ -1,0 +1,39 @@
+/* Records by key, in front of the entries table: a look-up there costs a walk
+ * down the tree with a latch at each page, here a hash and a copy.
+ *
+ * It never holds anything but what the table holds: filled by whoever has read
+ * a record, inside a view or by the writer, and updated by the writer inside
+ * the gate's apply. Any thread.
+ */
+#ifndef CACHE_H
+#define CACHE_H
+
+#include "kindex.h"
+
+struct cache;
+
+/* A cache that takes about `bytes` of memory, under talloc context mem. NULL
+ * when memory ran out. */
+struct cache *cache_create(void *mem, uint64_t bytes);
+
+/* Replaces record by the bytes cached for key; false when there are none, or no
+ * memory to copy them. */
+bool cache_get(struct cache *cache, struct kx_slice key,
+               struct kx_buffer *record);
+
+/* Remembers a record just read from the table. Large ones are not kept. */
+void cache_fill(struct cache *cache, struct kx_slice key,
+                struct kx_slice record);
+
+/* The record under key is another now (size 0: none): what is cached for it is
+ * replaced or forgotten. */
+void cache_update(struct cache *cache, struct kx_slice key,
+                  struct kx_slice record);
+
+struct cache_figures {
+    uint64_t hits;
+    uint64_t misses;
+};
+void cache_figures(struct cache *cache, struct cache_figures *figures_out);
+
+#endif
