@@ -1,0 +1,363 @@
+/* Finding in JSON texts: types, pointers, walks, escapes, equality; every path
+ * of random texts is found as jansson finds it. */
+#include <jansson.h>
+
+#include "all_memory.h"
+#include "random_json.h"
+
+static void assert_is(struct kx_slice found, const char *expected)
+{
+    if (!kx_equal(found, kx_text(expected)))
+        fail_msg("%.*s, not %s", (int)found.size, (const char *)found.data,
+                 expected);
+}
+
+static void a_value_is_known_by_its_first_byte(void **state)
+{
+    static const struct {
+        const char *text;
+        enum kx_json_type type;
+    } types[] = {{"null", KX_JSON_NULL},   {" false", KX_JSON_FALSE},
+                 {"\ntrue", KX_JSON_TRUE}, {"-1", KX_JSON_NUMBER},
+                 {"0", KX_JSON_NUMBER},    {"\t\"\"", KX_JSON_STRING},
+                 {" [1]", KX_JSON_ARRAY},  {"\r\n{}", KX_JSON_OBJECT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        assert_int_equal(kx_json_type(kx_text(types[i].text)), types[i].type);
+}
+
+/* The document of RFC 6901, section 5, and more. */
+static const char document[] =
+    " { \"foo\" : [\"bar\", \"baz\"] , \"\":0,\"a/b\":1,\"c%d\":2,\"e^f\":3,"
+    "\"g|h\":4,\"i\\\\j\":5,\"k\\\"l\":6,\" \":7,\"m~n\":8,"
+    "\"\\u00e9\":9,\"漢\":10,\"\\ud83d\\ude00\":11,\"~1\":12,\"\\/\":13,"
+    "\"deep\":{\"x\\\"}\":[{\"y\":[[ ],{ }]} ,-1.5e3]},"
+    "\"nul\\u0000\":14,\"prefixed\":15,\"prefix\":16,\"last\":\"}\\\"\\\\\"} ";
+
+static void pointers_find_what_the_rfc_says(void **state)
+{
+    static const char *const found[][2] = {
+        {"/foo", "[\"bar\", \"baz\"]"},
+        {"/foo/0", "\"bar\""},
+        {"/foo/1", "\"baz\""},
+        {"/", "0"},
+        {"/a~1b", "1"},
+        {"/c%d", "2"},
+        {"/e^f", "3"},
+        {"/g|h", "4"},
+        {"/i\\j", "5"},
+        {"/k\"l", "6"},
+        {"/ ", "7"},
+        {"/m~0n", "8"},
+        {"/é", "9"},
+        {"/漢", "10"},
+        {"/😀", "11"},
+        {"/~01", "12"},
+        {"/~1", "13"},
+        {"/deep/x\"}", "[{\"y\":[[ ],{ }]} ,-1.5e3]"},
+        {"/deep/x\"}/0/y/1", "{ }"},
+        {"/deep/x\"}/1", "-1.5e3"},
+        {"/prefix", "16"},
+        {"/last", "\"}\\\"\\\\\""}};
+    struct kx_slice value;
+    (void)state;
+    for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+        assert_true(
+            kx_json_find(kx_text(document), kx_text(found[i][0]), &value));
+        assert_is(value, found[i][1]);
+    }
+    assert_true(kx_json_find(kx_text(document), kx_slice("/nul\0", 5), &value));
+    assert_is(value, "14");
+    assert_true(kx_json_find(kx_text(document), kx_slice(NULL, 0), &value));
+    assert_int_equal(value.size, strlen(document) - 2);
+    assert_true(kx_json_find(kx_text(" 42\n"), kx_text(""), &value));
+    assert_is(value, "42");
+}
+
+static void what_is_not_there_is_not_found(void **state)
+{
+    static const char *const absent[] = {
+        "/foo/2",  "/foo/-",   "/foo/00",
+        "/foo/01", "/foo/+1",  "/foo/1e0",
+        "/foo/",   "/foo/0/0", "/bar",
+        "/fo",     "/fooo",    "foo",
+        "//",      "/a/b",     "/m~n",
+        "/m~2n",   "/m~",      "/nul",
+        "/deep/",  "/prefixe", "/foo/99999999999999999999999"};
+    struct kx_slice value = kx_text("untouched");
+    (void)state;
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+        if (kx_json_find(kx_text(document), kx_text(absent[i]), &value))
+            fail_msg("%s was found", absent[i]);
+    assert_false(kx_json_find(kx_text("7"), kx_text("/0"), &value));
+    assert_is(value, "untouched");
+}
+
+static void a_walk_gives_names_and_values_as_they_stand(void **state)
+{
+    static const char *const members[][2] = {
+        {"\"a\"", "1"}, {"\"\\u0062\"", "[ {} ]"}, {"\"\"", "\"x,}\""}};
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    (void)state;
+    assert_true(kx_json_iterate(
+        kx_text(" {\"a\" :1, \"\\u0062\": [ {} ] ,\"\":\"x,}\" } "), &iter));
+    assert_true(iter.object);
+    for (int i = 0; i < 3; i++) {
+        assert_true(kx_json_next(&iter, &name, &value));
+        assert_is(name, members[i][0]);
+        assert_is(value, members[i][1]);
+    }
+    assert_false(kx_json_next(&iter, &name, &value));
+    assert_false(kx_json_next(&iter, &name, &value));
+    assert_true(kx_json_iterate(kx_text("[1 ,\n-2]"), &iter));
+    assert_false(iter.object);
+    assert_true(kx_json_next(&iter, &name, &value));
+    assert_int_equal(name.size, 0);
+    assert_true(kx_json_next(&iter, &name, &value));
+    assert_is(value, "-2");
+    assert_false(kx_json_next(&iter, &name, &value));
+    assert_true(kx_json_iterate(kx_text("{}"), &iter));
+    assert_false(kx_json_next(&iter, &name, &value));
+    assert_false(kx_json_iterate(kx_text("\"[]\""), &iter));
+}
+
+static void escapes_are_read_and_written(void **state)
+{
+    static const struct {
+        const char *token;
+        struct kx_slice text;
+        const char *written;
+    } strings[] = {
+        {"\"\"", {(const uint8_t *)"", 0}, "\"\""},
+        {"\"abc\"", {(const uint8_t *)"abc", 3}, "\"abc\""},
+        {"\"\\\"\\\\\\/\"", {(const uint8_t *)"\"\\/", 3}, "\"\\\"\\\\/\""},
+        {"\"\\b\\f\\n\\r\\t\"",
+         {(const uint8_t *)"\b\f\n\r\t", 5},
+         "\"\\b\\f\\n\\r\\t\""},
+        {"\"\\u0000\\u001F\\u000b\"",
+         {(const uint8_t *)"\0\x1f\v", 3},
+         "\"\\u0000\\u001f\\u000b\""},
+        {"\"\\u00e9\\u6F22\\uD83D\\uDE00\\uffff\"",
+         {(const uint8_t *)"é漢😀\xef\xbf\xbf", 12},
+         "\"é漢😀\xef\xbf\xbf\""},
+        {"\"x\\u007f\\u0080y\"",
+         {(const uint8_t *)"x\x7f\xc2\x80y", 5},
+         "\"x\x7f\xc2\x80y\""}};
+    struct kx_buffer out;
+    kx_buffer_init(&out, *state);
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        out.size = 0;
+        kx_json_unescape(kx_text(strings[i].token), &out);
+        assert_true(kx_equal(kx_buffer_slice(&out), strings[i].text));
+        out.size = 0;
+        kx_json_escape(strings[i].text, &out);
+        assert_is(kx_buffer_slice(&out), strings[i].written);
+    }
+    kx_json_escape(kx_slice(NULL, 0), &out);
+    kx_buffer_free(&out);
+}
+
+static void equality_is_that_of_values(void **state)
+{
+    static const struct {
+        const char *a;
+        const char *b;
+        bool equal;
+    } pairs[] = {{"1", " 1.0 ", true},
+                 {"1e2", "100", true},
+                 {"-0", "0", true},
+                 {"0.1", "0.10000000000000001", true},
+                 {"9007199254740993", "9007199254740992", true},
+                 {"1", "2", false},
+                 {"1", "\"1\"", false},
+                 {"null", "false", false},
+                 {"true", "false", false},
+                 {"\"a\"", "\"\\u0061\"", true},
+                 {"\"\\/\"", "\"/\"", true},
+                 {"\"é\"", "\"\\u00e9\"", true},
+                 {"\"é\"", "\"e\\u0301\"", false},
+                 {"\"😀\"", "\"\\ud83d\\ude00\"", true},
+                 {"[1,[2]]", "[ 1 , [ 2.0 ] ]", true},
+                 {"[1,2]", "[2,1]", false},
+                 {"[1]", "[1,1]", false},
+                 {"[1,1]", "[1]", false},
+                 {"[]", "{}", false},
+                 {"{\"a\":1,\"b\":[]}", "{\"b\":[],\"\\u0061\":1.0}", true},
+                 {"{\"a\":1}", "{\"a\":1,\"b\":1}", false},
+                 {"{\"a\":1,\"b\":1}", "{\"a\":1}", false},
+                 {"{\"a\":1}", "{\"b\":1}", false},
+                 {"{\"a\":{\"x\":null}}", "{\"a\":{}}", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        struct kx_slice a = kx_text(pairs[i].a);
+        struct kx_slice b = kx_text(pairs[i].b);
+        if (kx_json_equal(a, b) != pairs[i].equal ||
+            kx_json_equal(b, a) != pairs[i].equal)
+            fail_msg("%s and %s", pairs[i].a, pairs[i].b);
+    }
+}
+
+static void big_objects_are_equal_in_any_order(void **state)
+{
+    enum { MEMBERS = 50000 };
+    struct kx_buffer a;
+    struct kx_buffer b;
+    kx_buffer_init(&a, *state);
+    kx_buffer_init(&b, *state);
+    for (int i = 0; i < MEMBERS; i++) {
+        char member[64];
+        snprintf(member, sizeof(member), "%c\"%d\":%d", i ? ',' : '{', i, i);
+        kx_add_text(&a, member);
+        int other = MEMBERS - 1 - i;
+        snprintf(member, sizeof(member), "%c\"%d\":%d", i ? ',' : '{', other,
+                 other);
+        kx_add_text(&b, member);
+    }
+    kx_add_text(&a, "}");
+    kx_add_text(&b, "}");
+    assert_true(kx_json_equal(kx_buffer_slice(&a), kx_buffer_slice(&b)));
+    b.data[b.size - 2] = '1';
+    assert_false(kx_json_equal(kx_buffer_slice(&a), kx_buffer_slice(&b)));
+    kx_buffer_free(&a);
+    kx_buffer_free(&b);
+}
+
+/* ---- Random texts ------------------------------------------------------- */
+
+struct search {
+    struct kx_slice text;
+    struct kx_buffer pointer;
+};
+
+static void compare_tree(struct search *search, json_t *json);
+
+static void compare_at(struct search *search, const char *token, size_t size,
+                       json_t *json)
+{
+    size_t before = search->pointer.size;
+    kx_add_byte(&search->pointer, '/');
+    for (size_t i = 0; i < size; i++) {
+        if (token[i] == '~' || token[i] == '/')
+            kx_add_text(&search->pointer, token[i] == '~' ? "~0" : "~1");
+        else
+            kx_add_byte(&search->pointer, (uint8_t)token[i]);
+    }
+    compare_tree(search, json);
+    search->pointer.size = before;
+}
+
+/* What the pointer finds is, for jansson, the same value as the node. */
+static void compare_tree(struct search *search, json_t *json)
+{
+    struct kx_slice found;
+    json_error_t error;
+    const char *name;
+    json_t *value;
+    size_t index;
+    assert_true(
+        kx_json_find(search->text, kx_buffer_slice(&search->pointer), &found));
+    json_t *other = json_loadb((const char *)found.data, found.size,
+                               JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    assert_true(json_equal(json, other));
+    json_decref(other);
+    json_object_foreach(json, name, value)
+    {
+        compare_at(search, name, strlen(name), value);
+    }
+    json_array_foreach(json, index, value)
+    {
+        char digits[24];
+        int size = snprintf(digits, sizeof(digits), "%zu", index);
+        compare_at(search, digits, (size_t)size, value);
+    }
+}
+
+static void compare_equality(const struct kx_buffer *text, json_t *json)
+{
+    char *dump = json_dumps(json, JSON_ENCODE_ANY | JSON_SORT_KEYS |
+                                      JSON_ENSURE_ASCII | JSON_INDENT(1));
+    assert_true(kx_json_equal(kx_buffer_slice(text), kx_text(dump)));
+    assert_true(kx_json_equal(kx_text(dump), kx_buffer_slice(text)));
+    free(dump);
+}
+
+static void every_path_of_random_texts_is_found(void **state)
+{
+    uint64_t seed = random_seed("json_find");
+    struct kx_buffer text;
+    struct search search;
+    kx_buffer_init(&text, *state);
+    kx_buffer_init(&search.pointer, *state);
+    for (int i = 0; i < 400; i++) {
+        json_error_t error;
+        text.size = 0;
+        random_json(&seed, 5, &text);
+        json_t *json = json_loadb((const char *)text.data, text.size,
+                                  JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+        assert_non_null(json);
+        search.text = kx_buffer_slice(&text);
+        compare_tree(&search, json);
+        compare_equality(&text, json);
+        json_decref(json);
+    }
+    kx_buffer_free(&text);
+    kx_buffer_free(&search.pointer);
+}
+
+static void random_texts_are_equal_when_jansson_says_so(void **state)
+{
+    uint64_t seed = random_seed("json_equal");
+    struct kx_buffer text[2];
+    kx_buffer_init(&text[0], *state);
+    kx_buffer_init(&text[1], *state);
+    int equal = 0;
+    for (int i = 0; i < 6000; i++) {
+        json_error_t error;
+        json_t *json[2];
+        for (int n = 0; n < 2; n++) {
+            text[n].size = 0;
+            random_json(&seed, (unsigned)i % 2, &text[n]);
+            json[n] = json_loadb((const char *)text[n].data, text[n].size,
+                                 JSON_DECODE_ANY | JSON_ALLOW_NUL |
+                                     JSON_DECODE_INT_AS_REAL,
+                                 &error);
+        }
+        bool ours =
+            kx_json_equal(kx_buffer_slice(&text[0]), kx_buffer_slice(&text[1]));
+        assert_int_equal(ours, json_equal(json[0], json[1]));
+        equal += ours;
+        json_decref(json[0]);
+        json_decref(json[1]);
+    }
+    assert_true(equal > 50);
+    kx_buffer_free(&text[0]);
+    kx_buffer_free(&text[1]);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(a_value_is_known_by_its_first_byte,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(pointers_find_what_the_rfc_says,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(a_walk_gives_names_and_values_as_they_stand,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(escapes_are_read_and_written,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(equality_is_that_of_values, all_memory_open,
+                                    all_memory_close),
+    cmocka_unit_test_setup_teardown(big_objects_are_equal_in_any_order,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(every_path_of_random_texts_is_found,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(random_texts_are_equal_when_jansson_says_so,
+                                    all_memory_open, all_memory_close),
+};
+
+int main(void)
+{
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
