@@ -35,7 +35,7 @@ all: $(BUILD)/kindex
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc -MMD -MP -c -o $@ $<
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc $(INCLUDE) -MMD -MP -c -o $@ $<
 
 $(EMBEDS): openapi.yaml
 
@@ -59,7 +59,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)
 
-$(BUILD)/tests/unit/%.o: CFLAGS += -Iapi -Itests/lib
+$(BUILD)/tests/%.o: INCLUDE = -Iapi -Itests/lib
 
 install: $(BUILD)/kindex
 	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex

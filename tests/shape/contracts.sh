@@ -6,19 +6,18 @@
 # Prototypes without a comment. A comment belongs to the lines that follow it
 # without a blank one; a preprocessor line or the end of a type ends it.
 undocumented() {
-    local header
-    for header in "$@"; do
-        ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%n %N' \
-            "$header" | awk -v file="$header" '
-            NR == FNR { prototypes[$1] = $2; n++; next }
-            /^[ \t]*$/ || /^#/ || /^};/ { documented = 0; next }
-            /\*\/[ \t]*$/ && (/^[ \t]*\/?\*/ || inside) { documented = 1 }
-            /\/\*/ && !/\*\// { inside = 1 }
-            /\*\// { inside = 0 }
-            FNR in prototypes && !documented {
-                print file ":" FNR ": " prototypes[FNR] " has no contract" }
-            ' - "$header"
-    done
+    ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%F %n %N' \
+        "$@" | awk '
+        FILENAME == "-" { prototypes[$1, $2] = $3; next }
+        FNR == 1 { documented = inside = 0 }
+        /^[ \t]*$/ || /^#/ || /^};/ { documented = 0; next }
+        /\*\/[ \t]*$/ && (/^[ \t]*\/?\*/ || inside) { documented = 1 }
+        /\/\*/ && !/\*\// { inside = 1 }
+        /\*\// { inside = 0 }
+        (FILENAME, FNR) in prototypes && !documented {
+            print FILENAME ":" FNR ": " prototypes[FILENAME, FNR] \
+                " has no contract" }
+        ' - "$@"
 }
 
 prototypes() {

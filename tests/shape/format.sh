@@ -3,19 +3,15 @@
 #   format.sh FILES          says which differ
 #   format.sh --write FILES  mends them
 set -u
+clang-format --version >/dev/null || exit 1
 if [ "${1:-}" = --write ]; then
     shift
     exec clang-format -i "$@"
 fi
-passed=0
-failed=0
-for file in "$@"; do
-    if clang-format --dry-run --Werror "$file" 2>/dev/null; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "$file: make format would change it"
-    fi
-done
-echo "$passed passed, $failed failed"
+differ=$(clang-format --dry-run "$@" 2>&1 |
+    sed -n 's/^\([^: ]*\):[0-9]*:[0-9]*: .*clang-format-violations.*/\1/p' |
+    sort -u)
+failed=$(printf '%s' "$differ" | grep -c .)
+[ -z "$differ" ] || printf '%s: make format would change it\n' $differ
+echo "$(($# - failed)) passed, $failed failed"
 [ "$failed" -eq 0 ]
