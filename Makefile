@@ -95,6 +95,7 @@ shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http:            $(BUILD)/kindex ; @tests/http/run.sh
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
+fault:           $(BUILD)/kindex ; @node tests/fault/kill.js $(BUILD)/kindex 50
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
 asan-%:
@@ -115,4 +116,5 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http openapi-check instructions bench bench-peers fresh
+        shape-self-test unit http openapi-check fault instructions bench \
+        bench-peers fresh
