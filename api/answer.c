@@ -46,7 +46,10 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
             key_text(request, key));
     kx_buffer_init(&actual, request->memory);
     entryjson_write_stamp(stamp, &actual);
-    problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
+    if (actual.failed)
+        reply->body.failed = true;
+    else
+        problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
     if (stamp != 0)
         answer_etag(request, reply, stamp);
     return DONE;

@@ -1,0 +1,137 @@
+/* Selections: which range they are, and which are refused. */
+#include "selector.h"
+#include "unit.h"
+
+/* Selections are written as queries. */
+enum {
+    ALLOWED =
+        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX | TAKES_REVERSE
+};
+
+static bool make(const char *text, void *memory, struct selector *selector,
+                 struct flaw *flaw)
+{
+    struct query query;
+    struct selection *selection = talloc(memory, struct selection);
+    selection_init(selection, memory);
+    return query_read(kx_text(text), ALLOWED, memory, &query, flaw) &&
+           selection_read(&query, selection, flaw) &&
+           selector_make(selection, memory, selector, flaw);
+}
+
+static const struct {
+    const char *query;
+    const char *start; /* bytes in hexadecimal */
+    const char *end;
+} TAKEN[] = {
+    {"", "00", "ff"},
+    {"prefix=[]", "00", "ff"},
+    {"prefix=a", "02610000", "026100ff"},
+    {"prefix=a&start=a/b", "026100026200", "026100ff"},
+    {"prefix=a&end=a/b", "02610000", "026100026200"},
+    {"start=a&end=b", "026100", "026200"},
+    {"start=a&end=a", "026100", "026100"},
+    {"prefix=a&reverse", "02610000", "026100ff"},
+    /* Within an index: the very key too, and open ends. */
+    {"index=i", "", ""},
+    {"index=i&prefix=a", "026100", "026100ff"},
+    {"index=i&start=a", "026100", ""},
+    {"index=i&end=a", "", "026100"},
+    {"index=i&start=a&end=b", "026100", "026200"},
+};
+
+static void same_bytes(const char *query, struct kx_slice bytes,
+                       const char *expected)
+{
+    char text[200] = "";
+    for (size_t i = 0; i < bytes.size; i++)
+        snprintf(text + 2 * i, sizeof text - 2 * i, "%02x", bytes.data[i]);
+    if (strcmp(text, expected) != 0)
+        fail_msg("%s: %s is not %s", query, text, expected);
+}
+
+static void selections_are_ranges(void **state)
+{
+    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
+        struct selector selector;
+        struct flaw flaw;
+        if (!make(TAKEN[i].query, *state, &selector, &flaw))
+            fail_msg("%s: %s", TAKEN[i].query, flaw.detail);
+        same_bytes(TAKEN[i].query, selector.range.start, TAKEN[i].start);
+        same_bytes(TAKEN[i].query, selector.range.end, TAKEN[i].end);
+    }
+    talloc_free_children(*state);
+}
+
+static void other_selections_are_refused(void **state)
+{
+    static const char *const REFUSED[] = {
+        "start=a",
+        "end=a",
+        "prefix=a&start=a/b&end=a/c",
+        "prefix=a&start=b",
+        "prefix=a&start=a",
+        "prefix=a&end=a",
+        /* Its encoding begins with that of "a", but it is another string. */
+        "prefix=a&start=a%00b",
+        "start=b&end=a",
+        "index=i&prefix=a&start=b",
+        "index=i&start=b&end=a",
+    };
+    for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
+        struct selector selector;
+        struct flaw flaw;
+        if (make(REFUSED[i], *state, &selector, &flaw))
+            fail_msg("%s was taken", REFUSED[i]);
+        assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
+    }
+    talloc_free_children(*state);
+}
+
+static void a_resumed_range_follows_its_position(void **state)
+{
+    struct selector selector;
+    struct flaw flaw;
+    struct kx_buffer bound;
+    kx_buffer_init(&bound, *state);
+    assert_true(make("prefix=a", *state, &selector, &flaw));
+    assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
+    same_bytes("forward", selector.range.start, "02610002620000");
+    same_bytes("forward", selector.range.end, "026100ff");
+    assert_true(make("prefix=a&reverse", *state, &selector, &flaw));
+    assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
+    same_bytes("reverse", selector.range.start, "02610000");
+    same_bytes("reverse", selector.range.end, "026100026200");
+    talloc_free_children(*state);
+}
+
+static void a_range_is_never_left(void **state)
+{
+    struct selector selector;
+    struct flaw flaw;
+    struct kx_buffer bound;
+    kx_buffer_init(&bound, *state);
+    assert_true(make("prefix=a", *state, &selector, &flaw));
+    assert_false(selector_resume(&selector, kx_slice("\2A\0", 3), &bound));
+    assert_false(selector_resume(&selector, kx_slice("\2b\0", 3), &bound));
+    assert_false(selector_resume(&selector, kx_slice("\2a\0\xff", 4), &bound));
+    assert_false(selector_resume(&selector, kx_slice("", 0), &bound));
+    assert_true(make("index=i", *state, &selector, &flaw));
+    assert_true(selector_resume(&selector, kx_slice("\2b\0", 3), &bound));
+    talloc_free_children(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(selections_are_ranges, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(other_selections_are_refused,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_resumed_range_follows_its_position,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_range_is_never_left, memory_open,
+                                        memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
