@@ -1,6 +1,7 @@
 /* A deterministic load: COUNT requests, one after the other, over one
- * keep-alive connection, the same bytes in every run. wrk stops after a time;
- * counting instructions needs runs that stop after a number of requests. */
+ * keep-alive connection, the same bytes in every run, to 1000 keys in turn. wrk
+ * stops after a time; counting instructions needs runs that stop after a number
+ * of requests. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -10,12 +11,18 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { KEYS = 1000, VALUE_SIZE = 190, REQUEST_SIZE = 1024, REPLY_SIZE = 65536 };
+enum {
+    KEYS = 1000,
+    STRIDE = 377,
+    VALUE_SIZE = 190,
+    REQUEST_SIZE = 1024,
+    REPLY_SIZE = 65536
+};
 
 struct load {
     int fd;
     const char *method;
-    uint32_t random;
+    uint32_t sent;
 };
 
 static int open_connection(uint16_t port)
@@ -43,8 +50,7 @@ static void write_value(char *out, uint32_t number)
 
 static int write_request(struct load *load, char *out)
 {
-    load->random = load->random * 1664525u + 1013904223u;
-    uint32_t number = (load->random >> 8) % KEYS;
+    uint32_t number = load->sent++ * STRIDE % KEYS;
     char value[VALUE_SIZE + 1] = "";
     int size = snprintf(out, REQUEST_SIZE,
                         "%s /kv/items/item-%016u HTTP/1.1\r\n"
@@ -100,8 +106,7 @@ int main(int argc, char **argv)
         return 2;
     }
     struct load load = {.fd = open_connection((uint16_t)atoi(argv[1])),
-                        .method = argv[2],
-                        .random = 1};
+                        .method = argv[2]};
     for (long left = atol(argv[3]); left > 0; left--) {
         char request[REQUEST_SIZE];
         int size = write_request(&load, request);

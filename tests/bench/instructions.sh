@@ -13,6 +13,7 @@ get_gate=${1:-16000}
 put_gate=${2:-35000}
 few=500
 many=2500
+keys=1000
 work=$(mktemp -d)
 server=
 passed=0
@@ -37,7 +38,7 @@ start_server() {
     rm -rf "$work/data" "$work/port"
     valgrind --tool=callgrind --callgrind-out-file="$1" \
         "$build/kindex" serve --data "$work/data" --listen 127.0.0.1:0 \
-        --cache 16MiB --port-file "$work/port" >"$work/server.log" 2>&1 &
+        --cache 16MiB --checkpoint-interval 1h --port-file "$work/port" >"$work/server.log" 2>&1 &
     server=$!
     until [ -s "$work/port" ]; do
         kill -0 "$server" 2>/dev/null || give_up "the server did not start"
@@ -71,7 +72,7 @@ instructions() {
 run() {
     local profile="$work/profile.$1.$2"
     start_server "$profile"
-    "$build/bench/client" "$port" PUT 4000 &&
+    "$build/bench/client" "$port" PUT $keys &&
         "$build/bench/client" "$port" GET "$1" &&
         "$build/bench/client" "$port" PUT "$2" ||
         give_up "a request failed"

@@ -9,6 +9,8 @@ const path = require('path');
 
 const TICKS = 100;
 const PATIENCE_MS = 120000;
+const IDLE_MS = 300;
+const IDLE_CPU = 0.02;
 const running = new Set();
 const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
 
@@ -104,6 +106,15 @@ function cpuSeconds(pids) {
     }).reduce((a, b) => a + b);
 }
 
+// Resolves when the processes have been doing next to nothing for a while.
+async function idle(pids) {
+    for (let before = 0, now = cpuSeconds(pids); now - before > IDLE_CPU;) {
+        before = now;
+        await pause(IDLE_MS);
+        now = cpuSeconds(pids);
+    }
+}
+
 function residentBytes(pids) {
     return pids.map((pid) => {
         const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -126,5 +137,5 @@ for (const signal of ['SIGINT', 'SIGTERM'])
 
 module.exports = {
     pause, freePort, launch, stop, call, expect2xx, waitReady, cpuSeconds,
-    residentBytes, diskBytes,
+    idle, residentBytes, diskBytes,
 };

@@ -3,7 +3,7 @@
 const path = require('path');
 const data = require('../data');
 const {
-    call, expect2xx, freePort, launch, pause, waitReady,
+    expect2xx, freePort, idle, launch, pause, waitReady,
 } = require('../server');
 
 const MUTATIONS = 500;
@@ -69,12 +69,11 @@ async function declare(self, index) {
     await waitForIndex(self, index.name);
 }
 
-// Resolves when nothing of the index is left.
+// Resolves when the index is gone and the work of freeing it is over.
 async function drop(self, name) {
-    const target = { method: 'DELETE', path: `/indexes/${name}` };
-    await expect2xx(self.port, target);
-    while ((await call(self.port, { path: target.path })).status !== 404)
-        await pause(POLL_MS);
+    await expect2xx(self.port,
+                    { method: 'DELETE', path: `/indexes/${name}` });
+    await idle(self.pids);
 }
 
 async function loadUsers(self, users) {
