@@ -1,0 +1,137 @@
+#!/bin/bash
+# An index declared over entries that are there already: it is built beside
+# live writes, and read only when it is whole.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# 5,000 users in five commits.
+for i in {0..4}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | {type: "set", key: ["u", . + 1000 * $i],
+        value: {email: "user\(. + 1000 * $i)@x.org", color: (["red", "green", "blue"][. % 3]), skip: (. % 2 == 0)}}]}')"
+done
+request PUT /kv/u/bytes x -H 'Content-Type: text/plain'
+
+test_case 'an index over existing entries is built, and then ready'
+request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
+expect 202
+header Location /indexes/by_email
+until_field .state ready GET /indexes/by_email
+field '[.entries, has("build")]' '[5000,false]'
+request GET /count?prefix=by_email
+field .count 5000
+request GET /indexes/by_email/get/user4321@x.org
+header Content-Location /kv/u/=4321
+request GET '/list?prefix=by_email&limit=1000'
+field '[.entries[] | .key[1] == "user\(.value)@x.org"] | all' true
+
+test_case 'a build says what it has left out'
+request POST /indexes '{"name":"by_none","prefix":["u"],"fields":["/nothing"]}'
+until_field .state ready GET /indexes/by_none
+field .entries 0
+
+test_case 'a second declaration of what is being built is the same index'
+request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
+expect 202
+request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
+expect 200
+until_field .state ready GET /indexes/by_color
+request GET '/count?index=by_color&prefix=red'
+field .count 1670
+request GET '/list?index=by_color&prefix=red&limit=1'
+field '.entries[0] | [.key, .value.email]' '[["u",0],"user0@x.org"]'
+
+test_case 'what is written during a build is in the index, what is deleted is not'
+request POST /indexes '{"name":"by_skip","prefix":["u"],"fields":["/skip","/email"],"unique":true}'
+expect 202
+building=$(value .state)
+for i in {5000..5019}; do
+    request PUT "/kv/u/=$i" "{\"email\":\"user$i@x.org\",\"skip\":true}"
+    expect 201
+    request DELETE "/kv/u/=$((i - 5000))"
+    expect 204
+    request PATCH "/kv/u/=$((i - 4000))" '{"skip":"patched"}'
+    expect 200
+done
+is 'the state at the beginning' "$building" building
+until_field .state ready GET /indexes/by_skip
+field .entries 5000
+request GET '/count?index=by_skip&prefix=patched'
+field .count 20
+request GET '/list?index=by_skip&prefix==true&limit=1000'
+first=$(value '.entries | length')
+is 'the entries of the first page' "$first" 1000
+request GET '/count?index=by_skip&prefix==true'
+field .count 2500
+request GET '/indexes/by_skip/get/=true/user5007@x.org'
+expect 200
+request GET '/indexes/by_skip/get/=true/user4@x.org'
+expect 404
+
+test_case 'while it is built an index is not readable, and says how far it is'
+# Larger values make this build longer than the requests that look at it.
+head -c 20000 /dev/zero | tr '\0' x >"$work/filler"
+jq -Rsc '. as $x | {mutations: [range(300) | {type: "set", key: ["big", .], value: {n: ., x: $x}}]}' "$work/filler" >"$work/big"
+for i in {1..4}; do
+    sed "s/\"big\",/\"big\",$i,/g" "$work/big" >"$work/big$i"
+    request POST /atomic "@$work/big$i" -H 'Expect:'
+done
+request POST /indexes '{"name":"by_big","prefix":["big"],"fields":["/n"]}'
+expect 202
+seen=no
+deadline=$((SECONDS + patience))
+while [ $seen = no ] && [ $SECONDS -lt $deadline ]; do
+    request GET '/list?index=by_big'
+    if [ "$status" = 409 ]; then
+        expect 409 index-not-ready
+        field '[.index, .state]' '["by_big","building"]'
+        field '.build | has("done") and has("total") and has("percent")' true
+        header Retry-After '[1-9]*'
+        seen=yes
+    else
+        request DELETE /indexes/by_big
+        request POST /indexes '{"name":"by_big","prefix":["big"],"fields":["/n"]}'
+    fi
+done
+is 'seen while it was built' $seen yes
+until_field .state ready GET /indexes/by_big
+field .entries 1200
+
+test_case 'a unique index over duplicates fails, and names both entries'
+request PUT /kv/dup/1 '{"v":"same"}'
+request PUT /kv/dup/2 '{"v":"other"}'
+request PUT /kv/dup/3 '{"v":"same"}'
+request POST /indexes '{"name":"by_v","prefix":["dup"],"fields":["/v"],"unique":true}'
+expect 202
+until_field .state failed GET /indexes/by_v
+field '.failure | contains("[\"dup\",\"1\"]") and contains("[\"dup\",\"3\"]")' true
+request GET /list?index=by_v
+expect 409 index-not-ready
+field .state failed
+request GET /kv/by_v/same
+expect 409 index-not-ready
+
+test_case 'a failed index stands in nobodys way, and can be dropped and declared again'
+request PUT /kv/dup/4 '{"v":"same"}'
+expect 201
+request DELETE /indexes/by_v
+expect 204
+request DELETE /kv/dup/3
+request DELETE /kv/dup/4
+request POST /indexes '{"name":"by_v","prefix":["dup"],"fields":["/v"],"unique":true}'
+until_field .state ready GET /indexes/by_v
+request GET /indexes/by_v/get/same
+header Content-Location /kv/dup/1
+
+test_case 'a build goes on after a restart'
+request POST /indexes '{"name":"by_all","prefix":["u"],"fields":["/email","/color"]}'
+expect 202
+stop_server
+start_server
+until_field .state ready GET /indexes/by_all
+request GET /count?index=by_all
+all=$(value .count)
+request GET /count?prefix=by_all
+field .count "$all"
+is 'the entries with both fields' "$all" 4980
+
+finish
