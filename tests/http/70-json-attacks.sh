@@ -1,0 +1,177 @@
+#!/bin/bash
+# JSON that is wrong, in every way we could think of: 400 with the place, and
+# what was stored stays as it was.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+json='Content-Type: application/json'
+
+# The text is no JSON from this offset on.
+wrong_at() {
+    printf '%b' "$2" >"$work/text"
+    request PUT /kv/attacked "@$work/text" -H "$json"
+    expect 400 bad-json
+    is "the offset in ${2:0:60}" "$(value .offset)" "$1"
+}
+
+# It is JSON, and comes back byte for byte.
+right() {
+    printf '%b' "$1" >"$work/text"
+    request PUT /kv/accepted "@$work/text" -H "$json"
+    [ "$status" = 200 ] || expect 201
+    request GET /kv/accepted
+    is "what came back of ${1:0:60}" "$(cmp "$work/text" "$answer" 2>&1)" ''
+}
+
+# So many arrays inside each other.
+nested() {
+    printf '%*s' "$1" '' | tr ' ' '['
+    printf '%*s' "$1" '' | tr ' ' ']'
+}
+
+request PUT /kv/attacked '{"still":"here"}'
+tag=$(header_value ETag)
+
+test_case 'texts that are cut off or go on'
+wrong_at 0 ''
+wrong_at 3 '   '
+wrong_at 1 '{'
+wrong_at 1 '['
+wrong_at 8 '{"name":'
+wrong_at 7 '{"name"'
+wrong_at 5 '"open'
+wrong_at 2 '1 2'
+wrong_at 2 '{}}'
+wrong_at 3 '[1][2]'
+wrong_at 4 'nullx'
+wrong_at 4 'null,'
+wrong_at 3 'tru'
+
+test_case 'commas, colons, quotes and comments'
+wrong_at 3 '[1,]'
+wrong_at 1 '[,1]'
+wrong_at 3 '[1 2]'
+wrong_at 7 '{"a":1,}'
+wrong_at 5 '{"a" 1}'
+wrong_at 1 '{a:1}'
+wrong_at 1 "{'a':1}"
+wrong_at 0 "'a'"
+wrong_at 3 '[1 /* one */]'
+wrong_at 2 '1 // one'
+wrong_at 1 '{1:2}'
+wrong_at 2 '[1}'
+wrong_at 6 '{"a":1]'
+
+test_case 'numbers that are none'
+wrong_at 1 '01'
+wrong_at 1 '[+1]'
+wrong_at 1 '-'
+wrong_at 1 '-a'
+wrong_at 2 '1.'
+wrong_at 0 '.5'
+wrong_at 2 '1e'
+wrong_at 3 '1e+'
+wrong_at 1 '0x10'
+wrong_at 0 'NaN'
+wrong_at 0 'Infinity'
+wrong_at 1 '-Infinity'
+wrong_at 1 '1_000'
+
+test_case 'numbers beyond the range of a double'
+wrong_at 0 '1e400'
+wrong_at 5 '{"n":-1e309}'
+right '1e-400'
+right '[9223372036854775808,-0,0.1,1E5]'
+
+test_case 'escapes that are none, and lone surrogates'
+wrong_at 2 '"\\x41"'
+wrong_at 5 '"\\u00"'
+wrong_at 5 '"\\u00zz"'
+wrong_at 1 '"\\ud800"'
+wrong_at 1 '"\\udc00"'
+wrong_at 1 '"\\ud800\\u0041"'
+wrong_at 2 '{"\\ud800":1}'
+right '"\\ud83c\\udf4e\\u0000\\/\\b\\f"'
+
+test_case 'control characters and zero bytes'
+wrong_at 2 '"a\n"'
+wrong_at 2 '"a\t"'
+wrong_at 1 '"\0000"'
+wrong_at 1 '[\0000]'
+wrong_at 1 '1\0000'
+right '"\\u0000\\u001f\0177"'
+
+test_case 'bytes that are no UTF-8'
+wrong_at 1 '"\0377"'
+wrong_at 1 '"\0200"'
+wrong_at 2 '"a\0303"'
+wrong_at 1 '"\0300\0257"'         # overlong '/'
+wrong_at 1 '"\0355\0240\0200"'     # a surrogate
+wrong_at 1 '"\0364\0220\0200\0200"' # beyond 10FFFF
+wrong_at 1 '{\0377:1}'
+right '"\0364\0217\0277\0277"'
+
+test_case 'a byte order mark'
+wrong_at 0 '\0357\0273\0277{}'
+field '.detail | contains("byte order mark")' true
+
+test_case 'a member twice, also in other spelling and far within'
+wrong_at 7 '{"a":1,"a":2}'
+wrong_at 7 '{"a":1,"\\u0061":2}'
+wrong_at 28 '[{"x":{"a":1},\n "a":1,"b":2,"x":1}]'
+right '{"a":{"a":{"a":1}},"A":1,"":2}'
+jq -nc '[range(5000) | {"m\(.)": .}] | add' >"$work/many"
+request PUT /kv/accepted "@$work/many" -H "$json"
+expect 200
+sed 's/}$/,"m17":0}/' "$work/many" >"$work/twice"
+request PUT /kv/attacked "@$work/twice" -H "$json"
+expect 400 bad-json
+is 'the offset' "$(value .offset)" "$(($(wc -c <"$work/many") - 1))"
+
+test_case 'nesting: 64 deep and no deeper'
+nested 64 >"$work/deep"
+request PUT /kv/accepted "@$work/deep" -H "$json"
+expect 200
+nested 65 >"$work/deep"
+request PUT /kv/attacked "@$work/deep" -H "$json"
+expect 400 json-too-deep
+head -c 1000000 /dev/zero | tr '\0' '[' >"$work/deep"
+request PUT /kv/attacked "@$work/deep" -H "$json"
+expect 400 json-too-deep
+{ printf '{"mutations":'; cat "$work/deep"; } >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 400 json-too-deep
+
+test_case 'a value may be 64 deep in an envelope of its own depth'
+{ printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 61; printf '}]}'; } >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 200
+
+test_case 'the place is told as line and column too, in characters'
+printf '{\n  "é": "🍎",\n  "é": 1}' >"$work/text"
+request PUT /kv/attacked "@$work/text" -H "$json"
+expect 400 bad-json
+field '.detail | contains("line 3, column 3")' true
+
+test_case 'the same texts are refused wherever JSON is read'
+for door in 'POST /atomic' 'POST /get' 'POST /indexes' 'PATCH /kv/attacked' 'POST /kv/attacked'; do
+    for text in '{"a":1,"a":2}' '{"mutations":[}' '[1' '"\ud800"' $'"\xff"'; do
+        request ${door% *} "${door#* }" "$text"
+        expect 400 bad-json
+        is "the offset for $door" "$(value '.offset | type')" number
+    done
+done
+request GET /kv '' --url-query 'key=["a",{"type":"bigint","type":"bigint"}]'
+expect 400 bad-json
+request GET '/list?prefix=[1'
+expect 400 bad-json
+
+test_case 'after all that the data is as it was, and the server is'
+request GET /kv/attacked
+body_is '{"still":"here"}'
+header ETag "$tag"
+request GET /count?prefix=attacked
+field .count 0
+request GET /livez
+expect 200
+
+finish

@@ -1,0 +1,78 @@
+#!/bin/bash
+# What an operator, a monitor or a program asks about the service itself.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+test_case 'the service names its parts, which are there'
+request GET /
+expect 200
+for link in $(value '.links[]'); do
+    request OPTIONS "$link"
+    is "the status of OPTIONS $link" "$status" 204
+done
+
+test_case 'it lives, is ready and has a version'
+request GET /livez
+expect 200
+field .ok true
+request GET /readyz
+expect 200
+field . '{"ok":true}'
+request GET '/readyz?verbose'
+field '.checks | [.[]] | all' true
+request HEAD /livez
+expect 200
+request GET /version
+field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
+
+test_case 'the document of its own interface is served as it is in the source'
+request GET /openapi.json
+expect 200
+header Content-Type application/json
+is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
+field .openapi 3.1.0
+
+test_case 'each operation of the document is a route, and each route is in it'
+value '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.value.operationId) | select(.value["x-alias-of"] == null) | .value.operationId' |
+    grep -v ByQuery | sort >"$work/documented"
+"$KINDEX" serve --print-routes | awk '{ print $3 }' | sort >"$work/routes"
+is 'the difference' "$(diff "$work/documented" "$work/routes")" ''
+
+# Some figures to look at.
+request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"],"unique":true}'
+request PUT /kv/m/1 '{"n":1}'
+request PUT /kv/m/2 '{"n":1}'
+request GET /kv/m/none
+request GET /list
+
+test_case 'metrics are in the text format of Prometheus'
+request GET /metrics
+expect 200
+header Content-Type 'text/plain; version=0.0.4*'
+is 'lines that are neither comment nor sample' \
+    "$(grep -vE '^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{([a-z_]+="([^"\\]|\\.)*",?)+\})? ([-+]?[0-9.]+(e[-+]?[0-9]+)?|NaN|[-+]Inf))$' "$answer")" ''
+is 'the last byte' "$(tail -c 1 "$answer" | od -An -tx1 | tr -d ' ')" 0a
+
+test_case 'each metric has one type and one help text, before its samples'
+is 'types given twice' "$(grep '^# TYPE' "$answer" | cut -d' ' -f3 | sort | uniq -d)" ''
+is 'samples without a type before them' \
+    "$(awk '/^# TYPE/ { known[$3] = 1; next } /^#/ { next } { name = $1; sub(/\{.*/, "", name); sub(/_(bucket|sum|count)$/, "", name); if (!known[name]) print name }' "$answer" | sort -u)" ''
+is 'the same sample twice' "$(grep -v '^#' "$answer" | sed 's/ [^ ]*$//' | sort | uniq -d)" ''
+
+# The value of one sample.
+sample() {
+    grep -F "$1 " "$answer" | grep -v '^#' | sed 's/.* //'
+}
+
+test_case 'the figures count what was done'
+is 'commits' "$(sample 'kindex_txn_total{result="commit"}')" 2
+is 'refused' "$(sample 'kindex_txn_total{result="refused"}')" 1
+is 'PUTs that were stored' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="2xx"}')" 1
+is 'PUTs that were refused' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="4xx"}')" 1
+is 'entries of the index' "$(sample 'kindex_index_entries{index="by_n"}')" 1
+is 'this request is in flight' "$(sample kindex_http_requests_in_flight)" 1
+
+test_case 'no metric names a key'
+is 'lines with a key' "$(grep -c 'm/1' "$answer")" 0
+
+finish
