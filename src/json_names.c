@@ -78,8 +78,9 @@ static int compare_names(const void *a, const void *b)
     const struct json_name *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
-    if (!json_string_equal(x->token, y->token))
-        return json_string_compare(x->token, y->token);
+    int order = json_string_compare(x->token, y->token);
+    if (order != 0)
+        return order;
     return x->token.data < y->token.data ? -1 : x->token.data > y->token.data;
 }
 

@@ -13,7 +13,7 @@ struct json_name {
     uint64_t hash;         /* of the characters, however they are written */
 };
 
-#define JSON_NAME_MIX UINT64_C(0x9e3779b97f4a7c15)
+#define JSON_NAME_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* One open object: its names are those from `first` on. */
 struct json_object {
@@ -60,28 +60,33 @@ static inline void json_names_close(struct json_names *names,
 /* Frees what lies on the heap. */
 void json_names_free(struct json_names *names);
 
+static inline uint64_t json_name_mix(uint64_t hash, const uint8_t *word)
+{
+    uint64_t next;
+    memcpy(&next, word, sizeof(next));
+    hash = (hash ^ next) * JSON_NAME_FACTOR;
+    return hash ^ hash >> 32;
+}
+
 /* Hash of the characters from `name` to its closing quote in a text, without
  * escapes, that ends at `end`. */
 static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
                                       const uint8_t *end)
 {
     size_t size = (size_t)(quote - name);
-    uint64_t head = 0;
-    uint64_t tail = 0;
     if (size >= 8) {
-        memcpy(&head, name, 8);
-        memcpy(&tail, quote - 8, 8);
-        tail = (tail ^ size) * JSON_NAME_MIX;
-        tail ^= tail >> 29;
-    } else {
-        if (end - name >= 8)
-            memcpy(&head, name, 8);
-        else
-            memcpy(&head, name, size + 1);
-        /* The quote counts, too: there is no shift by 64. */
-        head = le64toh(head) << (56 - 8 * size);
+        uint64_t hash = size;
+        for (; quote - name > 8; name += 8)
+            hash = json_name_mix(hash, name);
+        return json_name_mix(hash, quote - 8) * JSON_NAME_FACTOR;
     }
-    return (head ^ tail) * JSON_NAME_MIX;
+    uint64_t tail = 0;
+    if (end - name >= 8)
+        memcpy(&tail, name, 8);
+    else
+        memcpy(&tail, name, size + 1);
+    /* The quote counts, too: there is no shift by 64. */
+    return (le64toh(tail) << (56 - 8 * size)) * JSON_NAME_FACTOR;
 }
 
 /* The same of the characters of a token with escapes. False when memory runs

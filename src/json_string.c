@@ -69,13 +69,36 @@ uint32_t json_string_next(struct kx_slice *body)
                                : json_string_next_plain(body);
 }
 
+static struct kx_slice skip_bytes(struct kx_slice text, size_t count)
+{
+    return kx_slice(text.data + count, text.size - count);
+}
+
+/* Passes over what is written the same, up to an escape or a difference. */
+static void skip_same(struct kx_slice *a, struct kx_slice *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    size_t same = 0;
+    while (same < size && a->data[same] == b->data[same] &&
+           a->data[same] != '\\')
+        same++;
+    *a = skip_bytes(*a, same);
+    *b = skip_bytes(*b, same);
+}
+
 int json_string_compare(struct kx_slice a, struct kx_slice b)
 {
     a = json_string_body(a);
     b = json_string_body(b);
-    while (a.size > 0 && b.size > 0) {
-        uint32_t x = json_string_next(&a);
-        uint32_t y = json_string_next(&b);
+    for (skip_same(&a, &b); a.size > 0 && b.size > 0; skip_same(&a, &b)) {
+        /* Bytes of UTF-8, even within a character, have the order of their
+         * code points; an escape begins where the other's character does. */
+        uint32_t x = *a.data;
+        uint32_t y = *b.data;
+        if (x == '\\' || y == '\\') {
+            x = json_string_next(&a);
+            y = json_string_next(&b);
+        }
         if (x != y)
             return x < y ? -1 : 1;
     }

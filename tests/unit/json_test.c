@@ -1,6 +1,8 @@
 /* The check of JSON texts: what it takes, what it refuses and where, texts made
  * to be slow, and jansson's opinion on texts with random changes. */
 #include "all_memory.h"
+#include "json_names.h"
+#include "json_scan.h"
 #include "kindex.h"
 
 /* What is checked lies in memory of exactly its size, so that a look beyond
@@ -248,7 +250,6 @@ static void add_object(struct kx_buffer *out, const char *format,
 
 static void big_objects_are_checked_whatever_their_names(void **state)
 {
-    /* The last ones all have the same hash. */
     static const char *const formats[] = {"%u", "\\u0061%u",
                                           "head5678-%08u-tail5678"};
     static const unsigned counts[] = {31, 32, 33, 34, 63, 64, 65, 100000};
@@ -269,6 +270,56 @@ static void big_objects_are_checked_whatever_their_names(void **state)
         assert_int_equal(check(kx_buffer_slice(&text), &fault), KX_BAD_JSON);
         assert_int_equal(fault.offset, offset);
     }
+    kx_buffer_free(&text);
+}
+
+static bool is_plain(const uint8_t *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (json_is_stop(text[i]) || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* Adds a member with a name of 16 characters and a quote whose hash is that of
+ * all others made so: the second half undoes what the first half does. */
+static bool add_collision(struct kx_buffer *out, unsigned number)
+{
+    uint8_t name[20] = "";
+    uint64_t half;
+    snprintf((char *)name, sizeof(name), "%08u", number);
+    half = json_name_mix(16, name) ^ UINT64_C(0x5555555555555555);
+    memcpy(name + 8, &half, 8);
+    name[16] = '"';
+    if (!is_plain(name, 16))
+        return false;
+    kx_add_text(out, out->size == 0 ? "{\"" : ",\"");
+    kx_add(out, name, 17);
+    kx_add_text(out, ":0");
+    return true;
+}
+
+static void names_made_to_collide_are_told_apart(void **state)
+{
+    struct kx_buffer text;
+    struct kx_fault fault;
+    kx_buffer_init(&text, *state);
+    unsigned count = 0;
+    for (unsigned i = 0; count < 300; i++)
+        count += add_collision(&text, i);
+    const uint8_t *first = text.data + 2;
+    const uint8_t *second = first + 21;
+    assert_true(json_name_hash(first, first + 16, first + 17) ==
+                json_name_hash(second, second + 16, second + 17));
+    kx_add_text(&text, "}");
+    assert_int_equal(check(kx_buffer_slice(&text), &fault), KX_OK);
+    text.data[text.size - 1] = ',';
+    size_t offset = text.size;
+    kx_buffer_reserve(&text, 32);
+    kx_add(&text, text.data + 1, 18);
+    kx_add_text(&text, ":0}");
+    assert_int_equal(check(kx_buffer_slice(&text), &fault), KX_BAD_JSON);
+    assert_int_equal(fault.offset, offset);
     kx_buffer_free(&text);
 }
 
@@ -353,6 +404,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(
         big_objects_are_checked_whatever_their_names, all_memory_open,
         all_memory_close),
+    cmocka_unit_test_setup_teardown(names_made_to_collide_are_told_apart,
+                                    all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(
         a_name_repeated_in_front_of_another_fault_comes_first, all_memory_open,
         all_memory_close),
