@@ -7,19 +7,23 @@
 
 struct plan *plan_create(const struct plan_base *base)
 {
-    struct plan *plan = talloc_zero(NULL, struct plan);
+    /* Not zeroed: the lists of counts are large and hardly used. */
+    struct plan *plan = talloc_pooled_object(NULL, struct plan, 64, 16 << 10);
     if (plan == NULL)
         return NULL;
-    plan->overlay = overlay_create(plan, base->env, base->cache);
-    if (plan->overlay == NULL) {
-        talloc_free(plan);
-        return NULL;
-    }
     plan->catalog = base->catalog;
     plan->range = base->range;
     plan->now_ms = kx_now_ms();
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
+    plan->commit = NULL;
+    plan->delta_count = 0;
+    plan->total_count = 0;
+    plan->overlay = overlay_create(plan, base->env, base->cache);
+    if (plan->overlay == NULL) {
+        talloc_free(plan);
+        return NULL;
+    }
     kx_buffer_init(&plan->key, plan);
     kx_buffer_init(&plan->old_key, plan);
     kx_buffer_init(&plan->record, plan);
