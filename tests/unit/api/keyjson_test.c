@@ -11,8 +11,8 @@ static void taken_keys_come_back(void **state)
         "[-1.5,1e+21,0]",
         "[{\"type\":\"bigint\",\"value\":\"-123456789012345678901\"}]",
         "[{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}]",
-        "[{\"type\":\"number\",\"value\":\"NaN\"},"
-        "{\"type\":\"number\",\"value\":\"-0\"}]",
+        "[{\"type\":\"number\",\"value\":\"NaN\"}]",
+        "[{\"type\":\"number\",\"value\":\"-0\"}]",
         "[\"\\u0000\",\"\xc3\xa9\"]",
     };
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
