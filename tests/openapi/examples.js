@@ -89,6 +89,7 @@ listIndexes all
 getIndex email
 getIndex index-not-found
 getByIndex ada
+getByIndex folded
 getByIndex index-not-unique
 getByIndex key-not-found
 getByIndexByQuery ada
