@@ -235,7 +235,8 @@ bool kx_utf8_valid(struct kx_slice text);
 /* Checks that text is exactly one RFC 8259 value, with white space allowed
  * around it: valid UTF-8, no duplicate member names, depth at most
  * KX_JSON_DEPTH_MAX, no lone surrogate escapes, all numbers finite as doubles.
- * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail. */
+ * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail; KX_NO_MEMORY.
+ */
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
 
 /* The functions below work on text that kx_json_check accepted. */
