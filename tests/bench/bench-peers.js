@@ -130,7 +130,7 @@ function comparison(contenders, results) {
 function footprint(contenders) {
     return table(
         ['contender', 'load s', 'flushes per 20 writes', 'RSS MB',
-         'disk bytes per user'],
+         'disk bytes per user, with logs'],
         contenders.map((self) => [
             self.name, self.loadSeconds.toFixed(1), self.flushes,
             Math.round(residentBytes(self.pids) / 2 ** 20), self.diskPerUser,
