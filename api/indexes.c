@@ -132,7 +132,7 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
         return no_index(request, reply, kx_buffer_slice(&name));
     answer_json(reply, 200);
     if (request->commit.created)
-        reply->status = state == KX_INDEX_BUILDING ? 202 : 201;
+        reply->status = state == KX_INDEX_READY ? 201 : 202;
     reply_headerf(request, reply, "Location", "/indexes/%.*s", (int)name.size,
                   (const char *)name.data);
     return DONE;
