@@ -32,35 +32,20 @@ rows() {
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' |
             awk '$2 == "installed" { print $1 }')
 
-missing=
-why=
-old_ifs=$IFS
-IFS='
-'
-for row in $(rows "$@"); do
-    package=${row%%|*}
-    reason=${row##*|}
-    command=${row#*|}
-    command=${command%%|*}
-    if [ -n "$command" ] && command -v "$command" >/dev/null; then
-        continue
-    fi
-    case "
-$installed
-" in
-    *"
-$package
-"*) continue ;;
-    esac
-    missing="$missing $package"
-    why="$why$(printf '  %-20s %s' "$package" "$reason")
-"
-done
-IFS=$old_ifs
+# One line "package reason" for each that is missing.
+missing() {
+    rows "$@" | while IFS='|' read -r package command reason; do
+        [ -n "$command" ] && command -v "$command" >/dev/null && continue
+        printf '%s\n' "$installed" | grep -qxF "$package" ||
+            printf '  %-20s %s\n' "$package" "$reason"
+    done
+}
 
-[ -n "$missing" ] || exit 0
+why=$(missing "$@")
+[ -n "$why" ] || exit 0
+missing=$(printf '%s\n' "$why" | awk '{ printf " %s", $1 }')
 
-printf 'Kindex needs these Debian packages, which are not installed:\n%s' "$why"
+printf 'Kindex needs these Debian packages, which are not installed:\n%s\n' "$why"
 sudo=
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then

@@ -153,5 +153,23 @@ plant program '' && wrong tests/http/run.sh "$work/program"
 plant program 'echo 3 passed, 0 failed; exit 1' &&
     wrong tests/http/run.sh "$work/program"
 
+# On a machine where nothing is installed, apt is asked for the packages of all
+# uses named; where everything is, for nothing.
+plant dpkg-query '[ ! -e "$0.all" ] || awk "/^[a-z]/ { print \$2, \"installed\" }" deploy/packages'
+plant sudo '"$@"'
+plant apt-get 'echo "$@" >>"$0.log"'
+PATH=$work:$PATH deploy/packages.sh build try >"$work/said"
+touch "$work/dpkg-query.all"
+PATH=$work:$PATH deploy/packages.sh build try test >>"$work/said"
+if [ "$(grep -c '^install .* gcc .* curl$' "$work/apt-get.log")" = 1 ] &&
+        [ "$(wc -l <"$work/apt-get.log")" = 2 ] &&
+        grep -q '^  gcc  *the compiler$' "$work/said"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "deploy/packages.sh: does not ask apt for what is missing"
+    cat "$work/apt-get.log"
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
