@@ -22,4 +22,14 @@ static inline int all_memory_close(void **state)
     return 0;
 }
 
+/* From here on all contexts together have at most so many bytes; 0: any. Talloc
+ * calls it deprecated without having anything else. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static inline void all_memory_limit(void *state, size_t bytes)
+{
+    assert_int_equal(talloc_set_memlimit(talloc_parent(state), bytes), 0);
+}
+#pragma GCC diagnostic pop
+
 #endif

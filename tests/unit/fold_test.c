@@ -188,6 +188,19 @@ static void the_rules_have_a_version(void **state)
     assert_int_equal(strncmp(fold_unicode_version(), "15.", 3), 0);
 }
 
+static void without_memory_a_fold_fails(void **state)
+{
+    static const enum fold folds[] = {FOLD_NONE, FOLD_LOWER, FOLD_CASEFOLD};
+    all_memory_limit(*state, 1);
+    for (int i = 0; i < 6; i++) {
+        struct kx_buffer out;
+        kx_buffer_init(&out, *state);
+        assert_false(fold_text(folds[i % 3], kx_text(i < 3 ? "A" : "Ä"), &out));
+        kx_buffer_free(&out);
+    }
+    all_memory_limit(*state, 0);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(
         every_code_point_is_lowered_as_in_javascript, all_memory_open,
@@ -202,6 +215,8 @@ static const struct CMUnitTest tests[] = {
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(the_rules_have_a_version, all_memory_open,
                                     all_memory_close),
+    cmocka_unit_test_setup_teardown(without_memory_a_fold_fails,
+                                    all_memory_open, all_memory_close),
 };
 
 int main(void)

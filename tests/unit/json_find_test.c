@@ -230,6 +230,33 @@ static void big_objects_are_equal_in_any_order(void **state)
     kx_buffer_free(&b);
 }
 
+static void equality_needs_no_memory(void **state)
+{
+    struct kx_buffer a;
+    struct kx_buffer b;
+    kx_buffer_init(&a, *state);
+    kx_buffer_init(&b, *state);
+    for (int i = 0; i < 40; i++) {
+        char member[64];
+        snprintf(member, sizeof(member), "%c\"%d\":[%d]", i ? ',' : '{', i, i);
+        kx_add_text(&a, member);
+        snprintf(member, sizeof(member), "%c\"%d\":[%d.0]", i ? ',' : '{',
+                 39 - i, 39 - i);
+        kx_add_text(&b, member);
+    }
+    kx_add_text(&a, "}");
+    kx_add_text(&b, "}");
+    all_memory_limit(*state, 1);
+    assert_true(kx_json_equal(kx_buffer_slice(&a), kx_buffer_slice(&b)));
+    b.data[b.size - 4] = '1';
+    assert_false(kx_json_equal(kx_buffer_slice(&a), kx_buffer_slice(&b)));
+    b.data[3] = 'x';
+    assert_false(kx_json_equal(kx_buffer_slice(&a), kx_buffer_slice(&b)));
+    all_memory_limit(*state, 0);
+    kx_buffer_free(&a);
+    kx_buffer_free(&b);
+}
+
 /* ---- Random texts ------------------------------------------------------- */
 
 struct search {
@@ -361,6 +388,8 @@ static const struct CMUnitTest tests[] = {
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(random_texts_are_equal_when_jansson_says_so,
                                     all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(equality_needs_no_memory, all_memory_open,
+                                    all_memory_close),
 };
 
 int main(void)

@@ -153,6 +153,27 @@ static void big_objects_are_merged_in_the_time_of_sorting(void **state)
     kx_buffer_free(&result);
 }
 
+static void without_memory_a_merge_fails(void **state)
+{
+    struct kx_slice patch = kx_text("{\"0\":0,\"1\":0,\"2\":0,\"3\":0,"
+                                    "\"4\":0,\"5\":0,\"6\":0,\"7\":0,"
+                                    "\"8\":0,\"9\":0,\"a\":0,\"b\":0,"
+                                    "\"c\":0,\"d\":0,\"e\":0,\"f\":0,"
+                                    "\"g\":0}");
+    struct kx_buffer out;
+    kx_buffer_init(&out, *state);
+    kx_buffer_reserve(&out, 4096);
+    all_memory_limit(*state, 1);
+    kx_json_merge(kx_text("{\"a\":1}"), patch, &out);
+    assert_true(out.failed);
+    kx_buffer_free(&out);
+    kx_buffer_init(&out, *state);
+    kx_json_merge(kx_text("{\"a\":1}"), kx_text("{}"), &out);
+    assert_true(out.failed);
+    all_memory_limit(*state, 0);
+    kx_buffer_free(&out);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(the_examples_of_rfc_7396, all_memory_open,
                                     all_memory_close),
@@ -163,6 +184,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(
         big_objects_are_merged_in_the_time_of_sorting, all_memory_open,
         all_memory_close),
+    cmocka_unit_test_setup_teardown(without_memory_a_merge_fails,
+                                    all_memory_open, all_memory_close),
 };
 
 int main(void)

@@ -287,7 +287,8 @@ static bool add_collision(struct kx_buffer *out, unsigned number)
 {
     uint8_t name[20] = "";
     uint64_t half;
-    snprintf((char *)name, sizeof(name), "%08u", number);
+    for (int i = 0; i < 8; i++)
+        name[i] = (uint8_t)('a' + (number >> 4 * i & 15));
     half = json_name_mix(16, name) ^ UINT64_C(0x5555555555555555);
     memcpy(name + 8, &half, 8);
     name[16] = '"';
@@ -305,7 +306,7 @@ static void names_made_to_collide_are_told_apart(void **state)
     struct kx_fault fault;
     kx_buffer_init(&text, *state);
     unsigned count = 0;
-    for (unsigned i = 0; count < 300; i++)
+    for (unsigned i = 0; count < 100; i++)
         count += add_collision(&text, i);
     const uint8_t *first = text.data + 2;
     const uint8_t *second = first + 21;
@@ -385,6 +386,37 @@ static void no_beginning_of_a_text_is_a_text(void **state)
     assert_int_equal(kx_json_check(kx_slice(NULL, 0), NULL), KX_BAD_JSON);
 }
 
+static void without_memory_nothing_is_said_about_a_text(void **state)
+{
+    static const char *const formats[] = {"%u", "\\u0061%u"};
+    struct kx_buffer text[2];
+    struct kx_slice string = kx_text("[1,2]");
+    for (int i = 0; i < 2; i++) {
+        kx_buffer_init(&text[i], *state);
+        add_object(&text[i], formats[i], 200);
+    }
+    int done = 0;
+    for (size_t limit = 1; limit < 100000; limit += 4999) {
+        struct kx_fault fault;
+        all_memory_limit(*state, limit);
+        assert_int_equal(kx_json_check(string, &fault), KX_OK);
+        for (int i = 0; i < 2; i++) {
+            enum kx_status status =
+                kx_json_check(kx_buffer_slice(&text[i]), &fault);
+            done += status == KX_OK;
+            assert_true(status == KX_OK || status == KX_NO_MEMORY);
+            text[i].size--;
+            status = kx_json_check(kx_buffer_slice(&text[i]), &fault);
+            assert_true(status == KX_BAD_JSON || status == KX_NO_MEMORY);
+            text[i].size++;
+        }
+    }
+    assert_true(done > 0 && done < 42);
+    all_memory_limit(*state, 0);
+    kx_buffer_free(&text[0]);
+    kx_buffer_free(&text[1]);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(valid_texts_are_taken, all_memory_open,
                                     all_memory_close),
@@ -412,6 +444,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(sixty_four_levels_are_enough,
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(no_beginning_of_a_text_is_a_text,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(without_memory_nothing_is_said_about_a_text,
                                     all_memory_open, all_memory_close),
 };
 

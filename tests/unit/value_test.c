@@ -296,6 +296,30 @@ static void pointers_are_equal_when_their_parts_are(void **state)
     kx_buffer_free(&keys[1]);
 }
 
+static void without_memory_nothing_is_combined(void **state)
+{
+    struct kx_value one = u64(*state, 1);
+    struct kx_value number = json("1");
+    struct kx_value object = json("{}");
+    const struct {
+        enum kx_mutation_type type;
+        const struct kx_value *operand;
+    } cases[] = {{KX_SUM, &one}, {KX_SUM, &number}, {KX_PATCH, &object}};
+    all_memory_limit(*state, 1);
+    for (int i = 0; i < 3; i++) {
+        struct kx_value result = {.encoding = 77};
+        struct kx_buffer out;
+        kx_buffer_init(&out, *state);
+        assert_int_equal(value_combine(cases[i].type, cases[i].operand,
+                                       cases[i].operand, &out, &result, NULL),
+                         KX_NO_MEMORY);
+        assert_int_equal(result.encoding, 77);
+        kx_buffer_free(&out);
+    }
+    all_memory_limit(*state, 0);
+    talloc_free_children(*state);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(json_numbers_are_combined, all_memory_open,
                                     all_memory_close),
@@ -312,6 +336,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(a_pointer_equals_the_json_it_is_shown_as,
                                     all_memory_open, all_memory_close),
     cmocka_unit_test_setup_teardown(pointers_are_equal_when_their_parts_are,
+                                    all_memory_open, all_memory_close),
+    cmocka_unit_test_setup_teardown(without_memory_nothing_is_combined,
                                     all_memory_open, all_memory_close),
 };
 
