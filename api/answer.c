@@ -89,28 +89,32 @@ static enum progress send_value(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* The answer instead of the value when a condition does not hold. */
+static enum progress send_refusal(struct request *request, struct reply *reply,
+                                  const struct kx_entry *entry,
+                                  const struct kx_check *failed)
+{
+    bool wanted = failed->condition == KX_IS_PRESENT ||
+                  failed->condition == KX_IS_ONE_OF; /* it was If-Match */
+    if (wanted)
+        return answer_precondition(request, reply, entry->key, entry->stamp);
+    reply->status = 304;
+    answer_etag(request, reply, entry->stamp);
+    return DONE;
+}
+
 enum progress answer_entry(struct request *request, struct reply *reply,
                            const struct kx_entry *entry)
 {
-    const char *if_match = request->header(request, "If-Match");
-    const char *if_none_match = request->header(request, "If-None-Match");
-    if (if_match == NULL && if_none_match == NULL)
-        return send_value(request, reply, entry);
     struct conditions conditions;
-    if (!conditions_read(if_match, if_none_match, entry->key, request->memory,
-                         &conditions)) {
+    if (!conditions_read(request->header(request, "If-Match"),
+                         request->header(request, "If-None-Match"), entry->key,
+                         request->memory, &conditions)) {
         reply->body.failed = true;
         return DONE;
     }
-    for (size_t i = 0; i < conditions.count; i++) {
-        if (conditions_hold(&conditions.checks[i], entry->stamp))
-            continue;
-        if (i == 0 && if_match != NULL)
-            return answer_precondition(request, reply, entry->key,
-                                       entry->stamp);
-        reply->status = 304;
-        answer_etag(request, reply, entry->stamp);
-        return DONE;
-    }
+    for (size_t i = 0; i < conditions.count; i++)
+        if (!conditions_hold(&conditions.checks[i], entry->stamp))
+            return send_refusal(request, reply, entry, &conditions.checks[i]);
     return send_value(request, reply, entry);
 }

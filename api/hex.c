@@ -3,13 +3,10 @@
 
 int hex_digit(uint8_t digit)
 {
-    if (digit >= '0' && digit <= '9')
+    if ((uint8_t)(digit - '0') < 10)
         return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F')
-        return digit - 'A' + 10;
-    return -1;
+    uint8_t letter = (uint8_t)((digit | 0x20) - 'a');
+    return letter < 6 ? letter + 10 : -1;
 }
 
 bool hex_read(struct kx_slice text, struct kx_buffer *out)

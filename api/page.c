@@ -25,8 +25,17 @@ bool page_begin(struct page *page, struct selection *selection,
     return done;
 }
 
-/* Appends entries up to the limit; *last_out is then the position of the last
- * one when there are more of them, else empty. */
+static void add_entry(const struct page *page, const struct kx_entry *entry,
+                      struct kx_buffer *out)
+{
+    if (page->keys_only)
+        entryjson_write_key(entry, out);
+    else
+        entryjson_write(entry, out);
+}
+
+/* Appends entries up to the limit; *last is then the position of the last one
+ * when there are more of them, else empty. */
 static enum kx_status write_entries(const struct page *page,
                                     struct kx_reader *reader,
                                     struct kx_buffer *out,
@@ -35,19 +44,17 @@ static enum kx_status write_entries(const struct page *page,
     struct kx_entry entry;
     enum kx_status status;
     size_t start = out->size;
-    size_t count = 0;
-    while ((status = kx_scan_next(reader, &entry)) == KX_OK) {
-        if (count == page->limit || out->size - start > PAGE_BYTES_MAX)
-            return KX_OK;
-        if (count++ > 0)
+    bool full = false;
+    for (size_t count = 1; (status = kx_scan_next(reader, &entry)) == KX_OK;
+         count++) {
+        if (full)
+            return KX_OK; /* this one is for the next page */
+        if (count > 1)
             kx_add_byte(out, ',');
-        if (page->keys_only)
-            entryjson_write_key(&entry, out);
-        else
-            entryjson_write(&entry, out);
-        if (count < page->limit && out->size - start <= PAGE_BYTES_MAX)
-            continue;
-        kx_add_slice(last, kx_scan_position(reader));
+        add_entry(page, &entry, out);
+        full = count == page->limit || out->size - start > PAGE_BYTES_MAX;
+        if (full)
+            kx_add_slice(last, kx_scan_position(reader));
     }
     last->size = 0;
     return status == KX_END ? KX_OK : status;

@@ -24,11 +24,12 @@ bool percent_decode(struct kx_slice text, struct kx_buffer *out)
     return true;
 }
 
+/* The characters that mean nothing anywhere in a URL. */
 static bool unreserved(uint8_t byte)
 {
-    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= '0' && byte <= '9') || byte == '-' || byte == '.' ||
-           byte == '_' || byte == '~';
+    bool letter = (uint8_t)((byte | 0x20) - 'a') < 26;
+    bool digit = (uint8_t)(byte - '0') < 10;
+    return letter || digit || (byte != 0 && strchr("-._~", byte) != NULL);
 }
 
 void percent_encode(struct kx_slice text, struct kx_buffer *out)

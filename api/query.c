@@ -116,6 +116,11 @@ bool query_text(const struct query *query, enum parameter parameter,
     return true;
 }
 
+static bool is_either(struct kx_slice text, const char *a, const char *b)
+{
+    return kx_equal(text, kx_text(a)) || kx_equal(text, kx_text(b));
+}
+
 bool query_flag(const struct query *query, enum parameter parameter,
                 bool *value_out, struct flaw *flaw)
 {
@@ -123,12 +128,9 @@ bool query_flag(const struct query *query, enum parameter parameter,
     if (!query_has(query, parameter))
         return true;
     struct kx_slice text = query->raw[parameter];
-    if (text.size == 0 || kx_equal(text, kx_text("true")) ||
-        kx_equal(text, kx_text("1")))
-        *value_out = true;
-    else if (!kx_equal(text, kx_text("false")) && !kx_equal(text, kx_text("0")))
-        return bad(flaw, parameter, "takes true or false");
-    return true;
+    *value_out = text.size == 0 || is_either(text, "true", "1");
+    return *value_out || is_either(text, "false", "0") ||
+           bad(flaw, parameter, "takes true or false");
 }
 
 bool query_limit(const struct query *query, size_t *limit_out,
@@ -156,16 +158,14 @@ bool query_limit(const struct query *query, size_t *limit_out,
  * library? Both happen, so neither is guessed. */
 static bool ambiguous(struct kx_slice raw)
 {
-    if (raw.size == 0 || memchr(raw.data, '/', raw.size) != NULL)
+    if (raw.size < 3 || memchr(raw.data, '/', raw.size) != NULL)
         return false;
-    for (size_t i = 0; i + 2 < raw.size; i++) {
-        bool slash = raw.data[i] == '%' && raw.data[i + 1] == '2' &&
-                     (raw.data[i + 2] | 0x20) == 'f';
-        bool equals = i == 0 && raw.data[0] == '%' && raw.data[1] == '3' &&
-                      (raw.data[2] | 0x20) == 'd';
-        if (slash || equals)
+    if (memcmp(raw.data, "%3", 2) == 0 && (raw.data[2] | 0x20) == 'd')
+        return true;
+    for (size_t i = 0; i + 2 < raw.size; i++)
+        if (memcmp(raw.data + i, "%2", 2) == 0 &&
+            (raw.data[i + 2] | 0x20) == 'f')
             return true;
-    }
     return false;
 }
 

@@ -12,19 +12,24 @@ void selection_init(struct selection *selection, const void *memory)
     kx_buffer_init(&selection->index, memory);
 }
 
+/* Takes one key parameter, if it is given. */
+static bool read_key(const struct query *query, enum parameter parameter,
+                     bool *has_out, struct kx_buffer *key, struct flaw *flaw)
+{
+    *has_out = query_has(query, parameter);
+    return !*has_out || query_key(query, parameter, key, flaw);
+}
+
 bool selection_read(const struct query *query, struct selection *selection,
                     struct flaw *flaw)
 {
-    selection->has_prefix = query_has(query, PARAMETER_PREFIX);
-    selection->has_start = query_has(query, PARAMETER_START);
-    selection->has_end = query_has(query, PARAMETER_END);
     selection->has_index = query_has(query, PARAMETER_INDEX);
-    return (!selection->has_prefix ||
-            query_key(query, PARAMETER_PREFIX, &selection->prefix, flaw)) &&
-           (!selection->has_start ||
-            query_key(query, PARAMETER_START, &selection->start, flaw)) &&
-           (!selection->has_end ||
-            query_key(query, PARAMETER_END, &selection->end, flaw)) &&
+    return read_key(query, PARAMETER_PREFIX, &selection->has_prefix,
+                    &selection->prefix, flaw) &&
+           read_key(query, PARAMETER_START, &selection->has_start,
+                    &selection->start, flaw) &&
+           read_key(query, PARAMETER_END, &selection->has_end, &selection->end,
+                    flaw) &&
            (!selection->has_index ||
             query_text(query, PARAMETER_INDEX, &selection->index, flaw)) &&
            query_flag(query, PARAMETER_REVERSE, &selection->reverse, flaw);
@@ -68,36 +73,51 @@ static bool within(struct kx_slice bound, struct kx_slice prefix,
     return false;
 }
 
-/* prefix and one more byte, in memory; size 0 when memory ran out. */
-static struct kx_slice extended(struct kx_slice prefix, uint8_t byte,
-                                const void *memory)
+/* prefix and one more byte, in memory; false when memory ran out. */
+static bool extend(struct kx_slice prefix, uint8_t byte, const void *memory,
+                   struct kx_slice *out)
 {
     uint8_t *bytes = talloc_array(memory, uint8_t, prefix.size + 1);
     if (bytes == NULL)
-        return kx_slice(NULL, 0);
+        return false;
     if (prefix.size > 0)
         memcpy(bytes, prefix.data, prefix.size);
     bytes[prefix.size] = byte;
-    return kx_slice(bytes, prefix.size + 1);
+    *out = kx_slice(bytes, prefix.size + 1);
+    return true;
 }
 
-static bool bounds(const struct selection *selection, struct kx_slice prefix,
-                   const void *memory, struct kx_range *range,
-                   struct flaw *flaw)
+/* The lower bound: the prefix's first longer key, or, within an index, the key
+ * itself as well. */
+static bool first_bound(const struct selection *selection,
+                        struct kx_slice prefix, const void *memory,
+                        struct kx_slice *out)
 {
-    bool indexed = selection->has_index;
-    range->start = kx_buffer_slice(&selection->start);
-    range->end = kx_buffer_slice(&selection->end);
-    if (!selection->has_start)
-        range->start = indexed ? prefix : extended(prefix, 0x00, memory);
-    if (!selection->has_end && !(indexed && prefix.size == 0)) {
-        range->end = extended(prefix, 0xff, memory);
-        if (range->end.size == 0)
-            return flaw_no_memory(flaw);
-    }
-    if (range->start.size == 0 && !indexed && !selection->has_start)
-        return flaw_no_memory(flaw);
-    return true;
+    *out = selection->has_start ? kx_buffer_slice(&selection->start) : prefix;
+    return selection->has_start || selection->has_index ||
+           extend(prefix, 0x00, memory, out);
+}
+
+/* The upper bound: behind the prefix's last longer key; within an index without
+ * a prefix there is none. */
+static bool last_bound(const struct selection *selection,
+                       struct kx_slice prefix, const void *memory,
+                       struct kx_slice *out)
+{
+    bool open = selection->has_index && prefix.size == 0;
+    *out = selection->has_end ? kx_buffer_slice(&selection->end) : prefix;
+    return selection->has_end || open || extend(prefix, 0xff, memory, out);
+}
+
+/* Do the given keys lie where they must? */
+static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
+                     struct flaw *flaw)
+{
+    return within(prefix, kx_slice(NULL, 0), "prefix", flaw) &&
+           (!selection->has_start || within(kx_buffer_slice(&selection->start),
+                                            prefix, "start", flaw)) &&
+           (!selection->has_end ||
+            within(kx_buffer_slice(&selection->end), prefix, "end", flaw));
 }
 
 bool selector_make(struct selection *selection, const void *memory,
@@ -107,14 +127,11 @@ bool selector_make(struct selection *selection, const void *memory,
     struct kx_range *range = &selector_out->range;
     *selector_out = (struct selector){.indexed = selection->has_index};
     selector_out->index = kx_buffer_slice(&selection->index);
-    if (!combination(selection, flaw) ||
-        !within(prefix, kx_slice(NULL, 0), "prefix", flaw) ||
-        (selection->has_start &&
-         !within(kx_buffer_slice(&selection->start), prefix, "start", flaw)) ||
-        (selection->has_end &&
-         !within(kx_buffer_slice(&selection->end), prefix, "end", flaw)) ||
-        !bounds(selection, prefix, memory, range, flaw))
+    if (!combination(selection, flaw) || !keys_fit(selection, prefix, flaw))
         return false;
+    if (!first_bound(selection, prefix, memory, &range->start) ||
+        !last_bound(selection, prefix, memory, &range->end))
+        return flaw_no_memory(flaw);
     range->reverse = selection->reverse;
     if (selection->has_end && kx_compare(range->start, range->end) > 0)
         return bad(flaw, "start lies after end; they keep their meaning when "

@@ -17,16 +17,24 @@ static int64_t unit_ms(struct kx_slice name)
     return 0;
 }
 
-bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
-              struct flaw *flaw)
+/* The digits in front, and their number (any number over the longest time is
+ * as good as another). */
+static size_t read_digits(struct kx_slice text, int64_t *number_out)
 {
     int64_t number = 0;
     size_t i = 0;
-    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9') {
+    for (; i < text.size && (uint8_t)(text.data[i] - '0') < 10; i++)
         if (number <= TTL_MAX_MS)
             number = number * 10 + (text.data[i] - '0');
-        i++;
-    }
+    *number_out = number;
+    return i;
+}
+
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct flaw *flaw)
+{
+    int64_t number;
+    size_t i = read_digits(text, &number);
     int64_t ms = unit_ms(kx_slice(text.data + i, text.size - i));
     if (i == 0 || ms == 0)
         return flaw_set(flaw, code,

@@ -16,6 +16,17 @@ struct typed {
     struct kx_slice media_type;
 };
 
+static struct kx_slice *member_of(struct typed *typed, struct kx_slice name)
+{
+    if (kx_equal(name, kx_text("\"type\"")))
+        return &typed->type;
+    if (kx_equal(name, kx_text("\"value\"")))
+        return &typed->value;
+    if (kx_equal(name, kx_text("\"byteLength\"")))
+        return &typed->length;
+    return kx_equal(name, kx_text("\"mediaType\"")) ? &typed->media_type : NULL;
+}
+
 static bool read_members(struct kx_slice json, struct typed *out,
                          struct flaw *flaw)
 {
@@ -27,24 +38,17 @@ static bool read_members(struct kx_slice json, struct typed *out,
         return bad(flaw, "A typed value is an object "
                          "{\"type\":...,\"value\":...}.");
     while (kx_json_next(&iter, &name, &value)) {
-        if (kx_equal(name, kx_text("\"type\"")))
-            out->type = value;
-        else if (kx_equal(name, kx_text("\"value\"")))
-            out->value = value;
-        else if (kx_equal(name, kx_text("\"byteLength\"")))
-            out->length = value;
-        else if (kx_equal(name, kx_text("\"mediaType\"")))
-            out->media_type = value;
-        else
+        struct kx_slice *member = member_of(out, name);
+        if (member == NULL)
             return flaw_set(
                 flaw, PROBLEM_BAD_VALUE, "A typed value has no member %.*s.",
                 (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
+        *member = value;
     }
     if (out->type.size == 0 || kx_json_type(out->type) != KX_JSON_STRING)
         return bad(flaw, "A typed value has a text member type.");
-    if (out->value.size == 0)
-        return bad(flaw, "A typed value has a member value.");
-    return true;
+    return out->value.size > 0 ||
+           bad(flaw, "A typed value has a member value.");
 }
 
 /* The characters of a text member, in memory. */
@@ -140,23 +144,22 @@ static bool add_plain(struct kx_slice json, struct kx_buffer *out,
 static bool add_children(struct kx_slice value, bool object,
                          struct kx_buffer *out, struct flaw *flaw)
 {
+    const char *brackets = object ? "{}" : "[]";
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice child;
     if (!kx_json_iterate(value, &iter) || iter.object != object)
         return bad(flaw, object ? "The value of an object is an object."
                                 : "The value of an Array is an array.");
-    kx_add_byte(out, object ? '{' : '[');
+    kx_add_byte(out, (uint8_t)brackets[0]);
     for (size_t i = 0; kx_json_next(&iter, &name, &child); i++) {
-        if (i > 0)
-            kx_add_byte(out, ',');
+        kx_add(out, ",", i > 0);
         kx_add_slice(out, name);
-        if (object)
-            kx_add_byte(out, ':');
+        kx_add(out, ":", object);
         if (!add_plain(child, out, flaw))
             return false;
     }
-    kx_add_byte(out, object ? '}' : ']');
+    kx_add_byte(out, (uint8_t)brackets[1]);
     return true;
 }
 
