@@ -181,6 +181,17 @@ is 'the entries' "$(entries_of by_score)" '[[7,"b"],[10,"a"]]'
 request GET '/list?index=by_score&reverse=true&limit=1'
 field '[.entries[].key[1]]' '["a"]'
 
+test_case 'a path may lead anywhere in a large value'
+jq -nc '{a: [range(100000)]}' >"$work/large"
+declare_index '{"name":"by_last","prefix":["long"],"fields":["/a/99999"]}'
+declare_index '{"name":"by_beyond","prefix":["long"],"fields":["/a/100000"]}'
+declare_index '{"name":"by_huge","prefix":["long"],"fields":["/a/99999999999999999999"]}'
+declare_index '{"name":"by_dash","prefix":["long"],"fields":["/a/-"]}'
+request PUT /kv/long/1 "@$work/large"
+expect 201
+is 'the entries' "$(entries_of by_last)" '[[99999,"1"]]'
+is 'the entries' "$(entries_of by_beyond)$(entries_of by_huge)$(entries_of by_dash)" '[][][]'
+
 test_case 'a value too long for a key is left out of the index, not refused'
 request PUT /kv/e/long "{\"n\":\"$(printf '%03000d' 0)\"}"
 expect 201

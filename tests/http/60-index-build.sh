@@ -13,7 +13,7 @@ request PUT /kv/u/bytes x -H 'Content-Type: text/plain'
 
 test_case 'an index over existing entries is built, and then ready'
 request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
-expect 202
+[ "$status" = 202 ] || expect 201 # the build may be over by now
 header Location /indexes/by_email
 until_field .state ready GET /indexes/by_email
 field '[.entries, has("build")]' '[5000,false]'
@@ -31,7 +31,7 @@ field .entries 0
 
 test_case 'a second declaration of what is being built is the same index'
 request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
-expect 202
+[ "$status" = 202 ] || expect 201
 request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"],"store":"value"}'
 expect 200
 until_field .state ready GET /indexes/by_color
@@ -42,8 +42,7 @@ field '.entries[0] | [.key, .value.email]' '[["u",0],"user0@x.org"]'
 
 test_case 'what is written during a build is in the index, what is deleted is not'
 request POST /indexes '{"name":"by_skip","prefix":["u"],"fields":["/skip","/email"],"unique":true}'
-expect 202
-building=$(value .state)
+[ "$status" = 202 ] || expect 201
 for i in {5000..5019}; do
     request PUT "/kv/u/=$i" "{\"email\":\"user$i@x.org\",\"skip\":true}"
     expect 201
@@ -52,7 +51,6 @@ for i in {5000..5019}; do
     request PATCH "/kv/u/=$((i - 4000))" '{"skip":"patched"}'
     expect 200
 done
-is 'the state at the beginning' "$building" building
 until_field .state ready GET /indexes/by_skip
 field .entries 5000
 request GET '/count?index=by_skip&prefix=patched'
@@ -67,6 +65,31 @@ expect 200
 request GET '/indexes/by_skip/get/=true/user4@x.org'
 expect 404
 
+test_case 'many writers during a build: the index is as the entries are in the end'
+for i in {1..400}; do
+    echo next
+    echo "url = $url/kv/u/=$((i * 11))"
+    echo 'request = PUT'
+    echo "data = \"{\\\"email\\\":\\\"new$i\\\",\\\"color\\\":\\\"new\\\"}\""
+    echo "output = $work/null"
+done | tail -n +2 >"$work/writes"
+curl -s -K "$work/writes" &
+writer=$!
+for name in one two three; do
+    request POST /indexes "{\"name\":\"live_$name\",\"prefix\":[\"u\"],\"fields\":[\"/email\",\"/color\"]}"
+    [ "$status" = 202 ] || expect 201
+    until_field .state ready GET "/indexes/live_$name"
+done
+wait $writer
+request GET '/list?prefix=u' '' -H 'Accept: application/x-ndjson'
+jq -c 'select(.value.email and .value.color) | [.value.email, .value.color, .key[1]]' "$answer" | sort >"$work/entries"
+for name in one two three; do
+    request GET "/list?prefix=live_$name" '' -H 'Accept: application/x-ndjson'
+    jq -c 'select(.key) | .key[1:]' "$answer" | sort >"$work/indexed"
+    is "the difference of $name" "$(diff "$work/entries" "$work/indexed" | head -5)" ''
+done
+is 'the entries that were written' "$(grep -c '"new' "$work/entries")" 400
+
 test_case 'while it is built an index is not readable, and says how far it is'
 # Larger values make this build longer than the requests that look at it.
 head -c 20000 /dev/zero | tr '\0' x >"$work/filler"
@@ -76,7 +99,7 @@ for i in {1..4}; do
     request POST /atomic "@$work/big$i" -H 'Expect:'
 done
 request POST /indexes '{"name":"by_big","prefix":["big"],"fields":["/n"]}'
-expect 202
+[ "$status" = 202 ] || expect 201
 seen=no
 deadline=$((SECONDS + patience))
 while [ $seen = no ] && [ $SECONDS -lt $deadline ]; do
@@ -124,7 +147,7 @@ header Content-Location /kv/dup/1
 
 test_case 'a build goes on after a restart'
 request POST /indexes '{"name":"by_all","prefix":["u"],"fields":["/email","/color"]}'
-expect 202
+[ "$status" = 202 ] || expect 201
 stop_server
 start_server
 until_field .state ready GET /indexes/by_all
@@ -132,6 +155,6 @@ request GET /count?index=by_all
 all=$(value .count)
 request GET /count?prefix=by_all
 field .count "$all"
-is 'the entries with both fields' "$all" 4980
+is 'the entries with both fields' "$all" "$(wc -l <"$work/entries")"
 
 finish

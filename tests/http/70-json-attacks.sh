@@ -10,7 +10,7 @@ wrong_at() {
     printf '%b' "$2" >"$work/text"
     request PUT /kv/attacked "@$work/text" -H "$json"
     expect 400 bad-json
-    is "the offset in ${2:0:60}" "$(value .offset)" "$1"
+    is "the offset in ${2:0:60}" "$(grep -o '"offset":[0-9]*' "$answer")" "\"offset\":$1"
 }
 
 # It is JSON, and comes back byte for byte.
@@ -157,7 +157,7 @@ for door in 'POST /atomic' 'POST /get' 'POST /indexes' 'PATCH /kv/attacked' 'POS
     for text in '{"a":1,"a":2}' '{"mutations":[}' '[1' '"\ud800"' $'"\xff"'; do
         request ${door% *} "${door#* }" "$text"
         expect 400 bad-json
-        is "the offset for $door" "$(value '.offset | type')" number
+        is "offsets for $door" "$(grep -c '"offset":[0-9]' "$answer")" 1
     done
 done
 request GET /kv '' --url-query 'key=["a",{"type":"bigint","type":"bigint"}]'

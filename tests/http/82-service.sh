@@ -38,6 +38,19 @@ value '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.v
 "$KINDEX" serve --print-routes | awk '{ print $3 }' | sort >"$work/routes"
 is 'the difference' "$(diff "$work/documented" "$work/routes")" ''
 
+test_case 'HEAD works wherever GET does, with the same headers and no body'
+for path in / /livez /readyz /version /openapi.json /metrics /problems/internal \
+    /list /count /indexes /kv/none /nowhere; do
+    request GET "$path"
+    got="$status $(header_value Content-Type)"
+    request HEAD "$path"
+    is "the answer to HEAD $path" "$status $(header_value Content-Type)" "$got"
+    body_is ''
+done
+request HEAD /list '' -H 'Accept: application/x-ndjson'
+expect 200
+header Content-Type application/x-ndjson
+
 # Some figures to look at.
 request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"],"unique":true}'
 request PUT /kv/m/1 '{"n":1}'
