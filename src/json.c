@@ -257,43 +257,57 @@ static enum kx_status scan_copy(struct scan *scan, struct kx_slice text)
     return status;
 }
 
+struct place {
+    size_t line;
+    size_t column; /* in characters, from 1 */
+};
+
+static struct place locate(struct kx_slice before)
+{
+    struct place place = {.line = 1, .column = 1};
+    for (size_t i = 0; i < before.size; i++) {
+        place.column += (before.data[i] & 0xc0) != 0x80;
+        if (before.data[i] == '\n')
+            place = (struct place){.line = place.line + 1, .column = 1};
+    }
+    return place;
+}
+
 static enum kx_status describe(const struct json_check *check,
                                struct kx_slice text, struct kx_fault *fault)
 {
     size_t offset = (size_t)(check->wrong - text.data);
-    size_t line = 1;
-    size_t column = 1;
-    for (size_t i = 0; i < offset; i++) {
-        column += (text.data[i] & 0xc0) != 0x80;
-        if (text.data[i] == '\n') {
-            line++;
-            column = 1;
-        }
-    }
+    struct place place = locate(kx_slice(text.data, offset));
     const char *sentence = check->sentence;
     if (offset == 0 && kx_starts_with(text, kx_text("\xef\xbb\xbf")))
         sentence = "the text begins with a byte order mark";
-    kx_fail(fault, check->status, "line %zu, column %zu: %s%s", line, column,
-            sentence, offset == text.size ? ", but the text ends" : "");
+    kx_fail(fault, check->status, "line %zu, column %zu: %s%s", place.line,
+            place.column, sentence,
+            offset == text.size ? ", but the text ends" : "");
     if (fault != NULL)
         fault->offset = offset;
     return check->status;
+}
+
+/* Scans a text where it is when it ends with a bracket. */
+static enum kx_status scan_any(struct scan *scan, struct kx_slice text)
+{
+    const uint8_t *last = text.data + text.size - 1;
+    scan->check.text.end = last + 1;
+    while (last > text.data && json_is_space(*last))
+        last--;
+    scan->stop = last;
+    return *last == '}' || *last == ']' ? scan_text(scan, text.data)
+                                        : scan_copy(scan, text);
 }
 
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault)
 {
     struct scan scan;
     if (text.size == 0)
-        text = kx_text("");
-    const uint8_t *stop = text.data + text.size;
-    scan.check.text.end = stop;
-    while (stop > text.data && json_is_space(stop[-1]))
-        stop--;
-    uint8_t last = stop > text.data ? *--stop : 0;
-    scan.stop = stop;
-    enum kx_status status = last == '}' || last == ']'
-                                ? scan_text(&scan, text.data)
-                                : scan_copy(&scan, text);
+        return kx_fail(fault, KX_BAD_JSON,
+                       "line 1, column 1: expected a value, but the text ends");
+    enum kx_status status = scan_any(&scan, text);
     if (status == KX_OK)
         return KX_OK;
     if (status == KX_NO_MEMORY)

@@ -41,27 +41,39 @@ static bool search(struct kx_slice object, struct kx_slice wanted,
     return false;
 }
 
+/* An object in which names are looked up. */
+struct lookup {
+    struct kx_slice object;
+    struct json_members members;
+    bool sorted; /* there was memory for it */
+};
+
+static bool has_equal_member(struct lookup *lookup, struct kx_slice name,
+                             struct kx_slice value)
+{
+    struct kx_slice other;
+    bool found = lookup->sorted
+                     ? json_members_find(&lookup->members, name, &other)
+                     : search(lookup->object, name, &other);
+    return found && kx_json_equal(value, other);
+}
+
 static bool equal_objects(struct kx_slice a, struct kx_slice b)
 {
-    struct json_members members;
+    struct lookup lookup;
     struct kx_json_iter iter;
     struct kx_slice name;
-    struct kx_slice x;
+    struct kx_slice value;
     if (!kx_json_iterate(a, &iter))
         return false;
-    bool sorted = json_members_read(&members, b);
-    bool equal = true;
+    lookup.object = b;
+    lookup.sorted = json_members_read(&lookup.members, b);
     size_t count = 0;
-    for (; equal && kx_json_next(&iter, &name, &x); count++) {
-        struct kx_slice y = {.size = 0};
-        if (sorted)
-            equal = json_members_find(&members, name, &y);
-        else
-            equal = search(b, name, &y);
-        equal = equal && kx_json_equal(x, y);
-    }
-    json_members_free(&members);
-    return equal && count == members.count;
+    bool equal = true;
+    for (; equal && kx_json_next(&iter, &name, &value); count++)
+        equal = has_equal_member(&lookup, name, value);
+    json_members_free(&lookup.members);
+    return equal && count == lookup.members.count;
 }
 
 bool kx_json_equal(struct kx_slice a, struct kx_slice b)

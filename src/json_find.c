@@ -202,20 +202,27 @@ static bool find_member(struct kx_json_iter iter, struct kx_slice token,
     return false;
 }
 
-/* Digits without leading zeros; false also for more than any text has. */
+/* The number that digits stand for; false when there is another byte. */
+static bool read_digits(struct kx_slice digits, size_t *number_out)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < digits.size; i++) {
+        if (!json_is_digit(digits.data[i]))
+            return false;
+        number = number * 10 + (digits.data[i] - '0');
+    }
+    *number_out = number;
+    return true;
+}
+
+/* An index has no leading zeros, and fewer digits than would overflow. */
 static bool read_index(struct kx_slice token, size_t *index_out)
 {
-    if (token.size == 0 || token.size > 18 ||
-        (*token.data == '0' && token.size > 1))
+    if (token.size == 0 || token.size > 18)
         return false;
-    size_t index = 0;
-    for (size_t i = 0; i < token.size; i++) {
-        if (!json_is_digit(token.data[i]))
-            return false;
-        index = index * 10 + (token.data[i] - '0');
-    }
-    *index_out = index;
-    return true;
+    if (*token.data == '0' && token.size > 1)
+        return false;
+    return read_digits(token, index_out);
 }
 
 static bool find_element(struct kx_json_iter iter, struct kx_slice token,

@@ -54,30 +54,37 @@ static const uint8_t *check_hex4(struct json_check *check, const uint8_t *at,
     return at;
 }
 
-static bool begins_unicode(const struct json_check *check, const uint8_t *at)
+enum { HIGH_HALF = 0xd800 >> 10, LOW_HALF = 0xdc00 >> 10 };
+
+static const uint8_t *lone_half(struct json_check *check, const uint8_t *escape)
 {
-    return json_peek(at, check->text.end) == '\\' &&
-           json_peek(at + 1, check->text.end) == 'u';
+    return json_wrong(check, escape, "a surrogate escape needs its other half");
+}
+
+/* Behind the escape of a high half. */
+static const uint8_t *check_low_half(struct json_check *check,
+                                     const uint8_t *at, const uint8_t *escape)
+{
+    const uint8_t *end = check->text.end;
+    uint32_t unit = 0;
+    if (json_peek(at, end) == '\\' && json_peek(at + 1, end) == 'u')
+        at = check_hex4(check, at + 2, &unit);
+    if (at == NULL || unit >> 10 == LOW_HALF)
+        return at;
+    return lone_half(check, escape);
 }
 
 /* At the backslash of "\u". */
-static const uint8_t *check_unicode(struct json_check *check, const uint8_t *at)
+static const uint8_t *check_unicode(struct json_check *check,
+                                    const uint8_t *escape)
 {
-    const uint8_t *start = at;
     uint32_t unit = 0;
-    uint32_t low = 0;
-    at = check_hex4(check, at + 2, &unit);
-    if (at == NULL || unit < 0xd800 || unit > 0xdfff)
-        return at;
-    if (unit < 0xdc00 && begins_unicode(check, at)) {
-        at = check_hex4(check, at + 2, &low);
-        if (at == NULL)
-            return NULL;
-    }
-    if (low < 0xdc00 || low > 0xdfff)
-        return json_wrong(check, start,
-                          "a surrogate escape needs its other half");
-    return at;
+    const uint8_t *at = check_hex4(check, escape + 2, &unit);
+    if (at == NULL)
+        return NULL;
+    if (unit >> 10 == HIGH_HALF)
+        return check_low_half(check, at, escape);
+    return unit >> 10 == LOW_HALF ? lone_half(check, escape) : at;
 }
 
 static const uint8_t *check_escape(struct json_check *check, const uint8_t *at)
@@ -173,17 +180,20 @@ static const uint8_t *check_exponent(struct json_check *check,
     return check_digits(check, at + (is_signed ? 2 : 1));
 }
 
+static const uint8_t *check_whole(struct json_check *check, const uint8_t *at)
+{
+    if (*at == '0' && json_is_digit(at[1]))
+        return json_wrong(check, at + 1, "a number has no leading zeros");
+    return check_digits(check, at);
+}
+
 static const uint8_t *check_number(struct json_check *check, const uint8_t *at)
 {
     const uint8_t *start = at;
-    at += *at == '-';
-    const uint8_t *whole = at;
-    at = check_digits(check, at);
+    at = check_whole(check, at + (*at == '-'));
     if (at == NULL)
         return NULL;
-    if (*whole == '0' && at - whole > 1)
-        return json_wrong(check, whole + 1, "a number has no leading zeros");
-    bool large = at - whole > DOUBLE_POWER_MAX;
+    bool large = at - start > DOUBLE_POWER_MAX;
     if (*at == '.')
         at = check_digits(check, at + 1);
     if (at != NULL && (*at | 0x20) == 'e') {

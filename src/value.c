@@ -192,7 +192,8 @@ static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
         *result_out = *work->operand;
         return KX_OK;
     }
-    if (number ? !is_number(work->stored) : !is_u64(work->stored))
+    bool fits = number ? is_number(work->stored) : is_u64(work->stored);
+    if (!fits)
         return kx_fail(work->fault, KX_TYPE_MISMATCH,
                        "the stored value is %s; %s with %s needs %s",
                        value_type_text(work->stored), verb_of(work->type),

@@ -48,15 +48,21 @@ static bool pointer_equals(struct kx_slice pointer, struct kx_slice json)
     return kx_key_next(&reader, &part) == KX_OK && part_equals(&part, json);
 }
 
+static bool same_encoding_equal(const struct kx_value *a,
+                                const struct kx_value *b)
+{
+    if (a->encoding == KX_JSON)
+        return kx_json_equal(a->data, b->data);
+    return kx_equal(a->data, b->data) && kx_equal(a->media_type, b->media_type);
+}
+
 bool value_equal(const struct kx_value *a, const struct kx_value *b)
 {
+    if (a->encoding == b->encoding)
+        return same_encoding_equal(a, b);
     if (a->encoding == KX_POINTER && b->encoding == KX_JSON)
         return pointer_equals(a->data, b->data);
     if (a->encoding == KX_JSON && b->encoding == KX_POINTER)
         return pointer_equals(b->data, a->data);
-    if (a->encoding != b->encoding)
-        return false;
-    if (a->encoding == KX_JSON)
-        return kx_json_equal(a->data, b->data);
-    return kx_equal(a->data, b->data) && kx_equal(a->media_type, b->media_type);
+    return false;
 }
