@@ -10,8 +10,9 @@ paged() {
     while [ "$cursor" != null ] && [ $pages -lt 200 ]; do
         request GET "/list?$1${cursor:+&cursor=$cursor}"
         [ "$status" = 200 ] || expect 200
-        value '.entries[].key[-1]' >>"$work/paged"
-        cursor=$(value .cursor)
+        value '.entries[].key[-1], .cursor' >"$work/page"
+        cursor=$(tail -1 "$work/page")
+        sed '$d' "$work/page" >>"$work/paged"
         pages=$((pages + 1))
     done
     echo "$pages pages: $(xargs <"$work/paged")"

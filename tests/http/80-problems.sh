@@ -18,8 +18,8 @@ test_case 'every code has its page'
 "$KINDEX" serve --print-problems >"$work/problems"
 while read -r code_status code; do
     request GET "/problems/$code"
-    field '"\(.status) \(.code)"' "$code_status $code"
-    field '[.title, .hint] | all(length > 10)' true
+    field '"\(.status) \(.code) \([.title, .hint] | all(length > 10))"' \
+        "$code_status $code true"
 done <"$work/problems"
 request GET /problems/none
 expect 404 not-found

@@ -91,7 +91,7 @@ record() {
     local type target=${2//\\/\\\\}
     type=$(header_value Content-Type)
     printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s",' \
-        "$1" "${target//\"/\\\"}" "$status" "${type//\"/\\\"}"
+        "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}"
     if [[ $type == *json* || ! -s $answer ]]; then
         printf '"body":"%s"}\n' "$(sed -z 's/[\\"]/\\&/g; s/\n/\\n/g;
             s/\r/\\r/g; s/\t/\\t/g' "$answer")"
