@@ -31,18 +31,23 @@ static enum media media_of(const char *content_type)
     return MEDIA_OTHER;
 }
 
-static bool check_json(const struct request *request, enum media media,
-                       struct flaw *flaw)
+static bool check_json(const struct request *request, struct flaw *flaw)
 {
     struct kx_fault fault = {0};
-    if (kx_json_check(request->body, &fault) == KX_OK)
+    return kx_json_check(request->body, &fault) == KX_OK ||
+           flaw_json(flaw, request->body, &fault);
+}
+
+/* Nothing here unpacks a body, and nothing would say so when it is read. */
+static bool check_coding(const struct request *request, struct flaw *flaw)
+{
+    const char *coding = request->header(request, "Content-Encoding");
+    if (coding == NULL || strcasecmp(coding, "identity") == 0)
         return true;
-    flaw_json(flaw, request->body, &fault);
-    size_t used = strlen(flaw->detail);
-    if (media == MEDIA_GUESSED)
-        snprintf(flaw->detail + used, sizeof flaw->detail - used,
-                 " (A body without a Content-Type of its own is taken for "
-                 "JSON; name one, such as text/plain, to store bytes.)");
+    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+             "The body has the Content-Encoding %s; send it without one.",
+             coding);
+    flaw_offer(flaw, kx_text(coding), "identity");
     return false;
 }
 
@@ -54,31 +59,51 @@ static bool take_bytes(const struct request *request, const char *content_type,
         return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                         "The media type has %zu bytes; the limit is %d.",
                         media_type.size, KX_MEDIA_TYPE_MAX);
+    for (size_t i = 0; i < media_type.size; i++)
+        if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
+            return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                            "The media type has a character that is not "
+                            "printable ASCII.");
     *value_out = (struct kx_value){
         .encoding = KX_BYTES, .data = request->body, .media_type = media_type};
     return true;
 }
 
-static bool take_json(const struct request *request, enum media media,
-                      struct kx_value *value_out, struct flaw *flaw)
+static bool take_json(const struct request *request, struct kx_value *value_out,
+                      struct flaw *flaw)
 {
-    if (!check_json(request, media, flaw))
+    if (!check_json(request, flaw))
         return false;
     *value_out = (struct kx_value){.encoding = KX_JSON, .data = request->body};
     return true;
+}
+
+/* A value that is not said to be JSON, but is taken for it. */
+static bool take_guessed(const struct request *request,
+                         struct kx_value *value_out, struct flaw *flaw)
+{
+    if (take_json(request, value_out, flaw))
+        return true;
+    size_t used = strlen(flaw->detail);
+    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+             " (A body without a Content-Type of its own is taken for JSON; "
+             "name one, such as text/plain, to store bytes.)");
+    return false;
 }
 
 bool body_value(const struct request *request, struct kx_value *value_out,
                 struct flaw *flaw)
 {
     const char *content_type = request->header(request, "Content-Type");
-    enum media media = media_of(content_type);
-    switch (media) {
+    if (!check_coding(request, flaw))
+        return false;
+    switch (media_of(content_type)) {
     case MEDIA_JSON:
+        return take_json(request, value_out, flaw);
     case MEDIA_GUESSED:
-        return take_json(request, media, value_out, flaw);
+        return take_guessed(request, value_out, flaw);
     case MEDIA_TYPED:
-        return check_json(request, media, flaw) &&
+        return check_json(request, flaw) &&
                typed_read(request->body, request->memory, value_out, flaw);
     case MEDIA_PATCH:
     case MEDIA_OTHER:
@@ -106,7 +131,7 @@ bool body_patch(const struct request *request, struct kx_value *value_out,
     enum media media = media_of(content_type);
     if (media == MEDIA_OTHER || media == MEDIA_TYPED)
         return unsupported(flaw, content_type, "application/merge-patch+json");
-    return take_json(request, media, value_out, flaw);
+    return check_coding(request, flaw) && take_json(request, value_out, flaw);
 }
 
 bool body_json(const struct request *request, struct flaw *flaw)
@@ -115,5 +140,5 @@ bool body_json(const struct request *request, struct flaw *flaw)
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
         return unsupported(flaw, content_type, NULL);
-    return check_json(request, media, flaw);
+    return check_coding(request, flaw) && check_json(request, flaw);
 }
