@@ -51,6 +51,11 @@ field .offset 35
 request GET /kv/a
 body_is '{"a":2}'
 
+test_case 'the advice to store bytes is not given where there is no storing'
+request POST /atomic hello
+expect 400 bad-json
+field '.detail | contains("text/plain")' false
+
 test_case 'other media types are bytes: nothing is read into them'
 printf 'a\0b\xff\xfe"{' >"$work/bytes"
 request PUT /kv/bytes/2 "@$work/bytes" -H 'Content-Type: image/x-test'
@@ -64,6 +69,23 @@ request PUT /kv/bytes/2 'x' -H 'Content-Type: text/plain; charset=utf-8'
 request GET /kv/bytes/2
 header Content-Type 'text/plain; charset=utf-8'
 body_is x
+
+test_case 'a media type that could not be shown in a list is refused'
+request PUT /kv/media x -H $'Content-Type: x/\xff'
+expect 415 unsupported-media-type
+request PUT /kv/media x -H "Content-Type: x/$(printf '%0126d' 0)"
+expect 415 unsupported-media-type
+request PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
+expect 201
+
+test_case 'a packed body is refused: nobody would unpack it on its way back'
+for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic' 'POST /get' 'POST /indexes'; do
+    request ${door% *} "${door#* }" '{}' -H 'Content-Encoding: gzip'
+    expect 415 unsupported-media-type
+    field .supported '["identity"]'
+done
+request PUT /kv/packed 1 -H 'Content-Encoding: identity'
+expect 201
 
 test_case 'an empty body can be stored as bytes, but is no JSON'
 request PUT /kv/empty '' --data-binary '' -H 'Content-Type: text/plain'

@@ -72,6 +72,16 @@ expect 409 index-owned-key
 field .index r_by_n
 is 'the index' "$(count prefix=r_by_n)" 3
 
+test_case 'a range across an index removes what lies beside its entries'
+request POST /atomic '{"mutations":[{"type":"set","key":["q"],"value":1},{"type":"set","key":["r_by_m"],"value":1},{"type":"set","key":["r_by_o"],"value":1}]}'
+request DELETE '/list?start=r_by&end=r_c'
+expect 200
+field '[.deleted, .more]' '[2,false]'
+is 'the index' "$(count prefix=r_by_n)" 3
+request GET /kv/q
+expect 200
+request DELETE /kv/q
+
 test_case 'everything can be removed if it is said: the indexes stay, empty'
 request DELETE '/list?prefix=[]'
 expect 200
