@@ -174,9 +174,13 @@ static void add_batch_rows(struct kx_store *store, struct rows *rows,
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->list[i].table == TABLE_ENTRIES)
-            cache_update(store->cache, rows->list[i].key, rows->list[i].value);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct txn_write *row = &rows->list[i];
+        if (row->table != TABLE_ENTRIES)
+            continue;
+        cache_update(store->cache, row->key, row->value);
+        store->tidy.removed += row->type == TXN_DELETE;
+    }
     rearrange_catalog(store->catalog, batch);
 }
 

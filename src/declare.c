@@ -99,6 +99,14 @@ static enum kx_status check_new(struct kx_store *store,
     return status;
 }
 
+/* About how many entries there are to read, at least one. */
+static uint64_t estimate(struct kx_store *store, struct kx_slice start,
+                         struct kx_slice end)
+{
+    double share = table_share(store->env, TABLE_ENTRIES, start, end);
+    return 1 + (uint64_t)((double)store->catalog->entries * share);
+}
+
 /* A new index is ready at once when there is nothing to build it from. */
 static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
@@ -113,9 +121,7 @@ static enum kx_status start_state(struct kx_store *store,
     index->state = found ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (found)
-        index->build.total =
-            (uint64_t)((double)store->catalog->entries *
-                       table_share(store->env, TABLE_ENTRIES, start, end));
+        index->build.total = estimate(store, start, end);
     return status;
 }
 

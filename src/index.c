@@ -92,6 +92,19 @@ static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
     return i == 0 ? 0 : i - 1;
 }
 
+static enum kx_status describe_duplicate(struct kx_commit *commit)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer text;
+    kx_buffer_init(&text, commit->memory);
+    kx_key_to_json(refusal->index_value, &text);
+    kx_add_text(&text, " for the entry ");
+    kx_key_to_json(refusal->existing_key, &text);
+    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
+                   "index %s already has %.*s", refusal->index, (int)text.size,
+                   (const char *)text.data);
+}
+
 static enum kx_status refuse_duplicate(struct plan *plan,
                                        const struct effect *effect,
                                        struct kx_slice index_key,
@@ -111,9 +124,7 @@ static enum kx_status refuse_duplicate(struct plan *plan,
     kx_add_slice(&existing, declaration->prefix);
     kx_add_slice(&existing, owner);
     refusal->existing_key = kx_buffer_slice(&existing);
-    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
-                   "index %s already has this value for another entry",
-                   refusal->index);
+    return describe_duplicate(commit);
 }
 
 static enum kx_status put_entry(struct plan *plan, const struct effect *effect,

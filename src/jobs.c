@@ -17,10 +17,10 @@ static bool expiry_due(const struct kx_store *store)
     return store->next_expiry_ms <= kx_now_ms();
 }
 
-bool jobs_waiting(const struct kx_store *store)
+bool jobs_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           to_build(store) != NULL;
+           to_build(store) != NULL || tidy_waiting(store);
 }
 
 bool jobs_run(struct kx_store *store)
@@ -36,6 +36,8 @@ bool jobs_run(struct kx_store *store)
         backfill_step(store, index);
     else if (store->catalog->dropping_count > 0)
         drop_step(store, store->catalog->dropping[0]);
+    else if (tidy_waiting(store))
+        tidy_step(store);
     return jobs_waiting(store);
 }
 

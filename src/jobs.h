@@ -13,7 +13,7 @@
 bool jobs_run(struct kx_store *store);
 
 /* Is there a job to do now? */
-bool jobs_waiting(const struct kx_store *store);
+bool jobs_waiting(struct kx_store *store);
 
 /* backfill.c: reads the next entries of an index being built. */
 void backfill_step(struct kx_store *store, struct index *index);
@@ -24,6 +24,13 @@ void drop_step(struct kx_store *store, struct index *index);
 /* expire.c: removes the next entries whose time is over and sets
  * store->next_expiry_ms. */
 void expire_step(struct kx_store *store);
+
+/* tidy.c: begins to count from what there is now. */
+void tidy_reset(struct kx_store *store);
+/* tidy.c: are there pages to pack, and the time for it? */
+bool tidy_waiting(struct kx_store *store);
+/* tidy.c: packs the next pages. */
+void tidy_step(struct kx_store *store);
 
 /* Applies a job's batch; a failure is logged and the job is done again later.
  */

@@ -13,6 +13,15 @@
 struct round;
 struct touched;
 
+/* How far the packing of half-empty pages has come. */
+struct tidy {
+    int pass;         /* 0: not under way */
+    uint64_t pages;   /* of the file after the last time */
+    uint64_t removed; /* rows removed since */
+    uint8_t resume[KX_KEY_MAX];
+    size_t resume_size;
+};
+
 struct kx_store {
     /* Set before the threads start. */
     struct kx_options options;
@@ -39,10 +48,12 @@ struct kx_store {
     /* The writer's own. */
     struct plan *plan; /* of the last batch: the gate points into it */
     struct range *range;
-    int64_t next_expiry_ms;  /* no entry's time is over before this */
-    size_t job_size;         /* entries per background job */
-    struct round *round;     /* of the index being built, or NULL */
-    bool round_sorted;       /* it is read, and being written */
+    int64_t next_expiry_ms; /* no entry's time is over before this */
+    size_t job_size;        /* entries per background job */
+    struct round *round;    /* of the index being built, or NULL */
+    bool round_sorted;      /* it is read, and being written */
+    struct tidy tidy;
+    uint64_t last_commit_ns; /* when the queue was last not empty */
     struct touched *touched; /* keys changed during the round, or NULL */
 
     /* Counters, any thread. */

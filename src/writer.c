@@ -224,8 +224,11 @@ void *writer_run(void *argument)
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
     store->job_size = JOB_MIN;
+    tidy_reset(store);
     bool more = jobs_waiting(store);
     while (take(store, !more, &list)) {
+        if (list != NULL)
+            store->last_commit_ns = kx_monotonic_ns();
         size_jobs(store, list != NULL);
         while (list != NULL)
             list = run_batch(store, list);

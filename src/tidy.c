@@ -1,0 +1,111 @@
+/* Giving back the space of half-empty pages, when the entries have grown or
+ * shrunk a good deal and nothing else is to do. The first pass packs the rows;
+ * the next ones move pages to the front of the file and shorten it, as long as
+ * that gains something.
+ */
+#include <inttypes.h>
+
+#include "compact.h"
+#include "jobs.h"
+#include "range.h"
+
+enum {
+    PACK_ROWS = 500, /* of a step: a millisecond of work */
+    /* Each step of the other passes goes through the list of free pages, so
+     * they are larger. */
+    SHRINK_ROWS = 4000,
+    PASSES_MAX = 5,
+    IDLE_NS = 1000000000, /* since the last commit */
+    PAGES_MIN = 1024      /* smaller files are left alone */
+};
+
+void tidy_reset(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    tidy->pass = 0;
+    tidy->resume_size = 0;
+    tidy->removed = 0;
+    tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
+}
+
+static bool has_changed(struct kx_store *store)
+{
+    const struct tidy *tidy = &store->tidy;
+    uint64_t pages = compact_pages(store->env, TABLE_ENTRIES);
+    if (pages < PAGES_MIN)
+        return false;
+    /* A page holds some ten rows or more. */
+    return pages > tidy->pages + tidy->pages / 2 || tidy->removed > pages * 4;
+}
+
+bool tidy_waiting(struct kx_store *store)
+{
+    if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS)
+        return false;
+    if (store->tidy.pass == 0 && has_changed(store))
+        store->tidy.pass = 1;
+    return store->tidy.pass != 0;
+}
+
+/* The key some rows behind the last one; KX_END when the table ends before. */
+static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
+                                struct kx_slice *stop_out)
+{
+    int rows = store->tidy.pass == 1 ? PACK_ROWS : SHRINK_ROWS;
+    struct kx_slice record;
+    enum kx_status status =
+        range_begin(store->range, start, kx_slice(NULL, 0), false);
+    for (int i = 0; status == KX_OK && i < rows; i++)
+        status = range_next(store->range, stop_out, &record);
+    return status;
+}
+
+static enum kx_status pack(struct kx_store *store, struct kx_slice start,
+                           struct kx_slice stop)
+{
+    gate_apply_begin(&store->gate);
+    enum kx_status status = compact_rows(store->env, TABLE_ENTRIES, start, stop,
+                                         store->tidy.pass > 1);
+    gate_apply_cancel(&store->gate);
+    return status;
+}
+
+static void end_pass(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    uint64_t pages = compact_pages(store->env, TABLE_ENTRIES);
+    bool shrinks = tidy->pass == 1 || pages + pages / 32 < tidy->pages;
+    tidy->resume_size = 0;
+    tidy->pages = pages;
+    if (shrinks && tidy->pass++ < PASSES_MAX)
+        return;
+    tidy_reset(store);
+    kx_log(KX_LOG_INFO, "tidied", "pages=%" PRIu64, pages);
+}
+
+void tidy_step(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    uint8_t stop_bytes[KX_KEY_MAX];
+    struct kx_slice start = kx_slice(tidy->resume, tidy->resume_size);
+    struct kx_slice stop = kx_slice(NULL, 0);
+    enum kx_status status = find_stop(store, start, &stop);
+    bool ended = status == KX_END;
+    if (status == KX_OK) {
+        memcpy(stop_bytes, stop.data, stop.size);
+        stop.data = stop_bytes;
+    } else {
+        stop.size = 0;
+    }
+    range_end(store->range);
+    if (status == KX_OK || ended)
+        status = pack(store, start, stop);
+    if (status != KX_OK) {
+        tidy_reset(store);
+        return;
+    }
+    memcpy(tidy->resume, stop_bytes, stop.size);
+    tidy->resume_size = stop.size;
+    if (ended)
+        end_pass(store);
+}
