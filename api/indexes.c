@@ -182,23 +182,22 @@ enum progress index_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct kx_buffer value;
-    struct kx_buffer record;
     struct kx_entry entry;
     struct query query;
     struct flaw flaw;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
-    kx_buffer_init(&record, request->memory);
     if (!read_name(request, &name, &flaw) ||
         !target_key(request, TAKES_NOTHING, &query, &value, &flaw))
         return flaw_reply(request, reply, &flaw);
     kx_read_begin(request->reader);
-    fault.status =
-        kx_index_get(request->reader, kx_buffer_slice(&name),
-                     kx_buffer_slice(&value), &record, &entry, &fault);
+    fault.status = kx_index_get(request->reader, kx_buffer_slice(&name),
+                                kx_buffer_slice(&value), &entry, &fault);
+    if (fault.status == KX_OK)
+        found(request, reply, &entry);
     reply->flush = kx_read_end(request->reader);
     if (fault.status == KX_OK)
-        return found(request, reply, &entry);
+        return DONE;
     if (fault.status == KX_ABSENT)
         return answer_absent(request, reply, kx_buffer_slice(&value));
     if (fault.status == KX_INDEX_ABSENT)

@@ -165,8 +165,8 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
     commit->stamp = store->catalog->stamp;
 }
 
-void drop_index(struct kx_store *store, struct kx_commit *commit,
-                uint64_t *number_out)
+void declare_drop(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out)
 {
     struct index *index = catalog_find(store->catalog, commit->index_name);
     if (index == NULL) {

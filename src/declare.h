@@ -10,7 +10,7 @@
  * *number_out is the batch to flush, unchanged when nothing was applied. */
 void declare_index(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out);
-void drop_index(struct kx_store *store, struct kx_commit *commit,
-                uint64_t *number_out);
+void declare_drop(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out);
 
 #endif

@@ -205,6 +205,7 @@ struct kx_key_reader {
     uint8_t scratch[KX_KEY_MAX]; /* holds the last part where it had to be
                                   * unescaped or inverted */
 };
+/* Starts at the first part. */
 void kx_key_read(struct kx_key_reader *reader, struct kx_slice key);
 /* KX_OK and the next part (valid until the next call), KX_END after the last,
  * KX_BAD_KEY when the bytes are no key. */
@@ -488,6 +489,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out);
 void kx_reader_close(struct kx_reader *reader);
 
+/* Begins a view. */
 void kx_read_begin(struct kx_reader *reader);
 /* Ends the view. Returns 0 when everything seen is on disk, else the number of
  * the flush after which it is: the reply must be kept back until then. */
@@ -543,6 +545,7 @@ enum kx_index_state {
     KX_INDEX_DROPPING,
     KX_INDEX_FAILED
 };
+/* The state's name in JSON, such as "building". */
 const char *kx_index_state_text(enum kx_index_state state);
 
 struct kx_index_info {
@@ -572,10 +575,10 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
 /* The entry that a unique index points to from `value` (encoded parts after
  * the index's name): as kx_read; KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT,
- * KX_INDEX_NOT_READY. */
+ * KX_INDEX_NOT_READY. The entry is valid until the next call on the reader. */
 enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
-                            struct kx_slice value, struct kx_buffer *record,
-                            struct kx_entry *entry_out, struct kx_fault *fault);
+                            struct kx_slice value, struct kx_entry *entry_out,
+                            struct kx_fault *fault);
 
 /* ---- Figures --------------------------------------------------------- */
 

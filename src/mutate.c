@@ -58,9 +58,8 @@ static enum kx_status combine(struct plan *plan,
     if (present)
         stored = record_entry(&record, mutation->key).value;
     plan->value.size = 0;
-    status = value_combine(mutation->type, present ? &stored : NULL,
-                           &mutation->value, &plan->value, &result,
-                           &plan_refusal(plan)->fault);
+    status = value_combine(mutation, present ? &stored : NULL, &plan->value,
+                           &result, &plan_refusal(plan)->fault);
     if (status != KX_OK)
         return status;
     int64_t expires_at_ms = mutation->expires_at_ms;

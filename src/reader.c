@@ -135,8 +135,8 @@ struct kx_slice reader_primary(struct kx_reader *reader,
 }
 
 enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
-                            struct kx_slice value, struct kx_buffer *record,
-                            struct kx_entry *entry_out, struct kx_fault *fault)
+                            struct kx_slice value, struct kx_entry *entry_out,
+                            struct kx_fault *fault)
 {
     struct index *index = NULL;
     enum kx_status status = reader_index(reader, name, &index, fault);
@@ -150,6 +150,7 @@ enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
     if (status != KX_OK)
         return status;
     struct record found;
+    struct kx_buffer *record = &reader->record;
     struct kx_slice key = kx_buffer_slice(&reader->start);
     status = read_record(reader, key, record, &found);
     if (status != KX_OK)

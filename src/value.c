@@ -203,18 +203,18 @@ static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
                   : combine_u64(work, result_out);
 }
 
-enum kx_status value_combine(enum kx_mutation_type type,
+enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,
-                             const struct kx_value *operand,
                              struct kx_buffer *out, struct kx_value *result_out,
                              struct kx_fault *fault)
 {
-    struct work work = {.type = type,
+    const struct kx_value *operand = &mutation->value;
+    struct work work = {.type = mutation->type,
                         .stored = stored,
                         .operand = operand,
                         .out = out,
                         .fault = fault};
-    if (type != KX_PATCH)
+    if (mutation->type != KX_PATCH)
         return arithmetic(&work, result_out);
     if (operand->encoding != KX_JSON)
         return kx_fail(fault, KX_TYPE_MISMATCH,

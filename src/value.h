@@ -9,18 +9,18 @@
  * constant. */
 const char *value_type_text(const struct kx_value *value);
 
-/* The result of KX_SUM, KX_MIN, KX_MAX or KX_PATCH with `operand` on `stored`
- * (NULL: absent; the result is then the operand, patched into nothing). Its
- * slices lie in out, to which it may append, or in the arguments.
+/* The result of a KX_SUM, KX_MIN, KX_MAX or KX_PATCH, whose value is the
+ * operand, on `stored` (NULL: absent; the result is then the operand, patched
+ * into nothing). Its slices lie in out, to which it may append, or in the
+ * arguments.
  *
  * A KvU64 goes with a KvU64, and the sum wraps. A JSON number goes with a JSON
  * number: exactly where both are integers and the result fits into 64 bits
  * with a sign, as doubles otherwise. A patch goes with JSON on JSON.
  * KX_TYPE_MISMATCH otherwise; KX_NUMBER_RANGE when a sum is not finite;
  * KX_NO_MEMORY. */
-enum kx_status value_combine(enum kx_mutation_type type,
+enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,
-                             const struct kx_value *operand,
                              struct kx_buffer *out, struct kx_value *result_out,
                              struct kx_fault *fault);
 

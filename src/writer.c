@@ -198,7 +198,7 @@ static struct kx_commit *run_batch(struct kx_store *store,
         declare_index(store, first, &number);
         break;
     case KX_DROP_INDEX:
-        drop_index(store, first, &number);
+        declare_drop(store, first, &number);
         break;
     }
     if (number != 0) {

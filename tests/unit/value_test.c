@@ -79,10 +79,11 @@ static void json_numbers_are_combined(void **state)
             json(cases[i].stored == NULL ? "" : cases[i].stored);
         struct kx_value operand = json(cases[i].operand);
         struct kx_value result;
-        assert_int_equal(value_combine(cases[i].type,
-                                       cases[i].stored == NULL ? NULL : &stored,
-                                       &operand, &out, &result, NULL),
-                         KX_OK);
+        assert_int_equal(
+            value_combine(
+                &(struct kx_mutation){.type = cases[i].type, .value = operand},
+                cases[i].stored == NULL ? NULL : &stored, &out, &result, NULL),
+            KX_OK);
         struct kx_value expected = json(cases[i].result);
         kx_json_find(result.data, kx_text(""), &result.data);
         assert_int_equal(result.encoding, KX_JSON);
@@ -115,12 +116,16 @@ static void a_u64_wraps_and_is_compared_without_a_sign(void **state)
         struct kx_value expected = u64(memory, cases[i].result);
         struct kx_value result;
         kx_buffer_init(&out, memory);
-        assert_int_equal(value_combine(cases[i].type, &stored, &operand, &out,
-                                       &result, NULL),
-                         KX_OK);
+        assert_int_equal(
+            value_combine(
+                &(struct kx_mutation){.type = cases[i].type, .value = operand},
+                &stored, &out, &result, NULL),
+            KX_OK);
         assert_true(value_equal(&result, &expected));
         assert_int_equal(
-            value_combine(cases[i].type, NULL, &operand, &out, &result, NULL),
+            value_combine(
+                &(struct kx_mutation){.type = cases[i].type, .value = operand},
+                NULL, &out, &result, NULL),
             KX_OK);
         assert_true(value_equal(&result, &operand));
     }
@@ -162,10 +167,11 @@ static void types_that_do_not_go_together_are_named(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct kx_value result = {.encoding = 77};
         struct kx_fault fault;
-        assert_int_equal(value_combine(cases[i].type, &cases[i].stored,
-                                       &cases[i].operand, &out, &result,
-                                       &fault),
-                         KX_TYPE_MISMATCH);
+        assert_int_equal(
+            value_combine(&(struct kx_mutation){.type = cases[i].type,
+                                                .value = cases[i].operand},
+                          &cases[i].stored, &out, &result, &fault),
+            KX_TYPE_MISMATCH);
         assert_string_equal(fault.detail, cases[i].detail);
         assert_int_equal(result.encoding, 77);
     }
@@ -180,7 +186,8 @@ static void a_sum_that_is_not_finite_is_refused(void **state)
     struct kx_buffer out;
     kx_buffer_init(&out, *state);
     assert_int_equal(
-        value_combine(KX_SUM, &large, &large, &out, &result, &fault),
+        value_combine(&(struct kx_mutation){.type = KX_SUM, .value = large},
+                      &large, &out, &result, &fault),
         KX_NUMBER_RANGE);
     assert_string_equal(fault.detail, "the sum of 1.5e+308 and 1.5e+308 is too "
                                       "large for a double");
@@ -310,9 +317,11 @@ static void without_memory_nothing_is_combined(void **state)
         struct kx_value result = {.encoding = 77};
         struct kx_buffer out;
         kx_buffer_init(&out, *state);
-        assert_int_equal(value_combine(cases[i].type, cases[i].operand,
-                                       cases[i].operand, &out, &result, NULL),
-                         KX_NO_MEMORY);
+        assert_int_equal(
+            value_combine(&(struct kx_mutation){.type = cases[i].type,
+                                                .value = *cases[i].operand},
+                          cases[i].operand, &out, &result, NULL),
+            KX_NO_MEMORY);
         assert_int_equal(result.encoding, 77);
         kx_buffer_free(&out);
     }

@@ -1,0 +1,28 @@
+/* What an error of Berkeley DB means to the store. */
+#include "engine.h"
+
+#include <errno.h>
+
+enum kx_status engine_status(struct env *env, int error, const char *call)
+{
+    switch (error) {
+    case 0:
+        return KX_OK;
+    case DB_NOTFOUND:
+    case DB_KEYEMPTY:
+        return KX_ABSENT;
+    case ENOSPC:
+    case EDQUOT:
+        return KX_DISK_FULL;
+    case ENOMEM:
+        return KX_NO_MEMORY;
+    case DB_RUNRECOVERY:
+        atomic_store(&env->failed, true);
+        break;
+    default:
+        break;
+    }
+    kx_log(KX_LOG_ERROR, "storage", "call=%s error=\"%s\"", call,
+           db_strerror(error));
+    return KX_FAILED;
+}
