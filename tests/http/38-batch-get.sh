@@ -107,7 +107,7 @@ curl -s -K "$work/writes" &
 writer=$!
 : >"$work/apart"
 while kill -0 $writer 2>"$work/null"; do
-    request POST /get '{"keys":[["p"],["q"]],"ranges":[{"prefix":["nothing"]}]}'
+    KX_RECORD= request POST /get '{"keys":[["p"],["q"]],"ranges":[{"prefix":["nothing"]}]}'
     [ "$(value '.entries[0].value == .entries[1].value and .entries[0].versionstamp == .entries[1].versionstamp')" = true ] || cp "$answer" "$work/apart"
 done
 is 'the pair seen apart' "$(cat "$work/apart")" ''

@@ -118,7 +118,7 @@ until_status() {
     shift
     request "$@"
     while [ "$status" != "$wanted" ] && [ $SECONDS -lt $deadline ]; do
-        request "$@"
+        KX_RECORD= request "$@"
     done
     expect "$wanted"
 }
@@ -129,7 +129,7 @@ until_field() {
     request "$@"
     while [ "$(value "$filter")" != "$wanted" ] &&
         [ $SECONDS -lt $deadline ]; do
-        request "$@"
+        KX_RECORD= request "$@"
     done
     field "$filter" "$wanted"
 }
