@@ -178,7 +178,8 @@ static void publish(struct kx_store *store, const struct rows *rows,
         const struct txn_write *row = &rows->list[i];
         if (row->table != TABLE_ENTRIES)
             continue;
-        cache_update(store->cache, row->key, row->value);
+        cache_update(store->cache, row->key, row->value,
+                     !record_of_index(row->value));
         store->tidy.removed += row->type == TXN_DELETE;
     }
     rearrange_catalog(store->catalog, batch);

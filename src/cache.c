@@ -140,8 +140,8 @@ static void make_room(struct shard *shard)
     }
 }
 
-static void keep(const struct place *place, struct kx_slice key,
-                 struct kx_slice record)
+static void remember(const struct place *place, struct kx_slice key,
+                     struct kx_slice record)
 {
     size_t size = sizeof(struct cached) + key.size + record.size;
     struct cached *entry = malloc(size);
@@ -191,26 +191,34 @@ void cache_fill(struct cache *cache, struct kx_slice key,
     struct place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     if (find_way(&place, key) == WAYS)
-        keep(&place, key, record);
+        remember(&place, key, record);
     pthread_mutex_unlock(&place.shard->lock);
 }
 
+/* Inside the lock: the entry at `way` gets another record, or goes. */
+static void replace(const struct place *place, int way, struct kx_slice key,
+                    struct kx_slice record)
+{
+    struct cached *entry = place->bucket->entries[way];
+    if (entry->record_size == record.size) {
+        memcpy(entry->bytes + key.size, record.data, record.size);
+        return;
+    }
+    drop(place->shard, place->bucket, way);
+    if (record.size != 0 && record.size <= RECORD_MAX)
+        remember(place, key, record);
+}
+
 void cache_update(struct cache *cache, struct kx_slice key,
-                  struct kx_slice record)
+                  struct kx_slice record, bool keep)
 {
     struct place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     int way = find_way(&place, key);
-    if (way < WAYS) {
-        struct cached *entry = place.bucket->entries[way];
-        if (entry->record_size == record.size) {
-            memcpy(entry->bytes + key.size, record.data, record.size);
-        } else {
-            drop(place.shard, place.bucket, way);
-            if (record.size != 0 && record.size <= RECORD_MAX)
-                keep(&place, key, record);
-        }
-    }
+    if (way < WAYS)
+        replace(&place, way, key, record);
+    else if (keep && record.size != 0 && record.size <= RECORD_MAX)
+        remember(&place, key, record);
     pthread_mutex_unlock(&place.shard->lock);
 }
 

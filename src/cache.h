@@ -26,9 +26,10 @@ void cache_fill(struct cache *cache, struct kx_slice key,
                 struct kx_slice record);
 
 /* The record under key is another now (size 0: none): what is cached for it is
- * replaced or forgotten. */
+ * replaced or forgotten. A record that is not cached is remembered if `keep`:
+ * what was just written is often read next. */
 void cache_update(struct cache *cache, struct kx_slice key,
-                  struct kx_slice record);
+                  struct kx_slice record, bool keep);
 
 struct cache_figures {
     uint64_t hits;

@@ -125,3 +125,8 @@ struct kx_entry record_entry(const struct record *record, struct kx_slice key)
                            : record->value;
     return entry;
 }
+
+bool record_of_index(struct kx_slice bytes)
+{
+    return bytes.size > 0 && (bytes.data[0] & INDEX_ENTRY) != 0;
+}

@@ -36,6 +36,9 @@ void record_write(const struct record *record, struct kx_buffer *out);
  * with this key stands for. */
 struct kx_slice record_owner(const struct record *record, struct kx_slice key);
 
+/* Do these bytes begin the record of an index entry? */
+bool record_of_index(struct kx_slice bytes);
+
 static inline bool record_expired(const struct record *record, int64_t now_ms)
 {
     return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms;

@@ -1,5 +1,6 @@
-/* A deterministic load: COUNT requests, one after the other, over one
- * keep-alive connection, the same bytes in every run, to 1000 keys in turn. wrk
+/* A deterministic load: COUNT requests, the same bytes in every run, to 1000
+ * keys in turn. Sixteen keep-alive connections in step: each sends one request,
+ * then each reads its reply, so that the writer has something to batch. wrk
  * stops after a time; counting instructions needs runs that stop after a number
  * of requests. */
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 enum {
+    CONNECTIONS = 16,
     KEYS = 1000,
     STRIDE = 377,
     VALUE_SIZE = 190,
@@ -20,7 +22,7 @@ enum {
 };
 
 struct load {
-    int fd;
+    int fds[CONNECTIONS];
     const char *method;
     uint32_t sent;
 };
@@ -99,19 +101,33 @@ static int read_reply(int fd)
     return 0;
 }
 
+/* One step of `count` connections; whether all replies were good. */
+static int step(struct load *load, int count)
+{
+    char request[REQUEST_SIZE];
+    for (int i = 0; i < count; i++) {
+        int size = write_request(load, request);
+        if (write(load->fds[i], request, (size_t)size) != size)
+            return 0;
+    }
+    int good = 1;
+    for (int i = 0; i < count; i++)
+        good &= read_reply(load->fds[i]);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4) {
         fprintf(stderr, "usage: %s PORT GET|PUT COUNT\n", argv[0]);
         return 2;
     }
-    struct load load = {.fd = open_connection((uint16_t)atoi(argv[1])),
-                        .method = argv[2]};
-    for (long left = atol(argv[3]); left > 0; left--) {
-        char request[REQUEST_SIZE];
-        int size = write_request(&load, request);
-        if (write(load.fd, request, (size_t)size) != size ||
-            !read_reply(load.fd)) {
+    struct load load = {.method = argv[2]};
+    for (int i = 0; i < CONNECTIONS; i++)
+        load.fds[i] = open_connection((uint16_t)atoi(argv[1]));
+    for (long left = atol(argv[3]); left > 0; left -= CONNECTIONS) {
+        int count = left < CONNECTIONS ? (int)left : CONNECTIONS;
+        if (!step(&load, count)) {
             fprintf(stderr, "client: %s failed, %ld left\n", argv[2], left);
             return 1;
         }
