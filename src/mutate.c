@@ -122,14 +122,16 @@ static enum kx_status mutate(struct plan *plan,
     return status;
 }
 
-/* Tells the caller whether the first mutation makes a new entry. */
-static enum kx_status note_created(struct plan *plan)
+/* Tells the caller whether the first mutation made a new entry. */
+static void note_created(struct plan *plan)
 {
     struct record record;
-    enum kx_status status =
-        plan_read(plan, plan->commit->mutations[0].key, &record);
-    plan->commit->created = status == KX_ABSENT;
-    return status == KX_ABSENT ? KX_OK : status;
+    if (overlay_change_count(plan->overlay) == 0)
+        return;
+    struct kx_slice before = overlay_change(plan->overlay, 0).before;
+    plan->commit->created = !record_read(before, &record) ||
+                            record.index != 0 ||
+                            record_expired(&record, plan->now_ms);
 }
 
 static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
@@ -166,10 +168,9 @@ enum kx_status mutate_all(struct plan *plan)
         commit->refusal.mutation = i;
         if (mutation->type == KX_DELETE_RANGE)
             status = refuse_owned_range(plan, mutation);
-        else if (i == 0)
-            status = note_created(plan);
         if (status == KX_OK)
             status = mutate(plan, mutation);
     }
+    note_created(plan);
     return status;
 }

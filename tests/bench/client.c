@@ -1,5 +1,5 @@
 /* A deterministic load: COUNT requests, the same bytes in every run, to 1000
- * keys in turn. Sixteen keep-alive connections in step: each sends one request,
+ * keys in turn. 64 keep-alive connections in step: each sends one request,
  * then each reads its reply, so that the writer has something to batch. wrk
  * stops after a time; counting instructions needs runs that stop after a number
  * of requests. */
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    CONNECTIONS = 16,
+    CONNECTIONS = 64,
     KEYS = 1000,
     STRIDE = 377,
     VALUE_SIZE = 190,
