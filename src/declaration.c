@@ -8,6 +8,7 @@
 #include <talloc.h>
 
 struct reading {
+    bool has_prefix; /* also when it is empty */
     struct declaration *declaration;
     struct kx_fault *fault;
     char pointer[64]; /* of the member being read */
@@ -108,6 +109,7 @@ static enum kx_status read_prefix(struct reading *reading,
         return bad(reading, "prefix: %s", fault.detail);
     if (key.size >= KX_KEY_MAX)
         return bad(reading, "the prefix is longer than %d bytes", KX_KEY_MAX);
+    reading->has_prefix = true;
     reading->declaration->prefix = kx_buffer_slice(&key);
     return KX_OK;
 }
@@ -297,7 +299,7 @@ static enum kx_status check_whole(struct reading *reading)
     reading->pointer[0] = '\0';
     if (declaration->name.size == 0)
         return bad(reading, "a declaration needs a name");
-    if (declaration->prefix.data == NULL)
+    if (!reading->has_prefix)
         return bad(reading, "a declaration needs a prefix, such as "
                             "[\"users\"]");
     if (declaration->field_count == 0)
