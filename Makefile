@@ -29,7 +29,7 @@ UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
 SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
-export BUILD CORELIBS
+export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
 
 all: $(BUILD)/kindex
 
@@ -95,7 +95,7 @@ shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http:            $(BUILD)/kindex ; @tests/http/run.sh
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-fault:           $(BUILD)/kindex ; @node tests/fault/kill.js $(BUILD)/kindex 50
+fault:           $(BUILD)/kindex ; @tests/fault/run.sh
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
 asan-%:

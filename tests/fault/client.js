@@ -90,16 +90,16 @@ class Client {
   }
 
   // Compares with what the store holds, and goes on from there. Returns what is
-  // wrong, or null.
+  // wrong.
   settle(stored) {
     const mine = new Map([...stored].filter(
       ([user]) => user.startsWith(`c${this.number}-`)));
     const wrong = difference(mine, this.model);
-    const wrongToo = this.pending && difference(mine, this.pending);
+    const isCutOff = this.pending && difference(mine, this.pending) === null;
     this.pending = null;
     this.model = mine;
-    if (wrong === null || wrongToo === null) return null;
-    return `client ${this.number}: ${wrong}`;
+    return wrong === null || isCutOff ? [] :
+      [`client ${this.number}: not as acknowledged: ${wrong}`];
   }
 }
 

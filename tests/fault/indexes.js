@@ -1,37 +1,77 @@
 // The declared indexes of the crash test: one that is always there, and two that
 // are declared and dropped all the time; and what each must hold.
 'use strict';
+const { pause } = require('./server.js');
 
 const DECLARATIONS = [
   { name: 'by_email', prefix: ['users'], fields: ['/email'], unique: true },
   { name: 'by_color', prefix: ['users'], fields: ['/color'] },
   { name: 'copy_by_n', prefix: ['users'], fields: ['/n'], store: 'value' },
 ];
+const BREAK_MS = 60;
+const LOOK_MS = 5;
 
-// Declares and drops the last two until the connection breaks.
-async function churn(server, random, until) {
-  try {
-    while (!until.stopped) {
-      const declaration = DECLARATIONS[1 + random(2)];
-      const reply = random(2) === 0
-        ? await server.request('POST', '/indexes', declaration)
-        : await server.request('DELETE', `/indexes/${declaration.name}`);
-      if (![200, 201, 202, 204, 404].includes(reply.status))
-        throw new Error(`index change: ${reply.status} ${reply.text}`);
-      await new Promise((resolve) => setTimeout(resolve, random(20)));
+// One client that declares and drops, and knows which indexes must be there:
+// those acknowledged; of the one change that was cut off either.
+class Declarer {
+  constructor(random) {
+    this.random = random;
+    this.declared = new Set();
+    this.pending = null;      // the name whose change is under way
+    this.changes = 0;
+  }
+
+  async change(server, declaration, isWanted) {
+    const { name } = declaration;
+    this.changes++;
+    this.pending = name;
+    const reply = isWanted
+      ? await server.request('POST', '/indexes', declaration)
+      : await server.request('DELETE', `/indexes/${name}`);
+    if (!(isWanted ? [200, 201, 202] : [204, 404]).includes(reply.status))
+      throw new Error(`index change: ${reply.status} ${reply.text}`);
+    if (isWanted) this.declared.add(name);
+    else this.declared.delete(name);
+    this.pending = null;
+  }
+
+  // Works until the connection breaks.
+  async run(server, until) {
+    try {
+      while (!until.stopped) {
+        const declaration = DECLARATIONS[1 + this.random(2)];
+        await this.change(server, declaration, this.random(2) === 0);
+        await pause(this.random(BREAK_MS));
+      }
+    } catch (error) {
+      if (!until.stopped) throw error;
     }
-  } catch (error) {
-    if (!until.stopped) throw error;
+  }
+
+  // Compares with the indexes that are there, and goes on from there. Returns
+  // what is wrong.
+  settle(names) {
+    const wrong = DECLARATIONS.map(({ name }) => name).filter((name) =>
+      names.includes(name) !== this.declared.has(name) && name !== this.pending)
+      .map((name) => this.declared.has(name)
+        ? `${name} was acknowledged, but is not there`
+        : `${name} is there, though its drop was acknowledged`);
+    this.declared = new Set(names);
+    this.pending = null;
+    return wrong;
   }
 }
 
-// Waits until no index is building.
+async function indexes(server) {
+  return (await server.request('GET', '/indexes')).json.indexes;
+}
+
+// Resolves to the indexes as soon as none of them is building.
 async function built(server) {
   for (;;) {
-    const { json } = await server.request('GET', '/indexes');
-    if (json.indexes.every((index) => index.state !== 'building'))
-      return json.indexes;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    const there = await indexes(server);
+    if (there.every((index) => index.state !== 'building')) return there;
+    await pause(LOOK_MS);
   }
 }
 
@@ -39,12 +79,32 @@ function expected(declaration, users) {
   const lines = [];
   for (const [user, value] of users) {
     const field = value[declaration.fields[0].slice(1)];
+    if (field === undefined) continue;
     const key = [declaration.name, field];
     if (!declaration.unique) key.push(user);
     const held = declaration.store === 'value' ? value : user;
     lines.push(JSON.stringify([key, held]));
   }
   return lines.sort();
+}
+
+// The first line of one list that the other has not.
+function surplus(some, others) {
+  const known = new Set(others);
+  return some.find((line) => !known.has(line));
+}
+
+function compare(declaration, index, have, want) {
+  const { name } = declaration;
+  const wrong = [];
+  if (index !== undefined && index.state !== 'ready')
+    wrong.push(`${name} is ${index.state}: ${index.failure}`);
+  if (JSON.stringify(have) !== JSON.stringify(want))
+    wrong.push(`${name} has ${have.length} entries, ${want.length} expected; ` +
+      `too many: ${surplus(have, want)}; missing: ${surplus(want, have)}`);
+  if (index !== undefined && index.entries !== have.length)
+    wrong.push(`${name} counts ${index.entries} entries, has ${have.length}`);
+  return wrong;
 }
 
 // Compares each index with the users, in both directions. Returns what is wrong.
@@ -56,18 +116,9 @@ async function verify(server, users) {
     const have = (await server.list([declaration.name]))
       .map(({ key, value }) => JSON.stringify([key, value])).sort();
     const want = index === undefined ? [] : expected(declaration, users);
-    if (index !== undefined && index.state !== 'ready')
-      wrong.push(`${declaration.name} is ${index.state}: ${index.failure}`);
-    if (JSON.stringify(have) !== JSON.stringify(want))
-      wrong.push(`${declaration.name} has ${have.length} entries, ` +
-        `${want.length} expected; first difference ` +
-        `${have.find((line) => !want.includes(line))} / ` +
-        `${want.find((line) => !have.includes(line))}`);
-    if (index !== undefined && index.entries !== have.length)
-      wrong.push(`${declaration.name} counts ${index.entries} entries, ` +
-        `has ${have.length}`);
+    wrong.push(...compare(declaration, index, have, want));
   }
   return wrong;
 }
 
-module.exports = { DECLARATIONS, churn, verify };
+module.exports = { DECLARATIONS, Declarer, indexes, verify };

@@ -1,54 +1,78 @@
 // Kills the server with SIGKILL at random moments under eight clients that set,
-// delete, commit atomically, declare and drop indexes. After each restart every
-// acknowledged commit must be there, a commit that was cut off whole or not at
-// all, every index equal to the data in both directions, and no versionstamp may
-// come twice.
+// delete and commit atomically and one that declares and drops indexes; some
+// times again while it starts. After each restart every acknowledged commit must
+// be there, a commit that was cut off whole or not at all, every index equal to
+// the data in both directions, and no versionstamp may come twice. Ends at the
+// first cycle where that is not so.
 //
 //   node kill.js PROGRAM CYCLES [SEED]      the last line: N passed, N failed
 'use strict';
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
 const { Client } = require('./client.js');
-const { Server } = require('./server.js');
-const { DECLARATIONS, churn, verify } = require('./indexes.js');
+const { Server, pause } = require('./server.js');
+const { DECLARATIONS, Declarer, indexes, verify } = require('./indexes.js');
+const { randomFrom } = require('./random.js');
 
 const CLIENTS = 8;
+// Entries that nobody changes, so that builds and drops take several jobs.
+const OTHERS = 4000;
 const [program, cyclesText, seedText] = process.argv.slice(2);
 const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+// Little cache and log, so that pages and checkpoints are written all the time.
+const SETTINGS = ['--cache', '1MiB', '--checkpoint-log', '1MiB',
+  '--checkpoint-interval', '1s'];
 
-// A small generator (mulberry32) whose run can be had again from its seed.
-function randomFrom(start) {
-  let state = start >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
+const random = randomFrom(seed);
+const server = new Server(program, SETTINGS);
+const clients = Array.from({ length: CLIENTS },
+  (_, n) => new Client(n, randomFrom(seed + n + 1)));
+const declarer = new Declarer(randomFrom(seed + CLIENTS + 1));
+const figures = { slowest: 0, building: 0, twice: 0 };
+
+async function prepare() {
+  await server.start();
+  for (let n = 0; n < OTHERS; n += 1000) {
+    const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: 'set',
+      key: ['users', `other-${n + i}`], value: { color: 'grey', n: n + i } }));
+    const { status } = await server.request('POST', '/atomic', { mutations });
+    if (status !== 200) throw new Error(`status ${status} while loading`);
+  }
+  await declarer.change(server, DECLARATIONS[0], true);
 }
 
-// Works for a random while, kills the server, and starts it again.
-async function crash(server, clients, random) {
-  const until = { stopped: false };
-  const work = [...clients.map((client) => client.run(server, until)),
-    churn(server, random, until)];
-  const moment = new Promise(
-    (resolve) => setTimeout(resolve, 20 + random(250)));
-  await Promise.race([moment, Promise.all(work)]);
-  until.stopped = true;
-  await server.kill('SIGKILL');
-  await Promise.all(work);
+async function restart() {
+  if (random(3) === 0) {
+    figures.twice++;
+    server.launch();
+    await pause(random(80));
+    await server.kill('SIGKILL');
+  }
   const before = Date.now();
   await server.start();
-  return Date.now() - before;
+  figures.slowest = Math.max(figures.slowest, Date.now() - before);
 }
 
-async function check(server, clients) {
+// Works for a random while, then kills the server.
+async function crash() {
+  const until = { stopped: false };
+  const work = [...clients, declarer].map((one) => one.run(server, until));
+  const all = Promise.all(work);
+  await Promise.race([pause(20 + random(250)), all]);
+  until.stopped = true;
+  await server.kill('SIGKILL');
+  await all;
+}
+
+// Returns what is wrong.
+async function check() {
+  const there = await indexes(server);
+  figures.building += there.some(({ state }) => state === 'building') ? 1 : 0;
   const users = new Map((await server.list(['users']))
     .map(({ key, value }) => [key[1], value]));
-  const wrong = clients.map((client) => client.settle(users))
-    .filter((text) => text !== null);
+  const others = [...users.keys()].filter((user) => user.startsWith('other-'));
+  const wrong = clients.flatMap((client) => client.settle(users));
+  wrong.push(...declarer.settle(there.map(({ name }) => name)));
+  if (others.length !== OTHERS)
+    wrong.push(`${others.length} of ${OTHERS} untouched entries`);
   wrong.push(...await verify(server, users));
   const highest = clients.map(({ stamp }) => stamp).sort().at(-1);
   const reply = await server.request('PUT', '/kv/probe', 1);
@@ -57,38 +81,34 @@ async function check(server, clients) {
   return wrong;
 }
 
-async function main() {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-kill-'));
-  const server = new Server(program, directory);
-  const random = randomFrom(seed);
-  const clients = Array.from({ length: CLIENTS },
-    (_, n) => new Client(n, randomFrom(seed + n + 1)));
-  let failed = 0;
-  let slowest = 0;
-  console.log(`seed ${seed}; again: node tests/fault/kill.js ${program} ` +
-    `${cyclesText} ${seed}`);
-  await server.start();
-  await server.request('POST', '/indexes', DECLARATIONS[0]);
-  const cycles = Number(cyclesText);
-  for (let cycle = 1; cycle <= cycles; cycle++) {
-    slowest = Math.max(slowest, await crash(server, clients, random));
-    const wrong = await check(server, clients);
-    if (wrong.length > 0) {
-      failed++;
-      console.log(`cycle ${cycle}: ${wrong.slice(0, 5).join('; ')}`);
-    }
+// Resolves to what is wrong after the first cycle that failed.
+async function cycles(count, passed) {
+  for (passed.cycles = 0; passed.cycles < count; passed.cycles++) {
+    await crash();
+    await restart();
+    const wrong = await check();
+    if (wrong.length > 0) return wrong;
   }
-  await server.kill('SIGTERM');
-  fs.rmSync(directory, { recursive: true });
-  const sum = (name) => clients.reduce((all, one) => all + one[name], 0);
-  console.log(`${sum('operations')} operations, ${sum('refused')} refused as ` +
-    `duplicates, slowest restart ${slowest} ms`);
-  console.log(`${cycles - failed} passed, ${failed} failed`);
-  process.exit(failed === 0 ? 0 : 1);
+  const code = await server.kill('SIGTERM');
+  return code === 0 ? [] : [`exit code ${code} after SIGTERM`];
 }
 
-main().catch((error) => {
-  console.log(error);
-  console.log('0 passed, 1 failed');
-  process.exit(1);
-});
+async function main() {
+  const passed = { cycles: 0 };
+  console.log(`seed ${seed}; again: node tests/fault/kill.js ${program} ` +
+    `${cyclesText} ${seed}`);
+  const wrong = await prepare().then(() => cycles(Number(cyclesText), passed))
+    .catch((error) => [error.stack]);
+  const sum = (name) => clients.reduce((total, one) => total + one[name], 0);
+  console.log(`${sum('operations')} operations, ${sum('refused')} refused as ` +
+    `duplicates, ${declarer.changes} index changes, ${figures.building} ` +
+    `restarts into a build, ${figures.twice} killed again while starting, ` +
+    `slowest restart ${figures.slowest} ms`);
+  if (wrong.length > 0)
+    console.log(`cycle ${passed.cycles + 1}:\n${wrong.join('\n')}\n` +
+      `the server's last lines:\n${server.lastWords()}`);
+  console.log(`${passed.cycles} passed, ${wrong.length > 0 ? 1 : 0} failed`);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
+
+main();

@@ -1,70 +1,107 @@
-// A real server in a process of its own, on a free port of the loopback, and
-// JSON requests to it.
+// A real server in a process of its own, on a free port of the loopback, with
+// a directory that goes away with it, and JSON requests to it.
 'use strict';
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const http = require('node:http');
+const os = require('node:os');
 const path = require('node:path');
 
+const LOG_SHOWN_BYTES = 4096;
+const LOOK_MS = 5;
+const all = new Set();
+
 class Server {
-  constructor(program, directory) {
+  constructor(program, settings = []) {
+    this.directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-fault-'));
+    this.log = path.join(this.directory, 'log');
+    this.portFile = path.join(this.directory, 'port');
     this.program = program;
-    this.data = path.join(directory, 'data');
-    this.portFile = path.join(directory, 'port');
-    this.agent = null;
+    this.settings = ['serve', '--data', path.join(this.directory, 'data'),
+      '--listen', '127.0.0.1:0', '--port-file', this.portFile, ...settings];
+    all.add(this);
+  }
+
+  launch() {
+    fs.rmSync(this.portFile, { force: true });
+    this.agent = new http.Agent({ keepAlive: true });
+    const log = fs.openSync(this.log, 'a');
+    this.child = spawn(this.program, this.settings,
+      { stdio: ['ignore', 'ignore', log] });
+    fs.closeSync(log);
+    this.running = true;
+    this.ended = new Promise((resolve) => {
+      this.child.once('error', resolve);
+      this.child.once('exit', resolve);
+    }).then(() => { this.running = false; });
   }
 
   // Resolves when the server answers; rejects when it ends instead.
   async start() {
-    fs.rmSync(this.portFile, { force: true });
-    this.agent = new http.Agent({ keepAlive: true });
-    this.child = spawn(this.program, ['serve', '--data', this.data,
-      '--listen', '127.0.0.1:0', '--port-file', this.portFile],
-    { stdio: ['ignore', 'ignore', 'inherit'] });
-    this.ended = new Promise((resolve) => this.child.once('exit', resolve));
-    let running = true;
-    this.ended.then(() => { running = false; });
-    for (;;) {
-      if (!running) throw new Error('the server ended at its start');
-      try {
-        this.port = Number(fs.readFileSync(this.portFile, 'utf8'));
-        if (this.port > 0 &&
-            (await this.request('GET', '/readyz')).status === 200) return;
-      } catch { /* not there yet */ }
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    this.launch();
+    while (!await this.ready()) {
+      if (!this.running) throw new Error('the server ended at its start');
+      await pause(LOOK_MS);
     }
   }
 
+  async ready() {
+    try {
+      this.port = Number(fs.readFileSync(this.portFile, 'utf8'));
+      return this.port > 0 &&
+        (await this.request('GET', '/readyz')).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  // Resolves to the exit code, or to null after a signal that it did not catch.
   async kill(signal) {
     this.child.kill(signal);
     await this.ended;
     this.agent.destroy();
+    return this.child.exitCode;
   }
 
-  // Resolves to {status, json}; rejects when the connection breaks.
-  request(method, target, body) {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const options = { host: '127.0.0.1', port: this.port, agent: this.agent,
-      method, path: target,
-      headers: text === undefined ? {} :
-        { 'content-type': 'application/json',
-          'content-length': Buffer.byteLength(text) } };
+  // Ends the server if it still runs, and removes its directory.
+  destroy() {
+    if (this.running) this.child.kill('SIGKILL');
+    fs.rmSync(this.directory, { recursive: true, force: true });
+    all.delete(this);
+  }
+
+  // The end of what the server has said.
+  lastWords() {
+    return fs.readFileSync(this.log, 'utf8').slice(-LOG_SHOWN_BYTES);
+  }
+
+  rss() {
+    const status = fs.readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)[1]) * 1024;
+  }
+
+  // Resolves to the reply when its head is there; its body is read from it.
+  open(method, target, { text, headers = {}, agent = this.agent } = {}) {
+    const own = text === undefined ? headers : { ...headers,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text) };
+    const options = { host: '127.0.0.1', port: this.port, agent, method,
+      path: target, headers: own };
     return new Promise((resolve, reject) => {
-      const request = http.request(options, (reply) => {
-        const chunks = [];
-        reply.on('data', (chunk) => chunks.push(chunk));
-        reply.on('error', reject);
-        reply.on('aborted', () => reject(new Error('aborted')));
-        reply.on('end', () => {
-          const all = Buffer.concat(chunks).toString();
-          const lines = reply.headers['content-type'] === 'application/x-ndjson';
-          resolve({ status: reply.statusCode,
-            json: all === '' ? null : lines ? null : parse(all), text: all });
-        });
-      });
-      request.on('error', reject);
-      request.end(text);
+      http.request(options, resolve).on('error', reject).end(text);
     });
+  }
+
+  // Resolves to {status, json, text}; rejects when the connection breaks.
+  async request(method, target, body) {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const reply = await this.open(method, target, { text });
+    const chunks = [];
+    for await (const chunk of reply) chunks.push(chunk);
+    const whole = Buffer.concat(chunks).toString();
+    const isJson = /\bjson$/.test(reply.headers['content-type'] ?? '');
+    return { status: reply.statusCode, text: whole,
+      json: isJson && whole !== '' ? JSON.parse(whole) : null };
   }
 
   // All entries with a prefix (a JSON key), whole.
@@ -83,12 +120,13 @@ class Server {
   }
 }
 
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-module.exports = { Server };
+// Whatever way the test ends, nothing stays behind.
+process.on('exit', () => all.forEach((server) => server.destroy()));
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.on(signal, () => process.exit(1));
+
+module.exports = { Server, pause };

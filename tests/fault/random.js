@@ -1,0 +1,14 @@
+// A small generator (mulberry32) whose run can be had again from its seed.
+'use strict';
+
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+module.exports = { randomFrom };
