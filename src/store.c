@@ -159,6 +159,7 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
         .expired = atomic_load(&store->expired),
         .backfilled = atomic_load(&store->backfilled),
         .checkpoints = atomic_load(&store->checkpoints),
+        .packings = atomic_load(&store->packings),
         .record_cache_hits = records.hits,
         .record_cache_misses = records.misses,
         .page_cache_hits = pages.cache_hits,

@@ -65,6 +65,7 @@ struct kx_store {
     _Atomic uint64_t expired;
     _Atomic uint64_t backfilled;
     _Atomic uint64_t checkpoints;
+    _Atomic uint64_t packings;
 };
 
 #endif

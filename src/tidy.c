@@ -80,6 +80,7 @@ static void end_pass(struct kx_store *store)
     if (shrinks && tidy->pass++ < PASSES_MAX)
         return;
     tidy_reset(store);
+    atomic_fetch_add(&store->packings, 1);
     kx_log(KX_LOG_INFO, "tidied", "pages=%" PRIu64, pages);
 }
 

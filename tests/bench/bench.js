@@ -50,8 +50,9 @@ function remarks({ flush, load: loading, restart, beside, disk }) {
         notes.push(`${beside.resident.toFixed(0)} MB resident at a cache of ` +
             `${beside.cache} MB`);
     if (disk)
-        notes.push(`${disk.logMegabytes.toFixed(0)} MB of log beside the ` +
-            'database after a clean stop');
+        notes.push(`${disk.loaded.toFixed(0)} bytes on disk per user before ` +
+            `the pages were packed, and ${disk.logMegabytes.toFixed(0)} MB ` +
+            'of log beside the database after a clean stop');
     return `${notes.join('; ')}.`;
 }
 

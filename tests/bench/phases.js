@@ -7,7 +7,8 @@ const kindex = require('./contenders/kindex');
 const data = require('./data');
 const { write } = require('./requests');
 const { wrk } = require('./rounds');
-const { diskBytes, pause, residentBytes, stop } = require('./server');
+const { diskBytes, expect2xx, pause, residentBytes, stop } =
+    require('./server');
 const { fresh } = require('./settings');
 const { median } = require('./stats');
 
@@ -18,14 +19,29 @@ const CRASH_AFTER_MS = 3000;
 const SMALL_CACHE = 64;
 const LOG_FILES = /^log\./;
 
-// Bytes per user in the database files after a clean stop, and in the log.
+// Waits until the idle server has packed its half-empty pages.
+async function packed(self) {
+    for (let tries = 0; tries < 600; tries++) {
+        const text = (await expect2xx(self.port,
+            { method: 'GET', path: '/metrics' })).toString();
+        if (!/^kindex_packings_total 0$/m.test(text)) return;
+        await pause(100);
+    }
+    throw new Error('the pages were not packed within a minute');
+}
+
+// Bytes per user in the database files when they are loaded and when they are
+// packed, and in the log.
 async function disk({ build, users, cache }) {
     const dir = fresh('disk');
     const self = await kindex.start(build, dir, cache);
     await kindex.loadUsers(self, users);
+    const loaded = diskBytes(dir, LOG_FILES) / users;
+    await packed(self);
     await stop(self.server);
     const database = diskBytes(dir, LOG_FILES);
     const figures = {
+        loaded,
         perUser: database / users,
         logMegabytes: (diskBytes(dir) - database) / MEGABYTE,
     };
