@@ -1,10 +1,13 @@
-/* The header Accept. */
+/* The header Accept: a list of media ranges, compared by name without regard to
+ * case (RFC 9110 section 8.3.1), with parameters left out. */
 #include "accept.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
+/* Wildcards stand for JSON, so that curl's default of any type gets a page;
+ * NDJSON must be named. */
 static const struct {
     const char *name;
     enum form form;

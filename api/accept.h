@@ -1,4 +1,7 @@
-/* The header Accept, as far as the service has a choice. */
+/* The header Accept (RFC 9110 section 12.5.1), as far as the service has a
+ * choice: only GET /list has two forms, one JSON document or NDJSON that never
+ * ends before the range does. Weights (;q=) are not looked at: the first form
+ * in the header that the service makes is taken. */
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 
@@ -8,7 +11,8 @@ enum form {
     FORM_OTHER   /* nothing that the service makes */
 };
 
-/* The form that a value of Accept (NULL: absent) asks for. */
+/* The form that a value of Accept asks for. NULL and "" mean JSON, as for a
+ * client that has no wishes; FORM_OTHER is the caller's 406. */
 enum form accept_form(const char *accept);
 
 #endif

@@ -1,4 +1,6 @@
-/* Decides about a request before its handler sees it. */
+/* Decides about a request before its handler sees it. The origin comes before
+ * the route: a page of another site is turned away whatever it asked to
+ * change. */
 #include "admission.h"
 #include "problem.h"
 #include "router.h"
@@ -19,13 +21,17 @@ void admission_split(struct request *request, struct kx_slice target)
     }
 }
 
+/* Safe in the sense of RFC 9110 section 9.2.1: without effect, so that it does
+ * not matter whose page sends it. */
 static bool is_safe(enum method method)
 {
     return method == METHOD_GET || method == METHOD_HEAD ||
            method == METHOD_OPTIONS;
 }
 
-/* Is origin ("http://host:port") this server, as the client addressed it? */
+/* Is origin ("http://host:port", RFC 6454 section 7) this server, as the client
+ * addressed it? Host may spell out the scheme's default port, Origin never
+ * does. */
 static bool same_origin(const char *origin, const char *host)
 {
     const char *authority = strstr(origin, "://");
@@ -38,6 +44,9 @@ static bool same_origin(const char *origin, const char *host)
            (host[size] == '\0' || strcmp(host + size, port) == 0);
 }
 
+/* Programs send no Origin; browsers send it with every request that changes
+ * something. Without this gate any web page could write to a store on its
+ * reader's own machine, where there is no password to stop it. */
 static bool check_origin(struct request *request, struct reply *reply)
 {
     if (is_safe(request->method))
@@ -56,6 +65,8 @@ static void answer_options(struct reply *reply, const char *allow)
     reply_header(reply, "Allow", allow);
 }
 
+/* 404 when no method has this path, else 405, which must carry Allow (RFC 9110
+ * section 15.5.6). */
 static void refuse_route(struct request *request, struct reply *reply,
                          const char *allow)
 {

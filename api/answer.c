@@ -1,4 +1,6 @@
-/* Replies that several handlers give. */
+/* Replies that several handlers give. Conditions of reads are decided here, on
+ * the entry just read; those of writes go into the commit as checks instead
+ * (see conditions.h), because only the writer sees them at the right moment. */
 #include "answer.h"
 
 #include <talloc.h>
@@ -62,6 +64,9 @@ enum progress answer_absent(struct request *request, struct reply *reply,
                    "There is no entry %s.", key_text(request, key));
 }
 
+/* The Content-Type under which a value is shown: bytes keep the one they were
+ * stored with; what JSON cannot carry says so by a type of its own. NULL with
+ * body.failed when memory runs out. */
 static const char *media_type(struct request *request, struct reply *reply,
                               const struct kx_value *value)
 {
@@ -89,7 +94,9 @@ static enum progress send_value(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* The answer instead of the value when a condition does not hold. */
+/* The answer instead of the value when a condition does not hold: 412 for
+ * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). Which
+ * header a check came from shows in its condition. */
 static enum progress send_refusal(struct request *request, struct reply *reply,
                                   const struct kx_entry *entry,
                                   const struct kx_check *failed)

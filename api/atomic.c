@@ -1,4 +1,7 @@
-/* POST /atomic: checks and mutations that hold together or not at all. */
+/* POST /atomic: checks and mutations that hold together or not at all. The
+ * first half turns the document into request->commit, the second one reports
+ * what became of it; between them the writer thread owns the request's memory,
+ * in which all of the commit lies. */
 #include "atomic.h"
 
 #include "answer.h"
@@ -28,6 +31,8 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
+/* A dry run has no versionstamp of its own: null, not one that another commit
+ * will get. */
 enum progress atomic_commit_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;

@@ -1,4 +1,6 @@
-/* The document of POST /atomic as checks and mutations. */
+/* The document of POST /atomic as checks and mutations: what a struct kx_commit
+ * takes. Reading it (atomic_read.c) is apart from answering it (atomic.c), so
+ * that a document can be tested without a request. */
 #ifndef API_ATOMIC_H
 #define API_ATOMIC_H
 
@@ -10,11 +12,15 @@ struct atomic {
     size_t check_count;
     struct kx_mutation *mutations;
     size_t mutation_count;
-    bool dry;
+    bool dry; /* find out the result, store nothing */
 };
 
 /* Reads the document, which kx_json_check accepted. Plain JSON values are
- * slices of it. atomic_out->memory is set by the caller. */
+ * slices of it, so it must outlive the commit; keys, stamps and typed values
+ * lie in atomic_out->memory, which the caller sets. On a flaw returns false:
+ * its code is that of a bad member, key, value or time to live, or
+ * PROBLEM_COMMIT_TOO_LARGE, and its pointer leads to the place in the
+ * document. */
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
                  struct flaw *flaw);
 

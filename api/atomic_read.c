@@ -1,4 +1,11 @@
-/* The document of POST /atomic. */
+/* The document of POST /atomic:
+ *
+ * {"checks":[{"key":[...],"versionstamp":"..."}], "mutations":[{"type":"set",
+ * "key":[...],"value":...,"ttl":"5m"}], "dry":false}
+ *
+ * Each object is read by a table of members (members.h) into a `reading`, which
+ * also notes which members there were: what must or must not stand together is
+ * decided once all of them have been seen, in whatever order they came. */
 #include "atomic.h"
 
 #include <talloc.h>
@@ -34,6 +41,8 @@ static bool read_key(void *memory, struct kx_slice value,
 /* ---- Checks ---------------------------------------------------------------
  */
 
+/* The check being read. The versionstamp needs a flag: null is a value of
+ * it. */
 struct check_reading {
     void *memory;
     struct kx_check *check;
@@ -46,6 +55,8 @@ static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
     return read_key(reading->memory, value, &reading->check->key, flaw);
 }
 
+/* A text asks for that very version, null for the entry's absence, as in Deno's
+ * atomic().check(). */
 static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct check_reading *reading = target;
@@ -87,6 +98,8 @@ static bool read_check(struct atomic *atomic, struct kx_slice value,
 /* ---- Mutations ------------------------------------------------------------
  */
 
+/* The mutation being read. `value` and `typed` fill the same struct kx_value;
+ * the flags tell which of them were there. */
 struct mutation_reading {
     void *memory;
     struct kx_mutation *mutation;
@@ -124,6 +137,7 @@ static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
     return read_key(reading->memory, value, &reading->mutation->key, flaw);
 }
 
+/* The bytes of the value are kept as they are; they are a slice of the body. */
 static bool mutation_value(void *target, struct kx_slice value,
                            struct flaw *flaw)
 {
@@ -143,6 +157,7 @@ static bool mutation_typed(void *target, struct kx_slice value,
     return typed_read(value, reading->memory, &reading->mutation->value, flaw);
 }
 
+/* Counted from when the request is read, not from when it is committed. */
 static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct mutation_reading *reading = target;
@@ -157,6 +172,8 @@ static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
     return true;
 }
 
+/* "versionstamp" asks the writer for one more part of the key, which only it
+ * can know: the stamp that the commit gets. */
 static bool mutation_suffix(void *target, struct kx_slice value,
                             struct flaw *flaw)
 {
@@ -240,6 +257,7 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
 /* ---- The document ----------------------------------------------------------
  */
 
+/* The number of elements is checked before anything is allocated for them. */
 static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
                          struct flaw *flaw)
 {
@@ -251,6 +269,8 @@ static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
                     limit);
 }
 
+/* Elements are counted on the way, so that a flaw's pointer names the one it is
+ * in: /checks/3/key. */
 static bool read_checks(void *target, struct kx_slice array, struct flaw *flaw)
 {
     struct atomic *atomic = target;

@@ -1,4 +1,8 @@
-/* POST /get: many keys and ranges in one consistent view. */
+/* POST /get: many keys and ranges in one consistent view. The document is read
+ * first (wanted.h); then everything is written straight into the reply between
+ * one kx_read_begin and its end, which is what makes the view one. Commits wait
+ * meanwhile, so the number of entries is bounded by the reader of the document
+ * and their bytes are bounded here. */
 #include "wanted.h"
 
 #include "answer.h"
@@ -10,6 +14,8 @@
 /* Bytes of a reply: beyond, the request has to be split. */
 enum { REPLY_BYTES_MAX = 16 << 20 };
 
+/* A missing key is an answer as well: its place in the list is kept by an entry
+ * whose value and versionstamp are null. */
 static enum kx_status add_key(struct request *request, struct kx_slice key,
                               struct kx_buffer *record, struct kx_buffer *out,
                               struct kx_fault *fault)
@@ -33,6 +39,8 @@ struct stop {
     bool too_large;
 };
 
+/* False with *stop filled in. A key under an index that is being built stops
+ * the batch: half an answer would look like a whole one. */
 static bool add_keys(struct request *request, const struct wanted *wanted,
                      struct kx_buffer *out, struct stop *stop)
 {
@@ -83,6 +91,8 @@ static bool add_all(struct request *request, const struct wanted *wanted,
     return true;
 }
 
+/* The refusal is made after the view has ended, because it looks up the index
+ * in a view of its own; it replaces what the reply held by then. */
 static enum progress read_batch(struct request *request, struct reply *reply,
                                 const struct wanted *wanted)
 {

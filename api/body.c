@@ -1,4 +1,6 @@
-/* The body of a request, by its media type. */
+/* The body of a request, by its media type. The type decides alone, never the
+ * contents: the same bytes must not be JSON one day and a text the next. The
+ * one guess, a body without a type of its own, says so when it goes wrong. */
 #include "body.h"
 
 #include <stdio.h>
@@ -6,6 +8,7 @@
 
 #include "typed.h"
 
+/* GUESSED: the client named no type that tells anything, so JSON is assumed. */
 enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
 
 static const struct media_row {
@@ -19,6 +22,8 @@ static const struct media_row {
     {"application/merge-patch+json", MEDIA_PATCH},
 };
 
+/* Parameters such as charset are not looked at: JSON is UTF-8 by RFC 8259, and
+ * for bytes the whole text is kept. */
 static enum media media_of(const char *content_type)
 {
     if (content_type == NULL || *content_type == '\0')
@@ -51,6 +56,8 @@ static bool check_coding(const struct request *request, struct flaw *flaw)
     return false;
 }
 
+/* The media type is stored and one day sent back as a header, so it must not
+ * hold what could end a header line. */
 static bool take_bytes(const struct request *request, const char *content_type,
                        struct kx_value *value_out, struct flaw *flaw)
 {

@@ -1,8 +1,11 @@
-/* If-Match and If-None-Match as checks. */
+/* If-Match and If-None-Match as checks. A value is `*` or a list of tags; `*`
+ * means "there is an entry", in the negative "there is none". */
 #include "conditions.h"
 
 #include <talloc.h>
 
+/* To the next tag of a list, in which empty elements are allowed (RFC 9110
+ * section 5.6.1.2). */
 static const char *skip(const char *text)
 {
     while (*text == ' ' || *text == '\t' || *text == ',')
@@ -11,7 +14,9 @@ static const char *skip(const char *text)
 }
 
 /* The first 20 characters between the quotes of one tag, if they are a
- * versionstamp. Returns what follows the tag. */
+ * versionstamp: proxies append "-gzip" and the like to the tags of what they
+ * compress. Returns what follows the tag; text that is no tag is skipped to the
+ * next comma, so that the list always gets shorter. */
 static const char *read_tag(const char *text, uint64_t *stamp_out)
 {
     uint64_t stamp = 0;
@@ -28,6 +33,7 @@ static const char *read_tag(const char *text, uint64_t *stamp_out)
     return *text == '"' ? text + 1 : text;
 }
 
+/* True when the list has a `*`, which stands for any version. */
 static bool read_list(const char *text, uint64_t *stamps,
                       struct kx_check *check)
 {

@@ -1,18 +1,23 @@
 /* If-Match and If-None-Match (RFC 9110 section 13) as checks. An ETag is the
  * entry's versionstamp in quotes; weak forms are taken too, because proxies
- * that compress make them, and a tag that is none of ours matches nothing. */
+ * that compress make them, and a tag that is none of ours matches nothing.
+ * Reads apply the checks themselves; writes hand them to the core with the
+ * commit, so that nothing can come between check and write. */
 #ifndef API_CONDITIONS_H
 #define API_CONDITIONS_H
 
 #include "kindex.h"
 
+/* Both headers may be there; then both must hold. */
 struct conditions {
     struct kx_check *checks; /* at most two; NULL when there are none */
     size_t count;
 };
 
-/* Reads both headers (NULL: absent) into checks on key, which lie in memory.
- * False when memory runs out. */
+/* Reads both headers (NULL: absent) into checks on key, If-Match first, as
+ * section 13.2.2 has it. The checks and their stamps lie in memory (a talloc
+ * context); key is kept as a slice. False when memory runs out; there are no
+ * errors otherwise. */
 bool conditions_read(const char *if_match, const char *if_none_match,
                      struct kx_slice key, const void *memory,
                      struct conditions *conditions_out);

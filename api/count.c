@@ -9,8 +9,12 @@
 #include "refusal.h"
 #include "selector.h"
 
+/* Entries counted in one view: few, because commits wait until it ends. */
 enum { SLICE_ENTRIES = 2000 };
 
+/* Lives in the request's memory from the first slice to the last. Every slice
+ * is a view of its own, so a count that meets commits on its way belongs to no
+ * one moment. */
 struct count {
     struct selector selector;
     struct selection selection;
@@ -20,6 +24,7 @@ struct count {
     uint64_t flush; /* the last one that a slice depends on */
 };
 
+/* Values are not read: keys_only lets the core leave them where they are. */
 static bool begin(struct request *request, struct count *count,
                   struct flaw *flaw)
 {
@@ -39,7 +44,8 @@ static bool begin(struct request *request, struct count *count,
     return true;
 }
 
-/* KX_OK: a slice is counted, and there may be more. */
+/* KX_OK: a slice is counted, and there may be more, after `position`. KX_END:
+ * all are counted. */
 static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
 {
     struct kx_entry entry;
@@ -54,6 +60,8 @@ static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
     return count->position.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+/* Opens a view, counts, and narrows the range to what is left. Flush numbers
+ * only grow, so keeping the last one covers all slices. */
 static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
                                  struct kx_fault *fault)
 {
@@ -73,6 +81,7 @@ static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
     return status;
 }
 
+/* AGAIN lets the loop serve others before the next slice. */
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct count *count)
 {

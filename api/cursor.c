@@ -4,6 +4,7 @@
 
 enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
 
+/* FNV-1a with 64 bits: short, and good enough to tell lists apart. */
 static const uint64_t FNV_START = UINT64_C(0xcbf29ce484222325);
 static const uint64_t FNV_PRIME = UINT64_C(0x100000001b3);
 
@@ -24,6 +25,7 @@ uint64_t cursor_list(struct kx_slice index, const struct kx_range *range)
     return mix(hash, kx_slice(&reverse, 1));
 }
 
+/* Big endian, the low `size` bytes. */
 static void put(uint8_t *out, uint64_t number, unsigned size)
 {
     for (unsigned i = 0; i < size; i++)
@@ -55,6 +57,8 @@ void cursor_write(uint64_t list, struct kx_slice position,
     kx_buffer_free(&whole);
 }
 
+/* The checksum is compared before the list: a damaged cursor should be called
+ * that, and not one of another list. */
 static bool open_cursor(struct kx_slice whole, uint64_t list,
                         struct kx_buffer *out, struct flaw *flaw)
 {
