@@ -1,4 +1,6 @@
-/* What waits at one event loop, and the handing over of answers to it. */
+/* What waits at one event loop, and the handing over of answers to it. The
+ * lists are linked through their members, so that nothing here allocates: an
+ * answer cannot get lost for want of memory. */
 #include "desk.h"
 #include "exchange.h"
 
@@ -32,6 +34,8 @@ void desk_close(struct desk *desk)
     close(desk->answers_fd);
 }
 
+/* One write wakes the loop, however many answers follow before it looks: the
+ * list was empty only for the first of them. */
 void desk_put(struct desk *desk, struct kx_ticket *first)
 {
     const uint64_t one = 1;
@@ -49,6 +53,8 @@ void desk_put(struct desk *desk, struct kx_ticket *first)
         ;
 }
 
+/* The eventfd is emptied before the list is taken. In the other order an answer
+ * put down in between would be left there without a wake. */
 bool desk_take_answers(struct desk *desk)
 {
     uint64_t count;

@@ -1,6 +1,8 @@
 /* The exchanges of one event loop: those that are free, those whose turn comes
- * again, and the answers that the writer thread put down for it. All functions
- * belong to the loop's thread, but desk_put. */
+ * again, and the answers that the writer thread put down for it. The desk is
+ * the only place where the writer thread and a loop meet, and one list under
+ * one lock is all they share. All functions belong to the loop's thread, but
+ * desk_put. */
 #ifndef API_DESK_H
 #define API_DESK_H
 
@@ -26,23 +28,29 @@ struct desk {
     bool closing;     /* nothing may be parked any more */
 };
 
-/* False when the system has no memory or descriptors left. */
+/* Opens the loop's reader and its eventfd; `number` tells the loops of one
+ * service apart, from 0. False when the system has no memory or descriptors
+ * left; there is nothing to close then. */
 bool desk_open(struct desk *desk, struct service *service, unsigned number);
 /* Frees the exchanges; none may be in flight. */
 void desk_close(struct desk *desk);
 
 /* Adds the tickets of a list (linked by next) to the answers and wakes the
- * loop. Any thread. */
+ * loop. Never blocks for longer than the list takes to be linked. Any
+ * thread. */
 void desk_put(struct desk *desk, struct kx_ticket *first);
-/* Continues every exchange that was answered. False when there was none. */
+/* Continues every exchange that was answered, which may call its `ready`. False
+ * when there was none. */
 bool desk_take_answers(struct desk *desk);
 
-/* Puts an exchange at the end of the queue of turns. */
+/* Puts an exchange at the end of the queue of turns. It must be in no other
+ * list of the desk. */
 void desk_queue_turn(struct desk *desk, struct exchange *exchange);
 /* Gives each exchange that waits for its turn one slice; false when none
  * waited. */
 bool desk_run_turns(struct desk *desk);
-/* Ends the exchanges that wait for their turn with a problem. */
+/* Ends the exchanges that wait for their turn with a problem (503 stopping), or
+ * breaks off their streams: the loop gives up waiting for them. */
 void desk_abandon_turns(struct desk *desk);
 
 #endif

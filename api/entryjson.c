@@ -1,4 +1,5 @@
-/* Entries as JSON. */
+/* Entries as JSON, put together from texts of known size: a page of a thousand
+ * entries passes through here. */
 #include "entryjson.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out)
     kx_add(out, text, sizeof text);
 }
 
+/* What follows key and value. An entry without end has no expiresAt at all. */
 static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
 {
     add_constant(out, ",\"versionstamp\":");

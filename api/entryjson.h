@@ -1,5 +1,8 @@
 /* Entries as JSON: {"key":[...],"value":...,"versionstamp":"...",
- * "expiresAt":ms}; `typed` instead of `value` where JSON cannot carry it. */
+ * "expiresAt":ms}; `typed` instead of `value` where JSON cannot carry it. The
+ * one form in which pages, streams, batches and refusals show entries; a single
+ * entry at its own path is shown as its bare value (answer.h). Running out of
+ * memory shows in out->failed only. */
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
@@ -11,7 +14,8 @@ void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
 /* The same without the value. */
 void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out);
 
-/* Appends the entry that stands for a missing key. */
+/* Appends the entry that stands for a missing key: value and versionstamp are
+ * null. A stored null has a versionstamp. */
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out);
 
 /* Appends a versionstamp in quotes; null for 0. */

@@ -1,4 +1,8 @@
-/* Walks a request through its handler's halves, and parks it in between. */
+/* Walks a request through its handler's halves, and parks it in between. An
+ * exchange that is parked belongs to whatever will continue it: the writer
+ * (commits and flushes, by its ticket) or the queue of turns. Ended exchanges
+ * are kept with their memory, so that a request in the usual run allocates
+ * nothing from the system. */
 #include "exchange.h"
 #include "admission.h"
 #include "problem.h"
@@ -13,6 +17,7 @@ enum {
     BODY_RESERVE_MAX = 256 * 1024 /* believed of an announced body size */
 };
 
+/* The exchange is the top of its tree: talloc_free of it frees all it holds. */
 static struct exchange *new_exchange(struct desk *desk)
 {
     struct exchange *exchange = talloc_zero(NULL, struct exchange);
@@ -49,6 +54,8 @@ struct exchange *exchange_begin(struct desk *desk)
     return exchange;
 }
 
+/* Large buffers are given back; otherwise one large request on each exchange
+ * would keep that much memory for ever. */
 static void clear(struct kx_buffer *buffer)
 {
     if (buffer->capacity > KEEP_MAX)
@@ -57,6 +64,8 @@ static void clear(struct kx_buffer *buffer)
     buffer->failed = false;
 }
 
+/* Makes the exchange as good as new at its end, and not when it is used again,
+ * so that a free one holds no memory of its last request. */
 static void reset(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -121,6 +130,8 @@ static void count(const struct exchange *exchange)
                               1, memory_order_relaxed);
 }
 
+/* The reply is final. Here, once for all handlers, memory that ran out on the
+ * way becomes 503. */
 static enum exchange_next complete(struct exchange *exchange)
 {
     if (exchange->reply.body.failed)
@@ -130,7 +141,8 @@ static enum exchange_next complete(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
-/* Parks the exchange until a flush is done; false when there is no need. */
+/* Parks the exchange until a flush is done; false when there is no need. A
+ * reply must not show what a crash could still take back. */
 static bool await_flush(struct exchange *exchange, uint64_t flush,
                         enum exchange_phase phase)
 {
@@ -143,6 +155,8 @@ static bool await_flush(struct exchange *exchange, uint64_t flush,
     return true;
 }
 
+/* True: the commit and its memory are the writer's until the answer. False: it
+ * was not taken, and the reply says why (503). */
 static bool submit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -223,6 +237,8 @@ enum exchange_next exchange_run(struct exchange *exchange)
     return handle(exchange);
 }
 
+/* What comes next depends on what was waited for, which is the phase. After a
+ * chunk's wait the door only has to ask for the chunk again. */
 static enum exchange_next take_answer(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -252,6 +268,8 @@ void exchange_continue(struct exchange *exchange)
         exchange->ready(exchange);
 }
 
+/* A reply that has not begun becomes a problem. A stream whose status is sent
+ * can only be broken off, which `failed` does. */
 void exchange_abandon(struct exchange *exchange)
 {
     if (exchange->phase == EXCHANGE_AWAITS_TURN) {
@@ -265,7 +283,8 @@ void exchange_abandon(struct exchange *exchange)
     exchange->ready(exchange);
 }
 
-/* Makes the next chunk; true when the exchange is parked. */
+/* Makes the next chunk; true when the exchange is parked: until the chunk's
+ * flush, or for another turn when the stream had nothing to say this time. */
 static bool pull(struct exchange *exchange)
 {
     struct stream *stream = exchange->reply.stream;
@@ -283,6 +302,8 @@ static bool pull(struct exchange *exchange)
     return true;
 }
 
+/* The chunk lies in the reply's body, of which the door takes as much at a time
+ * as it has room for; the next one is made when this one is used up. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out)
 {

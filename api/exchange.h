@@ -43,16 +43,19 @@ struct exchange {
     enum exchange_phase phase;
     bool last; /* the present chunk is the stream's last one */
     /* The door's: called on the loop's thread when a parked exchange is
-     * EXCHANGE_READY, or when its next chunk can be asked for again. */
+     * EXCHANGE_READY, or when its next chunk can be asked for again. Set before
+     * exchange_open. */
     void (*ready)(struct exchange *exchange);
 };
 
-/* A clean exchange of this desk; NULL when memory ran out. */
+/* A clean exchange of this desk, counted as in flight until exchange_end; NULL
+ * when memory ran out: the door then drops the connection. */
 struct exchange *exchange_begin(struct desk *desk);
 /* Gives the exchange back to its desk. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 
-/* Takes the raw target of the request line. */
+/* Takes a copy of the raw target of the request line. Memory that runs out here
+ * becomes a 503 in exchange_run. */
 void exchange_target(struct exchange *exchange, const char *target,
                      size_t size);
 /* Takes the request's method, header function and connection from request, and
@@ -61,7 +64,9 @@ void exchange_target(struct exchange *exchange, const char *target,
 void exchange_open(struct exchange *exchange, uint64_t body_size);
 /* Takes more of the body; that of a refused request is dropped. */
 void exchange_body(struct exchange *exchange, const void *data, size_t size);
-/* Runs the handler. EXCHANGE_PARK: `ready` will be called. */
+/* Runs the handler, once the body is complete. EXCHANGE_REPLY: reply is to be
+ * sent, also that of a refused request. EXCHANGE_PARK: it is not there yet, and
+ * `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
 
 /* The desk's: goes on with a parked exchange whose answer or turn came. */

@@ -1,9 +1,13 @@
-/* Flaws: filling them in, and the problem made of one. */
+/* Flaws: filling them in, and the problem made of one. They are of fixed size
+ * and allocate nothing, so that the lack of memory can be reported like any
+ * other. */
 #include "flaw.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
+/* NEAR: the most edits (letters added, dropped or changed) at which a name
+ * still counts as misspelt. */
 enum { NAME_MAX_COMPARED = 32, NEAR = 2 };
 
 bool flaw_set(struct flaw *flaw, enum problem_code code, const char *format,
@@ -56,6 +60,8 @@ bool flaw_json(struct flaw *flaw, struct kx_slice text,
     return false;
 }
 
+/* A pointer that gets too long loses its end. Steps are names from tables and
+ * numbers, or names shown in an error, so nothing is escaped. */
 static bool prepend(struct flaw *flaw, const char *step)
 {
     char whole[FLAW_POINTER_MAX + 64];
@@ -83,7 +89,9 @@ static size_t least(size_t a, size_t b, size_t c)
     return less < c ? less : c;
 }
 
-/* Levenshtein distance, one row at a time. */
+/* Levenshtein distance, one row at a time, so that a row of the table is all
+ * the room it takes. The text's case does not count; names are in lower case
+ * but for single letters. */
 static size_t distance(struct kx_slice text, const char *name)
 {
     size_t row[NAME_MAX_COMPARED + 1];
@@ -117,6 +125,7 @@ void flaw_offer(struct flaw *flaw, struct kx_slice given, const char *name)
     }
 }
 
+/* Media types are "supported", names are "allowed": the hints say so. */
 static void add_allowed(struct reply *reply, const struct flaw *flaw)
 {
     bool forms = flaw->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE ||
