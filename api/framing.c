@@ -1,5 +1,8 @@
 /* Follows a stream from request to request and remembers where the last good
- * one ended. */
+ * one ended. The work is divided by what is being read: framing_usual.c takes
+ * the plain heads in one pass, framing_head.c and framing_request.c all others,
+ * framing_body.c bodies; framing_state.h is what they share. http1_socket.c is
+ * the only user. */
 #include "framing_state.h"
 
 void framing_init(struct framing *framing, const struct framing_limits *limits)
@@ -7,6 +10,7 @@ void framing_init(struct framing *framing, const struct framing_limits *limits)
     *framing = (struct framing){.limits = limits, .state = START};
 }
 
+/* At least one step: always takes a byte or notes a fault. */
 static const uint8_t *follow(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {

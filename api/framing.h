@@ -19,6 +19,9 @@ enum framing_limit {
     FRAMING_ANSWER_MAX = 1024       /* enough for every framing_answer */
 };
 
+/* What a server is willing to take, in bytes and lines. Over one of them the
+ * fault is that of size (413, 414, 431), so that the client can tell it from a
+ * mistake. */
 struct framing_limits {
     uint64_t body_max;         /* bytes of a body, without chunk framing */
     uint32_t target_max;       /* bytes of a request target */
@@ -27,7 +30,9 @@ struct framing_limits {
     uint32_t header_count_max; /* header lines, and again trailer lines */
 };
 
-/* What is wrong with a stream. Every fault ends the connection. */
+/* What is wrong with a stream. Every fault ends the connection: where the next
+ * request would begin is what cannot be known (RFC 9112 section 11.2, request
+ * smuggling). framing_answer.c says what each of them means. */
 enum framing_fault {
     FRAMING_NO_FAULT,
     FRAMING_BAD_METHOD,
@@ -55,7 +60,8 @@ enum framing_fault {
     FRAMING_FAULT_COUNT /* of faults; not a fault */
 };
 
-/* One stream. All members but `requests` are framing's own. */
+/* One stream, at any point of which it can be left and continued. All members
+ * but `requests` are framing's own. */
 struct framing {
     uint64_t requests; /* that were complete and in order, so far */
     const struct framing_limits *limits;

@@ -1,4 +1,6 @@
-/* What a client is told about a fault of its framing. */
+/* What a client is told about a fault of its framing. This answer is written
+ * straight to the socket, past handlers and HTTP library, so it is a whole
+ * HTTP/1.1 message; its body has the form of every other problem. */
 #include "framing.h"
 #include "problem.h"
 
@@ -76,6 +78,8 @@ static const struct {
                                  "HTTP/1.0 or HTTP/1.1."},
 };
 
+/* The reason phrases (RFC 9110 section 15) of the statuses that FAULTS leads
+ * to. */
 static const char *phrase(int status)
 {
     switch (status) {

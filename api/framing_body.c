@@ -1,6 +1,9 @@
-/* The body of a request: bytes that are counted, or chunks. */
+/* The body of a request: bytes that are counted, or chunks (RFC 9112 sections
+ * 6.2 and 7.1). Its contents pass by unseen; what matters is where they end.
+ * After the last chunk the trailers are read by the half that reads headers. */
 #include "framing_state.h"
 
+/* Past the counted bytes, as far as they are in this piece. */
 static const uint8_t *skip(struct framing *f, const uint8_t *p,
                            const uint8_t *end, enum state next)
 {
@@ -32,6 +35,9 @@ static enum framing_fault size_fault(const struct framing *f, uint8_t byte)
     return FRAMING_NO_FAULT;
 }
 
+/* Leading zeros count as digits, so that a size has an end; 16 digits cannot
+ * overflow. With more of them, a number that is not zero is simply too
+ * large. */
 static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
                                  const uint8_t *end)
 {
@@ -53,6 +59,8 @@ static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
     return enter(f, *p == ';' ? CHUNK_EXTENSION : CHUNK_LF, p + 1);
 }
 
+/* Extensions mean nothing here (RFC 9112 section 7.1.1 lets them be ignored),
+ * but are bounded: they would be a way to send without end. */
 static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
                                       const uint8_t *end)
 {
@@ -68,6 +76,7 @@ static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
     return enter(f, CHUNK_LF, p + 1);
 }
 
+/* A size of zero ends the chunks; trailer lines follow, counted anew. */
 static const uint8_t *chunk_lf(struct framing *f, const uint8_t *p)
 {
     if (f->body_left != 0)

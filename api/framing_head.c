@@ -1,10 +1,17 @@
-/* The head of a request: request line and headers; also the trailers after a
- * chunked body. Each state has a function that takes a run of bytes and goes
- * straight on to the next state while there are more; where the piece ends,
- * what is needed to continue stays in struct framing. Lengths are checked
- * before what follows them, so that no split changes the verdict. */
+/* The head of a request: headers, and the table of all states of a head; also
+ * the trailers after a chunked body. Each state has a function that takes a run
+ * of bytes and goes straight on to the next state while there are more; where
+ * the piece ends, what is needed to continue stays in struct framing. Lengths
+ * are checked before what follows them, so that no split changes the verdict.
+ *
+ * Stricter than RFC 9112 asks for wherever two readers could differ: bare CR or
+ * LF, folded lines (section 5.2), space before a colon (5.1), a length that is
+ * not plain digits or is there twice (6.3), a coding other than chunked
+ * (6.1). */
 #include "framing_state.h"
 
+/* TOKEN: tchar of RFC 9110 section 5.6.2. NAMED: what a host name may have (RFC
+ * 3986 reg-name). LITERAL: what stands in the brackets of an IPv6 address. */
 const uint8_t FRAMING_CLASS[256] = {
     ['0' ... '9'] = TOKEN | NAMED | DIGIT | LITERAL,
     ['a' ... 'f'] = TOKEN | NAMED | LITERAL,
@@ -35,6 +42,7 @@ const uint8_t FRAMING_CLASS[256] = {
 
 /* ---- Header values --------------------------------------------------- */
 
+/* Of a header that says nothing about the framing: any printable bytes. */
 static const uint8_t *value(struct framing *f, const uint8_t *p,
                             const uint8_t *end)
 {
@@ -75,6 +83,8 @@ static const uint8_t *host_tail(struct framing *f, const uint8_t *p,
     return line_end(f, p, end, FRAMING_BAD_HOST);
 }
 
+/* A name, an IPv4 address or, in brackets, an IPv6 address, then perhaps a
+ * port. Empty is refused: no URI of this service lacks its host. */
 static const uint8_t *host(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {
@@ -93,7 +103,8 @@ static const uint8_t *host(struct framing *f, const uint8_t *p,
     return host_port(f, p, end);
 }
 
-/* The byte after the digits, which are all taken. */
+/* The byte after the digits, which are all taken: only CR may stand there, so
+ * no lists ("5, 5") and no spaces. */
 static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
 {
     if (byte != '\r' || f->span == 0)
@@ -104,6 +115,7 @@ static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
     return FRAMING_NO_FAULT;
 }
 
+/* Digits past FRAMING_LENGTH_DIGITS_MAX are counted, not added: no overflow. */
 static const uint8_t *length(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {
@@ -120,7 +132,8 @@ static const uint8_t *length(struct framing *f, const uint8_t *p,
 
 static const char CHUNKED[] = "chunked";
 
-/* The first byte that is not of that word. */
+/* The first byte that is not of that word. Anything but the word alone is
+ * refused: a second coding would make the length a matter of opinion. */
 static enum framing_fault encoding_fault(const struct framing *f, uint8_t byte)
 {
     if (byte < ' ' && byte != '\r')
@@ -175,7 +188,9 @@ static const struct {
     {"transfer-encoding", 17, ENCODING, HAS_ENCODING, FRAMING_TWO_ENCODINGS},
 };
 
-/* Whether a decisive header may stand where it does. */
+/* Whether a decisive header may stand where it does. Length and encoding
+ * together are the classic way of smuggling (RFC 9112 section 6.1): refused,
+ * and not resolved in favour of one. */
 static enum framing_fault admit(struct framing *f, uint8_t bit, uint8_t again)
 {
     if ((f->seen & IN_TRAILERS) != 0)
@@ -213,6 +228,9 @@ static void keep(struct framing *f, const uint8_t *begin, const uint8_t *p)
     f->span += (uint32_t)size;
 }
 
+/* A name within one piece is looked at in place; one that is split is put
+ * together in f->name, whose size every decisive name fits into with room to
+ * tell a longer one apart. */
 static const uint8_t *name(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {
@@ -251,7 +269,9 @@ static const uint8_t *line(struct framing *f, const uint8_t *p,
     return name(f, p, end);
 }
 
-/* After the empty line: what the head said about the body. */
+/* After the empty line: what the head said about the body. HTTP/1.1 must name a
+ * host (RFC 9112 section 3.2), HTTP/1.0 need not. Without length and encoding
+ * there is no body (section 6.3). */
 static const uint8_t *head_end(struct framing *f, const uint8_t *p,
                                const uint8_t *end)
 {
@@ -297,6 +317,8 @@ static step_fn *const STEPS[BODY] = {
     [HEAD_LF] = head_end,
 };
 
+/* The limit of the section is kept by hiding the bytes that lie past it: no
+ * state has to count. */
 const uint8_t *framing_head(struct framing *f, const uint8_t *p,
                             const uint8_t *end)
 {

@@ -1,8 +1,13 @@
-/* The request line: method, target, version. */
+/* The request line: method, target, version, with exactly one space between
+ * them (RFC 9112 section 3). A whole URL as the target is for proxies, and
+ * `host:port` for tunnels; neither is taken. What the method and the target
+ * mean is not asked here. */
 #include "framing_state.h"
 
 static const char USUAL_VERSION[] = "HTTP/1.1\r\n";
 
+/* HTTP/1.0 differs from the usual version in one byte. Another digit is a
+ * version that is not served (505), other text no version at all (400). */
 static enum framing_fault version_byte(struct framing *f, uint8_t byte)
 {
     if (byte == (uint8_t)USUAL_VERSION[f->span]) {
@@ -14,6 +19,8 @@ static enum framing_fault version_byte(struct framing *f, uint8_t byte)
     return f->span < 5 ? FRAMING_BAD_REQUEST_LINE : FRAMING_UNKNOWN_VERSION;
 }
 
+/* The whole end of the line at once where it is in this piece, else byte by
+ * byte. */
 const uint8_t *framing_version(struct framing *f, const uint8_t *p,
                                const uint8_t *end)
 {
@@ -43,6 +50,8 @@ const uint8_t *framing_target_begin(struct framing *f, const uint8_t *p,
                   p);
 }
 
+/* Bytes over 127 pass: some clients send UTF-8 unescaped, and it has no bearing
+ * on where the request ends. */
 const uint8_t *framing_target(struct framing *f, const uint8_t *p,
                               const uint8_t *end)
 {

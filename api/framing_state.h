@@ -1,5 +1,7 @@
-/* What the two halves of the framing state machine share: the states, and the
- * few steps that both take. For framing*.c only. */
+/* What the parts of the framing state machine share: the states, and the few
+ * steps that several take. A step is given bytes, takes at least one or notes a
+ * fault, and leaves the state in struct framing; so any of them can be the
+ * first of a piece. For framing*.c only. */
 #ifndef API_FRAMING_STATE_H
 #define API_FRAMING_STATE_H
 
@@ -8,7 +10,8 @@
 #include <endian.h>
 #include <string.h>
 
-/* In the order of a request; those before BODY are parts of a head. */
+/* In the order of a request; those before BODY are parts of a head. A name with
+ * LF in it waits for the second half of a line's end. */
 enum state {
     START, /* between two requests */
     EMPTY_LF,
@@ -39,6 +42,7 @@ enum state {
     REFUSED
 };
 
+/* What the head had, as bits; IN_TRAILERS says that its lines are over. */
 enum seen {
     HAS_HOST = 1,
     HAS_LENGTH = 2,
@@ -47,7 +51,7 @@ enum seen {
     IN_TRAILERS = 16
 };
 
-/* Classes of bytes. */
+/* Classes of bytes, as bits; framing_head.c has the table. */
 enum class { TOKEN = 1, NAMED = 2, DIGIT = 4, LITERAL = 8 };
 extern const uint8_t FRAMING_CLASS[256];
 
@@ -111,7 +115,7 @@ static inline const uint8_t *text(const uint8_t *p, const uint8_t *end)
     return p;
 }
 
-/* Notes a fault at p. */
+/* Notes a fault at p. There is no way out of REFUSED. */
 static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
                                     const uint8_t *p)
 {
@@ -120,6 +124,7 @@ static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
     return p;
 }
 
+/* Goes on with another state, whose element has no bytes yet. */
 static inline const uint8_t *enter(struct framing *f, enum state state,
                                    const uint8_t *p)
 {

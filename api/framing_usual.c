@@ -47,6 +47,7 @@ static inline const uint8_t *request_line(const struct framing_limits *limits,
     return p + 11;
 }
 
+/* ": " and a name with or without a port; brackets are left to the machine. */
 static inline const uint8_t *host_value(const uint8_t *p)
 {
     if (p[0] != ':' || p[1] != ' ')
@@ -70,8 +71,9 @@ static inline bool is_host(const uint8_t *name)
     return (found | 0x20202020) == wanted;
 }
 
-/* Past a header line; *hosts counts the Host lines. NULL also for names as
- * long as Content-Length and Transfer-Encoding. */
+/* Past a header line; *hosts counts the Host lines. NULL also for names as long
+ * as Content-Length and Transfer-Encoding: comparing sizes is enough to leave
+ * those to the state machine. */
 static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
                                          unsigned *hosts)
 {
@@ -88,7 +90,8 @@ static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
     return past_line_end(p);
 }
 
-/* PUT, POST and PATCH have bodies. */
+/* PUT, POST and PATCH have bodies. A piece that does not end with a line does
+ * not end with a head. */
 static inline bool may_be_usual(const struct framing_limits *limits,
                                 const uint8_t *p, const uint8_t *end)
 {
