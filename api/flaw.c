@@ -90,8 +90,8 @@ static size_t least(size_t a, size_t b, size_t c)
 }
 
 /* Levenshtein distance, one row at a time, so that a row of the table is all
- * the room it takes. The text's case does not count; names are in lower case
- * but for single letters. */
+ * the room it takes. The text's case does not count; names are in lower
+ * case. */
 static size_t distance(struct kx_slice text, const char *name)
 {
     size_t row[NAME_MAX_COMPARED + 1];

@@ -1,7 +1,7 @@
 /* What the parts of the framing state machine share: the states, and the few
- * steps that several take. A step is given bytes, takes at least one or notes a
- * fault, and leaves the state in struct framing; so any of them can be the
- * first of a piece. For framing*.c only. */
+ * steps that several take. A step takes some of the bytes it is given, goes to
+ * another state, or notes a fault, and leaves all it knows in struct framing;
+ * so any of them can be the first of a piece. For framing*.c only. */
 #ifndef API_FRAMING_STATE_H
 #define API_FRAMING_STATE_H
 
