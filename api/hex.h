@@ -1,4 +1,4 @@
-/* Hexadecimal digits. */
+/* Hexadecimal digits, for percent-encoding and the =hex: parts of a path. */
 #ifndef API_HEX_H
 #define API_HEX_H
 

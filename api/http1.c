@@ -27,6 +27,7 @@ struct http1 {
 
 /* ---- Request headers ------------------------------------------------- */
 
+/* A header looked for: the library gives one line at a time, in order. */
 struct wanted {
     const struct request *request;
     const char *name;
@@ -52,6 +53,8 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
+/* The request's header function. Lines of the same name are joined (RFC 9110
+ * section 5.3); the result lies in the library's memory or the request's. */
 static const char *find_header(const struct request *request, const char *name)
 {
     struct wanted wanted = {
@@ -63,6 +66,8 @@ static const char *find_header(const struct request *request, const char *name)
 
 /* ---- Replies ---------------------------------------------------------- */
 
+/* Called when the socket has room for more of a stream. While the next chunk is
+ * kept back the connection is suspended, so that it is not called in vain. */
 static ssize_t read_stream(void *closure, uint64_t position, char *out,
                            size_t size)
 {
@@ -98,6 +103,8 @@ static struct MHD_Response *make_response(struct exchange *exchange)
                                            MHD_RESPMEM_PERSISTENT);
 }
 
+/* A server that is stopping says so with each reply: the client opens its next
+ * connection elsewhere (RFC 9112 section 9.6). */
 static bool add_headers(const struct exchange *exchange,
                         struct MHD_Response *response)
 {
@@ -128,7 +135,9 @@ static enum MHD_Result queue_reply(struct exchange *exchange)
     return result;
 }
 
-/* Of an exchange that was parked: its reply or next chunk can be made now. */
+/* Of an exchange that was parked: its reply or next chunk can be made now. The
+ * connection has an HTTP status once its reply is queued; then it is a stream
+ * that goes on. */
 static void on_ready(struct exchange *exchange)
 {
     struct MHD_Connection *connection = exchange->request.connection;
@@ -140,6 +149,9 @@ static void on_ready(struct exchange *exchange)
 
 /* ---- Requests ----------------------------------------------------------- */
 
+/* 0 when the body is chunked. framing.h has let only digits through. A body
+ * that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is not
+ * refused for its size before it is there. */
 static uint64_t announced_size(const struct request *request)
 {
     if (request->method == METHOD_GET || request->method == METHOD_HEAD)
@@ -159,6 +171,8 @@ static bool refuse_early(const struct exchange *exchange)
            find_header(request, "Expect") != NULL;
 }
 
+/* All of the request is there. MHD_NO makes the library close the
+ * connection. */
 static enum MHD_Result run(struct exchange *exchange)
 {
     if (exchange_run(exchange) == EXCHANGE_REPLY)
@@ -167,6 +181,8 @@ static enum MHD_Result run(struct exchange *exchange)
     return MHD_YES;
 }
 
+/* The first call for a request: the headers are complete, the body has not
+ * come. */
 static enum MHD_Result open_request(struct exchange *exchange,
                                     struct MHD_Connection *connection,
                                     const char *method)
@@ -180,6 +196,9 @@ static enum MHD_Result open_request(struct exchange *exchange,
     return refuse_early(exchange) ? run(exchange) : MHD_YES;
 }
 
+/* The access handler: called first with the headers, then with each piece of
+ * the body, at last with none. Signature and return values are the
+ * library's. */
 static enum MHD_Result on_request(void *closure,
                                   struct MHD_Connection *connection,
                                   const char *url, const char *method,
@@ -220,6 +239,7 @@ static void *on_target(void *closure, const char *target,
     return exchange;
 }
 
+/* Never fails for a connection that the library itself hands over. */
 static int descriptor_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection,
@@ -227,6 +247,8 @@ static int descriptor_of(struct MHD_Connection *connection)
         ->connect_fd;
 }
 
+/* A request is over, well or not: its reply is sent, or the client is gone.
+ * Only here does an exchange that was parked or streaming end. */
 static void on_completed(void *closure, struct MHD_Connection *connection,
                          void **context, enum MHD_RequestTerminationCode reason)
 {
@@ -250,6 +272,8 @@ static size_t keep_escapes(void *closure, struct MHD_Connection *connection,
 
 /* ---- Connections -------------------------------------------------------- */
 
+/* The socket is still open at this point, so its number cannot have been given
+ * to another connection. */
 static void on_connection(void *closure, struct MHD_Connection *connection,
                           void **context,
                           enum MHD_ConnectionNotificationCode what)
@@ -262,6 +286,8 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
     atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
 }
 
+/* No threads and no listening socket of the library's own. The limit of headers
+ * (server.c) is chosen so that they fit into CONNECTION_MEMORY. */
 static struct MHD_Daemon *start(struct http1 *http1)
 {
     const struct options *options = http1->desk->service->options;

@@ -1,5 +1,8 @@
 /* HTTP/1.1 by libmicrohttpd, in its external polling mode: an event loop owns
- * it and calls it. All functions belong to the thread of that loop. */
+ * it and calls it. It is a door: it turns what comes over connections into
+ * exchanges and sends their replies; another protocol would be another file
+ * beside it. Connections come from listener.c, their bytes pass through
+ * http1_socket.c. All functions belong to the thread of that loop. */
 #ifndef API_HTTP1_H
 #define API_HTTP1_H
 
@@ -15,13 +18,15 @@ void http1_close(struct http1 *http1);
 
 /* Becomes readable when http1_run has something to do. */
 int http1_descriptor(const struct http1 *http1);
-/* Milliseconds after which http1_run must be called anyway; -1: none. */
+/* Milliseconds after which http1_run must be called anyway, for the idle
+ * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
 /* Takes over a connected, non-blocking socket; it is closed on failure. The
  * connection is counted until then (counters.connections). */
 void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
                socklen_t peer_size);
-/* Does all that can be done without waiting. */
+/* Does all that can be done without waiting: reads, runs handlers, writes, and
+ * closes. Also needed after `ready` was called for an exchange. */
 void http1_run(struct http1 *http1);
 
 #endif

@@ -1,7 +1,11 @@
 /* The table of sockets is an array indexed by their numbers, whose size never
  * changes. A slot belongs to the thread that owns the socket; when the number
  * comes back on another thread, its contents were published with release and
- * are read with acquire. */
+ * are read with acquire.
+ *
+ * A fault shows while reading, but its answer must come after those to the good
+ * requests that arrived before it. Two counts tell when: requests that the
+ * framing saw complete, and requests that the library has answered. */
 #include "http1_socket.h"
 
 #include <errno.h>
@@ -13,6 +17,7 @@
 
 enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 
+/* Of one connection, from http1_socket_open to http1_socket_close. */
 struct http1_socket {
     struct framing framing;
     enum framing_fault fault;
@@ -53,6 +58,7 @@ void http1_socket_stop(void)
     slots = NULL;
 }
 
+/* NULL for numbers past the table, which are refused as connections. */
 static slot *find(int fd)
 {
     return slots != NULL && fd >= 0 && (size_t)fd < slot_count ? &slots[fd]
@@ -96,6 +102,8 @@ void http1_socket_close(int fd)
     talloc_free(socket);
 }
 
+/* What does not fit into the socket's buffer at once is given up: the answer is
+ * short, and a client whose buffer is full does not read. */
 static void answer(int fd, enum framing_fault fault)
 {
     char text[FRAMING_ANSWER_MAX];
@@ -104,8 +112,10 @@ static void answer(int fd, enum framing_fault fault)
     shutdown(fd, SHUT_WR);
 }
 
-/* Closing with unread input, or before the rest of it arrives, would reset the
- * connection, and the client might never read the answer. */
+/* Answers the fault, once, and drops what still arrives. Closing with unread
+ * input, or before the rest of it arrives, would reset the connection, and the
+ * client might never read the answer (RFC 9112 section 9.6). Returns -1 with
+ * errno as __wrap_recv. */
 static ssize_t turn_away(struct http1_socket *socket)
 {
     char scratch[SCRATCH];
@@ -123,6 +133,8 @@ static ssize_t turn_away(struct http1_socket *socket)
     return -1;
 }
 
+/* The answer is not sent from here: the library is in the middle of its own
+ * work on this socket. */
 void http1_socket_answered(int fd)
 {
     struct http1_socket *socket = registered(fd);

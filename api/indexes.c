@@ -1,4 +1,7 @@
-/* /indexes: declarations, their states, and entries looked up by them. */
+/* /indexes: declarations, their states, and entries looked up by them. What a
+ * declaration may say is the core's business (kx_commit's KX_DECLARE_INDEX);
+ * here it is only known to be JSON. Declaring and dropping are commits like any
+ * other and are answered when they are durable; building goes on afterwards. */
 #include "handlers.h"
 
 #include "answer.h"
@@ -8,6 +11,8 @@
 #include "refusal.h"
 #include "target.h"
 
+/* Parameters are refused and not ignored: one that has no effect would look as
+ * if it had. */
 static bool no_parameters(const struct request *request, struct flaw *flaw)
 {
     struct query query;
@@ -27,6 +32,7 @@ static bool read_name(const struct request *request, struct kx_buffer *name,
     return !name->failed || flaw_no_memory(flaw);
 }
 
+/* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
 static enum progress no_index(struct request *request, struct reply *reply,
                               struct kx_slice name)
 {
@@ -58,7 +64,8 @@ enum progress index_list(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* Appends the index to the reply; false when there is none. */
+/* Appends the index to the reply; false when there is none. *state_out is then
+ * unchanged. */
 static bool show(struct request *request, struct reply *reply,
                  struct kx_slice name, enum kx_index_state *state_out)
 {
@@ -111,6 +118,7 @@ static bool declared_name(const struct request *request, struct kx_buffer *name)
     return !name->failed;
 }
 
+/* The core's refusal, with the name where it is the name that is in the way. */
 static enum progress declined(struct request *request, struct reply *reply,
                               struct kx_slice name)
 {
@@ -121,6 +129,9 @@ static enum progress declined(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* 201 when it can be used at once, 202 while it is built, 200 when the same was
+ * declared before: declaring is idempotent. The state is read after the commit,
+ * so a short build may be over already. */
 enum progress index_declare_finish(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
@@ -162,6 +173,8 @@ enum progress index_drop_finish(struct request *request, struct reply *reply)
 /* ---- Lookup
  * ------------------------------------------------------------------ */
 
+/* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
+ * says where it lives, for a client that wants to change it. */
 static enum progress found(struct request *request, struct reply *reply,
                            const struct kx_entry *entry)
 {
@@ -178,6 +191,8 @@ static enum progress found(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* The entry is copied into the reply within the view: afterwards its slices
+ * point to nothing. */
 enum progress index_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;

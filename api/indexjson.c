@@ -1,4 +1,5 @@
-/* Declared indexes as JSON. */
+/* Declared indexes as JSON. Totals are estimates until a build is done; what is
+ * shown never exceeds what was estimated. */
 #include "indexjson.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ uint64_t indexjson_eta(const struct kx_index_info *info)
     return (uint64_t)((double)left / info->per_second) + 1;
 }
 
+/* 0 to 100, also where the estimate was too low. */
 static double percent(const struct kx_index_info *info)
 {
     if (info->total == 0)
@@ -39,7 +41,8 @@ void indexjson_write_build(const struct kx_index_info *info,
     kx_add_text(out, text);
 }
 
-/* The declaration without its closing brace. */
+/* The declaration without its closing brace, so that more members can
+ * follow. */
 static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
 {
     size_t size = declaration.size;

@@ -1,4 +1,6 @@
-/* Declared indexes as JSON. */
+/* Declared indexes as JSON: the declaration as the core keeps it, with all
+ * defaults filled in, and what has become of it. Used by /indexes and by the
+ * refusal of reads from an index that is being built. */
 #ifndef API_INDEXJSON_H
 #define API_INDEXJSON_H
 
@@ -12,7 +14,8 @@ void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out);
 void indexjson_write_build(const struct kx_index_info *info,
                            struct kx_buffer *out);
 
-/* Seconds until the build is done, at least 1; 0 when that is not known. */
+/* Seconds until the build is done, by its speed so far, at least 1; 0 when that
+ * is not known. */
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
 #endif

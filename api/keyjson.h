@@ -1,5 +1,6 @@
-/* Keys that clients write as JSON arrays of parts, with the flaws in them. The
- * form is kx_key_from_json's. */
+/* Keys that clients write as JSON arrays of parts, with the flaws in them: in
+ * bodies, and as ?key=, ?prefix= and so on. The form is kx_key_from_json's; the
+ * other form of a key, in a path, is path.h's. */
 #ifndef API_KEYJSON_H
 #define API_KEYJSON_H
 
@@ -11,7 +12,8 @@
 bool keyjson_read(struct kx_slice array, struct kx_buffer *key,
                   struct flaw *flaw);
 
-/* The same for a text that nobody has checked. */
+/* The same for a text that nobody has checked. Also PROBLEM_BAD_JSON and
+ * PROBLEM_JSON_TOO_DEEP. */
 bool keyjson_read_text(struct kx_slice text, struct kx_buffer *key,
                        struct flaw *flaw);
 

@@ -1,4 +1,7 @@
-/* /kv/<key...> and /kv?key=: one entry, whose value is the body. */
+/* /kv/<key...> and /kv?key=: one entry, whose value is the body. A write is one
+ * mutation: the first half of a handler reads it from the request and returns
+ * COMMIT, the `_finish` half turns the commit's result into the reply.
+ * Conditions of the request become checks of that commit. */
 #include "handlers.h"
 
 #include <talloc.h>
@@ -12,6 +15,8 @@
 #include "ttl.h"
 #include "ulid.h"
 
+/* The view ends before the reply is made: `record` holds the entry, so commits
+ * need not wait for it. fault is large and only its texts are cleared. */
 enum progress kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
@@ -40,6 +45,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
 
 /* ---- Writes -------------------------------------------------------------- */
 
+/* ?ttl= as Unix time; 0 when it is not given: the entry then never expires,
+ * also when the one it replaces would have. */
 static bool read_ttl(const struct query *query, int64_t *expires_at_ms_out,
                      struct flaw *flaw)
 {
@@ -82,7 +89,8 @@ static enum progress commit(struct request *request, struct reply *reply,
 typedef bool body_fn(const struct request *request, struct kx_value *value_out,
                      struct flaw *flaw);
 
-/* Key, value and time to live of a write; NULL with a flaw. */
+/* Key, value and time to live of a write; NULL with a flaw. read_body is NULL
+ * for a write without a body, which takes no time to live either. */
 static struct kx_mutation *read_write(struct request *request,
                                       enum kx_mutation_type type,
                                       body_fn *read_body, struct flaw *flaw)
@@ -116,7 +124,8 @@ static enum progress write_entry(struct request *request, struct reply *reply,
     return commit(request, reply, mutation);
 }
 
-/* The problem of a refused commit; here a failed check is a precondition. */
+/* The problem of a refused commit; here a failed check is a precondition: the
+ * client wrote a header, so the answer is 412 and not 409. */
 static enum progress refused(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
@@ -175,6 +184,8 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
 
 /* ---- POST: the service makes the last part ------------------------------- */
 
+/* The key need not have parts: POST /kv makes keys of one part. The check that
+ * the new key is absent makes sure that nothing is ever replaced. */
 static bool read_create(struct request *request, struct kx_mutation *mutation,
                         struct kx_check *check, struct flaw *flaw)
 {
@@ -220,6 +231,8 @@ enum progress kv_create(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
+/* 201 with Location, as the client could not know the key (RFC 9110 section
+ * 9.3.3). */
 enum progress kv_create_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;

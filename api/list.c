@@ -1,4 +1,7 @@
-/* GET and DELETE /list: a page of a range, a stream of it, or its removal. */
+/* GET and DELETE /list: a page of a range, a stream of it, or its removal. All
+ * three select by the same parameters (selector.h). A page is one view and is
+ * written at once (page.h); a stream is many short views one after another
+ * (scroll.h), so that a long list holds up nobody. */
 #include "handlers.h"
 
 #include <stdio.h>
@@ -20,6 +23,7 @@ static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
                                   TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
                                   TAKES_KEYS | TAKES_INDEX;
 
+/* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
                       struct flaw *flaw)
 {
@@ -41,6 +45,7 @@ static bool read_page(struct request *request, struct page *page,
                       request->memory, flaw);
 }
 
+/* Room is made before the view begins: commits wait while it is open. */
 static enum progress send_page(struct request *request, struct reply *reply,
                                struct page *page)
 {
@@ -57,6 +62,8 @@ static enum progress send_page(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* Begins the scan once for nothing: what is wrong with it (an index that is
+ * absent or not ready) can have a status only before the stream has begun. */
 static enum progress send_stream(struct request *request, struct reply *reply,
                                  struct page *page)
 {
@@ -86,6 +93,8 @@ static enum progress not_acceptable(struct request *request,
     return flaw_reply(request, reply, &flaw);
 }
 
+/* The form decides first: without a limit a stream goes on to the end of the
+ * range, a page has a hundred entries. */
 enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
@@ -158,6 +167,7 @@ enum progress list_delete(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
+/* "more": entries are left in the range; the client repeats the request. */
 enum progress list_delete_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;

@@ -1,5 +1,8 @@
 /* A connection that has sent nothing costs a descriptor and a small struct; it
- * gets to a door, and to that door's memory, with its first bytes. */
+ * gets to a door, and to that door's memory, with its first bytes. Thousands of
+ * idle connections are thereby cheap, and a second protocol could be told by
+ * those bytes. The listening socket and every connection that waits are sources
+ * of the loop's epoll. */
 #include "listener.h"
 #include "problem.h"
 
@@ -39,6 +42,8 @@ struct listener {
     uint64_t paused_until_ns; /* 0: accepting */
 };
 
+/* SO_REUSEPORT lets every loop have a socket of its own for the same port; the
+ * kernel spreads new connections over them. */
 int listener_bind(const struct address *address, bool shared)
 {
     const int on = 1;
@@ -77,6 +82,7 @@ static void close_connection(struct listener *listener, int fd)
     atomic_fetch_sub(&listener->service->counters.connections, 1);
 }
 
+/* The socket stays open: it goes on to the door, or is closed by the caller. */
 static void forget(struct greeting *greeting)
 {
     TAILQ_REMOVE(&greeting->listener->greetings, greeting, order);
@@ -112,6 +118,8 @@ static void on_greeting(struct source *source)
         close_connection(listener, fd);
 }
 
+/* All wait for the same time, so the order of arrival is that of the
+ * deadlines. */
 static void await_greeting(struct listener *listener, int fd,
                            const struct sockaddr_storage *peer,
                            socklen_t peer_size)
@@ -160,6 +168,8 @@ static void refuse(int fd)
     kx_buffer_free(&body);
 }
 
+/* Most clients send at once, so the first bytes are often there by now. Nagle's
+ * algorithm would hold back the last piece of a reply. */
 static void welcome(struct listener *listener, int fd,
                     const struct sockaddr_storage *peer, socklen_t peer_size)
 {
@@ -181,6 +191,8 @@ static void welcome(struct listener *listener, int fd,
         await_greeting(listener, fd, peer, peer_size);
 }
 
+/* The socket would stay readable and the loop would spin: it is left alone for
+ * a while instead. */
 static void pause_accepting(struct listener *listener, int error)
 {
     kx_log(KX_LOG_WARNING, "accept-failed", "error=\"%s\"", strerror(error));

@@ -1,5 +1,8 @@
 /* Each turn: wait, let the ready sources work, continue what was answered and
- * what waits for its turn, then let the door read and write. */
+ * what waits for its turn, then let the door read and write. There are two
+ * levels of epoll: the door has a descriptor of its own, which is one source
+ * here beside the listening socket, the desk's eventfd and the one for
+ * stopping. */
 #include "loop.h"
 #include "exchange.h"
 #include "listener.h"
@@ -21,6 +24,8 @@ struct wake {
     bool woken;
 };
 
+/* All members are the loop thread's own while it runs, but stop's descriptor,
+ * to which any thread may write. */
 struct loop {
     struct desk desk;
     struct listener *listener; /* NULL once the loop is stopping */
@@ -45,6 +50,7 @@ static bool watch(struct loop *loop, struct wake *wake, int fd)
     return fd >= 0 && epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/* Of two timeouts, of which negative means never. */
 static int sooner(int a, int b)
 {
     if (a < 0 || b < 0)
@@ -52,6 +58,8 @@ static int sooner(int a, int b)
     return a < b ? a : b;
 }
 
+/* No waiting while something wants its turn. A loop that is stopping looks
+ * every 10 ms whether it may end. */
 static int timeout_ms(const struct loop *loop)
 {
     if (loop->desk.turn_first != NULL)
@@ -74,6 +82,8 @@ static int wait_for_sources(struct loop *loop, int timeout)
     return count;
 }
 
+/* The eventfd is never read: it is taken off instead, so that it wakes only
+ * once. */
 static void begin_stop(struct loop *loop)
 {
     listener_close(loop->listener);
@@ -91,6 +101,8 @@ static bool continue_exchanges(struct loop *loop)
     return desk_run_turns(&loop->desk) || answered;
 }
 
+/* The flag is cleared first: what becomes ready meanwhile wakes the loop
+ * again. */
 static void run_door(struct loop *loop)
 {
     loop->door.woken = false;
@@ -148,6 +160,8 @@ static void free_parts(struct loop *loop)
     talloc_free(loop);
 }
 
+/* On failure free_parts closes what was opened; fd is taken over in any
+ * case. */
 static bool open_parts(struct loop *loop, int fd)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -194,6 +208,8 @@ void loop_join(struct loop *loop)
     free_parts(loop);
 }
 
+/* Sorts the tickets by loop, so that each desk is locked and woken once for a
+ * flush, however many commits it settled. */
 void loops_answer(void *context, struct kx_ticket *first)
 {
     struct desk *desks[LOOPS_MAX] = {NULL};

@@ -1,6 +1,8 @@
 /* One event loop: a thread, its listening socket, its exchanges and its door.
  * It ends when told to stop: it accepts no more, finishes what is in flight,
- * and gives up what takes too long. */
+ * and gives up what takes too long. Loops share the store and the counters
+ * (service.h) and nothing else: a connection stays with the loop that accepted
+ * it. */
 #ifndef API_LOOP_H
 #define API_LOOP_H
 
@@ -18,7 +20,8 @@ void loop_stop(struct loop *loop);
 void loop_join(struct loop *loop);
 
 /* The core's answer function: hands each ticket to the loop of its exchange.
- * context is not used. */
+ * context is not used. The writer thread; no loop may end before its tickets
+ * are answered. */
 void loops_answer(void *context, struct kx_ticket *first);
 
 enum { LOOPS_MAX = 64 };
