@@ -4,7 +4,7 @@
 # a server from the same sources whose flush does nothing. Compiler and options
 # are those of the Makefile, BUILD says where the program was built.
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit
 program=$BUILD/kindex
 flawed=$BUILD/noflush
 passed=0
