@@ -1,11 +1,20 @@
-/* From a planned batch to one transaction. */
+/* From a planned batch to one transaction.
+ *
+ * The rows of entries are gathered outside the gate, so that readers are kept
+ * out only while they are written. Inside it the catalog in memory changes
+ * first, because its rows are written from it; then the rows are applied; then
+ * cache and lists follow. When the transaction fails the catalog takes its old
+ * values back before the gate opens: no view ever sees a state that was not
+ * applied. */
 #include "batch.h"
 
 #include <talloc.h>
 
 #include "touched.h"
 
-/* The rows of one batch while they are gathered. */
+/* The rows of one batch while they are gathered. Keys and values point into the
+ * plan's overlay, or lie in mem. `failed` is looked at once, before they are
+ * applied. */
 struct rows {
     void *mem;
     struct txn_write *list;
@@ -30,6 +39,8 @@ static void add_row(struct rows *rows, struct txn_write write)
     rows->list[rows->count++] = write;
 }
 
+/* When a client's entry expires, 0 for never or no entry. Index entries have no
+ * row in the expiry table: they go with the entry they belong to. */
 static int64_t expiry_of(struct kx_slice bytes)
 {
     struct record record;
@@ -38,6 +49,7 @@ static int64_t expiry_of(struct kx_slice bytes)
     return record.expires_at_ms;
 }
 
+/* Big endian, so that the first row of the table is the next to expire. */
 static void add_expiry_row(struct rows *rows, enum txn_write_type type,
                            int64_t expires_at_ms, struct kx_slice key)
 {
@@ -54,6 +66,10 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
                                      .key = kx_slice(bytes, 8 + key.size)});
 }
 
+/* The rows that one changed key needs. A key that the batch both made and
+ * removed needs none; one that was never read may be stored, and is removed to
+ * be sure. An expiry that comes too early into next_expiry_ms, when the batch
+ * fails, costs only a look in vain. */
 static void add_change(struct kx_store *store, struct rows *rows,
                        const struct net_change *change)
 {
@@ -76,6 +92,8 @@ static void add_change(struct kx_store *store, struct rows *rows,
         store->next_expiry_ms = now;
 }
 
+/* The facts, with the last stamp and the counts, are part of every batch: after
+ * a crash they fit to the clients' entries that are there. */
 static void add_catalog_rows(struct kx_store *store, struct rows *rows,
                              const struct batch *batch)
 {
@@ -102,6 +120,7 @@ struct backup {
     struct build build;
 };
 
+/* Adds what the plan counted, or with sign -1 takes it off again. */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)
 {
@@ -112,6 +131,8 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
     }
 }
 
+/* Only values change here, no lists: all of it can be taken back. (The last
+ * index id stays raised after a failure; an unused id does no harm.) */
 static struct backup change_catalog(struct catalog *catalog,
                                     const struct batch *batch)
 {
@@ -149,6 +170,8 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
     batch->index->build = backup->build;
 }
 
+/* The changes that cannot be taken back, after the rows are in the tables:
+ * pointers move between the lists, or the index is freed. */
 static void rearrange_catalog(struct catalog *catalog,
                               const struct batch *batch)
 {
@@ -170,7 +193,9 @@ static void add_batch_rows(struct kx_store *store, struct rows *rows,
         add_row(rows, batch->writes[i]);
 }
 
-/* Inside the gate: what is in memory follows the tables. */
+/* Inside the gate, after success: what is in memory follows the tables. Records
+ * of clients are remembered in the cache, those of indexes only replaced if
+ * they are there already. */
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
@@ -202,6 +227,8 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     return status;
 }
 
+/* The plan before this one is freed only when the gate points to the keys of
+ * the new one: until then a view may compare with them. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out)
 {

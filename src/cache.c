@@ -1,7 +1,13 @@
 /* A hash of buckets with a few places each, in shards with a lock each. A full
  * bucket gives up an entry that was not used since it last looked; a full shard
  * gives up such entries bucket by bucket.
- */
+ *
+ * It can never be stale. Whoever fills it has read the table inside a view, or
+ * is the writer: no batch is applied between the reading and the filling. And
+ * whatever a batch changes is replaced here before its views can open. That a
+ * key is absent is never remembered, so rows that are only added need no word
+ * to the cache. It may forget anything at any time, for example when there is
+ * no memory. */
 #include "cache.h"
 
 #include <pthread.h>
@@ -15,6 +21,7 @@ enum {
     ENTRY_BYTES_GUESS = 256 /* to choose the number of buckets */
 };
 
+/* One block of memory for each: the key's bytes, then the record's. */
 struct cached {
     uint32_t key_size;
     uint32_t record_size;
@@ -42,7 +49,8 @@ struct cache {
     struct shard shards[SHARDS];
 };
 
-/* Where a key may be. */
+/* Where a key may be. The low bits of its hash choose the shard, the next ones
+ * the bucket, the high ones are the tag, which is compared before the key. */
 struct place {
     struct shard *shard;
     struct bucket *bucket;
@@ -55,6 +63,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
+/* Fast, not safe against chosen keys: those could fill one bucket, which only
+ * makes the cache useless for them, as a bucket never grows. */
 static uint64_t hash_of(struct kx_slice key)
 {
     uint64_t hash = key.size;
@@ -78,6 +88,7 @@ static struct place find_place(struct cache *cache, struct kx_slice key)
     return place;
 }
 
+/* What an entry takes, with about what malloc adds. */
 static size_t cost(size_t key_size, size_t record_size)
 {
     return sizeof(struct cached) + key_size + record_size + 16;
@@ -109,7 +120,8 @@ static void drop(struct shard *shard, struct bucket *bucket, int way)
     bucket->entries[way] = NULL;
 }
 
-/* A free place, made free if need be. */
+/* A free place, made free if need be. A second chance for all that were used:
+ * the marks are taken away, and the next time they may go. */
 static int make_way(struct shard *shard, struct bucket *bucket)
 {
     for (int way = 0; way < WAYS; way++)
@@ -125,6 +137,8 @@ static int make_way(struct shard *shard, struct bucket *bucket)
     return victim;
 }
 
+/* Ends after two rounds through the buckets at most: the first takes the marks
+ * away, the second finds none. */
 static void make_room(struct shard *shard)
 {
     while (shard->bytes > shard->limit) {
@@ -140,6 +154,8 @@ static void make_room(struct shard *shard)
     }
 }
 
+/* Inside the lock, for a key that is not in the bucket. Without memory it is
+ * just not remembered. */
 static void remember(const struct place *place, struct kx_slice key,
                      struct kx_slice record)
 {
@@ -159,6 +175,7 @@ static void remember(const struct place *place, struct kx_slice key,
     make_room(place->shard);
 }
 
+/* False when there is no memory for the copy: a miss, then. */
 static bool copy(const struct cached *entry, struct kx_buffer *record)
 {
     record->size = 0;
@@ -183,6 +200,8 @@ bool cache_get(struct cache *cache, struct kx_slice key,
     return hit;
 }
 
+/* Two threads may have read the same record at once: one of them finds it here
+ * already. */
 void cache_fill(struct cache *cache, struct kx_slice key,
                 struct kx_slice record)
 {

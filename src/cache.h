@@ -21,13 +21,15 @@ struct cache *cache_create(void *mem, uint64_t bytes);
 bool cache_get(struct cache *cache, struct kx_slice key,
                struct kx_buffer *record);
 
-/* Remembers a record just read from the table. Large ones are not kept. */
+/* Remembers a record just read from the table, in the same view or by the
+ * writer. Large ones and absence (size 0) are not kept. */
 void cache_fill(struct cache *cache, struct kx_slice key,
                 struct kx_slice record);
 
 /* The record under key is another now (size 0: none): what is cached for it is
  * replaced or forgotten. A record that is not cached is remembered if `keep`:
- * what was just written is often read next. */
+ * what was just written is often read next. Writer only, inside the gate's
+ * apply. */
 void cache_update(struct cache *cache, struct kx_slice key,
                   struct kx_slice record, bool keep);
 
@@ -35,6 +37,7 @@ struct cache_figures {
     uint64_t hits;
     uint64_t misses;
 };
+/* Look-ups since the cache was made. */
 void cache_figures(struct cache *cache, struct cache_figures *figures_out);
 
 #endif

@@ -1,4 +1,11 @@
-/* A reader-writer lock and the sorted keys of the batch in flight. */
+/* A reader-writer lock and the sorted keys of the batch in flight.
+ *
+ * There is at most one batch between apply and flush, so one list of keys is
+ * enough. The list is the plan's own (no copy): it must live until the next
+ * apply publishes another, because a view may look at it at any time, even when
+ * the flush is over. `applied`, `keys` and `key_count` change under the write
+ * lock and are read under the read lock; only `flushed` changes while views are
+ * open, and is atomic. */
 #include "gate.h"
 
 enum kx_status gate_init(struct gate *gate)
@@ -44,6 +51,9 @@ static size_t lower_bound(const struct gate *gate, struct kx_slice key)
     return low;
 }
 
+/* The usual case on a store that is mostly read: no search in the keys. A flush
+ * that ends just now may be missed; then a reply waits for a flush that is
+ * done, and is told so when it asks to be parked. */
 static bool nothing_in_flight(const struct gate *gate)
 {
     return gate->key_count == 0 ||

@@ -15,16 +15,20 @@
 
 struct gate {
     pthread_rwlock_t lock;
+    /* Under `lock`. */
     uint64_t applied;              /* number of the last applied batch */
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
     const struct net_change *keys; /* of the batch `applied`, in key order */
     size_t key_count;
 };
 
+/* KX_OK or KX_NO_MEMORY. finish: no view may be open. */
 enum kx_status gate_init(struct gate *gate);
 void gate_finish(struct gate *gate);
 
-/* A view, on any thread. */
+/* A view, on any thread; leave on the same one. Waits while a batch is being
+ * applied, never for a flush. A thread has one view at a time: a second one
+ * inside it could wait for a writer that waits for the first. */
 void gate_enter(struct gate *gate);
 void gate_leave(struct gate *gate);
 
@@ -34,14 +38,16 @@ uint64_t gate_pending_key(const struct gate *gate, struct kx_slice key);
 uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
                             struct kx_slice end);
 
-/* The writer: no view is open between begin and end. end publishes the keys,
- * which must live until the next begin, and returns the batch's number. */
+/* The writer only: no view is open between begin and end. Waits for the open
+ * ones; new ones wait behind it. end publishes the keys, in key order, which
+ * must live until the next end, and gives the batch its number. */
 void gate_apply_begin(struct gate *gate);
 uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */
 void gate_apply_cancel(struct gate *gate);
-/* The batch is on disk. */
+/* The batch is on disk, and with it all before it: replies that show it may go.
+ * Called by the writer; is_flushed by any thread. */
 void gate_flushed(struct gate *gate, uint64_t batch);
 bool gate_is_flushed(struct gate *gate, uint64_t batch);
 

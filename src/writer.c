@@ -1,4 +1,12 @@
-/* The writer thread's loop. */
+/* The writer thread's loop, and the queue in front of it.
+ *
+ * A batch passes four steps, always in this order: plan (plan.c, in memory
+ * only), apply (batch.c, one transaction without a sync), flush (one sync of
+ * the log), answer. A crash before the flush is over leaves the whole batch or
+ * nothing of it, and nobody has been told or shown anything of it: replies that
+ * would show it are parked until the flush. A crash between flush and answer
+ * leaves commits that are stored although their senders have not heard so.
+ * After the answer they stay. */
 #include "writer.h"
 
 #include <talloc.h>
@@ -9,6 +17,8 @@
 #include "jobs.h"
 
 enum {
+    /* A batch takes what is waiting and never waits for more: under load it
+     * grows by itself while the one before is flushed. */
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
@@ -17,6 +27,8 @@ enum {
     IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */
 };
 
+/* The writer sleeps only while the queue is empty, so that only the commit
+ * which makes it not empty has to wake it. */
 enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
 {
     enum kx_status status = KX_OK;
@@ -46,6 +58,9 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
     return status;
 }
 
+/* Until when an idle writer may sleep: the next expiry, or the next look at the
+ * clock, which a test can set and which tells when to pack pages. The condition
+ * waits by the monotonic clock. */
 static struct timespec wait_limit(const struct kx_store *store)
 {
     int64_t wait_ms = store->next_expiry_ms - kx_now_ms();
@@ -78,6 +93,9 @@ static bool take(struct kx_store *store, bool idle, struct kx_commit **list_out)
     return !stop;
 }
 
+/* A range delete reads the table itself, not the overlay, so nothing may be
+ * planned before it; a declaration changes the catalog, by which the others are
+ * planned. Such a commit is a batch of its own. */
 static bool stands_alone(const struct kx_commit *commit)
 {
     return commit->kind != KX_WRITE ||
@@ -85,8 +103,8 @@ static bool stands_alone(const struct kx_commit *commit)
             commit->mutations[0].type == KX_DELETE_RANGE);
 }
 
-/* Plans commits from the list on one plan. Returns the first that is not part
- * of this batch. */
+/* Plans commits from the list, at least one, on one plan: each sees what those
+ * before it have left. Returns the first that is not part of this batch. */
 static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
                                     size_t *count_out)
 {
@@ -102,7 +120,9 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
     return commit;
 }
 
-/* Gives every commit of [first, end) that held so far another outcome. */
+/* Gives every commit of [first, end) that held so far another outcome: the
+ * batch they belong to was not applied, or perhaps not stored. Those that were
+ * refused keep their refusal, which says nothing about the disk. */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
@@ -115,6 +135,9 @@ static void fail_all(struct kx_commit *first, const struct kx_commit *end,
     }
 }
 
+/* When a batch is answered nothing is in flight, so all that are parked may go.
+ * kx_wait asks under the same lock whether the flush is still to come: none is
+ * left behind. */
 static struct kx_ticket *take_parked(struct kx_store *store)
 {
     pthread_mutex_lock(&store->lock);
@@ -147,6 +170,9 @@ static void answer(struct kx_store *store, struct kx_commit *first,
         store->options.answer(store->options.answer_context, list);
 }
 
+/* Makes the batch durable and lets replies about it go. When the sync fails
+ * nobody can say what is on disk: KX_UNKNOWN, and the environment refuses all
+ * further work until it is opened anew. */
 static enum kx_status flush(struct kx_store *store, uint64_t number)
 {
     enum kx_status status = env_flush(store->env);
@@ -157,7 +183,9 @@ static enum kx_status flush(struct kx_store *store, uint64_t number)
     return KX_OK;
 }
 
-/* Plans and applies entries. *number_out stays when nothing has changed. */
+/* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
+ * the first commit that is not part of it; *number_out stays when nothing has
+ * changed, because then there is nothing to flush. */
 static struct kx_commit *write_entries(struct kx_store *store,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
@@ -185,6 +213,9 @@ static struct kx_commit *write_entries(struct kx_store *store,
     return end;
 }
 
+/* One batch from the head of the list through all four steps. Returns the rest
+ * of the list, which goes into the next batch: nothing of it is answered yet.
+ */
 static struct kx_commit *run_batch(struct kx_store *store,
                                    struct kx_commit *first)
 {
