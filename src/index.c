@@ -1,8 +1,15 @@
 /* Keeping index entries in step with the entries they are taken from.
  *
- * All index entries that a commit's changes make wrong are removed before any
- * is added, so that two entries can swap a unique value in one commit.
- */
+ * Each entry that a commit changed is looked at as it was before the commit and
+ * as it is after it. From both, extract.c makes the index key; only where they
+ * differ something is written. All index entries that a commit's changes make
+ * wrong are removed before any is added, so that two entries can swap a unique
+ * value in one commit.
+ *
+ * An index entry belongs to the entry that made it, its owner. In a unique
+ * index the key alone does not tell the owner: once an owner has expired
+ * another entry may have taken the value over, while the expired one is still
+ * stored. So an index entry is removed only if its owner is still the same. */
 #include <stdio.h>
 #include <talloc.h>
 
@@ -10,7 +17,8 @@
 #include "plan.h"
 #include "value.h"
 
-/* One changed entry and one index that covers it. */
+/* One changed entry and one index that covers it. before and now are set when
+ * `had` and `has` are; their slices lie in the overlay. */
 struct effect {
     struct index *index;
     struct kx_slice key; /* of the entry */
@@ -20,6 +28,7 @@ struct effect {
     bool has;
 };
 
+/* How index entries name their owner: its key without the index's prefix. */
 static struct kx_slice owner_of(const struct effect *effect)
 {
     size_t skip = effect->index->declaration->prefix.size;
@@ -41,13 +50,16 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
     return record_out->index == index->id ? KX_OK : KX_ABSENT;
 }
 
-/* Its rows are all there and each belongs to one entry, so they can be written
- * without looking. */
+/* Its rows are all there and each belongs to one entry (whose key is part of
+ * the row's), so they can be written without looking. Not while it is built: a
+ * row that is not there yet must not be counted off, nor one that is be counted
+ * twice. */
 static bool needs_no_look(const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY;
 }
 
+/* KX_OK also when there is none, or it belongs to another entry. */
 static enum kx_status remove_entry(struct plan *plan,
                                    const struct effect *effect,
                                    struct kx_slice index_key)
@@ -70,6 +82,7 @@ static enum kx_status remove_entry(struct plan *plan,
                : overlay_put(plan->overlay, index_key, nothing);
 }
 
+/* For refusals, which outlive the plan: into the commit's own memory. */
 static struct kx_slice copy(const struct kx_commit *commit,
                             struct kx_slice slice)
 {
@@ -84,6 +97,8 @@ static void name_index(struct kx_refusal *refusal, const struct index *index)
              (const char *)index->declaration->name.data);
 }
 
+/* The last mutation that names the key, 0 when none does (a range, a key that
+ * got the stamp as suffix). */
 static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
 {
     size_t i = commit->mutation_count;
@@ -105,6 +120,7 @@ static enum kx_status describe_duplicate(struct kx_commit *commit)
                    (const char *)text.data);
 }
 
+/* Fills the refusal; `owner` is who has the value. */
 static enum kx_status refuse_duplicate(struct plan *plan,
                                        const struct effect *effect,
                                        struct kx_slice index_key,
@@ -146,6 +162,8 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
                : overlay_put(plan->overlay, index_key, bytes);
 }
 
+/* An index entry whose owner has expired is in nobody's way: it is overwritten,
+ * and was counted already. */
 static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
                                 struct kx_slice index_key, uint16_t owner_at)
 {
@@ -165,8 +183,9 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
     return put_entry(plan, effect, index_key, owner_at);
 }
 
-/* The index key that the entry had in old_key and has in key: sizes 0 when it
- * has none. */
+/* The index key that the entry had in plan->old_key and has in plan->key: sizes
+ * 0 when it has none. Both steps make them anew, for there may be any number of
+ * effects between them. */
 static enum kx_status both_keys(struct plan *plan, const struct effect *effect,
                                 uint16_t *owner_at_out)
 {
@@ -210,6 +229,8 @@ static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
     return remove_entry(plan, effect, kx_buffer_slice(&plan->old_key));
 }
 
+/* While the index is built, an entry that keeps its index key may not have its
+ * row yet: add_entry finds out. A round of the build leaves this owner out. */
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
     uint16_t owner_at = 0;
@@ -237,7 +258,7 @@ typedef enum kx_status effect_fn(struct plan *plan,
                                  const struct effect *effect);
 
 /* Runs step for each of the first `count` changes and each index covering it.
- */
+ * The steps add changes of their own, of index entries, behind these. */
 static enum kx_status each_effect(struct plan *plan, size_t count,
                                   effect_fn *step)
 {
@@ -260,6 +281,8 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
     return KX_OK;
 }
 
+/* Clients' entries are counted here, too, since this is where each change
+ * passes. */
 enum kx_status index_update(struct plan *plan)
 {
     size_t count = overlay_change_count(plan->overlay);
@@ -279,6 +302,8 @@ enum kx_status index_update(struct plan *plan)
     return status;
 }
 
+/* `held`: what the index holds there, NULL for nothing. The caller is shown it.
+ */
 static enum kx_status refuse_owned(struct plan *plan, size_t mutation,
                                    const struct index *index,
                                    const struct kx_entry *held)
@@ -301,6 +326,9 @@ static enum kx_status refuse_owned(struct plan *plan, size_t mutation,
                                 : "holds nothing there");
 }
 
+/* A set must say the very value, a delete must be of a key that the index does
+ * not hold; nothing else can agree. Then there is nothing to do, for the index
+ * has written it itself. */
 static enum kx_status agree(struct plan *plan, size_t n,
                             const struct index *index)
 {
@@ -321,6 +349,7 @@ static enum kx_status agree(struct plan *plan, size_t n,
     return refuse_owned(plan, n, index, held ? &entry : NULL);
 }
 
+/* A range delete passes over index entries by itself (mutate.c). */
 enum kx_status index_agree(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;

@@ -1,4 +1,10 @@
-/* The steps of planning a commit, in order. */
+/* The steps of planning a commit, in order: checks, mutations, index entries,
+ * and last whether mutations on index keys agree with what the index holds by
+ * then.
+ *
+ * Every step works on the overlay only. So a refusal at any step costs nothing
+ * but taking the overlay's changes back, and the commits behind it in the batch
+ * are planned as if it had never been there. */
 #include "plan.h"
 
 #include <talloc.h>
@@ -31,6 +37,7 @@ struct plan *plan_create(const struct plan_base *base)
     return plan;
 }
 
+/* There is room for all indexes and the clients: an index is in a list once. */
 static void add_delta(struct count_delta *list, size_t *count,
                       struct index *index, int64_t entries)
 {
@@ -43,6 +50,7 @@ static void add_delta(struct count_delta *list, size_t *count,
     list[(*count)++] = (struct count_delta){index, entries};
 }
 
+/* Kept apart for each commit until it holds: a refused one must not count. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries)
 {
     add_delta(plan->deltas, &plan->delta_count, index, entries);
@@ -63,6 +71,8 @@ static enum kx_status not_ready(struct plan *plan, const struct index *index)
                    kx_index_state_text(index->state));
 }
 
+/* Sees what the commits planned before, and the present one so far, have left.
+ */
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out)
 {
@@ -102,6 +112,8 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
+/* The stamp is raised before the steps, which write it into records; a commit
+ * that is refused or dry gives it back, so stamps have no gaps from these. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)
 {
     plan->commit = commit;
@@ -120,6 +132,9 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
         complete_refusal(commit);
 }
 
+/* The entry may have been written again since its time was noted, with a later
+ * one or none: it is looked at once more. Uses up no stamp: nothing that can be
+ * seen changes. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key)
 {
     struct kx_commit nobody = {.kind = KX_WRITE};

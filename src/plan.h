@@ -1,8 +1,10 @@
 /* Planning a commit: finding out whether it holds, and what it changes, on an
  * overlay. Nothing is written; a refused commit leaves no trace.
  *
- * Writer thread only.
- */
+ * One plan serves a batch: its commits see each other's changes in order, have
+ * one time, and stamps that follow each other. batch.c then applies the whole.
+ *
+ * Writer thread only. */
 #ifndef PLAN_H
 #define PLAN_H
 
@@ -17,7 +19,9 @@ struct count_delta {
     int64_t entries;
 };
 
-/* One for each batch. */
+/* One for each batch. It is the talloc parent of the overlay and the scratch
+ * buffers; the store keeps it until the next batch, since the gate points to
+ * its keys. */
 struct plan {
     struct env *env;
     struct catalog *catalog;
@@ -37,7 +41,8 @@ struct plan {
     size_t total_count;
 };
 
-/* What every plan of a store needs. */
+/* What every plan of a store needs. Set once, when the store is opened; nothing
+ * here is the plan's own. */
 struct plan_base {
     struct env *env;
     struct cache *cache;
@@ -54,7 +59,9 @@ struct plan *plan_create(const struct plan_base *base);
  * with a KX_DELETE_RANGE must be the first of its plan. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
-/* Removes the entry under key with its index entries, if its time is over. */
+/* Removes the entry under key with its index entries, if its time is over.
+ * KX_OK also when there is nothing to remove; KX_NO_MEMORY, KX_FAILED: the plan
+ * is as it was before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key);
 
 /* ---- Steps, each in its own file -------------------------------------- */
@@ -69,16 +76,20 @@ enum kx_status plan_read(struct plan *plan, struct kx_slice key,
 enum kx_status check_all(struct plan *plan);
 
 /* mutate.c: carries out the mutations in order on the overlay, except those on
- * keys that belong to an index. */
+ * keys that belong to an index. KX_OK, or why the first that cannot be done
+ * cannot, with its number in the refusal. */
 enum kx_status mutate_all(struct plan *plan);
 
-/* index.c: brings the index entries of all changed entries up to date. */
+/* index.c: brings the index entries of all changed entries up to date. KX_OK,
+ * KX_UNIQUE_VIOLATION with the refusal filled, errors. */
 enum kx_status index_update(struct plan *plan);
-/* index.c: a mutation on a key that belongs to an index must say what the
- * index holds after the commit. */
+/* index.c: a mutation on a key that belongs to an index must say what the index
+ * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,
+ * errors. After index_update only. */
 enum kx_status index_agree(struct plan *plan);
 
-/* Adds to the number of entries of an index (NULL: of the clients). */
+/* Adds to the number of entries of an index (NULL: of the clients). Counts when
+ * the commit holds. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries);
 
 /* The refusal of the present commit. */

@@ -1,4 +1,9 @@
-/* Opening and closing a store, and its doors for commits and waiting. */
+/* Opening and closing a store, and its doors for commits and waiting.
+ *
+ * A store has two threads of its own: the writer (writer.c), which alone
+ * changes data, and the keeper (keeper.c), which looks after log and disk.
+ * Everything hangs under one talloc context, except the round and the last
+ * plan, which are made and freed by the writer while others work. */
 #include <talloc.h>
 
 #include "jobs.h"
@@ -18,6 +23,8 @@ void kx_options_default(struct kx_options *options)
     };
 }
 
+/* Waiting goes by the monotonic clock: a step of the wall clock must not
+ * stretch it. */
 static void init_conditions(struct kx_store *store)
 {
     pthread_condattr_t attr;
@@ -40,7 +47,8 @@ static enum kx_status make_cache(struct kx_store *store)
     return store->cache == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Half of the cache holds pages, half single records. */
+/* Half of the cache holds pages, half single records. On failure nothing stays
+ * open. */
 static enum kx_status open_storage(struct kx_store *store,
                                    struct kx_fault *fault)
 {
@@ -63,6 +71,7 @@ static enum kx_status open_storage(struct kx_store *store,
     return status;
 }
 
+/* Both threads run, or none. */
 static enum kx_status start_threads(struct kx_store *store)
 {
     if (pthread_create(&store->writer, NULL, writer_run, store) != 0)
@@ -102,6 +111,8 @@ enum kx_status kx_open(const struct kx_options *options,
     return KX_OK;
 }
 
+/* First the threads end (the writer after all that waits is answered), then
+ * what they used is freed. */
 void kx_close(struct kx_store *store)
 {
     if (store == NULL)
@@ -130,6 +141,8 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
     return writer_submit(store, commit);
 }
 
+/* Under the lock that the writer takes for the parked tickets after it has
+ * noted the flush: a ticket is either seen by it or finds the flush done. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t number,
                        struct kx_ticket *ticket)
 {
@@ -145,6 +158,7 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
     return status;
 }
 
+/* The counters are not read at one moment; each is right by itself. */
 void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
 {
     struct env_figures pages;

@@ -1,6 +1,6 @@
 /* What the service files share: the open store. Which thread may touch what is
- * said at each group.
- */
+ * said at each group. There are three kinds of threads: the callers' (commits
+ * and readers), the writer, the keeper. */
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
@@ -13,7 +13,7 @@
 struct round;
 struct touched;
 
-/* How far the packing of half-empty pages has come. */
+/* How far the packing of half-empty pages has come (tidy.c). */
 struct tidy {
     int pass;         /* 0: not under way */
     uint64_t pages;   /* of the file after the last time */

@@ -1,4 +1,5 @@
-/* A hash set of keys. */
+/* A hash set of keys. Each row holds its key; all are children of the set. The
+ * hash's own tables are malloc's and freed by the destructor. */
 #include "touched.h"
 
 #include <talloc.h>
@@ -37,6 +38,7 @@ struct touched *touched_create(void *mem, struct kx_slice prefix)
     return touched;
 }
 
+/* From the first key that is not taken in the set is of no more use. */
 static void add(struct touched *touched, struct kx_slice key)
 {
     if (touched_has(touched, key))
