@@ -1,4 +1,7 @@
-/* The catalog in memory. Its stored form is in catalog_rows.c. */
+/* The catalog in memory: two lists of indexes, those with a name in name order
+ * and those that are being dropped. There are at most KX_INDEXES_MAX in both
+ * together, which declare.c sees to, so the arrays have room and a walk through
+ * them is short. Its stored form is in catalog_rows.c. */
 #include "catalog.h"
 
 #include <talloc.h>
@@ -30,6 +33,8 @@ struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
     return NULL;
 }
 
+/* FF after the name's encoding means that its last zero byte is an escaped one:
+ * the key's first part is a longer string, which only begins like the name. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
 {
     for (size_t i = 0; i < catalog->count; i++) {
@@ -41,6 +46,8 @@ struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
     return NULL;
 }
 
+/* Index entries carry the id, not the name: a name can be declared anew while
+ * entries of its former index are still being freed. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -49,6 +56,8 @@ struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
     return NULL;
 }
 
+/* Entries of a dropped index are gone for clients from the moment of the drop.
+ */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms)
 {

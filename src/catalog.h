@@ -14,7 +14,9 @@
 #include "env.h"
 #include "txn.h"
 
-/* How far the build of an index has come. */
+/* How far the build of an index has come; for a dropped index, how far the
+ * freeing of its entries has. What is stored of it is where a build goes on
+ * after a restart. */
 struct build {
     uint8_t resume[KX_KEY_MAX]; /* last key that was read */
     size_t resume_size;         /* 0: none yet */
@@ -80,7 +82,8 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms);
 
 /* Adds an index (which becomes the catalog's child), or moves it to the
- * dropping ones, or forgets it. Inside apply. */
+ * dropping ones, or forgets it, which frees it. Writer only, inside apply. None
+ * can fail: there must be room. */
 void catalog_add(struct catalog *catalog, struct index *index);
 void catalog_drop(struct catalog *catalog, struct index *index);
 void catalog_forget(struct catalog *catalog, struct index *index);
@@ -91,7 +94,7 @@ bool catalog_index_write(void *mem, const struct index *index,
                          struct txn_write *write_out);
 bool catalog_facts_write(void *mem, const struct catalog *catalog,
                          struct txn_write *write_out);
-/* The write that removes an index's row. */
+/* The write that removes an index's row. False when memory ran out. */
 bool catalog_index_removal(void *mem, const struct index *index,
                            struct txn_write *write_out);
 

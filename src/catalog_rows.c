@@ -1,10 +1,12 @@
 /* The catalog's stored form, in TABLE_CATALOG:
- *   "format"            the number of this layout, in decimal
- *   "facts"             last stamp (8), last index id (4), clients' entries
- * (8), then id (4) and entries (8) of each index; little endian "index/<id>"
- * JSON: id, state, declaration, progress of the build The facts are written
- * with every batch, so that a crash leaves them exact.
- */
+ *
+ *   "format"      the number of this layout, in decimal
+ *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
+ *                 id (4) and entries (8) of each index; little endian
+ *   "index/<id>"  JSON: id, state, declaration, progress of the build
+ *
+ * The facts are few bytes, because they are written with every batch, so that a
+ * crash leaves them exact; the rows of indexes are written when one changes. */
 #include "catalog.h"
 
 #include <inttypes.h>
@@ -24,6 +26,7 @@ static void put(struct kx_buffer *out, uint64_t number, size_t size)
         kx_add_byte(out, (uint8_t)(number >> (8 * i)));
 }
 
+/* Bytes behind the end count as 0. */
 static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
 {
     uint64_t number = 0;
@@ -96,6 +99,7 @@ static size_t hex_bytes(const char *text, uint8_t *out, size_t size)
     return count;
 }
 
+/* With leading zeros, so that the rows lie in the order of their ids. */
 static char *row_key(void *mem, const struct index *index)
 {
     return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
@@ -158,6 +162,9 @@ static bool state_of(const char *text, enum kx_index_state *state_out)
     return false;
 }
 
+/* A build that was under way goes on; it is marked as resumed. The declaration
+ * is parsed as if it came from a client: there is one reader of declarations.
+ */
 static enum kx_status read_document(struct index *index, json_t *document)
 {
     const char *state = NULL;
@@ -204,6 +211,7 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
     return KX_OK;
 }
 
+/* '0' comes right after '/'. */
 static enum kx_status read_indexes(struct catalog *catalog)
 {
     struct range *range = NULL;
@@ -224,6 +232,7 @@ static enum kx_status read_indexes(struct catalog *catalog)
     return status == KX_END ? KX_OK : status;
 }
 
+/* Flushed at once: a store that says it is open has a catalog on disk. */
 static enum kx_status write_new(struct catalog *catalog)
 {
     struct txn_write writes[2] = {{.type = TXN_PUT,
@@ -236,6 +245,7 @@ static enum kx_status write_new(struct catalog *catalog)
     return status == KX_OK ? env_flush(catalog->env) : status;
 }
 
+/* The indexes first: the facts give each of them its number of entries. */
 static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
 {
     struct kx_buffer row;

@@ -1,4 +1,6 @@
-/* Comparing a commit's checks with the entries. */
+/* Comparing a commit's checks with the entries. All checks are compared, also
+ * after one has failed, so that the caller is told every one that stands in the
+ * way, with the stamp that it should have named. */
 #include <talloc.h>
 
 #include "plan.h"
@@ -27,6 +29,8 @@ static bool holds(const struct kx_check *check, uint64_t stamp)
     return false;
 }
 
+/* The list lives in the commit's memory. Its room is for this check and all
+ * behind it, made when the first fails. */
 static enum kx_status note_failed(struct plan *plan, size_t check,
                                   uint64_t actual)
 {
@@ -42,6 +46,8 @@ static enum kx_status note_failed(struct plan *plan, size_t check,
     return KX_OK;
 }
 
+/* Runs before any mutation of the commit; sees the commits planned before it.
+ */
 enum kx_status check_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;

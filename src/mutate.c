@@ -1,10 +1,15 @@
-/* Carrying out a commit's mutations on the overlay. */
+/* Carrying out a commit's mutations on the overlay, in order: each sees what
+ * those before it have left, so a key may be set, patched and summed in one
+ * commit. Keys that belong to an index are left to index.c, which compares at
+ * the end. */
 #include <talloc.h>
 
 #include "plan.h"
 #include "range.h"
 #include "value.h"
 
+/* Every entry that is written passes here. The record carries the stamp that
+ * the commit will have if it holds. */
 static enum kx_status store(struct plan *plan, struct kx_slice key,
                             const struct kx_value *value, int64_t expires_at_ms)
 {
@@ -68,8 +73,9 @@ static enum kx_status combine(struct plan *plan,
     return store(plan, mutation->key, &result, expires_at_ms);
 }
 
-/* Finds the first `limit` visible client entries of a range, in batches of the
- * overlay's own memory, and removes them. */
+/* Removes the first `limit` visible client entries of a range. Reads the table,
+ * not the overlay, which is empty: such a commit begins its batch. Expired
+ * entries are left to expiry and do not count. */
 static enum kx_status delete_range(struct plan *plan,
                                    const struct kx_mutation *mutation)
 {
@@ -122,7 +128,8 @@ static enum kx_status mutate(struct plan *plan,
     return status;
 }
 
-/* Tells the caller whether the first mutation made a new entry. */
+/* Tells the caller whether the first mutation made a new entry: one that nobody
+ * could see before, be it absent, expired, or left by a dropped index. */
 static void note_created(struct plan *plan)
 {
     struct record record;
@@ -140,6 +147,8 @@ static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
            catalog_owner(plan->catalog, mutation->key) != NULL;
 }
 
+/* A wider range may hold index entries, too; they are passed over. Only a range
+ * that holds nothing else is refused. */
 static enum kx_status refuse_owned_range(struct plan *plan,
                                          const struct kx_mutation *mutation)
 {

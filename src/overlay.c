@@ -1,6 +1,10 @@
 /* A hash of slots, one for each key that was read or changed, and the list of
- * the slots that the present commit has changed.
- */
+ * the slots that the present commit has changed (the journal). A slot never
+ * moves and is never removed before the overlay goes, so slices into it stay
+ * valid while a batch is planned, applied and flushed.
+ *
+ * Taking a commit back means to go through its journal from the end: the slots
+ * stay, with what they held before it. */
 #include "overlay.h"
 
 #include <stdlib.h>
@@ -23,6 +27,7 @@ struct slot {
     bool lost;       /* the hash had no memory for it */
 };
 
+/* What overlay_undo puts back. */
 struct journal_row {
     struct slot *slot;
     struct kx_slice before;
@@ -92,6 +97,8 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     return slot;
 }
 
+/* The slot of a key, read from cache or table when it is the first time: each
+ * key is read once per batch. */
 static enum kx_status load(struct overlay *overlay, struct kx_slice key,
                            struct slot **slot_out)
 {
@@ -120,6 +127,8 @@ enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
     return slot->now.size == 0 ? KX_ABSENT : KX_OK;
 }
 
+/* One row for each slot and commit: `before` is what the commit found, however
+ * often it changes the key. */
 static bool note(struct overlay *overlay, struct slot *slot)
 {
     if (slot->commit == overlay->commit)
@@ -139,6 +148,7 @@ static bool note(struct overlay *overlay, struct slot *slot)
     return true;
 }
 
+/* Old records are not freed: undo and earlier slices may still need them. */
 static enum kx_status change(struct overlay *overlay, struct slot *slot,
                              struct kx_slice record)
 {
@@ -196,6 +206,7 @@ void overlay_keep(struct overlay *overlay)
     overlay->commit++;
 }
 
+/* `bytes` is not taken back: the copies are still there. */
 void overlay_undo(struct overlay *overlay)
 {
     while (overlay->journal_count > 0) {
@@ -214,6 +225,8 @@ static int by_key(const void *a, const void *b)
     return kx_compare(left->key, right->key);
 }
 
+/* Sorted: the table is written in its own order, neighbours on the same page,
+ * and the gate can search. */
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out)
 {
     *count_out = overlay->changed_count;

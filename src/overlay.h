@@ -36,11 +36,13 @@ struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache);
 enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice *record_out);
 
-/* Changes it; record.size 0 removes the row. Key and record are copied. */
+/* Changes it; record.size 0 removes the row. Key and record are copied. KX_OK,
+ * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
 enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice record);
-/* The same without reading what is stored. Only for keys that the same batch
- * does not read. */
+/* The same without reading what is stored, which saves a look-up for rows that
+ * nobody compares. Only for keys that the same batch does not read: it would
+ * see absence where there may be a row. KX_OK, KX_NO_MEMORY. */
 enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record);
 
@@ -48,12 +50,14 @@ enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
 size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);
 
-/* Ends the commit being planned: with its changes, or without. */
+/* Ends the commit being planned: with its changes, or without. The next change
+ * begins the next commit. */
 void overlay_keep(struct overlay *overlay);
 void overlay_undo(struct overlay *overlay);
 
-/* All keys changed by the kept commits, in key order. NULL with *count_out 0
- * when there are none; NULL with *count_out 1 when memory ran out. */
+/* All keys changed by the kept commits, in key order. They live as long as the
+ * overlay. NULL with *count_out 0 when there are none; NULL with *count_out 1
+ * when memory ran out. */
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
 
 /* Rows that differ from the table by now, at most, and the bytes copied for
