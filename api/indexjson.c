@@ -1,5 +1,6 @@
-/* Declared indexes as JSON. Totals are estimates until a build is done; what is
- * shown never exceeds what was estimated. */
+/* Declared indexes as JSON. The total of a build is an estimate until it is
+ * done, and entries may come and go meanwhile: done can exceed it, the
+ * percentage is kept within 100. */
 #include "indexjson.h"
 
 #include <stdio.h>

@@ -45,8 +45,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
 
 /* ---- Writes -------------------------------------------------------------- */
 
-/* ?ttl= as Unix time; 0 when it is not given: the entry then never expires,
- * also when the one it replaces would have. */
+/* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
+ * and a PATCH leaves the entry's time as it is. */
 static bool read_ttl(const struct query *query, int64_t *expires_at_ms_out,
                      struct flaw *flaw)
 {

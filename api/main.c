@@ -1,4 +1,5 @@
-/* The program: a table of subcommands. */
+/* The program: a table of subcommands. Exit status 0 is success, 1 a server
+ * that could not start, 2 a command line or setting that is not valid. */
 #include "options.h"
 #include "problem.h"
 #include "router.h"
@@ -39,6 +40,8 @@ static bool act(const struct options *options)
     return true;
 }
 
+/* Options are read and checked in full before an action is looked at, so that
+ * --print-config never shows settings that would be refused. */
 static int serve(int argc, char **argv)
 {
     struct options options;

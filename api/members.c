@@ -1,4 +1,5 @@
-/* JSON objects that the service interprets. */
+/* JSON objects that the service interprets. Nothing is copied or allocated but
+ * the characters of texts. */
 #include "members.h"
 
 enum { SHOWN = 60 };
@@ -18,6 +19,8 @@ static const struct member *find(const struct member *table,
     return NULL;
 }
 
+/* Offers every name of the table, so that the problem can name the nearest
+ * one. */
 static bool unknown(const struct member *table, struct kx_slice name,
                     struct flaw *flaw)
 {
@@ -74,6 +77,7 @@ bool members_flag(struct kx_slice value, bool *flag_out, struct flaw *flaw)
     return true;
 }
 
+/* Compared as doubles, so 1e2 and 100.0 are whole numbers as well. */
 bool members_whole(struct kx_slice value, size_t max, size_t *number_out,
                    struct flaw *flaw)
 {

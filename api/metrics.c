@@ -1,5 +1,6 @@
 /* Figures for Prometheus: one table of what the core counts, then requests,
- * indexes and the process. */
+ * indexes and the process. Counters are read one by one while others add to
+ * them; a scrape is no single moment. */
 #include "metrics.h"
 
 #include <dirent.h>
@@ -26,6 +27,7 @@ static void add(struct kx_buffer *out, const char *format, ...)
     kx_add_text(out, line);
 }
 
+/* Prometheus wants these lines once for each name, before all of its values. */
 static void head(struct kx_buffer *out, const char *name, const char *type,
                  const char *help)
 {
@@ -42,6 +44,7 @@ static void gauge(struct kx_buffer *out, const char *name, const char *help,
 /* ---- The core's figures -----------------------------------------------------
  */
 
+/* All of them are uint64_t members of one struct, so an offset is enough. */
 static const struct figure {
     const char *name;
     const char *type;
@@ -99,6 +102,7 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
 /* ---- Requests
  * ---------------------------------------------------------------- */
 
+/* Combinations that never occurred are left out: the table has hundreds. */
 static void write_row(const struct counters *counters, size_t row,
                       struct kx_buffer *out)
 {
@@ -138,6 +142,7 @@ static void write_requests(const struct counters *counters,
 /* ---- Indexes
  * ------------------------------------------------------------------ */
 
+/* 1 for an index that is ready, also when it was never seen building. */
 static double progress(const struct kx_index_info *info)
 {
     if (info->state != KX_INDEX_BUILDING)
@@ -182,6 +187,8 @@ static void each_index(struct kx_reader *reader, index_fn *write,
         write(&info, out);
 }
 
+/* One view for all three passes, so that they name the same indexes. No figure
+ * waits for a flush: nothing here can be taken back by a client. */
 static void write_indexes(struct kx_reader *reader, struct kx_buffer *out)
 {
     kx_read_begin(reader);
@@ -199,6 +206,8 @@ static void write_indexes(struct kx_reader *reader, struct kx_buffer *out)
 /* ---- The process
  * --------------------------------------------------------------- */
 
+/* 0 where there is no /proc: a missing figure does not make the others
+ * useless. */
 static double resident_bytes(void)
 {
     unsigned long long whole;

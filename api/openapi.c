@@ -1,4 +1,6 @@
-/* openapi.yaml in the program. */
+/* openapi.yaml in the program. The assembler takes the file in as it is, from
+ * the directory in which the compiler runs; so there is no generated source and
+ * no file to install beside the program. */
 #include "openapi.h"
 
 __asm__(".pushsection .rodata\n"

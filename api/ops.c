@@ -1,4 +1,6 @@
-/* What an operator or a program asks about the service itself. */
+/* What an operator or a program asks about the service itself. /livez and
+ * /readyz are for supervisors: the first fails only when the process cannot
+ * answer, so restart it; the second says whether to send it work. */
 #include "handlers.h"
 
 #include <stdatomic.h>
@@ -124,6 +126,8 @@ static void add_text_member(struct kx_buffer *out, const char *name,
     kx_json_escape(kx_text(text), out);
 }
 
+/* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
+ * same document without what is special about one occurrence. */
 static void add_problem(enum problem_code code, struct kx_buffer *out)
 {
     const struct problem_row *row = problem_row(code);

@@ -1,4 +1,7 @@
-/* The table of options, and reading them from environment and command line. */
+/* The table of options, and reading them from environment and command line. The
+ * sources are read in the order of their rank, each over the former: default,
+ * environment, flag. Reading a text is options_parse.c's, showing the table
+ * options_print.c's. */
 #include "options.h"
 
 #include <getopt.h>
@@ -63,6 +66,7 @@ const struct option_row *options_table(size_t *count_out)
     return TABLE;
 }
 
+/* A mistake is named as the user wrote it: by the variable or by the flag. */
 static bool set(struct options *options, size_t row, const char *text,
                 enum option_source source)
 {
@@ -81,6 +85,7 @@ static bool set(struct options *options, size_t row, const char *text,
     return true;
 }
 
+/* Actions such as --help are for the command line only. */
 static bool read_environment(struct options *options)
 {
     for (size_t row = 0; row < ROWS; row++) {
@@ -116,6 +121,8 @@ static void list_flags(struct option *flags)
     flags[ROWS] = (struct option){0};
 }
 
+/* `at` stays with the argument that getopt_long is looking at: optind is past
+ * it when a mistake is found. */
 static bool read_flags(struct options *options, int argc, char **argv)
 {
     struct option flags[ROWS + 1];

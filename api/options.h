@@ -31,6 +31,8 @@ enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
 
 enum { OPTIONS_MAX = 32 };
 
+/* The effective settings, with sizes in bytes. Filled once at the start,
+ * constant afterwards, so every thread may read them. */
 struct options {
     const char *data;
     struct address listen;
@@ -55,6 +57,7 @@ struct options {
     enum option_source sources[OPTIONS_MAX];
 };
 
+/* One row of the table, from which everything about an option follows. */
 struct option_row {
     const char *name; /* "idle-timeout": --idle-timeout, KINDEX_IDLE_TIMEOUT */
     enum option_type type;
@@ -72,8 +75,9 @@ const struct option_row *options_table(size_t *count_out);
  * and returns false. */
 bool options_read(struct options *options, int argc, char **argv);
 
-/* Reads text as the row says into its member of options. On a mistake writes
- * what was expected into expected_out (`size` bytes) and returns false. */
+/* Reads text as the row says into its member of options, which may keep a
+ * pointer to text. On a mistake writes what was expected into expected_out
+ * (`size` bytes) and returns false. */
 bool option_parse(const struct option_row *row, const char *text,
                   struct options *options, char *expected_out, size_t size);
 

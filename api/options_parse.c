@@ -1,4 +1,5 @@
-/* Reads the text of one option as its row says. */
+/* Reads the text of one option as its row says. Nothing is guessed and nothing
+ * cut off: a text is wholly understood or refused. */
 #include "options.h"
 
 #include <arpa/inet.h>
@@ -15,6 +16,9 @@ struct unit {
     uint64_t factor;
 };
 
+/* Units by type of option, each table ended by NULL. A size without a unit is
+ * in bytes; a duration without one is a mistake, as it could be either seconds
+ * or milliseconds. */
 static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
 static const struct unit SIZES[] = {
     {"", 1},
@@ -64,6 +68,7 @@ static bool parse_amount(const char *text, const struct unit *units,
     return true;
 }
 
+/* In network byte order, as sockaddr wants it. */
 static bool parse_port(const char *text, uint16_t *port_out)
 {
     char *end;
@@ -100,6 +105,8 @@ static bool parse_ipv4(const char *host, uint16_t port,
     return true;
 }
 
+/* Numeric addresses and localhost only: a name could stand for several
+ * addresses and would have to be looked up before anything else works. */
 static bool parse_address(const char *text, struct address *address_out)
 {
     char host[INET6_ADDRSTRLEN + 2];
@@ -150,6 +157,7 @@ static bool parse_text(const char *text, const char **text_out)
     return *text != '\0';
 }
 
+/* Completes the sentence "... is not". */
 static void describe(const struct option_row *row, char *out, size_t size)
 {
     unsigned long long least = row->least;

@@ -1,4 +1,6 @@
-/* One page of a scan as JSON. */
+/* One page of a scan as JSON. Whether there are more entries is found out by
+ * asking for one more than the page has, so that a cursor never leads to an
+ * empty page. */
 #include "page.h"
 
 #include "entryjson.h"

@@ -1,4 +1,6 @@
-/* One page of a scan as JSON. */
+/* One page of a scan as JSON: for GET /list and for each range of POST /get. It
+ * joins the selector (which entries) with the cursor (where the last page
+ * ended). scroll.h is the same for lists that are sent without end. */
 #ifndef API_PAGE_H
 #define API_PAGE_H
 
@@ -19,12 +21,15 @@ struct page {
 enum { PAGE_BYTES_MAX = 4 << 20 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
- * `limit` and keys_only are the caller's. The bound lives in memory. */
+ * `limit` and keys_only are the caller's, set before. The bound lives in
+ * memory; the page keeps slices of selection, which must outlive it. False with
+ * the flaw of selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
- * or as kx_scan and kx_scan_next. */
+ * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by
+ * a problem. */
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct kx_buffer *out, struct kx_fault *fault);
 

@@ -1,4 +1,6 @@
-/* Keys in URLs, both ways. */
+/* Keys in URLs, both ways. Segments are split before they are decoded (RFC 3986
+ * section 2.4), so %2F is a character of a part. Whether a segment is a literal
+ * is decided on the raw text too: %3D42 is the string "=42". */
 #include "path.h"
 
 #include "hex.h"
@@ -22,6 +24,7 @@ static bool added(enum kx_status status, struct kx_slice segment,
     return status == KX_OK || bad(flaw, segment, reason);
 }
 
+/* True when text begins with `start`; *rest_out is then what follows. */
 static bool after(struct kx_slice text, const char *start,
                   struct kx_slice *rest_out)
 {
@@ -32,6 +35,8 @@ static bool after(struct kx_slice text, const char *start,
     return true;
 }
 
+/* Dot segments are removed by clients and proxies (RFC 3986 section 5.2.4),
+ * even when they are percent-encoded. */
 static bool is_dots(struct kx_slice text)
 {
     return kx_equal(text, kx_text(".")) || kx_equal(text, kx_text(".."));
@@ -53,6 +58,7 @@ static bool add_string(struct kx_slice text, struct kx_buffer *key,
                  flaw);
 }
 
+/* The way to write strings that no segment can carry: "", "." and "..". */
 static bool add_quoted(struct kx_slice token, struct kx_buffer *key,
                        struct flaw *flaw)
 {
@@ -91,6 +97,8 @@ static bool add_bigint(struct kx_slice literal, struct kx_buffer *key,
                  "is not a bigint of at most 255 bytes", flaw);
 }
 
+/* An integer that no double equals is refused, and not rounded to another
+ * key. */
 static bool add_number(struct kx_slice literal, struct kx_buffer *key,
                        struct flaw *flaw)
 {
@@ -182,6 +190,8 @@ static bool needs_quotes(struct kx_slice text)
     return text.size == 0 || is_dots(text);
 }
 
+/* The leading '=' of a string is escaped like any other reserved character,
+ * which keeps it from being read as a literal. */
 static void write_string(struct kx_slice text, struct kx_buffer *out)
 {
     if (!needs_quotes(text)) {

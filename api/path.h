@@ -13,11 +13,13 @@
 
 #include "flaw.h"
 
-/* Appends the encoded parts of a raw path ("users/=42", no '/' in front).
- * On a flaw the key may hold some of the parts. */
+/* Appends the encoded parts of a raw path ("users/=42", no '/' in front). False
+ * with PROBLEM_BAD_KEY, PROBLEM_KEY_NUMBER_INEXACT or memory used up; the key
+ * may then hold some of the parts. Its length is not checked here. */
 bool path_read(struct kx_slice path, struct kx_buffer *key, struct flaw *flaw);
 
-/* Appends the canonical path of an encoded key. */
+/* Appends the canonical path of an encoded key; path_read makes the same key of
+ * it. */
 void path_write(struct kx_slice key, struct kx_buffer *out);
 
 #endif

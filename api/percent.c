@@ -1,4 +1,5 @@
-/* Percent-encoding. */
+/* Percent-encoding (RFC 3986 section 2.1). Text without escapes is copied in
+ * one piece. */
 #include "percent.h"
 
 #include "hex.h"
@@ -24,7 +25,7 @@ bool percent_decode(struct kx_slice text, struct kx_buffer *out)
     return true;
 }
 
-/* The characters that mean nothing anywhere in a URL. */
+/* The characters that mean nothing anywhere in a URL (RFC 3986 section 2.3). */
 static bool unreserved(uint8_t byte)
 {
     bool letter = (uint8_t)((byte | 0x20) - 'a') < 26;

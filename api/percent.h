@@ -6,7 +6,8 @@
 #include "kindex.h"
 
 /* Appends text with every %XX replaced by its byte; false when a '%' is not
- * followed by two hexadecimal digits. */
+ * followed by two hexadecimal digits, with out as far as it got. The bytes need
+ * not be UTF-8: that is for the caller to check. */
 bool percent_decode(struct kx_slice text, struct kx_buffer *out);
 
 /* Appends text with everything but letters, digits and "-._~" escaped, so

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+/* The hint is for the person who reads the reply: what to do next. Retry-After
+ * stands where the same request can succeed later without being changed. */
 static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_BAD_REQUEST] =
         {"bad-request", 400, "The request is not valid",
@@ -198,7 +200,9 @@ void problem_print_all(void)
         printf("%d %s\n", ROWS[code].status, ROWS[code].code);
 }
 
-/* No default: a new status without a line here does not compile. */
+/* No default: a new status without a line here does not compile. The last group
+ * never reaches a client as a result: such a reply is a mistake of the
+ * server. */
 enum problem_code problem_of(enum kx_status status)
 {
     switch (status) {

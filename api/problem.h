@@ -1,10 +1,14 @@
 /* The catalogue of errors: from a stable code to HTTP status, title and hint,
- * and the application/problem+json document (RFC 9457) that a client gets. */
+ * and the application/problem+json document (RFC 9457) that a client gets.
+ * Every error reply is made here, whoever finds the error: parsers by way of
+ * flaw.h, the core's refusals by way of refusal.h. Codes never change, as
+ * programs go by them. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H
 
 #include "request.h"
 
+/* In the order of their statuses; problem.c has the rows. */
 enum problem_code {
     PROBLEM_BAD_REQUEST,
     PROBLEM_BAD_JSON,
@@ -64,13 +68,14 @@ struct problem_row {
 /* The row of a code; never NULL. */
 const struct problem_row *problem_row(enum problem_code code);
 
-/* Finds a code by its text; false when there is none. */
+/* Finds a code by its text ("key-not-found"); false when there is none. */
 bool problem_find(struct kx_slice text, enum problem_code *code_out);
 
 /* The code that stands for a status of the core. */
 enum problem_code problem_of(enum kx_status status);
 
-/* Appends the whole document to body. detail is UTF-8; bytes that are not are
+/* Appends the whole document to body, without making it a reply: for streams
+ * and for connections that are refused. detail is UTF-8; bytes that are not are
  * replaced by '?'. */
 void problem_write(struct kx_buffer *body, enum problem_code code,
                    const char *detail);
@@ -88,7 +93,8 @@ enum progress problem_status(struct request *request, struct reply *reply,
                              const struct kx_fault *fault);
 
 /* After problem() or problem_status(): one more member at the end of the
- * document. name needs no escaping; text is escaped, json is put in raw. */
+ * document (RFC 9457 section 3.2). name needs no escaping; text is UTF-8 and is
+ * escaped, json is put in raw. What they are given is copied. */
 void problem_member_text(struct reply *reply, const char *name,
                          struct kx_slice text);
 void problem_member_json(struct reply *reply, const char *name,

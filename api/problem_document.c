@@ -1,4 +1,6 @@
-/* Writes problem documents and makes them replies. */
+/* Writes problem documents and makes them replies. `type` is a path of this
+ * server, relative as RFC 9457 section 3.1.1 allows, so that it works behind
+ * any name; GET /problems/{code} explains it. */
 #include "problem.h"
 
 #include <stdarg.h>
@@ -49,6 +51,8 @@ void problem_write(struct kx_buffer *body, enum problem_code code,
     kx_add_byte(body, '}');
 }
 
+/* Drops whatever a handler had begun; reply->flush stays, as what a problem
+ * says about entries may not be on disk yet either. */
 static enum progress start(struct reply *reply, enum problem_code code,
                            const char *detail)
 {
@@ -76,6 +80,8 @@ enum progress problem(struct request *request, struct reply *reply,
     return start(reply, code, detail);
 }
 
+/* What failed inside is the operator's to read, not the client's: it may name
+ * files, and no client can act on it. */
 enum progress problem_status(struct request *request, struct reply *reply,
                              const struct kx_fault *fault)
 {

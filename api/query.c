@@ -1,4 +1,5 @@
-/* The query parameters of a request. */
+/* The query parameters of a request. All of them are known by one table, in
+ * which each handler has its set: so a parameter means the same everywhere. */
 #include "query.h"
 
 #include "keyjson.h"
@@ -39,6 +40,7 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
     return false;
 }
 
+/* Also for a parameter that exists but has no meaning here. */
 static bool unknown(struct kx_slice name, const struct query *query,
                     struct flaw *flaw)
 {
@@ -133,6 +135,8 @@ bool query_flag(const struct query *query, enum parameter parameter,
            bad(flaw, parameter, "takes true or false");
 }
 
+/* Once over the maximum the number stays there: it cannot overflow, and a text
+ * that is no number is refused by the same comparison. */
 bool query_limit(const struct query *query, size_t *limit_out,
                  struct flaw *flaw)
 {

@@ -44,7 +44,9 @@ struct query {
     struct kx_slice raw[PARAMETER_COUNT];
 };
 
-/* Splits a raw query. */
+/* Splits a raw query at its '&' and '='. Values stay raw slices of it, names
+ * are decoded. False with PROBLEM_UNKNOWN_PARAMETER, or PROBLEM_BAD_PARAMETER
+ * for one that is given twice. `allowed` is a set of enum parameter_bit. */
 bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
                 struct query *query_out, struct flaw *flaw);
 
@@ -54,7 +56,8 @@ static inline bool query_has(const struct query *query,
     return (query->given >> parameter & 1) != 0;
 }
 
-/* Appends the decoded text of a given parameter: UTF-8, '+' is a plus. */
+/* Appends the decoded text of a given parameter: UTF-8, '+' is a plus (the
+ * query is no HTML form). PROBLEM_BAD_PARAMETER otherwise. */
 bool query_text(const struct query *query, enum parameter parameter,
                 struct kx_buffer *out, struct flaw *flaw);
 
@@ -68,7 +71,8 @@ bool query_limit(const struct query *query, size_t *limit_out,
 
 /* Appends the parts of a given key parameter: a JSON array when it begins with
  * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
- * could be either a '/' in a part or an encoded separator, and is a flaw. */
+ * could be either a '/' in a part or an encoded separator, and is a flaw. An
+ * empty value is the key without parts. The flaw names the parameter. */
 bool query_key(const struct query *query, enum parameter parameter,
                struct kx_buffer *key, struct flaw *flaw);
 

@@ -1,4 +1,6 @@
-/* Problems made of what the core refused. */
+/* Problems made of what the core refused. Each status has its own members, made
+ * of the refusal's: they are what a program needs to react without parsing the
+ * detail. */
 #include "refusal.h"
 
 #include <stdio.h>
@@ -27,6 +29,8 @@ static void member_key(struct request *request, struct reply *reply,
     member_json(reply, name, &json);
 }
 
+/* The one versionstamp that the check named, or null: that of an absent
+ * entry. */
 static void add_expected(const struct kx_check *check, struct kx_buffer *out)
 {
     bool one = check->condition == KX_IS_ONE_OF && check->stamp_count == 1;
@@ -56,6 +60,7 @@ static void member_checks(struct request *request, struct reply *reply)
     member_json(reply, "failedChecks", &list);
 }
 
+/* Which mutation of the commit it was, by its number in the request. */
 static void member_mutation(struct request *request, struct reply *reply,
                             bool key)
 {
@@ -78,6 +83,7 @@ static void members_unique(struct request *request, struct reply *reply)
     member_mutation(request, reply, false);
 }
 
+/* `holds` is what the index would hold there of its own accord. */
 static void members_owned(struct request *request, struct reply *reply)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
@@ -119,6 +125,8 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
     return DONE;
 }
 
+/* Retry-After is the time that the build still takes, at most a minute: the
+ * estimate may be wrong. */
 static void members_index(struct request *request, struct reply *reply,
                           const struct kx_index_info *info)
 {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <talloc.h>
 
+/* More headers than there is room for are a mistake in a handler. */
 void reply_header(struct reply *reply, const char *name, const char *value)
 {
     assert(reply->header_count < REPLY_HEADERS_MAX);
