@@ -1,11 +1,15 @@
-/* Problems made of what the core refused: one place for all handlers. */
+/* Problems made of what the core refused: one place for all handlers, so that a
+ * refusal has the same members whichever route it came by. What was wrong with
+ * the request itself is a flaw (flaw.h) and never gets this far. */
 #ifndef API_REFUSAL_H
 #define API_REFUSAL_H
 
 #include "problem.h"
 
-/* The request's commit was refused: its status, and all that the refusal
- * names. Returns DONE. */
+/* The request's commit was refused: a problem with its status and all that the
+ * refusal names (checks with expected and actual versionstamps, the index and
+ * the key in its way, the number of the mutation). Call it when commit.status
+ * is not KX_OK. Returns DONE. */
 enum progress refusal_commit(struct request *request, struct reply *reply);
 
 /* A read ended with fault->status. For KX_INDEX_NOT_READY, KX_INDEX_ABSENT and

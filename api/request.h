@@ -37,6 +37,10 @@ struct request;
  * list header is repeated the door joins the values with ", ". */
 typedef const char *header_fn(const struct request *request, const char *name);
 
+/* Filled by the door, then by admission.c; `slices` and `commit`'s result by
+ * the exchange. A handler only reads it, but for commit, state, and what it
+ * allocates in memory. It is used by the loop's thread alone, except for commit
+ * and memory while a commit is under way. */
 struct request {
     struct service *service;  /* the store, the options, the counters */
     struct kx_reader *reader; /* of this event-loop thread */
@@ -57,6 +61,7 @@ struct request {
     void *state;              /* what the handler keeps between its calls */
 };
 
+/* Both strings must live until the reply is sent. */
 struct header {
     const char *name;
     const char *value;
@@ -64,6 +69,9 @@ struct header {
 
 enum { REPLY_HEADERS_MAX = 8 };
 
+/* Filled by the handler; clean at its first call. When body.failed is set
+ * (memory ran out somewhere) the reply becomes a 503 whatever else it says, so
+ * handlers need not check each addition. */
 struct reply {
     int status;               /* HTTP status */
     const char *content_type; /* NULL: no body */
@@ -75,9 +83,11 @@ struct reply {
     struct stream *stream; /* instead of body: pulled chunk by chunk */
 };
 
-/* Adds a header; name and value must live as long as the request. */
+/* Adds a header; name and value must live as long as the request. At most
+ * REPLY_HEADERS_MAX of them; Content-Type is a member of its own. */
 void reply_header(struct reply *reply, const char *name, const char *value);
-/* Adds a header whose value is formatted into the request's memory. */
+/* Adds a header whose value is formatted into the request's memory; sets
+ * body.failed when that runs out. The value must hold no line breaks. */
 void reply_headerf(struct request *request, struct reply *reply,
                    const char *name, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -93,9 +103,14 @@ struct stream {
     void *state;
 };
 
+/* Does the work of a route, or one slice or half of it; see the head of this
+ * file. Every failure is a reply as well: there is no other way to end. */
 typedef enum progress handler_fn(struct request *request, struct reply *reply);
 
+/* What a caller would need permission for. Nothing asks for it yet: whoever can
+ * connect may do everything (see --insecure). */
 enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_INDEX, SCOPE_ADMIN };
+/* Which limit the body has: none allowed, --value-max, or --body-max. */
 enum body_limit { BODY_NONE, BODY_VALUE, BODY_ENVELOPE };
 
 /* One row of the route table. Pattern: literal segments, "{name}" for one

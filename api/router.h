@@ -1,4 +1,7 @@
-/* Finds the row of the route table for a method and a raw path. */
+/* Finds the row of the route table for a method and a raw path. The table
+ * (routes.c) is the list of all the service does: it is compared with
+ * openapi.yaml, printed by --print-routes, and its rows are what requests are
+ * counted by. */
 #ifndef API_ROUTER_H
 #define API_ROUTER_H
 
@@ -13,13 +16,15 @@ extern const size_t ROUTE_COUNT;
  * percent-encoded letter is another letter. */
 void route_find(struct request *request);
 
-/* Writes the methods that the path of request takes ("GET, HEAD, OPTIONS");
- * an empty text when no row has this path. */
+/* Writes the methods that the path of request takes ("GET, HEAD, OPTIONS"), as
+ * the header Allow wants them; an empty text when no row has this path. */
 void route_allow(const struct request *request, char *out, size_t size);
 
 /* "GET" and so on. */
 const char *method_name(enum method method);
-/* METHOD_OTHER for a method that the service does not know. */
+/* The method with this name, in upper case as it is sent (methods are case
+ * sensitive, RFC 9110 section 9.1); METHOD_OTHER for one that the service does
+ * not know. */
 enum method method_parse(const char *name);
 
 /* Prints "METHOD pattern operationId" lines to standard output. */

@@ -1,4 +1,5 @@
-/* A list without end. */
+/* A list without end: a stream (request.h) whose state is the page, with its
+ * range narrowed after each slice to what is left. */
 #include "scroll.h"
 
 #include <stdio.h>
@@ -6,8 +7,12 @@
 
 #include "entryjson.h"
 
+/* What ends a slice, whichever comes first: entries without values are
+ * small. */
 enum { SLICE_BYTES = 32 * 1024, SLICE_ENTRIES = 500 };
 
+/* Allocated once, in the request's memory; `position` and the page's bound are
+ * reused from slice to slice. */
 struct scroll {
     struct stream stream;
     struct page page;
@@ -49,6 +54,7 @@ static enum kx_status add_slice(struct scroll *scroll, struct kx_reader *reader,
     return scroll->position.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+/* KX_OK, KX_END when this was the last slice, or what the scan ended with. */
 static enum kx_status read_slice(struct scroll *scroll, struct kx_buffer *chunk,
                                  uint64_t *flush_out, struct kx_fault *fault)
 {
@@ -68,6 +74,8 @@ static enum kx_status read_slice(struct scroll *scroll, struct kx_buffer *chunk,
     return status;
 }
 
+/* The status is sent long since: the error can only be the last line. It is
+ * wrapped, so that no entry can look like it. */
 static void add_error(struct kx_buffer *chunk, const struct kx_fault *fault)
 {
     kx_add_text(chunk, "{\"error\":");

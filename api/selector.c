@@ -1,4 +1,7 @@
-/* Which entries. */
+/* Which entries, as bounds in the order of encoded keys. In that order a key is
+ * followed by the keys that have more parts than it: every part begins with a
+ * tag between 00 and ff, so "prefix 00" lies before all of them and "prefix ff"
+ * behind. */
 #include "selector.h"
 
 #include <talloc.h>
@@ -40,6 +43,8 @@ static bool bad(struct flaw *flaw, const char *detail)
     return flaw_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
 }
 
+/* Deno's rules. Within an index its name is a prefix already, so there one
+ * bound is enough. */
 static bool combination(const struct selection *selection, struct flaw *flaw)
 {
     bool both = selection->has_start && selection->has_end;
@@ -139,6 +144,9 @@ bool selector_make(struct selection *selection, const void *memory,
     return true;
 }
 
+/* Forward the range begins at the position and a zero byte, the least that is
+ * greater; backward it ends at the position itself, as ends are exclusive.
+ * bound holds both, the second as its beginning. */
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound)
 {

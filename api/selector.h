@@ -1,5 +1,8 @@
 /* Which entries: a prefix, or start and end, or a prefix with one of them, or
- * everything; of the whole store or of one index. */
+ * everything; of the whole store or of one index. In two steps: a selection is
+ * what the client wrote, from a query or a JSON document; a selector is the
+ * range of encoded keys that the core scans. start is inclusive, end exclusive,
+ * in either direction. */
 #ifndef API_SELECTOR_H
 #define API_SELECTOR_H
 
@@ -24,10 +27,11 @@ struct selector {
     struct kx_range range; /* relative to the index when there is one */
 };
 
-/* An empty selection whose buffers live in memory. */
+/* An empty selection (everything) whose buffers live in memory. */
 void selection_init(struct selection *selection, const void *memory);
 
-/* Takes prefix, start, end, index and reverse out of a query, where given. */
+/* Takes prefix, start, end, index and reverse out of a query, where given.
+ * False with the flaw of query_key, query_text or query_flag. */
 bool selection_read(const struct query *query, struct selection *selection,
                     struct flaw *flaw);
 
@@ -44,7 +48,9 @@ bool selector_make(struct selection *selection, const void *memory,
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound);
 
-/* Begins the scan. Between kx_read_begin and kx_read_end. */
+/* Begins the scan, of an index or of the store: as kx_scan_index or kx_scan.
+ * The caller ends it with kx_scan_end. Between kx_read_begin and
+ * kx_read_end. */
 enum kx_status selector_scan(const struct selector *selector,
                              struct kx_reader *reader, struct kx_fault *fault);
 

@@ -1,4 +1,7 @@
-/* From options to a running server, and back down in the opposite order. */
+/* From options to a running server, and back down in the opposite order:
+ * signals, framing, sockets, store, loops. The main thread only waits for a
+ * signal; everything else is done by the loops and by the store's own
+ * threads. */
 #include "server.h"
 #include "framing.h"
 #include "http1_socket.h"
@@ -35,6 +38,8 @@ struct server {
     int signal_fd;
 };
 
+/* For the person at the terminal, before the log means anything to them.
+ * Returns false, so that a step can end with it. */
 static bool complain(const char *what, const char *which, const char *why)
 {
     fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
@@ -58,6 +63,9 @@ static bool catch_signals(struct server *server)
            complain("cannot", "watch signals", strerror(errno));
 }
 
+/* Raises the process's limit of open files as far as it may, and otherwise
+ * lowers connections_max to what fits: refusing a connection with 503 is better
+ * than failing to accept it. */
 static void fit_connections(struct options *options)
 {
     struct rlimit limit;
@@ -79,6 +87,8 @@ static void fit_connections(struct options *options)
            (unsigned long long)limit.rlim_cur);
 }
 
+/* Which route a body is for is not known here: the largest limit counts, and
+ * the route's own is admission.c's. */
 static bool start_framing(const struct options *options)
 {
     uint64_t body_max = options->value_max > options->body_max
@@ -150,6 +160,7 @@ static void close_sockets(struct server *server)
 /* ---- Store and loops --------------------------------------------------------
  */
 
+/* Recovers what a crash may have left, which can take a while. */
 static bool open_store(struct server *server)
 {
     const struct options *options = &server->options;
@@ -171,6 +182,8 @@ static bool open_store(struct server *server)
                                             : kx_status_title(status));
 }
 
+/* A socket belongs to its loop from here on, also when the loop does not
+ * start. */
 static bool start_loops(struct server *server)
 {
     for (size_t i = 0; i < server->options.loops; i++) {
@@ -184,6 +197,7 @@ static bool start_loops(struct server *server)
     return true;
 }
 
+/* All are told before any is waited for: they end side by side. */
 static void stop_loops(struct server *server)
 {
     server->service.stopping = true;
@@ -240,6 +254,8 @@ static void wait_for_signal(const struct server *server)
     kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
 }
 
+/* The port file comes after the loops: who reads it can connect. The store is
+ * closed last, as the loops' exchanges wait for its answers. */
 static bool serve(struct server *server)
 {
     bool started = start_loops(server) && write_port_file(server);

@@ -1,4 +1,6 @@
-/* What all event loops of one server share. */
+/* What all event loops of one server share. Made by server.c before the loops
+ * and gone after them; but for the counters and `stopping` nothing in it
+ * changes meanwhile, so no lock is needed. */
 #ifndef API_SERVICE_H
 #define API_SERVICE_H
 

@@ -4,6 +4,8 @@
 #include "keyjson.h"
 #include "path.h"
 
+/* A flaw in the array has a pointer into it; in a query the parameter's name is
+ * what helps. */
 static bool read_parameter(const struct query *query, struct kx_buffer *key,
                            struct flaw *flaw)
 {
@@ -19,6 +21,8 @@ static bool read_parameter(const struct query *query, struct kx_buffer *key,
     return done;
 }
 
+/* Most requests have no query: query_out is then not set up beyond `given`,
+ * which is all that query_has looks at. */
 bool target_read(const struct request *request, unsigned allowed,
                  struct query *query_out, struct kx_buffer *key,
                  struct flaw *flaw)

@@ -1,4 +1,6 @@
-/* How long an entry lives: "250ms" "60s" "5m" "1h" "7d". */
+/* How long an entry lives: "250ms" "60s" "5m" "1h" "7d". In ?ttl= of a write
+ * and as the member `ttl` of a mutation; the store is given the time of expiry
+ * instead (kx_mutation.expires_at_ms). */
 #ifndef API_TTL_H
 #define API_TTL_H
 

@@ -1,4 +1,6 @@
-/* Typed values, to the store's encodings. */
+/* Typed values, to the store's encodings. KvU64 and Uint8Array have encodings
+ * of their own; the other types are taken apart until only JSON is left, whose
+ * scalars are copied as they were written. */
 #include "typed.h"
 
 enum { U64_DIGITS_MAX = 20, SHOWN = 40 };
@@ -16,6 +18,7 @@ struct typed {
     struct kx_slice media_type;
 };
 
+/* Where a member goes; NULL for a name that a typed value does not have. */
 static struct kx_slice *member_of(struct typed *typed, struct kx_slice name)
 {
     if (kx_equal(name, kx_text("\"type\"")))
@@ -64,6 +67,7 @@ static bool read_text(struct kx_slice token, const void *memory,
     return !text.failed || flaw_no_memory(flaw);
 }
 
+/* A text, because a JSON number loses digits over 2^53 in most readers. */
 static bool parse_u64(struct kx_slice digits, uint64_t *number_out)
 {
     uint64_t number = 0;
@@ -111,6 +115,8 @@ static bool read_media_type(const struct typed *typed, const void *memory,
            bad(flaw, "mediaType has 1 to 127 printable ASCII characters.");
 }
 
+/* byteLength is what kv-utils writes along; where it is there it must be
+ * right. */
 static bool read_bytes(const struct typed *typed, const void *memory,
                        struct kx_value *value_out, struct flaw *flaw)
 {

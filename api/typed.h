@@ -1,5 +1,7 @@
 /* Values that JSON cannot carry, in Deno's own kv-utils form:
- * {"type":"KvU64","value":"1"}. A plain JSON value is never wrapped. */
+ * {"type":"KvU64","value":"1"}. A plain JSON value is never wrapped. typed.c
+ * reads them, typed_write.c writes them; entryjson.h decides which of the two
+ * members, value or typed, an entry has. */
 #ifndef API_TYPED_H
 #define API_TYPED_H
 

@@ -1,4 +1,6 @@
-/* Values to JSON: as they are, or typed. */
+/* Values to JSON: as they are, or typed. The counterpart of typed.c: what is
+ * written here can be sent back as it is, but for V8 values and pointers, which
+ * clients cannot write. */
 #include "typed.h"
 
 #include <stdio.h>
@@ -18,6 +20,8 @@ static bool part_is_plain(const struct kx_part *part)
     return false;
 }
 
+/* Of a pointer: JSON shows strings, booleans and finite numbers by
+ * themselves. */
 static bool parts_are_plain(struct kx_slice parts)
 {
     struct kx_key_reader reader;
@@ -56,6 +60,7 @@ static void write_u64(struct kx_slice bytes, struct kx_buffer *out)
     kx_add_text(out, "\"}");
 }
 
+/* The default media type is left out, as Deno knows none. */
 static void write_bytes(const struct kx_value *value, const char *type,
                         struct kx_buffer *out)
 {

@@ -31,6 +31,8 @@ static void begin(uint64_t ms)
     fill_random(&last.low, sizeof last.low);
 }
 
+/* When all 80 bits have been counted through, the next millisecond is borrowed:
+ * order matters more than the exact time. */
 static void advance(void)
 {
     if (++last.low == 0 && ++last.high == 0)
@@ -45,6 +47,9 @@ static unsigned five_bits(unsigned at)
     return (unsigned)(whole >> at) & 31;
 }
 
+/* Crockford's base 32: no I, L, O, U, and in the order of ASCII, so that texts
+ * sort as the numbers do. A clock that goes back is waited for by counting
+ * up. */
 void ulid_next(char *out)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

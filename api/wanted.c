@@ -1,4 +1,6 @@
-/* The document of POST /get. */
+/* The document of POST /get: {"keys":[[...],...],"ranges":[{"prefix":[...],
+ * "limit":10},...]}. A range has the members that GET /list has as parameters,
+ * and goes through the same selection and page. */
 #include "wanted.h"
 
 #include <talloc.h>
@@ -11,6 +13,8 @@ enum { LIMIT_DEFAULT = 100 };
 /* ---- A range ---------------------------------------------------------------
  */
 
+/* The range being read. Its parts are put together when all members are
+ * there. */
 struct range_reading {
     struct page *page;
     struct selection *selection;
@@ -86,6 +90,7 @@ static const struct member RANGE_MEMBERS[] = {
     {NULL, NULL},
 };
 
+/* The selection outlives this call: the page keeps slices of it. */
 static bool read_range(struct wanted *wanted, struct kx_slice value,
                        struct page *page, struct flaw *flaw)
 {
@@ -135,6 +140,7 @@ static bool too_many(struct flaw *flaw)
                     KX_PAGE_MAX, LIMIT_DEFAULT);
 }
 
+/* The number is checked before anything is allocated for it. */
 static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
 {
     struct wanted *wanted = target;

@@ -1,4 +1,6 @@
-/* The document of POST /get as keys and pages. */
+/* The document of POST /get as keys and pages: what batch.c reads in one view.
+ * All of it is checked before the view begins, the number of entries that may
+ * come included. */
 #ifndef API_WANTED_H
 #define API_WANTED_H
 
@@ -14,7 +16,9 @@ struct wanted {
 };
 
 /* Reads the document, which kx_json_check accepted. wanted_out->memory is set
- * by the caller. */
+ * by the caller. False with a flaw whose pointer leads to the place in the
+ * document; PROBLEM_BAD_REQUEST when more than KX_PAGE_MAX entries are asked
+ * for. */
 bool wanted_read(struct kx_slice document, struct wanted *wanted_out,
                  struct flaw *flaw);
 
