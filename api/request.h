@@ -107,8 +107,8 @@ struct stream {
  * file. Every failure is a reply as well: there is no other way to end. */
 typedef enum progress handler_fn(struct request *request, struct reply *reply);
 
-/* What a caller would need permission for. Nothing asks for it yet: whoever can
- * connect may do everything (see --insecure). */
+/* What a caller would need permission for. The service itself grants everything
+ * to whoever can connect (see --insecure). */
 enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_INDEX, SCOPE_ADMIN };
 /* Which limit the body has: none allowed, --value-max, or --body-max. */
 enum body_limit { BODY_NONE, BODY_VALUE, BODY_ENVELOPE };

@@ -1,6 +1,6 @@
-/* The contents page of the service: every method and path, and who answers. In
- * the order of openapi.yaml's chapters; the first row that fits is taken. HEAD
- * and OPTIONS need no rows (router.c, admission.c). */
+/* The contents page of the service: every method and path, and who answers. The
+ * first row that fits is taken. HEAD and OPTIONS need no rows (router.c,
+ * admission.c). */
 #include "handlers.h"
 #include "router.h"
 
