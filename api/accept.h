@@ -1,7 +1,7 @@
 /* The header Accept (RFC 9110 section 12.5.1), as far as the service has a
- * choice: only GET /list has two forms, one JSON document or NDJSON that never
- * ends before the range does. Weights (;q=) are not looked at: the first form
- * in the header that the service makes is taken. */
+ * choice: only GET /list has two forms, a page as one JSON document or a stream
+ * of NDJSON. Weights (;q=) are not looked at: the first form in the header that
+ * the service makes is taken. */
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 

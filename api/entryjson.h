@@ -1,8 +1,8 @@
 /* Entries as JSON: {"key":[...],"value":...,"versionstamp":"...",
  * "expiresAt":ms}; `typed` instead of `value` where JSON cannot carry it. The
- * one form in which pages, streams, batches and refusals show entries; a single
- * entry at its own path is shown as its bare value (answer.h). Running out of
- * memory shows in out->failed only. */
+ * one form in which pages, streams and batches show entries; a single entry at
+ * its own path is shown as its bare value (answer.h). Running out of memory
+ * shows in out->failed only. */
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
