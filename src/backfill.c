@@ -9,8 +9,8 @@
 
 #include "extract.h"
 #include "jobs.h"
+#include "range.h"
 #include "round.h"
-#include "table.h"
 
 /* Says in the index's failure which two entries have the same value. */
 static void note_conflict(struct index *index, struct kx_slice owner,
@@ -35,89 +35,148 @@ static void note_conflict(struct index *index, struct kx_slice owner,
     kx_buffer_free(&key);
 }
 
-/* The key of a row was there. KX_OK: what is there may stay. KX_ABSENT: it must
- * be overwritten. KX_UNIQUE_VIOLATION: another live entry has it. */
-static enum kx_status examine(struct kx_store *store, struct index *index,
-                              const struct txn_write *row,
-                              struct kx_buffer *bytes)
+/* What to do with a row whose key is there already. */
+enum verdict {
+    ROW_OVERWRITES, /* what is there was left behind by a dropped index */
+    ROW_REPLACES,   /* or by an owner whose time is over */
+    ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
+    ROW_CONFLICTS,  /* another live entry has this unique value */
+    ROW_IS_BROKEN
+};
+
+static enum verdict examine(struct index *index, const struct txn_write *row,
+                            struct kx_slice bytes)
 {
     struct record there;
     struct record mine;
-    enum kx_status status =
-        table_get(store->env, TABLE_ENTRIES, row->key, bytes);
-    if (status != KX_OK)
-        return status;
-    if (!record_read(kx_buffer_slice(bytes), &there) ||
-        !record_read(row->value, &mine))
-        return KX_FAILED;
+    if (!record_read(bytes, &there) || !record_read(row->value, &mine))
+        return ROW_IS_BROKEN;
     if (there.index != index->id)
-        return KX_ABSENT; /* left behind by a dropped index */
+        return ROW_OVERWRITES;
     struct kx_slice other = record_owner(&there, row->key);
     struct kx_slice owner = record_owner(&mine, row->key);
     if (kx_equal(owner, other))
-        return KX_OK;
+        return ROW_IS_THERE;
     if (record_expired(&there, kx_now_ms()))
-        return KX_ABSENT;
+        return ROW_REPLACES;
     note_conflict(index, owner, other);
-    return KX_UNIQUE_VIOLATION;
+    return ROW_CONFLICTS;
 }
 
-/* Looks at the rows whose key was there and moves those that must overwrite to
- * the front of the list. */
-static enum kx_status settle_existing(struct kx_store *store,
-                                      struct index *index, struct batch *batch)
+/* The rows of one step while they are compared with what is stored. */
+struct step {
+    struct kx_store *store;
+    struct index *index;
+    struct batch batch;
+    size_t count; /* of rows in batch.writes; write_count of them are kept */
+    size_t next;  /* the row to compare next */
+};
+
+static void keep_row(struct step *step, bool counts)
 {
-    struct txn_write *rows = batch->writes;
-    size_t count = batch->write_count;
-    size_t kept = 0;
-    enum kx_status status = KX_OK;
-    struct kx_buffer bytes;
-    kx_buffer_init(&bytes, index);
-    for (size_t i = 0; status == KX_OK && i < count; i++) {
-        if (rows[i].existed)
-            status = examine(store, index, &rows[i], &bytes);
-        batch->index_entries += !rows[i].existed || status == KX_ABSENT;
-        if (status != KX_ABSENT)
-            continue;
-        rows[kept] = rows[i];
-        rows[kept++].type = TXN_PUT;
-        status = KX_OK;
+    step->batch.writes[step->batch.write_count++] =
+        step->batch.writes[step->next];
+    step->batch.index_entries += counts;
+}
+
+/* The next row's key is stored with these bytes. */
+static enum kx_status settle(struct step *step, struct kx_slice bytes)
+{
+    const struct txn_write *row = &step->batch.writes[step->next];
+    switch (examine(step->index, row, bytes)) {
+    case ROW_OVERWRITES:
+        cache_update(step->store->cache, row->key, row->value, false);
+        keep_row(step, true);
+        return KX_OK;
+    case ROW_REPLACES:
+        cache_update(step->store->cache, row->key, row->value, false);
+        keep_row(step, false);
+        return KX_OK;
+    case ROW_IS_THERE:
+        return KX_OK;
+    case ROW_CONFLICTS:
+        return KX_UNIQUE_VIOLATION;
+    case ROW_IS_BROKEN:
+        break;
     }
-    kx_buffer_free(&bytes);
-    batch->write_count = kept;
-    return status;
+    return KX_FAILED;
 }
 
-static enum kx_status add_rows(struct kx_store *store, struct txn_write *rows,
-                               size_t count)
+/* The rows below `key` (all, when it is empty) are not stored: they are new,
+ * unless two of them have the same key. */
+static enum kx_status keep_new(struct step *step, struct kx_slice key)
 {
-    gate_apply_begin(&store->gate);
-    enum kx_status status = txn_apply(store->env, rows, count);
-    gate_apply_cancel(&store->gate);
+    const struct txn_write *rows = step->batch.writes;
+    for (; step->next < step->count; step->next++) {
+        const struct txn_write *row = &rows[step->next];
+        if (key.size != 0 && kx_compare(row->key, key) >= 0)
+            return KX_OK;
+        size_t kept = step->batch.write_count;
+        enum kx_status status = KX_OK;
+        if (kept > 0 && kx_equal(rows[kept - 1].key, row->key))
+            status = settle(step, rows[kept - 1].value);
+        else
+            keep_row(step, true);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_OK;
+}
+
+/* Compares the rows, which are in key order, with what is stored between the
+ * first and the last of them: one scan instead of a look-up for each. */
+static enum kx_status compare_stored(struct step *step)
+{
+    struct range *range = step->store->range;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct kx_slice last = step->batch.writes[step->count - 1].key;
+    enum kx_status status =
+        range_begin(range, step->batch.writes[0].key, kx_slice(NULL, 0), false);
+    while (status == KX_OK && step->next < step->count) {
+        status = range_next(range, &key, &bytes);
+        if (status != KX_OK || kx_compare(key, last) > 0)
+            break;
+        status = keep_new(step, key);
+        while (status == KX_OK && step->next < step->count &&
+               kx_equal(step->batch.writes[step->next].key, key)) {
+            status = settle(step, bytes);
+            step->next++;
+        }
+    }
+    range_end(range);
+    if (status == KX_OK || status == KX_END)
+        status = keep_new(step, kx_slice(NULL, 0));
     return status;
 }
 
-/* Adds the next rows of a round, and counts them. */
+/* Adds the next rows of a round, and counts them. When two live entries have
+ * the same value in a unique index the build has failed, which is a result to
+ * be stored, not an error. */
 static enum kx_status write_step(struct kx_store *store, struct round *round,
                                  struct txn_write *rows, size_t count)
 {
     struct index *index = round_index(round);
-    struct batch batch = {.index = index, .writes = rows, .write_count = count};
-    enum kx_status status = add_rows(store, rows, count);
-    if (status == KX_OK)
-        status = settle_existing(store, index, &batch);
+    struct step step = {
+        .store = store,
+        .index = index,
+        .batch = {.index = index, .writes = rows, .new_index_rows = true},
+        .count = count};
+    enum kx_status status = count == 0 ? KX_OK : compare_stored(&step);
     if (status == KX_UNIQUE_VIOLATION) {
-        batch.action = CATALOG_BUILD;
-        batch.state = KX_INDEX_FAILED;
-        batch.build = *round_build(round);
-        batch.write_count = 0;
+        step.batch.action = CATALOG_BUILD;
+        step.batch.state = KX_INDEX_FAILED;
+        step.batch.build = *round_build(round);
+        step.batch.write_count = 0;
+        step.batch.index_entries = 0;
         status = KX_OK;
     }
-    return status == KX_OK ? jobs_apply(store, &batch) : status;
+    return status == KX_OK ? jobs_apply(store, &step.batch) : status;
 }
 
 /* All rows are added: stores how far the build has come. After the last round
- * the index is ready, once everything is on disk. */
+ * the index is ready, once everything is on disk: from then on its rows are
+ * read, and no reply waits for the flush of a job. */
 static enum kx_status finish_round(struct kx_store *store, struct round *round)
 {
     struct index *index = round_index(round);
@@ -146,13 +205,15 @@ static enum kx_status finish_round(struct kx_store *store, struct round *round)
     return status;
 }
 
+/* The round lets go of the store's set of touched keys by itself. */
 void backfill_end(struct kx_store *store)
 {
     talloc_free(store->round);
     store->round = NULL;
 }
 
-/* Reads on, or when the round has all it takes, writes on. */
+/* Reads on, or when the round has all it takes, writes on. `seen` shows
+ * progress to readers before it is stored. */
 static enum kx_status step(struct kx_store *store, struct round *round)
 {
     size_t count = 0;
@@ -194,6 +255,7 @@ static enum kx_status begin_round(struct kx_store *store, struct index *index)
     return store->round == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
+/* After an error the round is given up and begun again, from what is stored. */
 void backfill_step(struct kx_store *store, struct index *index)
 {
     enum kx_status status = KX_OK;

@@ -199,7 +199,7 @@ static void add_batch_rows(struct kx_store *store, struct rows *rows,
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
-    for (size_t i = 0; i < rows->count; i++) {
+    for (size_t i = 0; !batch->new_index_rows && i < rows->count; i++) {
         const struct txn_write *row = &rows->list[i];
         if (row->table != TABLE_ENTRIES)
             continue;

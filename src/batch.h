@@ -18,6 +18,7 @@ struct batch {
     struct plan *plan;        /* entries that change, or NULL */
     struct txn_write *writes; /* more writes, or NULL */
     size_t write_count;
+    bool new_index_rows; /* nothing of `writes` is cached */
     enum catalog_action action;
     struct index *index;       /* of the action */
     enum kx_index_state state; /* of CATALOG_BUILD */

@@ -29,6 +29,7 @@ struct build {
     bool resumed;
 };
 
+/* Stays where it is until it is forgotten: others may point to it. */
 struct index {
     uint32_t id; /* never used twice in a store; index entries carry it */
     enum kx_index_state state;

@@ -1,6 +1,8 @@
 /* Reading index declarations. Each member has a row in a table: its name and
- * the function that reads its value.
- */
+ * the function that reads its value. Whatever is not in the table is an error,
+ * so that a misspelt member is never ignored. The result is written out again
+ * in one canonical form, with members in a fixed order and defaults filled in,
+ * and two declarations are the same when these texts are. */
 #include "declaration.h"
 
 #include <stdarg.h>
@@ -14,6 +16,8 @@ struct reading {
     char pointer[64]; /* of the member being read */
 };
 
+/* Reads the raw value of one member; says in the fault what is wrong with it.
+ */
 typedef enum kx_status member_fn(struct reading *reading,
                                  struct kx_slice value);
 
@@ -75,6 +79,7 @@ static bool is_name(struct kx_slice text)
     return true;
 }
 
+/* An ASCII name: it stands in paths and in keys alike, without any escaping. */
 static enum kx_status read_name(struct reading *reading, struct kx_slice value)
 {
     struct declaration *declaration = reading->declaration;
@@ -126,6 +131,7 @@ static enum kx_status read_depth(struct reading *reading, struct kx_slice value)
     return KX_OK;
 }
 
+/* An empty path is the whole value, as in RFC 6901. */
 static enum kx_status read_path(struct reading *reading, struct kx_slice value,
                                 struct field *field)
 {
@@ -238,6 +244,7 @@ static enum kx_status read_store(struct reading *reading, struct kx_slice value)
     return KX_OK;
 }
 
+/* Only the default is known so far; it is read so that it may be said. */
 static enum kx_status read_missing(struct reading *reading,
                                    struct kx_slice value)
 {
@@ -293,6 +300,7 @@ static enum kx_status read_members(struct reading *reading,
     return KX_OK;
 }
 
+/* What no member can tell by itself. */
 static enum kx_status check_whole(struct reading *reading)
 {
     const struct declaration *declaration = reading->declaration;
@@ -415,6 +423,8 @@ static size_t count_parts(struct kx_slice rest)
     return count;
 }
 
+/* The entry must have at least one part behind the prefix: what an index entry
+ * calls its owner is never empty. */
 bool declaration_covers(const struct declaration *declaration,
                         struct kx_slice key)
 {

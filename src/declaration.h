@@ -31,7 +31,8 @@ struct declaration {
 };
 
 /* Reads a declaration into talloc context mem. KX_BAD_JSON, KX_JSON_TOO_DEEP,
- * KX_BAD_INDEX with pointer and detail, KX_NO_MEMORY. */
+ * KX_BAD_INDEX with pointer and detail, KX_NO_MEMORY; then nothing is left in
+ * mem. The text need not be checked before. */
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
                                  struct declaration **declaration_out,
                                  struct kx_fault *fault);

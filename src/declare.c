@@ -1,4 +1,11 @@
-/* New indexes and the end of old ones. */
+/* New indexes and the end of old ones. Both are one batch that changes the
+ * catalog and nothing else: a new index that has entries to read is built by
+ * jobs (backfill.c), the entries of a dropped one are freed by jobs (drop.c).
+ * From the batch on every write keeps a new index up to date.
+ *
+ * The writer plans no entries meanwhile (a declaration stands alone in its
+ * batch), so what is found in the table here is still so when the batch is
+ * applied. */
 #include "declare.h"
 
 #include <talloc.h>
@@ -72,6 +79,8 @@ static enum kx_status check_others(const struct catalog *catalog,
     return KX_OK;
 }
 
+/* An index owns all keys under its name, so there must be none yet. Entries of
+ * a dropped index of this name, which carry its id, are in nobody's way. */
 static enum kx_status check_new(struct kx_store *store,
                                 struct kx_commit *commit,
                                 const struct declaration *want)
@@ -107,7 +116,8 @@ static uint64_t estimate(struct kx_store *store, struct kx_slice start,
     return 1 + (uint64_t)((double)store->catalog->entries * share);
 }
 
-/* A new index is ready at once when there is nothing to build it from. */
+/* A new index is ready at once when there is nothing to build it from.  The
+ * total is an estimate for showing progress. */
 static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
 {
@@ -125,6 +135,8 @@ static enum kx_status start_state(struct kx_store *store,
     return status;
 }
 
+/* Declaring the same again is no change and no error. On success, unless it was
+ * there or this is a dry run, the catalog owns the index. */
 static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
@@ -149,6 +161,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     return status;
 }
 
+/* The index is the catalog's when `created`, else it is freed here. */
 void declare_index(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out)
 {
@@ -165,6 +178,7 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
     commit->stamp = store->catalog->stamp;
 }
 
+/* The name is free and the index unreadable as soon as the batch is applied. */
 void declare_drop(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {

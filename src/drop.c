@@ -1,6 +1,8 @@
-/* Freeing the entries of a dropped index. Its name may have been declared anew
- * meanwhile: only rows that carry its own id are removed.
- */
+/* Freeing the entries of a dropped index, some in each job. Its name may have
+ * been declared anew meanwhile: only rows that carry its own id are removed.
+ * Nobody can see these rows any more (catalog_shows), so there is no hurry and
+ * no flush; after a crash the work goes on from the last stored key or a little
+ * before it. */
 #include <talloc.h>
 
 #include "jobs.h"
@@ -15,7 +17,8 @@ static bool add_removal(void *mem, struct txn_write *write, struct kx_slice key)
     return copy != NULL;
 }
 
-/* Collects the next rows from build.resume on. KX_END: those are all. */
+/* Collects the next rows from build.resume on, at most job_size. KX_END: those
+ * are all. The key at resume itself is read again, which does no harm. */
 static enum kx_status collect(struct kx_store *store, const struct index *index,
                               void *mem, struct batch *batch)
 {
@@ -49,6 +52,8 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
     return status;
 }
 
+/* The last batch also removes the index's own row: there is no state in which
+ * the index is forgotten and rows are left. */
 void drop_step(struct kx_store *store, struct index *index)
 {
     void *mem = talloc_new(NULL);

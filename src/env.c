@@ -1,4 +1,9 @@
-/* Opening, flushing, checkpointing and closing the environment. */
+/* Opening, flushing, checkpointing and closing the environment.
+ *
+ * Durability in two steps: transactions commit without a sync (DB_TXN_NOSYNC),
+ * and env_flush syncs the log once for all of them. Pages are written later, by
+ * checkpoints or when the cache is full; the log always goes to disk before
+ * them. At open the library replays the log from the last checkpoint. */
 #include "engine.h"
 
 #include <errno.h>
@@ -12,6 +17,8 @@
 /* A page is written as one 4 KiB sector by common disks: a larger one could be
  * torn by a power cut, and Berkeley DB cannot mend a torn page. */
 enum { PAGE_BYTES = 4096 };
+/* The log buffer holds a large batch, so that it is not written in pieces
+ * before the flush. */
 enum { LOG_BUFFER_BYTES = 8 << 20, LOG_FILE_BYTES = 32 << 20 };
 
 static const char *const table_files[TABLE_COUNT] = {
@@ -20,6 +27,7 @@ static const char *const table_files[TABLE_COUNT] = {
     [TABLE_CATALOG] = "catalog.db",
 };
 
+/* Called by the library, on whatever thread notices. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
     (void)info;
@@ -63,6 +71,7 @@ static enum kx_status lock_directory(struct env *env, const char *path,
     return KX_OK;
 }
 
+/* One cache region: the library divides it only when it is very large. */
 static int configure(DB_ENV *db, const struct env_options *options)
 {
     uint64_t gigabyte = 1u << 30;
@@ -83,6 +92,8 @@ static int configure(DB_ENV *db, const struct env_options *options)
     return error;
 }
 
+/* Private: memory of this process instead of files that another could map. With
+ * DB_THREAD readers and writer share the handles. */
 static enum kx_status open_environment(struct env *env,
                                        const struct env_options *options)
 {
@@ -115,6 +126,7 @@ static int open_table(struct env *env, enum table table)
     return error;
 }
 
+/* Tables before their environment, and the lock last. */
 static int finish(struct env *env)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
@@ -154,6 +166,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     return KX_OK;
 }
 
+/* The checkpoint spares the next open the replay of the log. After a failure
+ * the files are left as they are, for recovery. */
 void env_close(struct env *env)
 {
     if (!env_failed(env))
@@ -161,6 +175,8 @@ void env_close(struct env *env)
     talloc_free(env);
 }
 
+/* Never tried again: after a failed sync the system may have dropped the dirty
+ * pages, and a second sync would succeed without having written them. */
 enum kx_status env_flush(struct env *env)
 {
     int error = env->db->log_flush(env->db, NULL);

@@ -30,27 +30,32 @@ struct env_options {
 enum kx_status env_open(void *mem, const struct env_options *options,
                         struct env **env_out, struct kx_fault *fault);
 
-/* Writes a checkpoint and closes everything. No other call may be running. */
+/* Writes a checkpoint, unless the environment has failed, and closes and frees
+ * everything. No other call may be running. */
 void env_close(struct env *env);
 
-/* Returns when all transactions committed before are on disk. Any failure is
- * final: the environment has failed and must be opened anew. */
+/* Returns when all transactions committed before are on disk: KX_OK. Any
+ * failure is final: the environment has failed and must be opened anew. Writer
+ * only. */
 enum kx_status env_flush(struct env *env);
 
 /* Writes a checkpoint when at least `kilobytes` of log came since the last one
- * (0: in any case) and removes log files that are not needed any more. */
+ * (0: in any case) and removes log files that are not needed any more. May run
+ * beside any other call but open and close. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
 
-/* Has a call failed in a way that only opening anew can mend? */
+/* Has a call failed in a way that only opening anew can mend? Any thread. */
 bool env_failed(const struct env *env);
 
-/* Free bytes of the file system that holds the directory. */
+/* Free bytes of the file system that holds the directory, for users without
+ * privileges; 0 when that is not known. */
 uint64_t env_free_bytes(const char *directory);
 
 struct env_figures {
     uint64_t cache_hits;
     uint64_t cache_misses;
 };
+/* Look-ups of pages since the environment was opened; zeros when not known. */
 void env_figures(struct env *env, struct env_figures *figures_out);
 
 #endif

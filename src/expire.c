@@ -1,11 +1,15 @@
 /* Removing entries whose time is over. Readers do not see them any more; this
  * frees their space and that of their index entries.
- */
+ *
+ * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
+ * batch.c keeps it in step with the entries, so the first row tells when there
+ * is something to do: until then the writer does not look. */
 #include <talloc.h>
 
 #include "jobs.h"
 #include "range.h"
 
+/* The time that begins a row's key; how long to wait after a failure. */
 enum { TIME_BYTES = 8, RETRY_MS = 1000 };
 
 /* The rows of this job, each of which goes with its entry. */
@@ -27,8 +31,8 @@ static int64_t row_time(struct kx_slice row)
     return (int64_t)time;
 }
 
-/* Plans the removal of the entries due by now. *next_out: when the first that
- * is left is due. */
+/* Plans the removal of the entries due by now, at most job_size. *next_out:
+ * when the first that is left is due, which may be now. */
 static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
                                int64_t *next_out)
 {
@@ -61,6 +65,8 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
     return status == KX_END ? KX_OK : status;
 }
 
+/* The row goes in the same batch as its entry. When it fails both stay, and the
+ * next look finds them again. */
 void expire_step(struct kx_store *store)
 {
     struct batch batch = {.plan = plan_create(&store->base)};

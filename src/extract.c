@@ -1,4 +1,6 @@
-/* From an entry to the key and record of its index entry. */
+/* From an entry to the key and record of its index entry. Keys are [name,
+ * fields...] for a unique index and [name, fields..., parts of the owner] for
+ * another: the owner's part is not stored twice but found in the key. */
 #include "extract.h"
 
 static enum kx_status add_folded(const struct field *field,
@@ -31,6 +33,8 @@ static enum kx_status add_string(const struct field *field,
     return status;
 }
 
+/* KX_ABSENT: there is no indexable value at the path. null, arrays and objects
+ * have no place in the order of keys. */
 static enum kx_status add_field(const struct field *field,
                                 struct kx_slice document, struct kx_buffer *key)
 {
@@ -57,6 +61,8 @@ static enum kx_status add_field(const struct field *field,
     return KX_ABSENT;
 }
 
+/* Values that are not JSON text have no fields. A value whose index key would
+ * be too long is left out rather than refused: the entry is right by itself. */
 enum kx_status extract_key(const struct declaration *declaration,
                            struct kx_slice key, const struct record *record,
                            struct kx_buffer *key_out, uint16_t *owner_at_out)
@@ -87,6 +93,7 @@ enum kx_status extract_key(const struct declaration *declaration,
     return KX_OK;
 }
 
+/* Parts behind the fields belong to the owner and are taken as they are. */
 enum kx_status extract_lookup(const struct declaration *declaration,
                               struct kx_slice parts, struct kx_buffer *key_out)
 {

@@ -1,8 +1,12 @@
-/* Which background job comes next. */
+/* Which background job comes next: expiry as soon as it is due, then one of the
+ * others. Builds go before the freeing of dropped entries, since somebody waits
+ * for them, and packing comes last. */
 #include "jobs.h"
 
 #include <talloc.h>
 
+/* One index at a time, the first by name: a build reads the whole prefix
+ * anyway. */
 static struct index *to_build(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
@@ -23,6 +27,8 @@ bool jobs_waiting(struct kx_store *store)
            to_build(store) != NULL || tidy_waiting(store);
 }
 
+/* A round may be left over when its index was dropped: it is forgotten before
+ * the index is. Nothing is done on a full disk, for jobs write, too. */
 bool jobs_run(struct kx_store *store)
 {
     if (env_failed(store->env) || atomic_load(&store->disk_full))
@@ -41,6 +47,7 @@ bool jobs_run(struct kx_store *store)
     return jobs_waiting(store);
 }
 
+/* On failure nothing has changed; the plan is then of no more use. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
 {
     uint64_t number = 0;

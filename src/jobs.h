@@ -1,8 +1,8 @@
 /* Background work of the writer, in small jobs: building indexes, freeing the
- * entries of dropped ones, removing expired entries. Each job is a batch of its
- * own; what it changes is not visible until it is all done, so it needs no
- * flush. Writer thread only.
- */
+ * entries of dropped ones, removing expired entries, packing pages. Each job is
+ * a batch of its own between those of commits, and short, so that no commit
+ * waits long; what it changes is not visible until it is all done, so it needs
+ * no flush. What a crash takes back is done again. Writer thread only. */
 #ifndef JOBS_H
 #define JOBS_H
 
@@ -12,7 +12,7 @@
  * at once. */
 bool jobs_run(struct kx_store *store);
 
-/* Is there a job to do now? */
+/* Is there a job to do now? Reads the clock. */
 bool jobs_waiting(struct kx_store *store);
 
 /* backfill.c: reads the next entries of an index being built. */
@@ -32,8 +32,8 @@ bool tidy_waiting(struct kx_store *store);
 /* tidy.c: packs the next pages. */
 void tidy_step(struct kx_store *store);
 
-/* Applies a job's batch; a failure is logged and the job is done again later.
- */
+/* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
+ * freed, the failure is logged and the job is done again later. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch);
 
 #endif

@@ -1,4 +1,5 @@
-/* The keeper thread's loop. */
+/* The keeper thread's loop. It never touches entries: a checkpoint goes on
+ * beside the writer, as the library allows. */
 #include "keeper.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ void keeper_look_at_disk(struct kx_store *store)
                DISK_FLOOR_BYTES);
 }
 
+/* By time in any case; by volume when enough log was written since the last. */
 static void checkpoint(struct kx_store *store, unsigned *seconds)
 {
     bool due = ++*seconds >= store->options.checkpoint_seconds;
@@ -27,6 +29,7 @@ static void checkpoint(struct kx_store *store, unsigned *seconds)
         atomic_fetch_add_explicit(&store->checkpoints, 1, memory_order_relaxed);
 }
 
+/* False: the store is stopping. */
 static bool wait_second(struct kx_store *store)
 {
     struct timespec limit;

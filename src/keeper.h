@@ -10,7 +10,9 @@
 /* The thread's body; argument is the store. Ends when the store is stopping. */
 void *keeper_run(void *argument);
 
-/* Sets store->disk_full. */
+/* Sets store->disk_full, with a log line when it changes: commits are refused
+ * while the disk has less than the floor, and taken again when it has more. Any
+ * thread. */
 void keeper_look_at_disk(struct kx_store *store);
 
 #endif

@@ -74,8 +74,8 @@ static enum kx_status combine(struct plan *plan,
 }
 
 /* Removes the first `limit` visible client entries of a range. Reads the table,
- * not the overlay, which is empty: such a commit begins its batch. Expired
- * entries are left to expiry and do not count. */
+ * not the overlay, in which nothing has changed yet: such a commit begins its
+ * batch. Expired entries are left to expiry and do not count. */
 static enum kx_status delete_range(struct plan *plan,
                                    const struct kx_mutation *mutation)
 {

@@ -16,6 +16,8 @@
 
 #include "table.h"
 
+/* A key with what the table holds (`stored`, never changed) and what the batch
+ * makes of it (`now`). Sizes 0: no row. */
 struct slot {
     UT_hash_handle hh;
     struct kx_slice key;

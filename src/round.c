@@ -1,6 +1,12 @@
 /* Gathering index entries. Their bytes lie in chunks, without a block header
- * for each.
- */
+ * for each, and all goes with the round.
+ *
+ * Between the steps of a round commits go on, and keep the index up to date for
+ * the entries they change. What the round has made of such an entry is
+ * outdated: adding it could bring back a value that the entry has no more. So
+ * the keys that commits touch are noted from the round's beginning, and rows
+ * whose owner is among them are left out when they are taken: the commit has
+ * written the right row, or none. */
 #include "round.h"
 
 #include <stdlib.h>
@@ -11,6 +17,8 @@
 #include "touched.h"
 
 enum {
+    /* A larger round meets more rows on each page; this much takes little
+     * memory. */
     ROUND_ROWS_MAX = 200000,
     ROUND_BYTES_MAX = 24 << 20,
     CHUNK_BYTES = 1 << 20
@@ -19,6 +27,7 @@ enum {
 struct round {
     struct kx_store *store;
     struct index *index;
+    /* How far the build has come with what is read here. */
     struct build build;
     struct txn_write *rows;
     size_t count;
@@ -28,6 +37,7 @@ struct round {
     struct kx_slice chunk; /* what is left of the last one */
     struct touched *touched;
     bool ended;
+    /* Of the pointers that the round makes. */
     uint64_t stamp;
     int64_t now_ms;
     struct kx_buffer key; /* scratch */
@@ -35,6 +45,7 @@ struct round {
     struct kx_buffer end;
 };
 
+/* The store must not note keys in a set that is gone. */
 static int leave_store(struct round *round)
 {
     round->store->touched = NULL;
@@ -71,6 +82,7 @@ struct index *round_index(const struct round *round)
     return round->index;
 }
 
+/* Bytes that live as long as the round. NULL when memory ran out. */
 static uint8_t *take_bytes(struct round *round, size_t size)
 {
     if (round->chunk.size < size) {
@@ -115,13 +127,14 @@ static enum kx_status keep_row(struct round *round)
     memcpy(bytes, key.data, key.size);
     memcpy(bytes + key.size, record.data, record.size);
     round->rows[round->count++] =
-        (struct txn_write){.type = TXN_ADD,
+        (struct txn_write){.type = TXN_PUT,
                            .table = TABLE_ENTRIES,
                            .key = kx_slice(bytes, key.size),
                            .value = kx_slice(bytes + key.size, record.size)};
     return KX_OK;
 }
 
+/* Gathers the index entry of one entry, if it has one. */
 static enum kx_status add_entry(struct round *round, struct kx_slice key,
                                 const struct record *record)
 {
@@ -143,6 +156,8 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
     return keep_row(round);
 }
 
+/* Index entries that lie under the prefix are passed over; an index is made of
+ * clients' entries only. */
 static enum kx_status read_entry(struct round *round, struct kx_slice key,
                                  struct kx_slice bytes)
 {
@@ -167,6 +182,8 @@ static bool full(const struct round *round)
     return round->count >= ROUND_ROWS_MAX || round->bytes >= ROUND_BYTES_MAX;
 }
 
+/* From behind the last key that was read. The bound is copied, because the
+ * scratch buffers change while the scan goes on. */
 static enum kx_status begin_scan(struct round *round)
 {
     struct kx_slice from = round->index->declaration->prefix;

@@ -12,10 +12,6 @@ static int apply_one(struct env *env, DB_TXN *txn, struct txn_write *write)
     switch (write->type) {
     case TXN_PUT:
         return db->put(db, txn, &key, &value, 0);
-    case TXN_ADD:
-        error = db->put(db, txn, &key, &value, DB_NOOVERWRITE);
-        write->existed = error == DB_KEYEXIST;
-        return write->existed ? 0 : error;
     case TXN_DELETE:
         error = db->del(db, txn, &key, 0);
         return error == DB_NOTFOUND ? 0 : error;

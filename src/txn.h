@@ -8,7 +8,6 @@
 
 enum txn_write_type {
     TXN_PUT,   /* stores value, whatever was there */
-    TXN_ADD,   /* stores value when the key is absent, else sets `existed` */
     TXN_DELETE /* removes the key; absent is fine */
 };
 
@@ -17,7 +16,6 @@ struct txn_write {
     enum table table;
     struct kx_slice key;
     struct kx_slice value;
-    bool existed; /* result of TXN_ADD */
 };
 
 /* Applies the writes in order. KX_OK: committed, and on disk after the next
