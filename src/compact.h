@@ -10,7 +10,9 @@
 #include "env.h"
 
 /* Packs the rows of [start, stop) (empty: no bound). With `shrink` pages also
- * move to the front of the file and free ones at its end are given back. */
+ * move to the front of the file and free ones at its end are given back. KX_OK,
+ * KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED; what clients see is the same in any
+ * case. */
 enum kx_status compact_rows(struct env *env, enum table table,
                             struct kx_slice start, struct kx_slice stop,
                             bool shrink);

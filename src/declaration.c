@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+/* A declaration on its way. */
 struct reading {
     bool has_prefix; /* also when it is empty */
     struct declaration *declaration;
@@ -79,7 +80,8 @@ static bool is_name(struct kx_slice text)
     return true;
 }
 
-/* An ASCII name: it stands in paths and in keys alike, without any escaping. */
+/* ASCII only: a name is part of keys and must look the same wherever it is
+ * written. */
 static enum kx_status read_name(struct reading *reading, struct kx_slice value)
 {
     struct declaration *declaration = reading->declaration;

@@ -17,6 +17,8 @@ enum index_store {
     STORE_VALUE    /* a copy of the whole value */
 };
 
+/* Immutable once it is parsed, and shared by all threads that look at its
+ * index. All slices lie in its own talloc context. */
 struct declaration {
     struct kx_slice name;     /* UTF-8 */
     struct kx_slice name_key; /* the name as an encoded key part */

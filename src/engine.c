@@ -1,4 +1,6 @@
-/* What an error of Berkeley DB means to the store. */
+/* What an error of Berkeley DB means to the store. Absence and a full disk are
+ * everyday answers and not logged; a panic of the library (DB_RUNRECOVERY)
+ * marks the environment as failed for good. */
 #include "engine.h"
 
 #include <errno.h>

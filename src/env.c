@@ -71,7 +71,8 @@ static enum kx_status lock_directory(struct env *env, const char *path,
     return KX_OK;
 }
 
-/* One cache region: the library divides it only when it is very large. */
+/* Log files that no recovery needs any more are removed by the library itself.
+ */
 static int configure(DB_ENV *db, const struct env_options *options)
 {
     uint64_t gigabyte = 1u << 30;

@@ -35,8 +35,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
 void env_close(struct env *env);
 
 /* Returns when all transactions committed before are on disk: KX_OK. Any
- * failure is final: the environment has failed and must be opened anew. Writer
- * only. */
+ * failure is final: the environment has failed and must be opened anew. */
 enum kx_status env_flush(struct env *env);
 
 /* Writes a checkpoint when at least `kilobytes` of log came since the last one

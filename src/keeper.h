@@ -11,8 +11,7 @@
 void *keeper_run(void *argument);
 
 /* Sets store->disk_full, with a log line when it changes: commits are refused
- * while the disk has less than the floor, and taken again when it has more. Any
- * thread. */
+ * while the disk has less than the floor, and taken again when it has more. */
 void keeper_look_at_disk(struct kx_store *store);
 
 #endif

@@ -1,6 +1,8 @@
 /* Range scans and series of look-ups on one Berkeley DB cursor. Forward scans
  * fetch whole pages at a time; the library can do that forward only.
- */
+ *
+ * A cursor is closed before a batch is applied: a view ends its scans, and the
+ * writer its own, so none ever stands on a page that changes. */
 #include "range.h"
 
 #include <talloc.h>
@@ -63,6 +65,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     return open_cursor(range);
 }
 
+/* The place for a row's key, with what is sought in it. */
 static DBT row_key(struct range *range, struct kx_slice sought)
 {
     if (sought.size != 0)
@@ -96,6 +99,8 @@ static enum kx_status fetch(struct range *range, struct kx_slice sought,
     }
 }
 
+/* The next rows into `fetched`. The buffer may only grow here, where no slice
+ * into it is in use any more. */
 static enum kx_status fetch_page(struct range *range)
 {
     struct kx_slice sought = kx_slice(NULL, 0);
@@ -115,6 +120,8 @@ static enum kx_status fetch_page(struct range *range)
     return status;
 }
 
+/* Slices point into the fetched page, which holds until all its rows are taken.
+ */
 static enum kx_status next_forward(struct range *range, struct kx_slice *key,
                                    struct kx_slice *value)
 {
@@ -140,7 +147,8 @@ static enum kx_status next_forward(struct range *range, struct kx_slice *key,
     }
 }
 
-/* Puts the cursor on the last row below end. */
+/* Puts the cursor on the last row below end: one before the first that is not
+ * below it, or the table's last when there is none. */
 static enum kx_status fetch_last(struct range *range)
 {
     if (range->end.size != 0) {
@@ -181,7 +189,8 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
     return status;
 }
 
-/* Is the wanted row the one behind the last? */
+/* Is the wanted row the one behind the last? Then there is no need to go down
+ * the tree for it. */
 static bool found_next(struct range *range, struct kx_slice key)
 {
     enum kx_status status = fetch(range, kx_slice(NULL, 0), DB_NEXT);
@@ -189,6 +198,8 @@ static bool found_next(struct range *range, struct kx_slice key)
            kx_equal(key, kx_slice(range->key.data, range->key.size));
 }
 
+/* Tries the next row only as long as that has always been right: one miss tells
+ * that the keys are scattered. */
 enum kx_status range_find(struct range *range, struct kx_slice key,
                           struct kx_slice *value_out)
 {

@@ -9,7 +9,8 @@
 
 struct range;
 
-/* For scans of one table, under talloc context mem. */
+/* For scans of one table, under talloc context mem, whose destruction frees it.
+ * KX_OK, KX_NO_MEMORY. */
 enum kx_status range_create(void *mem, struct env *env, enum table table,
                             struct range **range_out);
 

@@ -1,4 +1,5 @@
-/* Point reads, into memory of the caller. */
+/* Point reads, into memory of the caller, outside of any transaction: the gate
+ * keeps writes away meanwhile. */
 #include "table.h"
 
 #include "engine.h"
@@ -25,7 +26,8 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
     }
 }
 
-/* The share of rows before key. */
+/* The share of rows before key, from the tree's upper levels; 0 when it cannot
+ * be told. */
 static double share_before(DB *db, struct kx_slice key)
 {
     DBT name = engine_in(key);
