@@ -1,4 +1,5 @@
-/* base64url without padding. */
+/* base64url without padding. Reading accepts exactly what writing gives: two
+ * texts never stand for the same bytes, so a key has one form. */
 #include "kindex.h"
 
 static const char DIGITS[64] =

@@ -1,4 +1,6 @@
-/* Byte strings: slices that point, buffers that own and grow. */
+/* Byte strings: slices that point, buffers that own and grow. A buffer that has
+ * failed keeps what it holds and refuses all more: a text is either whole or
+ * known to be cut. */
 #include <talloc.h>
 
 #include "kindex.h"
@@ -48,6 +50,8 @@ static bool refuse(struct kx_buffer *buffer)
     return false;
 }
 
+/* Doubles, so that many small additions cost one copy on average. Half of the
+ * address space is the limit, lest the sum overflow. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
 {
     if (buffer->failed)

@@ -1,4 +1,6 @@
-/* The two clocks: the one that tests can set, and the one that only runs. */
+/* The two clocks: the one that tests can set, and the one that only runs.
+ * Expiry goes by the first; intervals and rates by the second, which no change
+ * of the wall clock disturbs. */
 #include <stdatomic.h>
 #include <time.h>
 

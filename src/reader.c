@@ -1,6 +1,10 @@
 /* Point reads inside a view, and what is known about indexes. Scans are in
  * reader_scan.c.
- */
+ *
+ * No read waits for a flush. Instead each look-up asks the gate whether its key
+ * is part of the batch in flight, also when nothing is found there (it may just
+ * have been removed), and the view remembers the answer: kx_read_end tells
+ * which flush the reply must wait for. */
 #include <stdio.h>
 #include <talloc.h>
 
@@ -38,6 +42,7 @@ void kx_reader_close(struct kx_reader *reader)
     talloc_free(reader);
 }
 
+/* One time for the whole view: an entry does not expire in the middle of it. */
 void kx_read_begin(struct kx_reader *reader)
 {
     gate_enter(&reader->store->gate);
@@ -58,6 +63,7 @@ void reader_saw(struct kx_reader *reader, uint64_t flush)
         reader->flush = flush;
 }
 
+/* Never says 100 %: then the index would be ready. */
 enum kx_status reader_not_ready(const struct index *index,
                                 struct kx_fault *fault)
 {
@@ -76,7 +82,7 @@ enum kx_status reader_not_ready(const struct index *index,
                    percent > 99 ? 99 : percent);
 }
 
-/* The record under key if a client may see it. */
+/* The record under key if a client may see it; it lies in `bytes`. */
 static enum kx_status read_record(struct kx_reader *reader, struct kx_slice key,
                                   struct kx_buffer *bytes,
                                   struct record *record_out)
@@ -134,6 +140,8 @@ struct kx_slice reader_primary(struct kx_reader *reader,
     return kx_buffer_slice(&reader->primary);
 }
 
+/* The index entry is read into the buffer that then holds the entry it points
+ * to: the key of the latter is copied first. */
 enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
                             struct kx_slice value, struct kx_entry *entry_out,
                             struct kx_fault *fault)
@@ -165,6 +173,7 @@ enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
     return status;
 }
 
+/* The progress is ahead of what is stored by the round under way. */
 static void describe(const struct index *index, struct kx_index_info *info)
 {
     const struct declaration *declaration = index->declaration;

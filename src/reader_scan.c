@@ -1,4 +1,6 @@
-/* Scans inside a view: of entries, and of an index with what it points to. */
+/* Scans inside a view: of entries, and of an index with what it points to. Rows
+ * that a client must not see (expired ones, those of an index that is not
+ * readable or was dropped) are passed over. */
 #include "reader_state.h"
 
 static enum kx_status begin(struct kx_reader *reader,
@@ -16,6 +18,8 @@ static enum kx_status begin(struct kx_reader *reader,
     return status;
 }
 
+/* From bounds relative to a name (empty: none) to bounds in the table. FF comes
+ * behind every part that can follow the name. */
 static void set_bounds(struct kx_reader *reader, struct kx_slice name,
                        const struct kx_range *range)
 {
@@ -30,6 +34,7 @@ static void set_bounds(struct kx_reader *reader, struct kx_slice name,
         kx_add_byte(&reader->end, 0xff);
 }
 
+/* A range that is wider than the index's entries is scanned without them. */
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault)
 {
@@ -58,7 +63,8 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin(reader, range);
 }
 
-/* The record of an entry that an index entry points to. */
+/* The record of an entry that an index entry points to. It lies in
+ * reader->record or the range's own buffer until the next call. */
 static enum kx_status find_primary(struct kx_reader *reader,
                                    struct kx_slice primary,
                                    struct kx_slice *bytes_out)
@@ -101,6 +107,8 @@ static enum kx_status resolve(struct kx_reader *reader, struct kx_slice key,
     return KX_OK;
 }
 
+/* KX_ABSENT: not to be seen. In an index scan a row that carries another id was
+ * left behind by a dropped index of the same name. */
 static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out)
 {
@@ -148,7 +156,8 @@ struct kx_slice kx_scan_position(struct kx_reader *reader)
 }
 
 /* The keys between the scan's beginning and where it stopped were looked at,
- * whether present or not. */
+ * whether present or not: a batch in flight may have removed one of them. What
+ * lies behind was not, and is of no concern. */
 static void note_seen(struct kx_reader *reader)
 {
     const struct gate *gate = &reader->store->gate;

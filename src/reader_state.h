@@ -34,7 +34,8 @@ enum kx_status reader_not_ready(const struct index *index,
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault);
 
-/* The key that an index entry points to, in reader->primary. */
+/* The key that an index entry points to, in reader->primary, valid until the
+ * next call. Without memory reader->primary.failed is set. */
 struct kx_slice reader_primary(struct kx_reader *reader,
                                const struct index *index,
                                const struct record *record,

@@ -1,4 +1,7 @@
-/* Reading and writing the stored form of an entry. */
+/* Reading and writing the stored form of an entry (record.h says what it looks
+ * like). Reading copies nothing. Lengths are checked, so that damaged bytes are
+ * reported instead of followed; whoever gets false treats the row as a failure
+ * of the storage. */
 #include "record.h"
 
 enum {
@@ -32,6 +35,7 @@ static bool take_slice(struct kx_slice *rest, size_t length_size,
     return true;
 }
 
+/* An owner that is part of the row's key is left there: see record_owner. */
 static bool read_owner(struct kx_slice *rest, struct record *record)
 {
     if (rest->size < 6)

@@ -32,8 +32,8 @@ struct record {
 bool record_read(struct kx_slice bytes, struct record *record_out);
 void record_write(const struct record *record, struct kx_buffer *out);
 
-/* The part of the primary key after the index's prefix that an index entry
- * with this key stands for. */
+/* The part of the primary key after the index's prefix that an index entry with
+ * this key stands for. A slice of key or of the record. */
 struct kx_slice record_owner(const struct record *record, struct kx_slice key);
 
 /* Do these bytes begin the record of an index entry? */
@@ -44,7 +44,8 @@ static inline bool record_expired(const struct record *record, int64_t now_ms)
     return record->expires_at_ms != 0 && record->expires_at_ms <= now_ms;
 }
 
-/* The entry that a record under key shows to clients. */
+/* The entry that a record under key shows to clients. Nothing is copied: it is
+ * valid as long as key and record's bytes are. */
 struct kx_entry record_entry(const struct record *record, struct kx_slice key);
 
 #endif

@@ -1,4 +1,5 @@
-/* Versionstamps as text. */
+/* Versionstamps as text. The last four digits, Deno KV's place for the order
+ * within a batch, are always 0 here: each commit has a counter of its own. */
 #include "kindex.h"
 
 enum { COUNTER_DIGITS = 16 }; /* the rest of the digits is always 0 */

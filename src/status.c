@@ -1,4 +1,5 @@
-/* The texts of the statuses, and the description of one failure. */
+/* The texts of the statuses, and the description of one failure. Names and
+ * titles come from the one list in kindex.h, so that none can be missing. */
 #include <stdarg.h>
 #include <stdio.h>
 

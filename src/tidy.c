@@ -19,6 +19,7 @@ enum {
     PAGES_MIN = 1024      /* smaller files are left alone */
 };
 
+/* `pages` is what the next growth is measured against. */
 void tidy_reset(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;
@@ -28,6 +29,7 @@ void tidy_reset(struct kx_store *store)
     tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
 }
 
+/* Worth the work: grown by half, or a good part of the rows removed. */
 static bool has_changed(struct kx_store *store)
 {
     const struct tidy *tidy = &store->tidy;
@@ -38,6 +40,8 @@ static bool has_changed(struct kx_store *store)
     return pages > tidy->pages + tidy->pages / 2 || tidy->removed > pages * 4;
 }
 
+/* Packing keeps readers out while a step lasts, so it waits for an idle store.
+ */
 bool tidy_waiting(struct kx_store *store)
 {
     if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS)
@@ -60,6 +64,8 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
     return status;
 }
 
+/* In the gate, since pages move under whoever reads them; what is in flight
+ * stays as it is. */
 static enum kx_status pack(struct kx_store *store, struct kx_slice start,
                            struct kx_slice stop)
 {
@@ -70,6 +76,8 @@ static enum kx_status pack(struct kx_store *store, struct kx_slice start,
     return status;
 }
 
+/* Another pass follows the first, and each that made the file a good deal
+ * smaller. */
 static void end_pass(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;
@@ -84,6 +92,8 @@ static void end_pass(struct kx_store *store)
     kx_log(KX_LOG_INFO, "tidied", "pages=%" PRIu64, pages);
 }
 
+/* Each step begins where the last ended, by key: rows that came or went
+ * meanwhile do no harm. After an error all is begun again some other time. */
 void tidy_step(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;

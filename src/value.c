@@ -1,4 +1,7 @@
-/* What sum, min, max and patch make of a stored value. */
+/* What sum, min, max and patch make of a stored value. Types never mix: a KvU64
+ * is combined with a KvU64, a JSON number with a JSON number. JSON integers
+ * that fit into 64 bits are added exactly, as text that a double could not
+ * hold; min and max give back one of the two as it is written. */
 #include "value.h"
 
 #include <endian.h>
@@ -62,6 +65,7 @@ struct number {
     int64_t integer;
 };
 
+/* False for other forms of numbers (1.0, 1e3) and for what does not fit. */
 static bool read_integer(struct kx_slice token, int64_t *integer_out)
 {
     bool negative = *token.data == '-';
@@ -133,6 +137,7 @@ static uint64_t read_u64(const struct kx_value *value)
     return le64toh(number);
 }
 
+/* The sum wraps, as in Deno KV. */
 static enum kx_status combine_u64(struct work *work,
                                   struct kx_value *result_out)
 {

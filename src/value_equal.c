@@ -1,7 +1,11 @@
-/* When two values are the same. */
+/* When two values are the same: as JSON if both are JSON, as bytes if both have
+ * another encoding, and a pointer with the JSON in which clients see and write
+ * it. This is how a client's own upkeep of an index is compared with the index.
+ */
 #include "json_string.h"
 #include "value.h"
 
+/* Bytes and bigint parts have no plain JSON form, so nothing equals them. */
 static bool part_equals(const struct kx_part *part, struct kx_slice json)
 {
     enum kx_json_type type = kx_json_type(json);
