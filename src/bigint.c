@@ -43,6 +43,8 @@ static bool digit_values(struct kx_slice digits, uint8_t *values)
     return true;
 }
 
+/* More digits than DECIMAL_MAX cannot fit; fewer are measured in bytes by
+ * kx_key_add. */
 enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
 {
     bool negative = take_sign(&decimal);
@@ -62,6 +64,7 @@ enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
     return kx_key_add(key, &part);
 }
 
+/* A magnitude of no bytes, or of more than a key can have, is written as 0. */
 void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out)
 {
     struct kx_slice magnitude = part->bytes;

@@ -1,6 +1,6 @@
-/* Compaction by Berkeley DB's own means, a part of the table at a time. Each
- * call is a transaction of the library's own; it moves rows and changes none,
- * so a crash at any point is harmless. */
+/* Compaction by Berkeley DB's own means, a part of the table at a time, in
+ * transactions of the library's own. It moves rows and changes none, so a crash
+ * at any point is harmless. */
 #include "compact.h"
 
 #include <stdlib.h>

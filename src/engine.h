@@ -9,6 +9,8 @@
 
 #include "env.h"
 
+/* The open environment. Its handles may be used by any thread; `failed` is set
+ * by whoever notices, and never taken back. */
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];

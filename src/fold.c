@@ -1,6 +1,7 @@
 /* Case folding. Lower case is Unicode's full mapping without a locale: one to
  * one but for U+0130, and a capital sigma that ends a word becomes a final
- * sigma. */
+ * sigma. Index keys are made with it and stored, so the result must not depend
+ * on the machine; ASCII, the usual case, goes byte by byte. */
 #include "fold.h"
 
 #include <talloc.h>
@@ -45,6 +46,7 @@ static bool joins_words(int32_t point)
     return is_within(point, marks, sizeof(marks) / sizeof(marks[0]));
 }
 
+/* Characters that do not end a word, such as apostrophes and accents. */
 static bool is_case_ignorable(int32_t point)
 {
     const uint32_t ignorable =
@@ -77,6 +79,7 @@ static size_t next_point(struct kx_slice text, size_t at, int32_t *point_out)
     return size > 0 ? (size_t)size : 1;
 }
 
+/* Does a cased letter come next, past those that are case-ignorable? */
 static bool cased_follows(struct kx_slice text, size_t at)
 {
     while (at < text.size) {
@@ -103,6 +106,7 @@ static void add_lower(struct kx_buffer *out, int32_t point)
         add_point(out, DOT_ABOVE);
 }
 
+/* after_cased: the last character that counts was a cased one. */
 static void lower(struct kx_slice text, struct kx_buffer *out)
 {
     bool after_cased = false;
@@ -121,6 +125,8 @@ static void lower(struct kx_slice text, struct kx_buffer *out)
 
 /* ---- Case folding ------------------------------------------------------- */
 
+/* Measured first, then done: the library writes into a place of ours. It puts
+ * the result into the array of code points, in place. */
 static bool casefold(struct kx_slice text, struct kx_buffer *out)
 {
     const utf8proc_option_t options =
@@ -151,6 +157,7 @@ static bool is_ascii(struct kx_slice text)
     return bits < 0x80;
 }
 
+/* Folding never lengthens ASCII. */
 static void lower_ascii(struct kx_slice text, struct kx_buffer *out)
 {
     if (!kx_buffer_reserve(out, text.size))

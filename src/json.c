@@ -85,6 +85,7 @@ static inline const uint8_t *scan_name(struct scan *scan, const uint8_t *at)
 
 /* ---- Objects and arrays ------------------------------------------------- */
 
+/* Says what would have been right for the level that is open. */
 static const uint8_t *expected_close(struct scan *scan, const uint8_t *at)
 {
     return json_wrong(&scan->check, at,
@@ -262,6 +263,7 @@ struct place {
     size_t column; /* in characters, from 1 */
 };
 
+/* Where the text before a place ends, for a person with an editor. */
 static struct place locate(struct kx_slice before)
 {
     struct place place = {.line = 1, .column = 1};

@@ -58,6 +58,8 @@ static bool has_equal_member(struct lookup *lookup, struct kx_slice name,
     return found && kx_json_equal(value, other);
 }
 
+/* As many members, and each of a is in b: names are unique in both, so then all
+ * of b's are in a. members.count is right even without memory to sort. */
 static bool equal_objects(struct kx_slice a, struct kx_slice b)
 {
     struct lookup lookup;
@@ -76,6 +78,7 @@ static bool equal_objects(struct kx_slice a, struct kx_slice b)
     return equal && count == lookup.members.count;
 }
 
+/* Texts that are written alike need no closer look. */
 bool kx_json_equal(struct kx_slice a, struct kx_slice b)
 {
     enum kx_json_type type = kx_json_type(a);

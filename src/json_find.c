@@ -1,5 +1,7 @@
 /* Finding one's way in JSON text that kx_json_check accepted: what a value is,
- * where it ends, what is in it. Nothing is allocated and nothing recurses. */
+ * where it ends, what is in it. Nothing is allocated and nothing recurses.
+ * Since the text is known to be valid, it is passed over by its brackets and
+ * quotes alone: what lies between them is not looked at again. */
 #include "kindex.h"
 
 #include "json_scan.h"
@@ -65,6 +67,8 @@ static const uint8_t *skip_container(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
+/* From a value's first byte to the one after it. A number or word ends where
+ * something begins that cannot be part of it. */
 static inline const uint8_t *skip_value(const uint8_t *at, const uint8_t *end)
 {
     if (*at == '"')
@@ -83,6 +87,7 @@ static inline struct kx_slice between(const uint8_t *start, const uint8_t *end)
 
 /* ---- Members and elements ----------------------------------------------- */
 
+/* rest begins behind the bracket and always has the closing one in it. */
 bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out)
 {
     const uint8_t *end = text.data + text.size;
@@ -170,6 +175,8 @@ static bool take_character(struct kx_slice *token, uint32_t *character_out)
     return true;
 }
 
+/* Character by character, through both kinds of escapes: \ in the name's body,
+ * ~ in the pointer's token. */
 static bool stand_for_the_same(struct kx_slice body, struct kx_slice token)
 {
     while (body.size > 0 && token.size > 0) {
@@ -238,6 +245,7 @@ static bool find_element(struct kx_json_iter iter, struct kx_slice token,
     return false;
 }
 
+/* From value to value, one token of the pointer at a time. */
 bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
                   struct kx_slice *value_out)
 {

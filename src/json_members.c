@@ -1,4 +1,6 @@
-/* Members of an object as a sorted array. */
+/* Members of an object as a sorted array. Few of them need no memory but the
+ * struct's own. Names are compared by their characters, whatever escapes they
+ * are written with. */
 #include "json_members.h"
 
 #include <stdlib.h>

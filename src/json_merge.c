@@ -67,6 +67,8 @@ static void merge_new(struct merge *merge, struct kx_json_iter iter,
     }
 }
 
+/* The old closing bracket comes with what is left of the target, white space in
+ * front of it included. */
 static void merge_object(struct kx_slice target, struct kx_slice patch,
                          struct kx_buffer *out)
 {

@@ -29,6 +29,7 @@ bool json_name_hash_escaped(struct kx_slice token, uint64_t *hash_out)
     return done;
 }
 
+/* Doubles the stack; from the first time on it is on the heap. */
 static bool make_room(struct json_names *names)
 {
     size_t count = json_names_count(names);
@@ -59,6 +60,8 @@ static bool is_known(const struct json_names *names, size_t first)
     return false;
 }
 
+/* The place at `next` must stay free for the name to come, so room is made as
+ * soon as the last one is taken. */
 enum kx_status json_names_add_slowly(struct json_names *names,
                                      struct json_object *object)
 {

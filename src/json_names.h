@@ -60,6 +60,8 @@ static inline void json_names_close(struct json_names *names,
 /* Frees what lies on the heap. */
 void json_names_free(struct json_names *names);
 
+/* One round of the hash: the multiplication carries bits up, the shift brings
+ * them down again. */
 static inline uint64_t json_name_mix(uint64_t hash, const uint8_t *word)
 {
     uint64_t next;

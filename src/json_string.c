@@ -6,6 +6,7 @@
 
 #include <utf8proc.h>
 
+/* Of digits that were checked, in either case. */
 static uint32_t hex4(const uint8_t *digits)
 {
     uint32_t unit = 0;
@@ -52,6 +53,7 @@ static uint32_t next_escape(struct kx_slice *body)
     }
 }
 
+/* Never stands still, even where the text is not valid UTF-8. */
 uint32_t json_string_next_plain(struct kx_slice *text)
 {
     int32_t point = 0;
@@ -110,6 +112,7 @@ static bool has_escape(struct kx_slice text)
     return memchr(text.data, '\\', text.size) != NULL;
 }
 
+/* Without escapes, tokens that are the same have the same bytes. */
 bool json_string_equal(struct kx_slice a, struct kx_slice b)
 {
     if (kx_equal(a, b))
@@ -117,6 +120,7 @@ bool json_string_equal(struct kx_slice a, struct kx_slice b)
     return (has_escape(a) || has_escape(b)) && json_string_compare(a, b) == 0;
 }
 
+/* A body is never shorter than what it stands for: escapes only lengthen. */
 bool json_string_is(struct kx_slice token, struct kx_slice utf8)
 {
     struct kx_slice body = json_string_body(token);
@@ -148,6 +152,7 @@ void kx_json_unescape(struct kx_slice token, struct kx_buffer *out)
     }
 }
 
+/* The short forms where JSON has them, \u00xx for other control characters. */
 static void escape_byte(uint8_t byte, struct kx_buffer *out)
 {
     static const char letters[] = "btn?fr";

@@ -18,6 +18,7 @@ const uint8_t *json_wrong(struct json_check *check, const uint8_t *wrong,
 
 /* ---- Strings ------------------------------------------------------------ */
 
+/* All characters outside ASCII that follow each other. */
 static const uint8_t *check_utf8(struct json_check *check, const uint8_t *at)
 {
     const uint8_t *end = check->text.end;
@@ -108,6 +109,7 @@ static const uint8_t *check_escape(struct json_check *check, const uint8_t *at)
     }
 }
 
+/* From stop to stop: what lies between needs no look. */
 const uint8_t *json_check_special(struct json_check *check, const uint8_t *at)
 {
     while (at != NULL && *at != '"') {
@@ -187,6 +189,8 @@ static const uint8_t *check_whole(struct json_check *check, const uint8_t *at)
     return check_digits(check, at);
 }
 
+/* Only a number with many digits or an exponent can be too large, so others are
+ * not reckoned at all. */
 static const uint8_t *check_number(struct json_check *check, const uint8_t *at)
 {
     const uint8_t *start = at;

@@ -24,6 +24,7 @@ enum {
 
 /* ---- Writing --------------------------------------------------------- */
 
+/* A single addition that failed has left the key as it was. */
 static enum kx_status added(const struct kx_buffer *key)
 {
     return key->failed ? KX_NO_MEMORY : KX_OK;
@@ -55,7 +56,9 @@ static void put_escaped(uint8_t *out, struct kx_slice bytes)
     }
 }
 
-/* Room for everything is made first, so that a key never has half a part. */
+/* Tag, bytes with each zero escaped, and the zero that ends them: a part that
+ * another one begins with sorts first. Room for everything is made first, so
+ * that a key never has half a part. */
 static enum kx_status add_terminated(struct kx_buffer *key, uint8_t tag,
                                      struct kx_slice bytes)
 {
@@ -86,6 +89,9 @@ enum kx_status kx_key_add_bytes(struct kx_buffer *key, struct kx_slice bytes)
     return add_terminated(key, TAG_BYTES, bytes);
 }
 
+/* A positive number gets its sign bit set, a negative one has all bits
+ * inverted: then bytes have the order of the numbers, -0 before 0. All NaNs of
+ * one sign are the same key. */
 enum kx_status kx_key_add_number(struct kx_buffer *key, double number)
 {
     uint64_t bits;
@@ -124,6 +130,8 @@ static void put_inverted(uint8_t *out, struct kx_slice bytes)
         out[i] = (uint8_t)~bytes.data[i];
 }
 
+/* The length comes first, so that more bytes sort as larger; for negative ones
+ * everything is inverted. Zero has no bytes and no sign. */
 static enum kx_status add_magnitude(struct kx_buffer *key,
                                     struct kx_slice magnitude, bool negative)
 {
@@ -178,6 +186,8 @@ static size_t bigint_head(uint8_t tag)
     return tag == TAG_NEGATIVE_LONG || tag == TAG_POSITIVE_LONG ? 2 : 1;
 }
 
+/* Bytes that the head promises, perhaps more than there are; the caller looks.
+ */
 static size_t bigint_size(struct kx_slice rest)
 {
     uint8_t tag = rest.data[0];
@@ -223,6 +233,8 @@ static size_t fixed_size(uint8_t tag)
     }
 }
 
+/* Never reads behind rest, whatever the bytes are: keys in cursors and from
+ * other programs pass here first. */
 size_t kx_part_size(struct kx_slice rest)
 {
     if (rest.size == 0)
@@ -262,7 +274,8 @@ void kx_key_read(struct kx_key_reader *reader, struct kx_slice key)
     reader->rest = key;
 }
 
-/* The bytes between tag and end, unescaped into scratch where they must be. */
+/* The bytes between tag and end, unescaped into scratch where they must be.
+ * False when they do not fit there: no key that was checked is so long. */
 static bool read_terminated(struct kx_slice encoded, uint8_t *scratch,
                             struct kx_slice *bytes_out)
 {
@@ -283,6 +296,7 @@ static bool read_terminated(struct kx_slice encoded, uint8_t *scratch,
     return true;
 }
 
+/* A long form with leading zeros, which nobody writes, reads as its value. */
 static void read_bigint(struct kx_slice encoded, uint8_t *scratch,
                         struct kx_part *part)
 {

@@ -1,4 +1,7 @@
-/* Keys in JSON, both ways. */
+/* Keys in JSON, both ways. Strings, finite numbers and booleans are themselves;
+ * the parts that JSON has no form for are objects with type and value, as in
+ * Deno's kv-utils. What one direction writes the other reads as the same key.
+ */
 #include "kindex.h"
 
 #include <stdio.h>
@@ -15,6 +18,7 @@ struct tagged {
     struct kx_slice length;
 };
 
+/* Names are compared as they are written: one with escapes is not known. */
 static enum kx_status read_tagged(struct kx_slice object, struct tagged *out,
                                   struct kx_fault *fault)
 {
@@ -41,6 +45,7 @@ static enum kx_status read_tagged(struct kx_slice object, struct tagged *out,
     return KX_OK;
 }
 
+/* byteLength may be left out, but must not lie. */
 static enum kx_status add_bytes(const struct tagged *tagged,
                                 struct kx_slice text, struct kx_buffer *key,
                                 struct kx_fault *fault)
@@ -64,6 +69,7 @@ static enum kx_status add_bytes(const struct tagged *tagged,
     return status;
 }
 
+/* Of a number written as text, for the special ones and others. */
 static enum kx_status add_number(struct kx_slice text, struct kx_buffer *key,
                                  struct kx_fault *fault)
 {
@@ -214,6 +220,7 @@ void kx_part_to_json(const struct kx_part *part, struct kx_buffer *out)
     }
 }
 
+/* Stops at the first part that cannot be read. */
 void kx_key_to_json(struct kx_slice key, struct kx_buffer *out)
 {
     struct kx_key_reader reader;

@@ -1,4 +1,5 @@
-/* Number parts of keys as text. */
+/* Number parts of keys as text. A value may lose digits as a double, as in any
+ * JSON program; a key must not, for it would then be another entry's key. */
 #include "kindex.h"
 
 #include <math.h>
@@ -28,6 +29,7 @@ static bool has_digits(double number, struct kx_slice digits)
     return kx_equal(digits, kx_slice(text, kx_number_text(fabs(number), text)));
 }
 
+/* `inexact` lets the door suggest a bigint or a string instead. */
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
 {
     kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
@@ -38,6 +40,8 @@ static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
     return KX_BAD_KEY;
 }
 
+/* Fractions are taken as the nearest double: nobody means more by 0.1. Integers
+ * of at most EXACT_DIGITS are always exact. */
 enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
                                    struct kx_fault *fault)
 {

@@ -1,5 +1,7 @@
 /* The log: lines of logfmt on standard error. A line is built on the stack and
- * handed over with one write, so that lines of several threads never mix. */
+ * handed over with one write, so that lines of several threads never mix. It
+ * allocates nothing, so that running out of memory can be logged, and leaves
+ * errno alone. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -44,6 +46,7 @@ static void flatten(char *line, size_t size)
             line[i] = ' ';
 }
 
+/* A log that cannot be written is no reason to stop. */
 static void write_line(const char *line, size_t size)
 {
     ssize_t written;

@@ -46,6 +46,7 @@ static double join(const char *digits, size_t count, int64_t exponent)
     return strtod(text, NULL);
 }
 
+/* How the digits would be read back. */
 static double value_of(const struct decimal *decimal)
 {
     return join(decimal->digits, (size_t)decimal->count,
@@ -151,6 +152,8 @@ static char *put_decimal(char *out, const struct decimal *decimal)
     return put(out, decimal->digits + point, decimal->count - point);
 }
 
+/* Whole numbers below 2^53, the most common by far, go without the search for
+ * the shortest digits. */
 size_t kx_number_text(double number, char *out)
 {
     char *at = out;
@@ -194,6 +197,9 @@ static bool skip(struct scan *scan, char wanted)
     return true;
 }
 
+/* Digits beyond SIGNIFICANT cannot change which double is nearest, except by
+ * not all being 0: then the last kept one is made a 1. `step` is what a digit
+ * adds to the exponent: -1 behind the point. */
 static void take_digit(struct scan *scan, int64_t step)
 {
     char digit = (char)*scan->at++;
@@ -208,6 +214,7 @@ static void take_digit(struct scan *scan, int64_t step)
         scan->digits[SIGNIFICANT - 1] = '1';
 }
 
+/* A zero in front stands alone, as JSON wants it. */
 static bool take_whole(struct scan *scan)
 {
     if (skip(scan, '0'))

@@ -9,6 +9,7 @@
 
 #include "engine.h"
 
+/* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
 
 struct range {

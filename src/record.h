@@ -17,6 +17,8 @@
 
 #include "kindex.h"
 
+/* A record in memory. The slices point into the stored bytes it was read from,
+ * or to wherever the writer of the record has them. */
 struct record {
     enum kx_encoding encoding;
     uint64_t stamp;
@@ -30,6 +32,7 @@ struct record {
 
 /* False when the bytes are no record; slices point into them. */
 bool record_read(struct kx_slice bytes, struct record *record_out);
+/* Appends to out; whether memory sufficed is told by out->failed. */
 void record_write(const struct record *record, struct kx_buffer *out);
 
 /* The part of the primary key after the index's prefix that an index entry with

@@ -1,5 +1,6 @@
-/* Versionstamps as text. The last four digits, Deno KV's place for the order
- * within a batch, are always 0 here: each commit has a counter of its own. */
+/* Versionstamps as text. The last four digits, with which FoundationDB tells
+ * the commits of one batch apart, are always 0 here: each commit has a counter
+ * of its own. */
 #include "kindex.h"
 
 enum { COUNTER_DIGITS = 16 }; /* the rest of the digits is always 0 */
