@@ -591,7 +591,7 @@ struct kx_figures {
     uint64_t expired;    /* entries removed because their time was over */
     uint64_t backfilled; /* entries read to build indexes */
     uint64_t checkpoints;
-    uint64_t packings;       /* times that half-empty pages were packed */
+    uint64_t packings; /* times that half-empty pages were packed */
     uint64_t record_cache_hits;
     uint64_t record_cache_misses;
     uint64_t page_cache_hits;

@@ -21,7 +21,7 @@ struct txn_write {
 /* Applies the writes in order. KX_OK: committed, and on disk after the next
  * env_flush. Anything else (KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is
  * changed. */
-enum kx_status txn_apply(struct env *env, struct txn_write *writes,
+enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
                          size_t count);
 
 #endif
