@@ -21,7 +21,8 @@
 
 #define KX_VERSION "0.1.0"
 
-/* Limits. Each has the same name, with dashes, in openapi.yaml and errors. */
+/* Limits. Each has the same name, with dashes, in openapi.yaml and errors. A
+ * number of bytes of a key is of its encoding, not of its text. */
 enum kx_limit {
     KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
     KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
@@ -81,7 +82,8 @@ enum kx_status {
 const char *kx_status_name(enum kx_status status);
 const char *kx_status_title(enum kx_status status);
 
-/* What was wrong in this case: one sentence with the values concerned. */
+/* What was wrong in this case: one sentence with the values concerned. All of
+ * it lies in the struct: it can be copied and kept. */
 struct kx_fault {
     enum kx_status status;
     char detail[KX_DETAIL_MAX];
@@ -90,18 +92,23 @@ struct kx_fault {
     bool inexact;      /* KX_BAD_KEY: a number that a double cannot hold */
 };
 
-/* Fills fault (NULL is allowed) and returns status, for early returns. */
+/* Fills fault (NULL is allowed) and returns status, for early returns. A
+ * sentence that is too long is cut at a whole character. pointer, offset and
+ * inexact are cleared: set them afterwards. */
 enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- Bytes ---------------------------------------------------------- */
 
+/* Bytes that lie somewhere else, and live as long as their owner says. data may
+ * be NULL when size is 0; there is no NUL behind the last byte. */
 struct kx_slice {
     const uint8_t *data;
     size_t size;
 };
 
+/* A slice of bytes, and one of a NUL terminated text without its NUL. */
 static inline struct kx_slice kx_slice(const void *data, size_t size)
 {
     return (struct kx_slice){.data = data, .size = size};
@@ -135,6 +142,8 @@ bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 /* Frees the bytes before their owner does; the buffer is empty again. */
 void kx_buffer_free(struct kx_buffer *buffer);
 
+/* Append bytes, one byte, a slice, a NUL terminated text without its NUL. What
+ * is appended must not lie in the buffer itself: its bytes may move. */
 static inline void kx_add(struct kx_buffer *buffer, const void *data,
                           size_t size)
 {
@@ -161,6 +170,7 @@ static inline void kx_add_text(struct kx_buffer *buffer, const char *text)
     kx_add(buffer, text, strlen(text));
 }
 
+/* What the buffer holds by now, valid until the next addition. */
 static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
 {
     return kx_slice(buffer->data, buffer->size);
@@ -199,7 +209,8 @@ enum kx_status kx_key_add_boolean(struct kx_buffer *key, bool boolean);
 enum kx_status kx_key_add_bigint(struct kx_buffer *key,
                                  struct kx_slice decimal);
 
-/* Takes the parts out of an encoded key, first to last. */
+/* Takes the parts out of an encoded key, first to last. The key must stay where
+ * it is meanwhile. */
 struct kx_key_reader {
     struct kx_slice rest;        /* the parts not taken yet */
     uint8_t scratch[KX_KEY_MAX]; /* holds the last part where it had to be
@@ -217,7 +228,7 @@ size_t kx_part_size(struct kx_slice rest);
 /* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
  * KX_KEY_TOO_LONG otherwise. */
 enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);
-/* Writes the decimal digits of a bigint part. */
+/* Appends the decimal digits of a bigint part, with '-' when it is negative. */
 void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
 
 /* ---- Numbers and text ------------------------------------------------ */
@@ -257,7 +268,8 @@ enum kx_json_type kx_json_type(struct kx_slice text);
  * around it. False when there is none. */
 bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
                   struct kx_slice *value_out);
-/* Walks the members of an object or the elements of an array. */
+/* Walks the members of an object or the elements of an array. It points into
+ * the text and owns nothing: it may be copied, and left at any time. */
 struct kx_json_iter {
     struct kx_slice rest;
     bool object;
@@ -268,7 +280,8 @@ bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out);
  * elements), value the raw value. False after the last. */
 bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
                   struct kx_slice *value_out);
-/* Appends the characters of a string token, unescaped, as UTF-8. */
+/* Appends the characters of a string token (with its quotes), unescaped, as
+ * UTF-8. */
 void kx_json_unescape(struct kx_slice token, struct kx_buffer *out);
 /* Appends a string token with quotes for UTF-8 text (NUL allowed). */
 void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out);
@@ -276,7 +289,8 @@ void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out);
  * as doubles; strings by their characters. */
 bool kx_json_equal(struct kx_slice a, struct kx_slice b);
 /* RFC 7396: appends target patched by patch; what patch does not touch keeps
- * its very bytes. target.size 0 means there is no target. */
+ * its very bytes. target.size 0 means there is no target. Without memory
+ * out->failed is set. */
 void kx_json_merge(struct kx_slice target, struct kx_slice patch,
                    struct kx_buffer *out);
 
@@ -289,8 +303,8 @@ enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
 bool kx_number_special(struct kx_slice name, double *number_out);
 /* The name of a number that JSON cannot carry ("NaN" ...), else NULL. */
 const char *kx_number_special_name(double number);
-/* base64url without padding, RFC 4648 section 5. read: false when text is not
- * canonical. */
+/* base64url without padding, RFC 4648 section 5, appended to out. read: false
+ * when text is not canonical; out may then have some bytes more. */
 void kx_base64_write(struct kx_slice bytes, struct kx_buffer *out);
 bool kx_base64_read(struct kx_slice text, struct kx_buffer *out);
 
@@ -322,6 +336,8 @@ enum kx_encoding {
                     * parts when there are several. */
 };
 
+/* What an entry holds: bytes exactly as they were given, and how to read them.
+ */
 struct kx_value {
     enum kx_encoding encoding;
     struct kx_slice data;
@@ -347,7 +363,8 @@ bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out);
 /* ---- Store ----------------------------------------------------------- */
 
 /* Something that waits for a flush: a commit, or a reply that shows entries
- * which are not on disk yet. */
+ * which are not on disk yet. It lies in the waiter's memory and must stay
+ * there, untouched, until it is answered. */
 struct kx_ticket {
     void *owner;            /* the waiter's own; not looked at */
     struct kx_ticket *next; /* the core's while waiting; then the next in the
@@ -356,9 +373,13 @@ struct kx_ticket {
 };
 
 /* Called by the writer thread, once for each flush, with the list of all
- * tickets that it settled. It must only hand them over; it must not block. */
+ * tickets that it settled, in no certain order. From then on tickets and
+ * commits are their owners' again. It must only hand them over; it must not
+ * block, for all commits wait meanwhile. */
 typedef void kx_answer_fn(void *context, struct kx_ticket *first);
 
+/* How to open a store. The struct is copied; the directory's text is not, and
+ * must live as long as the store. */
 struct kx_options {
     const char *directory; /* made when missing, mode 0700 */
     uint64_t cache_bytes;  /* Berkeley DB cache */
@@ -369,7 +390,7 @@ struct kx_options {
     kx_answer_fn *answer;
     void *answer_context;
 };
-/* Sensible values for everything but directory and answer. */
+/* Sensible values for everything but directory and answer, which are NULL. */
 void kx_options_default(struct kx_options *options);
 
 struct kx_store;
@@ -379,11 +400,13 @@ struct kx_store;
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 /* Refuses new commits, answers those that wait, writes a checkpoint and frees
- * the store. Readers must be closed before. NULL is allowed. */
+ * the store. Readers must be closed before, and no other call be running or
+ * come later. Returns when all is done. NULL is allowed. */
 void kx_close(struct kx_store *store);
 
 /* Has the storage failed for good? Then nothing is accepted any more, and the
- * process should end so that opening the store anew can recover it. */
+ * process should end so that opening the store anew can recover it. Any thread.
+ */
 bool kx_store_failed(const struct kx_store *store);
 
 /* ---- Commits --------------------------------------------------------- */
@@ -395,6 +418,7 @@ enum kx_condition {
     KX_IS_NONE_OF  /* it is absent or has none of the stamps */
 };
 
+/* A condition on an entry, as it is before the commit's own mutations. */
 struct kx_check {
     struct kx_slice key;
     enum kx_condition condition;
@@ -414,6 +438,9 @@ enum kx_mutation_type {
                      * commit's only mutation. */
 };
 
+/* One change. Mutations are carried out in order, each on what those before it
+ * have left. A key that belongs to an index may be set or deleted only as the
+ * index itself will have it after the commit. */
 struct kx_mutation {
     enum kx_mutation_type type;
     struct kx_slice key;
@@ -431,7 +458,8 @@ struct kx_failed_check {
     uint64_t actual;
 };
 
-/* Why a commit was refused; which members are set depends on the status. */
+/* Why a commit was refused; which members are set depends on the status. What
+ * they point to lies in the commit's memory. */
 struct kx_refusal {
     struct kx_fault fault;
     struct kx_failed_check *checks; /* KX_CHECK_FAILED */
@@ -451,6 +479,8 @@ enum kx_commit_kind {
     KX_DROP_INDEX     /* `index_name` */
 };
 
+/* A commit lies in the caller's memory, with everything it points to, from
+ * kx_submit to its answer. All that the caller does not set must be zero. */
 struct kx_commit {
     /* Set by the caller, unchanged until the answer. */
     enum kx_commit_kind kind;
@@ -475,24 +505,29 @@ struct kx_commit {
     bool more;                 /* and some are left */
 };
 
-/* Hands a commit to the writer. KX_OK: the answer function will be called with
- * its ticket, once, when its result is set and durable. KX_BUSY or KX_STOPPING:
- * it was not taken. */
+/* Hands a commit to the writer; never blocks on the disk. Any thread. KX_OK:
+ * the answer function will be called with its ticket, once, when its result is
+ * set and durable; commits of one thread are carried out in the order of their
+ * submission. KX_BUSY (too many wait), KX_STOPPING, KX_DISK_FULL, KX_FAILED: it
+ * was not taken and will not be answered. */
 enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
 
 /* ---- Reads ----------------------------------------------------------- */
 
 /* Reads of one thread. Between begin and end all calls see one state of the
- * store, and commits wait: keep it to a few milliseconds. */
+ * store, and commits wait: keep it to a few milliseconds. open: KX_OK,
+ * KX_NO_MEMORY. close: not inside a view; NULL is allowed. */
 struct kx_reader;
 enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out);
 void kx_reader_close(struct kx_reader *reader);
 
-/* Begins a view. */
+/* Begins a view. May wait a moment for a batch that is being applied, never for
+ * the disk's flush. One view per thread at a time. */
 void kx_read_begin(struct kx_reader *reader);
-/* Ends the view. Returns 0 when everything seen is on disk, else the number of
- * the flush after which it is: the reply must be kept back until then. */
+/* Ends the view, and a scan in it. Returns 0 when everything seen is on disk,
+ * else the number of the flush after which it is: the reply must be kept back
+ * until then (kx_wait), since a crash could still take back what it shows. */
 uint64_t kx_read_end(struct kx_reader *reader);
 
 /* The entry with this key: KX_OK, KX_ABSENT, KX_INDEX_NOT_READY (fault says
@@ -525,13 +560,15 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The key in scan order of the entry given last: its own key, or the index
- * entry's key without the name. */
+ * entry's key without the name. Valid until the next call on the reader. */
 struct kx_slice kx_scan_position(struct kx_reader *reader);
+/* Ends the scan; the end of the view does so, too. */
 void kx_scan_end(struct kx_reader *reader);
 
 /* Registers a ticket for a flush number given by kx_read_end. KX_END: that
  * flush is done already, the ticket is not taken. KX_OK: the answer function
- * will be called. */
+ * will be called with it, unless the storage has failed for good
+ * (kx_store_failed). Any thread. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t flush,
                        struct kx_ticket *ticket);
 
