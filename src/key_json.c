@@ -117,6 +117,7 @@ static enum kx_status add_tagged(struct kx_slice object, struct kx_buffer *key,
     return status;
 }
 
+/* Most strings have no escapes and are taken without a copy. */
 static enum kx_status add_string(struct kx_slice token, struct kx_buffer *key)
 {
     struct kx_slice inside = kx_slice(token.data + 1, token.size - 2);

@@ -21,8 +21,7 @@
 
 #define KX_VERSION "0.1.0"
 
-/* Limits. Each has the same name, with dashes, in openapi.yaml and errors. A
- * number of bytes of a key is of its encoding, not of its text. */
+/* Limits. Each has the same name, with dashes, in openapi.yaml and errors. */
 enum kx_limit {
     KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
     KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
