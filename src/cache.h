@@ -28,8 +28,8 @@ void cache_fill(struct cache *cache, struct kx_slice key,
 
 /* The record under key is another now (size 0: none): what is cached for it is
  * replaced or forgotten. A record that is not cached is remembered if `keep`:
- * what was just written is often read next. Writer only, inside the gate's
- * apply. */
+ * what was just written is often read next. Writer only; inside the gate's
+ * apply, unless it is a row of an index that nobody can read yet. */
 void cache_update(struct cache *cache, struct kx_slice key,
                   struct kx_slice record, bool keep);
 
