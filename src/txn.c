@@ -36,7 +36,7 @@ static size_t bulk_run(const struct txn_write *writes, size_t count,
 static int put_bulk(DB *db, DB_TXN *txn, const struct txn_write *writes,
                     size_t run, size_t bytes)
 {
-    size_t size = (bytes + 1023) & ~(size_t)1023;
+    size_t size = (bytes + BULK_OVERHEAD + 1023) & ~(size_t)1023;
     DBT rows = {.data = malloc(size),
                 .ulen = (u_int32_t)size,
                 .flags = DB_DBT_USERMEM | DB_DBT_BULK};
