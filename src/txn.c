@@ -10,7 +10,8 @@
 enum {
     BULK_MIN = 4,           /* fewer puts are not worth a buffer */
     BULK_BYTES = 256 << 10, /* of one call, unless a single row is larger */
-    BULK_ROW_OVERHEAD = 16  /* of the library's own for each row */
+    BULK_ROW_OVERHEAD = 16, /* of the library's own for each row */
+    BULK_OVERHEAD = 4       /* and for the whole */
 };
 
 static size_t bulk_size(const struct txn_write *write)
