@@ -130,12 +130,23 @@ static void count(const struct exchange *exchange)
                               1, memory_order_relaxed);
 }
 
+/* The reply shows entries that were not on disk, and never may be. */
+static void answer_failure(struct exchange *exchange)
+{
+    struct kx_fault fault = {.status = KX_FAILED,
+                             .detail = "a flush of the disk failed"};
+    problem_status(&exchange->request, &exchange->reply, &fault);
+}
+
 /* The reply is final. Here, once for all handlers, memory that ran out on the
  * way becomes 503. */
 static enum exchange_next complete(struct exchange *exchange)
 {
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
+    if (exchange->reply.flush != 0 &&
+        kx_store_failed(exchange->desk->service->store))
+        answer_failure(exchange);
     exchange->phase = EXCHANGE_READY;
     count(exchange);
     return EXCHANGE_REPLY;
@@ -309,6 +320,8 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 {
     struct kx_buffer *chunk = &exchange->reply.body;
     bool used_up = exchange->sent == chunk->size && !chunk->failed;
+    if (kx_store_failed(exchange->desk->service->store))
+        return CHUNK_BROKEN; /* the chunk may show what is not on disk */
     if (used_up && exchange->last)
         return CHUNK_END;
     if (used_up && pull(exchange))

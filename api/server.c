@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
+    LOOK_AT_STORE_MS = 500,
     SPARE_DESCRIPTORS = 64, /* for what is no connection: database, epoll */
     /* Together with what the HTTP library keeps for each header, and with the
      * reply's headers, this fits into the memory of one connection. */
@@ -246,12 +248,19 @@ static bool write_port_file(const struct server *server)
            complain("cannot write", path, strerror(errno));
 }
 
-static void wait_for_signal(const struct server *server)
+/* Waits for a signal, or until the storage has failed: then only a new start,
+ * which recovers it, can help. */
+static void wait_for_end(const struct server *server)
 {
+    struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
     struct signalfd_siginfo info;
-    while (read(server->signal_fd, &info, sizeof info) < 0 && errno == EINTR)
-        ;
-    kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
+    while (poll(&signals, 1, LOOK_AT_STORE_MS) <= 0)
+        if (kx_store_failed(server->service.store)) {
+            kx_log(KX_LOG_ERROR, "stopping", "reason=storage-failed");
+            return;
+        }
+    if (read(server->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
 }
 
 /* The port file comes after the loops: who reads it can connect. The store is
@@ -261,11 +270,12 @@ static bool serve(struct server *server)
     bool started = start_loops(server) && write_port_file(server);
     if (started) {
         print_tour(server);
-        wait_for_signal(server);
+        wait_for_end(server);
     }
     stop_loops(server);
+    bool failed = kx_store_failed(server->service.store);
     kx_close(server->service.store);
-    return started;
+    return started && !failed;
 }
 
 int server_run(const struct options *options)

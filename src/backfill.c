@@ -79,17 +79,24 @@ static void keep_row(struct step *step, bool counts)
     step->batch.index_entries += counts;
 }
 
+/* The row will be overwritten, so the cache must not know what is there now.
+ * Forgetting is right even if the batch is never applied. */
+static void forget_cached(struct step *step, const struct txn_write *row)
+{
+    cache_update(step->store->cache, row->key, kx_slice(NULL, 0), false);
+}
+
 /* The next row's key is stored with these bytes. */
 static enum kx_status settle(struct step *step, struct kx_slice bytes)
 {
     const struct txn_write *row = &step->batch.writes[step->next];
     switch (examine(step->index, row, bytes)) {
     case ROW_OVERWRITES:
-        cache_update(step->store->cache, row->key, row->value, false);
+        forget_cached(step, row);
         keep_row(step, true);
         return KX_OK;
     case ROW_REPLACES:
-        cache_update(step->store->cache, row->key, row->value, false);
+        forget_cached(step, row);
         keep_row(step, false);
         return KX_OK;
     case ROW_IS_THERE:

@@ -564,10 +564,11 @@ struct kx_slice kx_scan_position(struct kx_reader *reader);
 /* Ends the scan; the end of the view does so, too. */
 void kx_scan_end(struct kx_reader *reader);
 
-/* Registers a ticket for a flush number given by kx_read_end. KX_END: that
- * flush is done already, the ticket is not taken. KX_OK: the answer function
- * will be called with it, unless the storage has failed for good
- * (kx_store_failed). Any thread. */
+/* Registers a ticket for a flush number given by kx_read_end. KX_OK: the answer
+ * function will be called with it. KX_END: that flush is done already, and the
+ * ticket is not taken. KX_FAILED: the storage has failed, and what was seen may
+ * never be on disk: it must not be shown. After an answer, too, ask
+ * kx_store_failed. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t flush,
                        struct kx_ticket *ticket);
 

@@ -148,7 +148,9 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
 {
     enum kx_status status = KX_END;
     pthread_mutex_lock(&store->lock);
-    if (!gate_is_flushed(&store->gate, number)) {
+    if (env_failed(store->env)) {
+        status = KX_FAILED;
+    } else if (!gate_is_flushed(&store->gate, number)) {
         ticket->flush = number;
         ticket->next = store->parked;
         store->parked = ticket;
