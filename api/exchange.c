@@ -92,6 +92,9 @@ void exchange_end(struct exchange *exchange)
     desk->in_flight--;
     atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
                               memory_order_relaxed);
+    atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
+                              exchange->body_counted, memory_order_relaxed);
+    exchange->body_counted = 0;
     if (desk->free_count >= FREE_MAX) {
         talloc_free(exchange);
         return;
@@ -228,10 +231,30 @@ void exchange_open(struct exchange *exchange, uint64_t body_size)
                                                : BODY_RESERVE_MAX);
 }
 
+/* Counts the bytes among those of all bodies; false when that is too much. */
+static bool count_body(struct exchange *exchange, size_t size)
+{
+    struct service *service = exchange->desk->service;
+    exchange->body_counted += size;
+    uint64_t total =
+        size + atomic_fetch_add_explicit(&service->counters.body_bytes, size,
+                                         memory_order_relaxed);
+    if (total <= service->options->bodies_max)
+        return true;
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "The bodies of all requests take more than %llu bytes.",
+            (unsigned long long)service->options->bodies_max);
+    return false;
+}
+
 void exchange_body(struct exchange *exchange, const void *data, size_t size)
 {
     if (exchange->phase != EXCHANGE_OPEN)
         return;
+    if (!count_body(exchange, size)) {
+        exchange->phase = EXCHANGE_REFUSED;
+        return;
+    }
     kx_add(&exchange->body, data, size);
     if (!admission_body(&exchange->request, &exchange->reply,
                         exchange->body.size))

@@ -39,7 +39,8 @@ struct exchange {
     struct kx_ticket ticket; /* for a flush */
     struct kx_buffer target; /* of the request line */
     struct kx_buffer body;
-    size_t sent; /* bytes of the present chunk */
+    uint64_t body_counted; /* its bytes among the service's body_bytes */
+    size_t sent;           /* bytes of the present chunk */
     enum exchange_phase phase;
     bool last; /* the present chunk is the stream's last one */
     /* The door's: called on the loop's thread when a parked exchange is

@@ -42,6 +42,7 @@ struct options {
     uint64_t cache;
     uint64_t value_max;
     uint64_t body_max;
+    uint64_t bodies_max; /* bytes of all bodies held at a time */
     uint64_t queue_max;
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;

@@ -19,6 +19,7 @@ struct counters {
     atomic_uint_fast64_t connections_accepted;
     atomic_uint_fast64_t connections_refused; /* over connections-max */
     atomic_int_fast64_t connections;          /* open now */
+    atomic_uint_fast64_t body_bytes;          /* of requests not replied */
     atomic_int_fast64_t in_flight;            /* requests begun, not replied */
 };
 
