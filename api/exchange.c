@@ -169,16 +169,27 @@ static bool await_flush(struct exchange *exchange, uint64_t flush,
     return true;
 }
 
+/* The only connection may wait for the disk on this thread: there is nobody
+ * else whom that could delay. */
+static enum kx_status hand_over(struct exchange *exchange)
+{
+    struct service *service = exchange->desk->service;
+    struct kx_commit *commit = &exchange->request.commit;
+    bool alone = atomic_load_explicit(&service->counters.connections,
+                                      memory_order_relaxed) == 1;
+    return alone ? kx_submit_alone(service->store, commit)
+                 : kx_submit(service->store, commit);
+}
+
 /* True: the commit and its memory are the writer's until the answer. False: it
  * was not taken, and the reply says why (503). */
 static bool submit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     request->commit.ticket.owner = exchange;
-    struct kx_fault fault = {
-        .status = kx_submit(request->service->store, &request->commit)};
+    exchange->phase = EXCHANGE_AWAITS_COMMIT;
+    struct kx_fault fault = {.status = hand_over(exchange)};
     if (fault.status == KX_OK) {
-        exchange->phase = EXCHANGE_AWAITS_COMMIT;
         exchange->desk->awaited++;
         return true;
     }

@@ -32,6 +32,8 @@ static void init_conditions(struct kx_store *store)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->work, &attr);
+    pthread_cond_init(&store->returned, &attr);
+    store->working = true; /* until the writer first waits */
     pthread_cond_init(&store->stop, &attr);
     pthread_condattr_destroy(&attr);
 }
@@ -143,6 +145,11 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
 
 /* Under the lock that the writer takes for the parked tickets after it has
  * noted the flush: a ticket is either seen by it or finds the flush done. */
+enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
+{
+    return writer_submit_alone(store, commit);
+}
+
 enum kx_status kx_wait(struct kx_store *store, uint64_t number,
                        struct kx_ticket *ticket)
 {

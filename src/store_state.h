@@ -37,8 +37,11 @@ struct kx_store {
 
     /* Under `lock`. */
     pthread_mutex_t lock;
-    pthread_cond_t work; /* for the writer: something is in the queue */
-    pthread_cond_t stop; /* for the keeper */
+    pthread_cond_t work;     /* for the writer: something is in the queue */
+    pthread_cond_t stop;     /* for the keeper */
+    pthread_cond_t returned; /* for the writer: its work is its own again */
+    bool working;            /* the writer is at work, on commits or jobs */
+    bool lent;               /* another thread does its work */
     struct kx_commit *first;
     struct kx_commit *last;
     uint32_t queued;

@@ -29,31 +29,42 @@ enum {
 
 /* The writer sleeps only while the queue is empty, so that only the commit
  * which makes it not empty has to wake it. */
+/* Inside the lock: why a commit cannot be taken now, or KX_OK. */
+static enum kx_status refusal(const struct kx_store *store)
+{
+    if (env_failed(store->env))
+        return KX_FAILED;
+    if (store->stopping)
+        return KX_STOPPING;
+    if (atomic_load(&store->disk_full))
+        return KX_DISK_FULL;
+    return store->queued == store->options.queue_max ? KX_BUSY : KX_OK;
+}
+
+/* Inside the lock: puts the commit at the end of the queue; true when it is the
+ * only one, so that the writer may have to be woken. */
+static bool enqueue(struct kx_store *store, struct kx_commit *commit)
+{
+    bool only = store->first == NULL;
+    if (only)
+        store->first = commit;
+    else
+        store->last->next = commit;
+    store->last = commit;
+    store->queued++;
+    return only;
+}
+
 enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
 {
-    enum kx_status status = KX_OK;
+    bool wake = false;
     commit->next = NULL;
     pthread_mutex_lock(&store->lock);
-    if (env_failed(store->env))
-        status = KX_FAILED;
-    else if (store->stopping)
-        status = KX_STOPPING;
-    else if (atomic_load(&store->disk_full))
-        status = KX_DISK_FULL;
-    else if (store->queued == store->options.queue_max)
-        status = KX_BUSY;
-    bool first = false;
-    if (status == KX_OK) {
-        first = store->first == NULL;
-        if (first)
-            store->first = commit;
-        else
-            store->last->next = commit;
-        store->last = commit;
-        store->queued++;
-    }
+    enum kx_status status = refusal(store);
+    if (status == KX_OK)
+        wake = enqueue(store, commit);
     pthread_mutex_unlock(&store->lock);
-    if (first)
+    if (wake)
         pthread_cond_signal(&store->work);
     return status;
 }
@@ -76,14 +87,26 @@ static struct timespec wait_limit(const struct kx_store *store)
     return limit;
 }
 
-/* Takes the queue; waits for a commit when `idle`. False: stop. */
+/* Inside the lock: until no other thread does the writer's work. */
+static void wait_returned(struct kx_store *store)
+{
+    while (store->lent)
+        pthread_cond_wait(&store->returned, &store->lock);
+}
+
+/* Takes the queue; waits for a commit when `idle`. False: stop. While it waits
+ * the writer's work may be lent to another thread. */
 static bool take(struct kx_store *store, bool idle, struct kx_commit **list_out)
 {
     pthread_mutex_lock(&store->lock);
+    store->working = false;
+    wait_returned(store);
     if (idle && store->first == NULL && !store->stopping) {
         struct timespec limit = wait_limit(store);
         pthread_cond_timedwait(&store->work, &store->lock, &limit);
+        wait_returned(store);
     }
+    store->working = true;
     *list_out = store->first;
     store->first = NULL;
     store->last = NULL;
@@ -239,6 +262,40 @@ static struct kx_commit *run_batch(struct kx_store *store,
     }
     answer(store, first, end);
     return end;
+}
+
+/* Borrows the writer's work, when the writer has none. */
+static bool borrow(struct kx_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool idle = !store->working && !store->lent && store->first == NULL &&
+                refusal(store) == KX_OK;
+    store->lent = store->lent || idle;
+    pthread_mutex_unlock(&store->lock);
+    return idle;
+}
+
+static void give_back(struct kx_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->lent = false;
+    bool wake = store->first != NULL || store->stopping;
+    pthread_mutex_unlock(&store->lock);
+    pthread_cond_signal(&store->returned);
+    if (wake)
+        pthread_cond_signal(&store->work);
+}
+
+enum kx_status writer_submit_alone(struct kx_store *store,
+                                   struct kx_commit *commit)
+{
+    if (!borrow(store))
+        return writer_submit(store, commit);
+    commit->next = NULL;
+    store->last_commit_ns = kx_monotonic_ns();
+    run_batch(store, commit);
+    give_back(store);
+    return KX_OK;
 }
 
 /* Small jobs while commits come in, larger ones when nothing else is to do. */

@@ -15,4 +15,10 @@ void *writer_run(void *argument);
  * KX_FAILED. Any thread. */
 enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit);
 
+/* The same, but an idle writer's work is done by the calling thread, which
+ * takes as long as a flush; the answer function is then called before this
+ * returns. */
+enum kx_status writer_submit_alone(struct kx_store *store,
+                                   struct kx_commit *commit);
+
 #endif
