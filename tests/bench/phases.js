@@ -19,15 +19,21 @@ const CRASH_AFTER_MS = 3000;
 const SMALL_CACHE = 64;
 const LOG_FILES = /^log\./;
 
-// Waits until the idle server has packed its half-empty pages.
-async function packed(self) {
+// One counter of /metrics.
+async function metric(self, name) {
+    const text = await expect2xx(self.port, { path: '/metrics' });
+    return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)[1]);
+}
+
+// Waits, for a minute at most, until a counter has grown: the idle server has
+// packed its half-empty pages, or written what was loaded before.
+async function grown(self, name) {
+    const before = await metric(self, name);
     for (let tries = 0; tries < 600; tries++) {
-        const text = (await expect2xx(self.port,
-            { method: 'GET', path: '/metrics' })).toString();
-        if (!/^kindex_packings_total 0$/m.test(text)) return;
+        if (await metric(self, name) > before) return;
         await pause(100);
     }
-    throw new Error('the pages were not packed within a minute');
+    throw new Error(`${name} has not grown within a minute`);
 }
 
 // Bytes per user in the database files when they are loaded and when they are
@@ -37,7 +43,7 @@ async function disk({ build, users, cache }) {
     const self = await kindex.start(build, dir, cache);
     await kindex.loadUsers(self, users);
     const loaded = diskBytes(dir, LOG_FILES) / users;
-    await packed(self);
+    await grown(self, 'kindex_packings_total');
     await stop(self.server);
     const database = diskBytes(dir, LOG_FILES);
     const figures = {
@@ -54,6 +60,7 @@ async function disk({ build, users, cache }) {
 async function backfill(self, { records }) {
     const index = { name: 'items_by_email', prefix: ['items'],
                     fields: ['/email'], unique: true };
+    await grown(self, 'kindex_checkpoints_total'); // nothing else is running
     const began = process.hrtime.bigint();
     await kindex.declare(self, index);
     const seconds = Number(process.hrtime.bigint() - began) / 1e9;
