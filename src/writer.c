@@ -289,7 +289,8 @@ static void give_back(struct kx_store *store)
 enum kx_status writer_submit_alone(struct kx_store *store,
                                    struct kx_commit *commit)
 {
-    if (!borrow(store))
+    /* After a declaration the writer has to begin the build. */
+    if (commit->kind != KX_WRITE || !borrow(store))
         return writer_submit(store, commit);
     commit->next = NULL;
     store->last_commit_ns = kx_monotonic_ns();

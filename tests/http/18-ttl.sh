@@ -121,10 +121,15 @@ request GET '/list?index=by_color&prefix=red'
 field '.entries | length' 0
 
 test_case 'the sweeper frees what is over'
+metric() { sed -n 's/^kindex_expired_total //p' "$answer"; }
 request GET /metrics
 expect 200
-metric() { sed -n 's/^kindex_expired_total //p' "$answer"; }
-swept() { request GET /metrics; [ "$(metric)" -ge 3 ]; }
+before=$(metric)
+for i in 1 2 3; do
+    request PUT "/kv/swept/$i?ttl=1ms" '1'
+    expect 201
+done
+swept() { request GET /metrics; [ "$(metric)" -ge $((before + 3)) ]; }
 wait_until swept
 is 'the exit status' $? 0
 
