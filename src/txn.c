@@ -8,7 +8,7 @@
 #include "engine.h"
 
 enum {
-    BULK_MIN = 4,           /* fewer puts are not worth a buffer */
+    BULK_MIN = 64,          /* fewer puts cost less one by one */
     BULK_BYTES = 256 << 10, /* of one call, unless a single row is larger */
     BULK_ROW_OVERHEAD = 16, /* of the library's own for each row */
     BULK_OVERHEAD = 4       /* and for the whole */
