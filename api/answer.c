@@ -121,7 +121,7 @@ enum progress answer_entry(struct request *request, struct reply *reply,
         return DONE;
     }
     for (size_t i = 0; i < conditions.count; i++)
-        if (!conditions_hold(&conditions.checks[i], entry->stamp))
+        if (!kx_check_holds(&conditions.checks[i], entry->stamp))
             return send_refusal(request, reply, entry, &conditions.checks[i]);
     return send_value(request, reply, entry);
 }

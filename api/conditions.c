@@ -91,29 +91,6 @@ bool conditions_read(const char *if_match, const char *if_none_match,
             add(conditions_out, if_none_match, key, false));
 }
 
-static bool lists(const struct kx_check *check, uint64_t stamp)
-{
-    for (size_t i = 0; i < check->stamp_count; i++)
-        if (check->stamps[i] == stamp)
-            return true;
-    return false;
-}
-
-bool conditions_hold(const struct kx_check *check, uint64_t stamp)
-{
-    switch (check->condition) {
-    case KX_IS_ABSENT:
-        return stamp == 0;
-    case KX_IS_PRESENT:
-        return stamp != 0;
-    case KX_IS_ONE_OF:
-        return stamp != 0 && lists(check, stamp);
-    case KX_IS_NONE_OF:
-        return stamp == 0 || !lists(check, stamp);
-    }
-    return false;
-}
-
 void etag_write(uint64_t stamp, char *out)
 {
     out[0] = '"';

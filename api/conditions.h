@@ -22,9 +22,6 @@ bool conditions_read(const char *if_match, const char *if_none_match,
                      struct kx_slice key, const void *memory,
                      struct conditions *conditions_out);
 
-/* Does the check hold for an entry with this versionstamp (0: absent)? */
-bool conditions_hold(const struct kx_check *check, uint64_t stamp);
-
 enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
 
 /* Writes the ETag of a versionstamp with quotes and NUL: ETAG_SIZE + 1. */

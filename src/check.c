@@ -13,8 +13,7 @@ static bool one_of(const struct kx_check *check, uint64_t stamp)
     return false;
 }
 
-/* stamp 0: the entry is absent. */
-static bool holds(const struct kx_check *check, uint64_t stamp)
+bool kx_check_holds(const struct kx_check *check, uint64_t stamp)
 {
     switch (check->condition) {
     case KX_IS_ABSENT:
@@ -56,7 +55,7 @@ enum kx_status check_all(struct plan *plan)
         struct record record = {.stamp = 0};
         enum kx_status status = plan_read(plan, check->key, &record);
         if (status == KX_OK || status == KX_ABSENT)
-            status = holds(check, record.stamp)
+            status = kx_check_holds(check, record.stamp)
                          ? KX_OK
                          : note_failed(plan, i, record.stamp);
         if (status != KX_OK)

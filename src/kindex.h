@@ -425,6 +425,9 @@ struct kx_check {
     size_t stamp_count;
 };
 
+/* Does the check hold for an entry with this stamp (0: absent)? Any thread. */
+bool kx_check_holds(const struct kx_check *check, uint64_t stamp);
+
 enum kx_mutation_type {
     KX_SET,
     KX_DELETE,

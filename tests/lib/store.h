@@ -205,4 +205,27 @@ static inline const char *test_list(struct test_store *test, void *mem,
     return (const char *)out.data;
 }
 
+/* A store and memory of one test: setup and teardown. */
+struct story {
+    struct test_store test;
+    void *mem;
+};
+
+static inline int begin(void **state)
+{
+    struct story *story = talloc_zero(NULL, struct story);
+    story->mem = talloc_new(story);
+    test_store_new(&story->test);
+    *state = story;
+    return 0;
+}
+
+static inline int finish(void **state)
+{
+    struct story *story = *state;
+    kx_clock_set(0);
+    test_store_remove(&story->test);
+    return talloc_free(story);
+}
+
 #endif

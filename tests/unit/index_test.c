@@ -10,28 +10,6 @@
     "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
     "\"unique\":true,\"store\":\"value\"}"
 
-struct story {
-    struct test_store test;
-    void *mem;
-};
-
-static int begin(void **state)
-{
-    struct story *story = talloc_zero(NULL, struct story);
-    story->mem = talloc_new(story);
-    test_store_new(&story->test);
-    *state = story;
-    return 0;
-}
-
-static int finish(void **state)
-{
-    struct story *story = *state;
-    kx_clock_set(0);
-    test_store_remove(&story->test);
-    return talloc_free(story);
-}
-
 static enum kx_status set(struct story *s, const char *key, const char *value)
 {
     return test_set(&s->test, s->mem, key, value);

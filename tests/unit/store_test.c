@@ -1,28 +1,6 @@
 /* Commits, reads, expiry and reopening, on a real store. */
 #include "../lib/store.h"
 
-struct story {
-    struct test_store test;
-    void *mem;
-};
-
-static int begin(void **state)
-{
-    struct story *story = talloc_zero(NULL, struct story);
-    story->mem = talloc_new(story);
-    test_store_new(&story->test);
-    *state = story;
-    return 0;
-}
-
-static int finish(void **state)
-{
-    struct story *story = *state;
-    kx_clock_set(0);
-    test_store_remove(&story->test);
-    return talloc_free(story);
-}
-
 static void a_set_entry_can_be_read(void **state)
 {
     struct story *s = *state;

@@ -48,7 +48,7 @@ static void conditions_hold_as_http_says(void **state)
         assert_true(conditions_read(CASES[i].if_match, CASES[i].if_none_match,
                                     kx_text("key"), *state, &conditions));
         for (size_t n = 0; n < conditions.count; n++)
-            holds &= conditions_hold(&conditions.checks[n], CASES[i].stamp);
+            holds &= kx_check_holds(&conditions.checks[n], CASES[i].stamp);
         if (holds != CASES[i].holds)
             fail_msg("If-Match: %s If-None-Match: %s, entry %d",
                      CASES[i].if_match, CASES[i].if_none_match,
