@@ -115,6 +115,31 @@ static enum kx_status open_environment(struct env *env,
     return engine_status(env, error, "open environment");
 }
 
+/* The library's own order, but compared words at a time instead of byte by
+ * byte (a tenth of what a write with two indexes costs). It must stay the same
+ * order: recovery opens the tables with the library's. */
+static int compare_keys(DB *db, const DBT *a, const DBT *b)
+{
+    (void)db;
+    int order = memcmp(a->data, b->data, a->size < b->size ? a->size : b->size);
+    if (order != 0)
+        return order;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* How many bytes of b tell it from a, which is lower: what an inner page has to
+ * keep of b. */
+static size_t bytes_that_tell(DB *db, const DBT *a, const DBT *b)
+{
+    (void)db;
+    const uint8_t *low = a->data;
+    const uint8_t *high = b->data;
+    size_t shared = 0;
+    while (shared < a->size && shared < b->size && low[shared] == high[shared])
+        shared++;
+    return shared < b->size ? shared + 1 : shared;
+}
+
 static int open_table(struct env *env, enum table table)
 {
     int error = db_create(&env->tables[table], env->db, 0);
@@ -122,6 +147,10 @@ static int open_table(struct env *env, enum table table)
         return error;
     DB *db = env->tables[table];
     error = db->set_pagesize(db, PAGE_BYTES);
+    if (error == 0)
+        error = db->set_bt_compare(db, compare_keys);
+    if (error == 0)
+        error = db->set_bt_prefix(db, bytes_that_tell);
     if (error == 0)
         error = db->set_flags(db, DB_CHKSUM);
     if (error == 0)
