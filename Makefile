@@ -21,7 +21,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
 # libmicrohttpd comes in statically, because api/http1.c looks at its recv().
 CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
-DOORLIBS = -Wl,--wrap=recv $(MHDLIBS)
+DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2
 
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c))

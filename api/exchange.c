@@ -5,7 +5,6 @@
  * nothing from the system. */
 #include "exchange.h"
 #include "admission.h"
-#include "problem.h"
 #include "router.h"
 
 #include <talloc.h>
@@ -84,6 +83,7 @@ static void reset(struct exchange *exchange)
     reply->stream = NULL;
     exchange->sent = 0;
     exchange->last = false;
+    exchange->forsaken = false;
 }
 
 void exchange_end(struct exchange *exchange)
@@ -169,14 +169,17 @@ static bool await_flush(struct exchange *exchange, uint64_t flush,
     return true;
 }
 
-/* The only connection may wait for the disk on this thread: there is nobody
- * else whom that could delay. */
+/* The only request of the only connection may wait for the disk on this thread:
+ * there is nobody else whom that could delay. */
 static enum kx_status hand_over(struct exchange *exchange)
 {
     struct service *service = exchange->desk->service;
     struct kx_commit *commit = &exchange->request.commit;
-    bool alone = atomic_load_explicit(&service->counters.connections,
-                                      memory_order_relaxed) == 1;
+    const struct counters *counters = &service->counters;
+    bool alone =
+        atomic_load_explicit(&counters->connections, memory_order_relaxed) ==
+            1 &&
+        atomic_load_explicit(&counters->in_flight, memory_order_relaxed) == 1;
     return alone ? kx_submit_alone(service->store, commit)
                  : kx_submit(service->store, commit);
 }
@@ -226,9 +229,18 @@ static enum exchange_next handle(struct exchange *exchange)
     return proceed(exchange, progress);
 }
 
+/* A body that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is
+ * not refused for its size before it is there. */
+static bool may_have_body(const struct request *request)
+{
+    return request->method != METHOD_GET && request->method != METHOD_HEAD;
+}
+
 void exchange_open(struct exchange *exchange, uint64_t body_size)
 {
     struct request *request = &exchange->request;
+    if (!may_have_body(request))
+        body_size = 0;
     if (!admission_check(request, &exchange->reply, body_size)) {
         exchange->phase = EXCHANGE_REFUSED;
         return;
@@ -242,15 +254,32 @@ void exchange_open(struct exchange *exchange, uint64_t body_size)
                                                : BODY_RESERVE_MAX);
 }
 
+void exchange_refuse(struct exchange *exchange, enum problem_code code,
+                     const char *detail)
+{
+    problem(&exchange->request, &exchange->reply, code, "%s", detail);
+    exchange->phase = EXCHANGE_REFUSED;
+}
+
+/* Returns the bytes of all bodies together with these. */
+static uint64_t count_bytes(struct exchange *exchange, size_t size)
+{
+    exchange->body_counted += size;
+    return size + atomic_fetch_add_explicit(
+                      &exchange->desk->service->counters.body_bytes, size,
+                      memory_order_relaxed);
+}
+
+void exchange_hold(struct exchange *exchange)
+{
+    count_bytes(exchange, exchange->reply.body.size);
+}
+
 /* Counts the bytes among those of all bodies; false when that is too much. */
 static bool count_body(struct exchange *exchange, size_t size)
 {
-    struct service *service = exchange->desk->service;
-    exchange->body_counted += size;
-    uint64_t total =
-        size + atomic_fetch_add_explicit(&service->counters.body_bytes, size,
-                                         memory_order_relaxed);
-    if (total <= service->options->bodies_max)
+    const struct service *service = exchange->desk->service;
+    if (count_bytes(exchange, size) <= service->options->bodies_max)
         return true;
     problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
             "The bodies of all requests take more than %llu bytes.",
@@ -309,7 +338,7 @@ static enum exchange_next take_answer(struct exchange *exchange)
 
 void exchange_continue(struct exchange *exchange)
 {
-    if (take_answer(exchange) == EXCHANGE_REPLY)
+    if (exchange->forsaken || take_answer(exchange) == EXCHANGE_REPLY)
         exchange->ready(exchange);
 }
 

@@ -13,7 +13,7 @@
 #define API_EXCHANGE_H
 
 #include "desk.h"
-#include "request.h"
+#include "problem.h"
 
 enum exchange_phase {
     EXCHANGE_NEW,  /* waits for its headers */
@@ -39,10 +39,12 @@ struct exchange {
     struct kx_ticket ticket; /* for a flush */
     struct kx_buffer target; /* of the request line */
     struct kx_buffer body;
-    uint64_t body_counted; /* its bytes among the service's body_bytes */
+    uint64_t body_counted; /* bytes among the service's body_bytes */
     size_t sent;           /* bytes of the present chunk */
     enum exchange_phase phase;
-    bool last; /* the present chunk is the stream's last one */
+    bool last;     /* the present chunk is the stream's last one */
+    bool forsaken; /* the door's: nobody waits for the reply any more. A parked
+                    * exchange is then made `ready` without further work */
     /* The door's: called on the loop's thread when a parked exchange is
      * EXCHANGE_READY, or when its next chunk can be asked for again. Set before
      * exchange_open. */
@@ -63,12 +65,20 @@ void exchange_target(struct exchange *exchange, const char *target,
  * the announced size of its body (0 also when it is not known). Afterwards the
  * phase is EXCHANGE_OPEN or, when it is refused, EXCHANGE_REFUSED. */
 void exchange_open(struct exchange *exchange, uint64_t body_size);
+/* In place of exchange_open: the door itself found something wrong, which
+ * detail says. The phase is EXCHANGE_REFUSED. */
+void exchange_refuse(struct exchange *exchange, enum problem_code code,
+                     const char *detail);
 /* Takes more of the body; that of a refused request is dropped. */
 void exchange_body(struct exchange *exchange, const void *data, size_t size);
 /* Runs the handler, once the body is complete. EXCHANGE_REPLY: reply is to be
  * sent, also that of a refused request. EXCHANGE_PARK: it is not there yet, and
  * `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
+
+/* The reply is complete but waits for its client: from here on its body counts
+ * among the service's body_bytes. */
+void exchange_hold(struct exchange *exchange);
 
 /* The desk's: goes on with a parked exchange whose answer or turn came. */
 void exchange_continue(struct exchange *exchange);

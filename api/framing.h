@@ -11,12 +11,19 @@
 #include <stdint.h>
 
 enum framing_limit {
-    FRAMING_METHOD_MAX = 32,        /* bytes of a method */
-    FRAMING_TARGET_MAX = 8192,      /* default of target_max */
-    FRAMING_LENGTH_DIGITS_MAX = 18, /* of a Content-Length */
-    FRAMING_CHUNK_DIGITS_MAX = 16,  /* of a chunk size */
-    FRAMING_CHUNK_LINE_MAX = 256,   /* bytes of a chunk's extensions */
-    FRAMING_ANSWER_MAX = 1024       /* enough for every framing_answer */
+    FRAMING_METHOD_MAX = 32,         /* bytes of a method */
+    FRAMING_TARGET_MAX = 8192,       /* default of target_max */
+    FRAMING_HEADERS_MAX = 11 * 1024, /* default of headers_max: together with
+                                      * what libmicrohttpd keeps for each header
+                                      * and with the reply's headers, this fits
+                                      * into the memory of one connection */
+    FRAMING_HEADER_COUNT_MAX = 64,   /* default of header_count_max */
+    FRAMING_DROP_MAX = 16 << 20,     /* bytes of a body that is too large: read,
+                                      * so that the client gets to read why */
+    FRAMING_LENGTH_DIGITS_MAX = 18,  /* of a Content-Length */
+    FRAMING_CHUNK_DIGITS_MAX = 16,   /* of a chunk size */
+    FRAMING_CHUNK_LINE_MAX = 256,    /* bytes of a chunk's extensions */
+    FRAMING_ANSWER_MAX = 1024        /* enough for every framing_answer */
 };
 
 /* What a server is willing to take, in bytes and lines. Over one of them the
@@ -91,6 +98,9 @@ void framing_init(struct framing *framing, const struct framing_limits *limits);
  * server then has a request that never becomes complete. */
 size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
                     enum framing_fault *fault_out);
+
+/* Is text what a Host header may say? */
+bool framing_is_host(const uint8_t *text, size_t size);
 
 /* Writes the whole HTTP/1.1 answer to a fault (a problem document; it closes
  * the connection) into out, without a NUL. Returns its size, at most

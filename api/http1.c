@@ -149,13 +149,9 @@ static void on_ready(struct exchange *exchange)
 
 /* ---- Requests ----------------------------------------------------------- */
 
-/* 0 when the body is chunked. framing.h has let only digits through. A body
- * that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is not
- * refused for its size before it is there. */
+/* 0 when the body is chunked. framing.h has let only digits through. */
 static uint64_t announced_size(const struct request *request)
 {
-    if (request->method == METHOD_GET || request->method == METHOD_HEAD)
-        return 0;
     const char *length = MHD_lookup_connection_value(
         request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return length != NULL ? strtoull(length, NULL, 10) : 0;

@@ -1,8 +1,8 @@
 /* A connection that has sent nothing costs a descriptor and a small struct; it
  * gets to a door, and to that door's memory, with its first bytes. Thousands of
- * idle connections are thereby cheap, and a second protocol could be told by
- * those bytes. The listening socket and every connection that waits are sources
- * of the loop's epoll. */
+ * idle connections are thereby cheap, and those bytes tell the protocol: they
+ * are looked at and left where they are. The listening socket and every
+ * connection that waits are sources of the loop's epoll. */
 #include "listener.h"
 #include "problem.h"
 
@@ -21,10 +21,17 @@ enum {
     PAUSE_NS = 100 * 1000 * 1000 /* when there are no descriptors left */
 };
 
-/* A connection whose first bytes have not come yet. */
+/* What HTTP/2 begins with (RFC 9113 section 3.4). No request of HTTP/1.1 does:
+ * a byte that differs settles it. */
+static const char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+enum { PREFACE_SIZE = sizeof PREFACE - 1 };
+
+/* A connection of which it is not known yet what it speaks. */
 struct greeting {
     struct source source;
     struct listener *listener;
+    size_t seen;                 /* bytes of the preface */
     TAILQ_ENTRY(greeting) order; /* of their deadlines */
     uint64_t deadline_ns;
     struct sockaddr_storage peer;
@@ -37,6 +44,7 @@ struct listener {
     struct source source;
     int epoll_fd;
     struct http1 *http1;
+    struct http2 *http2;
     struct service *service;
     struct greetings greetings;
     uint64_t paused_until_ns; /* 0: accepting */
@@ -90,37 +98,71 @@ static void forget(struct greeting *greeting)
     talloc_free(greeting);
 }
 
-/* 1: bytes are there; 0: none yet; -1: the client is gone. Not recv(): that
- * one is checked for framing. */
-static int has_greeted(int fd)
+enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
+
+/* Waits for one byte more than there are: the socket would be ready all the
+ * time otherwise. One wakes without more bytes: no more will come. */
+static enum speech hear_more(int fd, size_t size, size_t *seen)
 {
-    char byte;
-    ssize_t size = recvfrom(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
-    if (size > 0)
-        return 1;
-    return size < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    const int wanted = (int)size + 1;
+    if (size == *seen)
+        return SPEAKS_HTTP1;
+    *seen = size;
+    return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted) == 0
+               ? SILENT
+               : GONE;
+}
+
+/* What the bytes that are there say. Not recv(): that one is checked for
+ * framing. */
+static enum speech hear(int fd, size_t *seen)
+{
+    char bytes[PREFACE_SIZE];
+    ssize_t size =
+        recvfrom(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return SILENT;
+    if (size <= 0)
+        return GONE;
+    if (memcmp(bytes, PREFACE, (size_t)size) != 0)
+        return SPEAKS_HTTP1;
+    return size == PREFACE_SIZE ? SPEAKS_HTTP2
+                                : hear_more(fd, (size_t)size, seen);
+}
+
+/* To its door, which is known by now. */
+static void lead(struct listener *listener, int fd, enum speech speech,
+                 const struct sockaddr_storage *peer, socklen_t peer_size)
+{
+    if (speech == GONE)
+        close_connection(listener, fd);
+    else if (speech == SPEAKS_HTTP2)
+        http2_add(listener->http2, fd);
+    else
+        http1_add(listener->http1, fd, (const struct sockaddr *)peer,
+                  peer_size);
 }
 
 static void on_greeting(struct source *source)
 {
+    const int one = 1;
     struct greeting *greeting = (struct greeting *)source;
     struct listener *listener = greeting->listener;
     int fd = source->fd;
-    int greeted = has_greeted(fd);
-    if (greeted == 0)
+    enum speech speech = hear(fd, &greeting->seen);
+    if (speech == SILENT)
         return;
     struct sockaddr_storage peer = greeting->peer;
     socklen_t peer_size = greeting->peer_size;
+    if (greeting->seen > 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
     forget(greeting);
-    if (greeted > 0)
-        http1_add(listener->http1, fd, (struct sockaddr *)&peer, peer_size);
-    else
-        close_connection(listener, fd);
+    lead(listener, fd, speech, &peer, peer_size);
 }
 
 /* All wait for the same time, so the order of arrival is that of the
  * deadlines. */
-static void await_greeting(struct listener *listener, int fd,
+static void await_greeting(struct listener *listener, int fd, size_t seen,
                            const struct sockaddr_storage *peer,
                            socklen_t peer_size)
 {
@@ -131,6 +173,7 @@ static void await_greeting(struct listener *listener, int fd,
     }
     greeting->source = (struct source){.ready = on_greeting, .fd = fd};
     greeting->listener = listener;
+    greeting->seen = seen;
     greeting->peer = *peer;
     greeting->peer_size = peer_size;
     greeting->deadline_ns =
@@ -174,6 +217,7 @@ static void welcome(struct listener *listener, int fd,
                     const struct sockaddr_storage *peer, socklen_t peer_size)
 {
     const int on = 1;
+    size_t seen = 0;
     struct counters *counters = &listener->service->counters;
     atomic_fetch_add(&counters->connections_accepted, 1);
     if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
@@ -184,11 +228,11 @@ static void welcome(struct listener *listener, int fd,
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (has_greeted(fd) > 0)
-        http1_add(listener->http1, fd, (const struct sockaddr *)peer,
-                  peer_size);
+    enum speech speech = hear(fd, &seen);
+    if (speech == SILENT)
+        await_greeting(listener, fd, seen, peer, peer_size);
     else
-        await_greeting(listener, fd, peer, peer_size);
+        lead(listener, fd, speech, peer, peer_size);
 }
 
 /* The socket would stay readable and the loop would spin: it is left alone for
@@ -225,7 +269,7 @@ static void on_connections(struct source *source)
 }
 
 struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
-                               struct service *service)
+                               struct http2 *http2, struct service *service)
 {
     struct listener *listener = talloc_zero(NULL, struct listener);
     if (listener == NULL) {
@@ -235,6 +279,7 @@ struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
     listener->source = (struct source){.ready = on_connections, .fd = fd};
     listener->epoll_fd = epoll_fd;
     listener->http1 = http1;
+    listener->http2 = http2;
     listener->service = service;
     TAILQ_INIT(&listener->greetings);
     if (watch(listener, &listener->source))

@@ -5,6 +5,7 @@
 #define API_LISTENER_H
 
 #include "http1.h"
+#include "http2.h"
 #include "source.h"
 
 struct listener;
@@ -14,9 +15,10 @@ struct listener;
 int listener_bind(const struct address *address, bool shared);
 
 /* Watches the listening socket fd in epoll_fd; accepted connections go to
- * http1. Takes over fd, also on failure: NULL when memory ran out. */
+ * http2 when they begin with its preface, else to http1. Takes over fd, also on
+ * failure: NULL when memory ran out. */
 struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
-                               struct service *service);
+                               struct http2 *http2, struct service *service);
 /* Accepts no more and closes the connections that have sent nothing yet. */
 void listener_close(struct listener *listener);
 

@@ -1,8 +1,8 @@
 /* Each turn: wait, let the ready sources work, continue what was answered and
- * what waits for its turn, then let the door read and write. There are two
- * levels of epoll: the door has a descriptor of its own, which is one source
- * here beside the listening socket, the desk's eventfd and the one for
- * stopping. */
+ * what waits for its turn, then let the doors read and write. There are two
+ * levels of epoll: HTTP/1.1 has a descriptor of its own, which is one source
+ * here beside the listening socket, the connections of HTTP/2, the desk's
+ * eventfd and the one for stopping. */
 #include "loop.h"
 #include "exchange.h"
 #include "listener.h"
@@ -30,7 +30,8 @@ struct loop {
     struct desk desk;
     struct listener *listener; /* NULL once the loop is stopping */
     struct http1 *http1;
-    struct wake door;    /* the door's epoll descriptor */
+    struct http2 *http2;
+    struct wake door;    /* http1's epoll descriptor */
     struct wake answers; /* the desk's eventfd */
     struct wake stop;    /* an eventfd */
     int epoll_fd;
@@ -64,7 +65,8 @@ static int timeout_ms(const struct loop *loop)
 {
     if (loop->desk.turn_first != NULL)
         return 0;
-    int timeout = http1_timeout_ms(loop->http1);
+    int timeout =
+        sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
     return sooner(timeout, 10);
@@ -88,6 +90,7 @@ static void begin_stop(struct loop *loop)
 {
     listener_close(loop->listener);
     loop->listener = NULL;
+    http2_stop(loop->http2);
     loop->give_up_ns = kx_monotonic_ns() + GRACE_NS;
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
 }
@@ -120,6 +123,7 @@ static int turn(struct loop *loop)
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
         run_door(loop);
+    http2_run(loop->http2);
     return count;
 }
 
@@ -133,7 +137,8 @@ static bool finished(struct loop *loop, int ready)
         desk_abandon_turns(&loop->desk);
         return loop->desk.awaited == 0 && loop->desk.turn_first == NULL;
     }
-    return ready <= 0 && loop->desk.in_flight == 0;
+    return ready <= 0 && loop->desk.in_flight == 0 &&
+           !http2_unsent(loop->http2);
 }
 
 static void *run(void *closure)
@@ -152,6 +157,8 @@ static void free_parts(struct loop *loop)
         listener_close(loop->listener);
     if (loop->http1 != NULL)
         http1_close(loop->http1);
+    if (loop->http2 != NULL)
+        http2_close(loop->http2);
     if (loop->epoll_fd >= 0)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
@@ -167,9 +174,10 @@ static bool open_parts(struct loop *loop, int fd)
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
     loop->http1 = http1_open(&loop->desk);
-    if (loop->http1 != NULL && loop->epoll_fd >= 0)
-        loop->listener =
-            listener_open(fd, loop->epoll_fd, loop->http1, loop->desk.service);
+    loop->http2 = http2_open(&loop->desk, loop->epoll_fd);
+    if (loop->http1 != NULL && loop->http2 != NULL && loop->epoll_fd >= 0)
+        loop->listener = listener_open(fd, loop->epoll_fd, loop->http1,
+                                       loop->http2, loop->desk.service);
     else
         close(fd);
     return loop->listener != NULL &&

@@ -1,4 +1,4 @@
-/* One event loop: a thread, its listening socket, its exchanges and its door.
+/* One event loop: a thread, its listening socket, its exchanges and its doors.
  * It ends when told to stop: it accepts no more, finishes what is in flight,
  * and gives up what takes too long. Loops share the store and the counters
  * (service.h) and nothing else: a connection stays with the loop that accepted

@@ -38,6 +38,8 @@ struct options {
     struct address listen;
     uint64_t loops;
     uint64_t connections_max;
+    uint64_t streams_max;  /* requests at a time on one connection (HTTP/2) */
+    uint64_t requests_max; /* on all connections */
     uint64_t idle_timeout_ms;
     uint64_t cache;
     uint64_t value_max;

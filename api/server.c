@@ -21,13 +21,7 @@
 
 enum {
     LOOK_AT_STORE_MS = 500,
-    SPARE_DESCRIPTORS = 64, /* for what is no connection: database, epoll */
-    /* Together with what the HTTP library keeps for each header, and with the
-     * reply's headers, this fits into the memory of one connection. */
-    HEADERS_MAX = 11 * 1024,
-    HEADER_COUNT_MAX = 64,
-    DROP_MAX = 16 << 20 /* of a body that is too large: read, so that the
-                         * client gets to read why */
+    SPARE_DESCRIPTORS = 64 /* for what is no connection: database, epoll */
 };
 
 struct server {
@@ -96,10 +90,11 @@ static bool start_framing(const struct options *options)
     uint64_t body_max = options->value_max > options->body_max
                             ? options->value_max
                             : options->body_max;
-    struct framing_limits limits = {.body_max = body_max + DROP_MAX,
+    struct framing_limits limits = {.body_max = body_max + FRAMING_DROP_MAX,
                                     .target_max = FRAMING_TARGET_MAX,
-                                    .headers_max = HEADERS_MAX,
-                                    .header_count_max = HEADER_COUNT_MAX};
+                                    .headers_max = FRAMING_HEADERS_MAX,
+                                    .header_count_max =
+                                        FRAMING_HEADER_COUNT_MAX};
     return http1_socket_start(&limits) ||
            complain("cannot", "start", "memory is used up");
 }

@@ -110,7 +110,7 @@ const ATTACKS = [
   ["CONNECT", request("CONNECT", "kindex.test:80") + MARK, [400]],
   ["64 KB of path", get("/kv/" + "a".repeat(65536)) + MARK, [414]],
   ["HTTP/0.9", "GET /livez\r\n" + MARK, [400]],
-  ["the HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + MARK, [505]],
+  ["half of the HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\n" + MARK, [505]],
   ["HTTP/1.2", "GET /livez HTTP/1.2\r\n" + HEAD + "\r\n" + MARK, [505]],
   ["HTTP/2.0", "GET /livez HTTP/2.0\r\n" + HEAD + "\r\n" + MARK, [505]],
   ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + MARK, [400]],

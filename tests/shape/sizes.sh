@@ -31,11 +31,12 @@ row 3 "lines of functions: median, p90, max ($count)" "$median $p90 $max" \
     "13 36 60" "$(within "$median $p90 $max" "13 36 60")"
 awk '$3 > 60 { print "blame|" $1 ":" $2 ": " $5 " has " $3 " lines" }' <<<"$all"
 
-# What libmicrohttpd calls has the parameters that it wants.
+# What libmicrohttpd and nghttp2 call has the parameters that they want.
 awk '$4 > 5 { print $1 ":" $2 ": " $5 " has " $4 " parameters" }' <<<"$all" |
     while IFS= read -r found; do
         IFS=: read -r file line _ <<<"$found"
-        sed -n "${line}p" "$file" | grep -q '^static enum MHD_Result ' ||
+        sed -n "${line}p" "$file" | grep -qE \
+            '^static (enum MHD_Result |[a-z_]+ [a-z_]+\(nghttp2_session )' ||
             echo "$found"
     done |
     blamed 3 "functions with more than 5 parameters" 0

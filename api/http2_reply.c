@@ -1,0 +1,51 @@
+/* The head of a reply as fields, the same that HTTP/1.1 would show. */
+#include "http2_state.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* Made once a second (RFC 9110 section 6.6.1). */
+static const char *date(struct http2 *http2)
+{
+    time_t second = (time_t)(kx_now_ms() / 1000);
+    struct tm now;
+    if (second != http2->date_second)
+        strftime(http2->date, sizeof http2->date, "%a, %d %b %Y %T GMT",
+                 gmtime_r(&second, &now));
+    http2->date_second = second;
+    return http2->date;
+}
+
+/* A 304 would speak of the entry with a length of 0, and a stream has none. */
+static bool has_length(const struct reply *reply)
+{
+    return reply->stream == NULL && reply->status != 304 &&
+           reply->status != 204;
+}
+
+bool http2_reply_has_body(const struct http2_stream *stream)
+{
+    const struct reply *reply = &stream->exchange->reply;
+    return stream->exchange->request.method != METHOD_HEAD &&
+           reply->status != 304 &&
+           (reply->stream != NULL || reply->body.size > 0);
+}
+
+size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
+{
+    const struct reply *reply = &stream->exchange->reply;
+    size_t count = 0;
+    snprintf(stream->status, sizeof stream->status, "%d", reply->status);
+    fields[count++] = (struct header){":status", stream->status};
+    fields[count++] = (struct header){"date", date(stream->connection->door)};
+    if (reply->content_type != NULL)
+        fields[count++] = (struct header){"content-type", reply->content_type};
+    if (has_length(reply)) {
+        snprintf(stream->length, sizeof stream->length, "%zu",
+                 reply->body.size);
+        fields[count++] = (struct header){"content-length", stream->length};
+    }
+    for (size_t i = 0; i < reply->header_count; i++)
+        fields[count++] = reply->headers[i];
+    return count;
+}

@@ -1,0 +1,251 @@
+/* From a stream to an exchange and back. A stream is run at the end of the
+ * input that completed it, so that the requests of one piece of input are
+ * begun before the first is answered: they share a flush of the disk.
+ *
+ * A stream whose exchange is parked when the client goes away stays behind
+ * without a connection until its answer comes. */
+#include "framing.h"
+#include "http2_state.h"
+#include "router.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+/* ---- Waiting for the client -------------------------------------------- */
+
+static void wait_no_more(struct http2_stream *stream)
+{
+    if (stream->waiting)
+        TAILQ_REMOVE(&stream->connection->door->waiting, stream, order);
+    stream->waiting = false;
+}
+
+/* All have the same time, so the order of the calls is that of the
+ * deadlines. */
+void http2_stream_touch(struct http2_stream *stream)
+{
+    struct http2 *http2 = stream->connection->door;
+    wait_no_more(stream);
+    stream->deadline_ns =
+        http2->now_ns +
+        http2->desk->service->options->idle_timeout_ms * 1000000;
+    stream->waiting = true;
+    TAILQ_INSERT_TAIL(&http2->waiting, stream, order);
+}
+
+static void park(struct http2_stream *stream)
+{
+    wait_no_more(stream);
+    stream->parked = true;
+    stream->connection->parked++;
+}
+
+/* ---- Requests ---------------------------------------------------------- */
+
+static const char *find_header(const struct request *request, const char *name)
+{
+    const struct http2_stream *stream = request->connection;
+    return http2_head_find(&stream->head, name, request->memory);
+}
+
+/* Bodies that are kept, and requests that are under way, are limited for the
+ * whole service: a stream more would be one too many. */
+static bool has_room(const struct service *service)
+{
+    const struct counters *counters = &service->counters;
+    const struct options *options = service->options;
+    return atomic_load_explicit(&counters->body_bytes, memory_order_relaxed) <=
+               options->bodies_max &&
+           (uint64_t)atomic_load_explicit(&counters->in_flight,
+                                          memory_order_relaxed) <
+               options->requests_max;
+}
+
+/* The reply is complete; from here on it waits for the client. */
+static void reply(struct http2_stream *stream)
+{
+    exchange_hold(stream->exchange);
+    http2_session_reply(stream);
+}
+
+/* Its reply is complete, or more of it can be made. */
+static void on_ready(struct exchange *exchange)
+{
+    struct http2_stream *stream = exchange->request.connection;
+    struct http2_connection *connection = stream->connection;
+    if (connection == NULL) {
+        exchange_end(exchange);
+        return;
+    }
+    stream->parked = false;
+    connection->parked--;
+    http2_stream_touch(stream);
+    if (stream->replied)
+        http2_session_resume(stream);
+    else
+        reply(stream);
+    http2_connection_mark(connection);
+}
+
+struct http2_stream *http2_stream_begin(struct http2_connection *connection,
+                                        int32_t id)
+{
+    struct desk *desk = connection->door->desk;
+    struct exchange *exchange =
+        has_room(desk->service) ? exchange_begin(desk) : NULL;
+    if (exchange == NULL)
+        return NULL;
+    struct http2_stream *stream =
+        talloc_zero(exchange->request.memory, struct http2_stream);
+    if (stream == NULL) {
+        exchange_end(exchange);
+        return NULL;
+    }
+    stream->exchange = exchange;
+    stream->connection = connection;
+    stream->id = id;
+    kx_buffer_init(&stream->head.fields, exchange->request.memory);
+    exchange->request.method = METHOD_OTHER;
+    exchange->request.connection = stream;
+    exchange->request.header = find_header;
+    exchange->ready = on_ready;
+    TAILQ_INSERT_TAIL(&connection->streams, stream, all);
+    http2_stream_touch(stream);
+    return stream;
+}
+
+void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
+                        struct kx_slice value)
+{
+    if (kx_equal(name, kx_text(":path"))) {
+        size_t size = value.size <= FRAMING_TARGET_MAX ? value.size
+                                                       : FRAMING_TARGET_MAX + 1;
+        exchange_target(stream->exchange, (const char *)value.data, size);
+    } else if (kx_equal(name, kx_text(":method")))
+        stream->exchange->request.method =
+            method_parse((const char *)value.data);
+    http2_head_add(&stream->head, name, value);
+}
+
+static void enqueue(struct http2_stream *stream)
+{
+    if (stream->begun)
+        return;
+    stream->begun = true;
+    stream->queued = true;
+    TAILQ_INSERT_TAIL(&stream->connection->queue, stream, queue);
+}
+
+/* A client that asked whether to send its body is told to, unless the answer is
+ * there already. */
+static void go_on(struct http2_stream *stream)
+{
+    const struct request *request = &stream->exchange->request;
+    if (stream->exchange->phase == EXCHANGE_REFUSED)
+        enqueue(stream);
+    else if (!stream->whole && find_header(request, "Expect") != NULL)
+        http2_session_continue(stream);
+}
+
+/* A head of which a part got lost must not be acted upon: what is missing may
+ * be a condition. */
+void http2_stream_open(struct http2_stream *stream)
+{
+    struct exchange *exchange = stream->exchange;
+    struct http2_head *head = &stream->head;
+    const char *length = find_header(&exchange->request, "content-length");
+    http2_head_end(head, kx_buffer_slice(&exchange->target));
+    if (head->fields.failed)
+        exchange->target.failed = true;
+    if (head->flaw != NULL)
+        exchange_refuse(exchange, head->why, head->flaw);
+    else
+        exchange_open(exchange,
+                      length != NULL ? strtoull(length, NULL, 10) : 0);
+    go_on(stream);
+}
+
+/* A client whose request was refused may be sending it still: some stop when
+ * they read the reply, and take a stream that is reset for a failure that has
+ * none. What comes is dropped, up to a limit (RFC 9113 section 8.1). */
+static void drop(struct http2_stream *stream, size_t size)
+{
+    enqueue(stream);
+    stream->dropped += size;
+    if (stream->dropped > FRAMING_DROP_MAX)
+        http2_session_reset(stream, HTTP2_NO_ERROR);
+}
+
+void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
+                       size_t size)
+{
+    struct exchange *exchange = stream->exchange;
+    if (!stream->parked)
+        http2_stream_touch(stream);
+    if (!stream->begun)
+        exchange_body(exchange, data, size);
+    if (stream->begun || exchange->phase == EXCHANGE_REFUSED)
+        drop(stream, size);
+}
+
+void http2_stream_end(struct http2_stream *stream)
+{
+    stream->whole = true;
+    enqueue(stream);
+}
+
+void http2_stream_run_queue(struct http2_connection *connection)
+{
+    struct http2_stream *stream;
+    while ((stream = TAILQ_FIRST(&connection->queue)) != NULL) {
+        TAILQ_REMOVE(&connection->queue, stream, queue);
+        stream->queued = false;
+        if (exchange_run(stream->exchange) == EXCHANGE_PARK)
+            park(stream);
+        else
+            reply(stream);
+    }
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+static enum exchange_chunk read_body(struct http2_stream *stream, void *out,
+                                     size_t size, size_t *copied_out)
+{
+    const struct kx_buffer *body = &stream->exchange->reply.body;
+    size_t left = body->size - stream->sent;
+    *copied_out = left < size ? left : size;
+    memcpy(out, body->data + stream->sent, *copied_out);
+    stream->sent += *copied_out;
+    return *copied_out == left ? CHUNK_END : CHUNK_DATA;
+}
+
+enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
+                                      size_t size, size_t *copied_out)
+{
+    *copied_out = 0;
+    if (stream->exchange->reply.stream == NULL)
+        return read_body(stream, out, size, copied_out);
+    enum exchange_chunk chunk =
+        exchange_chunk(stream->exchange, out, size, copied_out);
+    if (chunk == CHUNK_PARK)
+        park(stream);
+    return chunk;
+}
+
+void http2_stream_close(struct http2_stream *stream)
+{
+    struct http2_connection *connection = stream->connection;
+    wait_no_more(stream);
+    TAILQ_REMOVE(&connection->streams, stream, all);
+    if (stream->queued)
+        TAILQ_REMOVE(&connection->queue, stream, queue);
+    stream->queued = false;
+    stream->connection = NULL;
+    if (!stream->parked) {
+        exchange_end(stream->exchange);
+        return;
+    }
+    connection->parked--;
+    stream->exchange->forsaken = true;
+}

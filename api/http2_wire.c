@@ -1,0 +1,104 @@
+/* Bytes in, bytes out. Reading is read(2), not recv(2): that one is looked at
+ * for HTTP/1.1 (http1_socket.h). */
+#include "http2_wire.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+bool http2_wire_open(struct http2_wire *wire, int epoll_fd, int fd,
+                     void (*ready)(struct source *source), void *owner)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = wire};
+    wire->source = (struct source){.ready = ready, .fd = fd};
+    wire->epoll_fd = epoll_fd;
+    wire->events = EPOLLIN;
+    wire->sent = 0;
+    wire->broken = false;
+    kx_buffer_init(&wire->rest, owner);
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void http2_wire_close(struct http2_wire *wire)
+{
+    close(wire->source.fd);
+    kx_buffer_free(&wire->rest);
+}
+
+bool http2_wire_blocked(const struct http2_wire *wire)
+{
+    return wire->sent < wire->rest.size;
+}
+
+/* Waits for the direction that matters. */
+static void watch(struct http2_wire *wire)
+{
+    uint32_t events = http2_wire_blocked(wire) ? EPOLLOUT : EPOLLIN;
+    struct epoll_event event = {.events = events, .data.ptr = wire};
+    if (events == wire->events)
+        return;
+    wire->events = events;
+    if (epoll_ctl(wire->epoll_fd, EPOLL_CTL_MOD, wire->source.fd, &event) != 0)
+        wire->broken = true;
+}
+
+size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size)
+{
+    ssize_t got;
+    do
+        got = read(wire->source.fd, out, size);
+    while (got < 0 && errno == EINTR);
+    if (got == 0 || (got < 0 && errno != EAGAIN))
+        wire->broken = true;
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* What the socket takes now. */
+static size_t send_now(struct http2_wire *wire, const uint8_t *data,
+                       size_t size)
+{
+    ssize_t sent = 0;
+    if (size == 0 || wire->broken)
+        return 0;
+    do
+        sent = send(wire->source.fd, data, size, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno != EAGAIN)
+        wire->broken = true;
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+/* The rest goes first. When it is gone its memory is given back: most
+ * connections never have one. */
+static size_t send_rest(struct http2_wire *wire)
+{
+    size_t left = wire->rest.size - wire->sent;
+    size_t sent = send_now(wire, wire->rest.data + wire->sent, left);
+    wire->sent += sent;
+    if (!http2_wire_blocked(wire)) {
+        kx_buffer_free(&wire->rest);
+        wire->sent = 0;
+    }
+    return sent;
+}
+
+size_t http2_wire_send(struct http2_wire *wire, struct kx_slice data)
+{
+    size_t total = http2_wire_blocked(wire) ? send_rest(wire) : 0;
+    if (!http2_wire_blocked(wire)) {
+        size_t sent = send_now(wire, data.data, data.size);
+        total += sent;
+        data = kx_slice(data.data + sent, data.size - sent);
+    }
+    kx_add_slice(&wire->rest, data);
+    if (wire->rest.failed)
+        wire->broken = true;
+    watch(wire);
+    return total;
+}
+
+void http2_wire_finish(struct http2_wire *wire)
+{
+    shutdown(wire->source.fd, SHUT_WR);
+}

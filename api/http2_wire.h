@@ -1,0 +1,40 @@
+/* The socket of an HTTP/2 connection: reads without waiting, and sends without
+ * waiting what can be sent. What the client does not take at once is kept, and
+ * while there is such a rest nothing more is read from it: who does not read
+ * gets no further requests in, so the rest stays small. */
+#ifndef API_HTTP2_WIRE_H
+#define API_HTTP2_WIRE_H
+
+#include "kindex.h"
+#include "source.h"
+
+#include <sys/types.h>
+
+struct http2_wire {
+    struct source source; /* of the loop's epoll; `ready` is called for both
+                           * directions */
+    int epoll_fd;
+    uint32_t events;       /* that epoll waits for */
+    struct kx_buffer rest; /* not sent yet, from `sent` on */
+    size_t sent;
+    bool broken; /* the client is gone, or the socket failed */
+};
+
+/* Watches fd. Takes it over on success; false when the system has no memory
+ * left. owner is the talloc parent of what is kept. */
+bool http2_wire_open(struct http2_wire *wire, int epoll_fd, int fd,
+                     void (*ready)(struct source *source), void *owner);
+/* Closes the socket. */
+void http2_wire_close(struct http2_wire *wire);
+
+/* Reads up to size bytes. 0: there are none now, or the wire is broken. */
+size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size);
+/* Sends data after the rest; returns how many bytes left. The wire is broken
+ * when memory ran out for what could not be sent. */
+size_t http2_wire_send(struct http2_wire *wire, struct kx_slice data);
+/* Is there a rest? */
+bool http2_wire_blocked(const struct http2_wire *wire);
+/* No more will be sent; the client may still be read. */
+void http2_wire_finish(struct http2_wire *wire);
+
+#endif
