@@ -116,7 +116,8 @@ static enum progress read_batch(struct request *request, struct reply *reply,
 
 enum progress batch_get(struct request *request, struct reply *reply)
 {
-    struct wanted wanted = {.memory = request->memory};
+    struct wanted wanted = {.memory = request->memory,
+                            .reader = request->reader};
     struct query query;
     struct flaw flaw;
     if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,

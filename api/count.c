@@ -24,7 +24,7 @@ struct count {
     uint64_t flush; /* the last one that a slice depends on */
 };
 
-/* Values are not read: keys_only lets the core leave them where they are. */
+/* Only their number is wanted: an index's entries are not followed. */
 static bool begin(struct request *request, struct count *count,
                   struct flaw *flaw)
 {
@@ -36,10 +36,11 @@ static bool begin(struct request *request, struct count *count,
     kx_buffer_init(&count->position, request->memory);
     if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
         !selection_read(&query, &count->selection, flaw) ||
+        !selection_fold(&count->selection, request->reader, flaw) ||
         !selector_make(&count->selection, request->memory, &count->selector,
                        flaw))
         return false;
-    count->selector.range.keys_only = true;
+    count->selector.range.count_only = true;
     request->state = count;
     return true;
 }

@@ -37,6 +37,7 @@ static bool read_page(struct request *request, struct page *page,
     return query_read(request->query, SELECTION, request->memory, &query,
                       flaw) &&
            selection_read(&query, selection, flaw) &&
+           selection_fold(selection, request->reader, flaw) &&
            query_flag(&query, PARAMETER_KEYS, &page->keys_only, flaw) &&
            query_limit(&query, &page->limit, flaw) &&
            (!query_has(&query, PARAMETER_CURSOR) ||

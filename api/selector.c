@@ -23,10 +23,21 @@ static bool read_key(const struct query *query, enum parameter parameter,
     return !*has_out || query_key(query, parameter, key, flaw);
 }
 
+static bool no_name(struct flaw *flaw)
+{
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "The name of the index is empty: name one, or leave index out for "
+             "the entries themselves.");
+    flaw->parameter = kx_text(query_name(PARAMETER_INDEX));
+    return false;
+}
+
 bool selection_read(const struct query *query, struct selection *selection,
                     struct flaw *flaw)
 {
     selection->has_index = query_has(query, PARAMETER_INDEX);
+    if (selection->has_index && query->raw[PARAMETER_INDEX].size == 0)
+        return no_name(flaw);
     return read_key(query, PARAMETER_PREFIX, &selection->has_prefix,
                     &selection->prefix, flaw) &&
            read_key(query, PARAMETER_START, &selection->has_start,
@@ -36,6 +47,33 @@ bool selection_read(const struct query *query, struct selection *selection,
            (!selection->has_index ||
             query_text(query, PARAMETER_INDEX, &selection->index, flaw)) &&
            query_flag(query, PARAMETER_REVERSE, &selection->reverse, flaw);
+}
+
+/* An index that is not there is left to the scan to tell. */
+static bool fold_key(struct selection *selection, struct kx_reader *reader,
+                     struct kx_buffer *key)
+{
+    struct kx_buffer folded;
+    kx_buffer_init(&folded, key->owner);
+    enum kx_status status =
+        kx_index_fold(reader, kx_buffer_slice(&selection->index),
+                      kx_buffer_slice(key), &folded);
+    if (status == KX_OK)
+        *key = folded;
+    return status != KX_NO_MEMORY;
+}
+
+bool selection_fold(struct selection *selection, struct kx_reader *reader,
+                    struct flaw *flaw)
+{
+    if (!selection->has_index)
+        return true;
+    kx_read_begin(reader);
+    bool done = fold_key(selection, reader, &selection->prefix) &&
+                fold_key(selection, reader, &selection->start) &&
+                fold_key(selection, reader, &selection->end);
+    kx_read_end(reader);
+    return done || flaw_no_memory(flaw);
 }
 
 static bool bad(struct flaw *flaw, const char *detail)

@@ -50,7 +50,12 @@ static bool range_index(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct selection *selection = ((struct range_reading *)target)->selection;
     selection->has_index = true;
-    return members_text(value, &selection->index, flaw);
+    if (!members_text(value, &selection->index, flaw))
+        return false;
+    return selection->index.size > 0 ||
+           flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "The name of the index is empty: name one, or leave index "
+                    "out for the entries themselves.");
 }
 
 static bool range_reverse(void *target, struct kx_slice value,
@@ -104,7 +109,8 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
     if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
         return false;
     wanted->total += page->limit;
-    if (page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
+    if (selection_fold(reading.selection, wanted->reader, flaw) &&
+        page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
                    wanted->memory, flaw))
         return true;
     /* Here it is a member of the body, not a parameter of the query. */
@@ -196,7 +202,8 @@ static const struct member DOCUMENT_MEMBERS[] = {
 bool wanted_read(struct kx_slice document, struct wanted *wanted_out,
                  struct flaw *flaw)
 {
-    *wanted_out = (struct wanted){.memory = wanted_out->memory};
+    *wanted_out = (struct wanted){.memory = wanted_out->memory,
+                                  .reader = wanted_out->reader};
     if (!members_read(document, DOCUMENT_MEMBERS, wanted_out, flaw))
         return false;
     return wanted_out->total <= KX_PAGE_MAX || too_many(flaw);

@@ -551,6 +551,8 @@ struct kx_range {
     struct kx_slice end;   /* exclusive */
     bool reverse;          /* last to first; the bounds keep their meaning */
     bool keys_only;        /* values may be left empty */
+    bool count_only;       /* all of an entry but its being there may be left
+                            * undefined */
 };
 
 /* Begins a scan; a reader has at most one. KX_OK, KX_INDEX_NOT_READY when the
@@ -558,9 +560,9 @@ struct kx_range {
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault);
 /* Begins a scan of an index: start and end are relative to the index's name
- * (encoded parts after it; an empty end means no upper bound); entries come in
- * index order, each with the key, value and stamp of the entry that the index
- * points to. Also KX_INDEX_ABSENT. */
+ * (encoded parts after it, as kx_index_fold makes them; an empty end means no
+ * upper bound); entries come in index order, each with the key, value and stamp
+ * of the entry that the index points to. Also KX_INDEX_ABSENT. */
 enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              const struct kx_range *range,
                              struct kx_fault *fault);
@@ -620,6 +622,12 @@ enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
 /* The n-th index in name order; KX_END after the last. */
 enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
+/* Replaces out by encoded parts as the entries of an index have them: text is
+ * folded as its fields declare, what is folded already stays. For bounds of
+ * scans. Not while one is open. KX_OK, KX_INDEX_ABSENT, KX_BAD_KEY,
+ * KX_NO_MEMORY. */
+enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_slice parts, struct kx_buffer *out);
 /* The entry that a unique index points to from `value` (encoded parts after
  * the index's name): as kx_read; KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT,
  * KX_INDEX_NOT_READY. The entry is valid until the next call on the reader. */
@@ -637,6 +645,7 @@ struct kx_figures {
     uint64_t queued;     /* commits waiting now */
     uint64_t expired;    /* entries removed because their time was over */
     uint64_t backfilled; /* entries read to build indexes */
+    uint64_t resolved;   /* entries read because an index points to them */
     uint64_t checkpoints;
     uint64_t packings; /* times that half-empty pages were packed */
     uint64_t record_cache_hits;

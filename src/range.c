@@ -12,6 +12,9 @@
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
 
+/* At most 2^WAIT_BITS look-ups go by between two tries of the next row. */
+enum { WAIT_BITS = 5 };
+
 struct range {
     struct env *env;
     DB *db;
@@ -20,7 +23,9 @@ struct range {
     struct kx_slice start;
     bool reverse;
     bool fresh;      /* nothing was fetched yet */
-    bool neighbours; /* so far each look-up wanted the row behind the last */
+    unsigned wait;   /* look-ups to go down the tree for, before trying the
+                      * next row again */
+    unsigned misses; /* tries in vain since the last right one */
     struct kx_buffer fetched; /* a page of rows, or one value */
     struct kx_buffer key;     /* of one row */
     DBT bulk;
@@ -199,8 +204,23 @@ static bool found_next(struct range *range, struct kx_slice key)
            kx_equal(key, kx_slice(range->key.data, range->key.size));
 }
 
-/* Tries the next row only as long as that has always been right: one miss tells
- * that the keys are scattered. */
+/* After each try in vain twice as many look-ups go by before the next: a series
+ * of scattered keys wastes a handful of tries, and a run of neighbours in the
+ * middle of it is found all the same. */
+static bool tried_next(struct range *range, struct kx_slice key)
+{
+    if (range->wait > 0) {
+        range->wait--;
+        return false;
+    }
+    bool found = found_next(range, key);
+    range->misses = found ? 0 : range->misses + 1;
+    if (!found)
+        range->wait =
+            (1u << (range->misses < WAIT_BITS ? range->misses : WAIT_BITS)) - 1;
+    return found;
+}
+
 enum kx_status range_find(struct range *range, struct kx_slice key,
                           struct kx_slice *value_out)
 {
@@ -208,10 +228,10 @@ enum kx_status range_find(struct range *range, struct kx_slice key,
     bool found = false;
     if (range->cursor == NULL) {
         status = open_cursor(range);
-        range->neighbours = true;
-    } else if (range->neighbours) {
-        found = found_next(range, key);
-        range->neighbours = found;
+        range->wait = 0;
+        range->misses = 0;
+    } else {
+        found = tried_next(range, key);
     }
     if (status == KX_OK && !found)
         status = fetch(range, key, DB_SET);

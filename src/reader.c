@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "extract.h"
 #include "reader_state.h"
 #include "table.h"
 
@@ -24,6 +23,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     kx_buffer_init(&reader->position, reader);
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);
+    kx_buffer_init(&reader->row, reader);
     enum kx_status status =
         range_create(reader, store->env, TABLE_ENTRIES, &reader->rows);
     if (status == KX_OK)
@@ -53,6 +53,10 @@ void kx_read_begin(struct kx_reader *reader)
 uint64_t kx_read_end(struct kx_reader *reader)
 {
     kx_scan_end(reader);
+    range_end(reader->primaries);
+    if (reader->resolved != 0)
+        atomic_fetch_add(&reader->store->resolved, reader->resolved);
+    reader->resolved = 0;
     gate_leave(&reader->store->gate);
     return reader->flush;
 }
@@ -82,10 +86,8 @@ enum kx_status reader_not_ready(const struct index *index,
                    percent > 99 ? 99 : percent);
 }
 
-/* The record under key if a client may see it; it lies in `bytes`. */
-static enum kx_status read_record(struct kx_reader *reader, struct kx_slice key,
-                                  struct kx_buffer *bytes,
-                                  struct record *record_out)
+enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *bytes, struct record *record_out)
 {
     struct kx_store *store = reader->store;
     reader_saw(reader, gate_pending_key(&store->gate, key));
@@ -111,65 +113,9 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     if (owner != NULL && !index_readable(owner))
         return reader_not_ready(owner, fault);
     struct record found;
-    enum kx_status status = read_record(reader, key, record, &found);
+    enum kx_status status = reader_record(reader, key, record, &found);
     if (status == KX_OK)
         *entry_out = record_entry(&found, key);
-    return status;
-}
-
-enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
-                            struct index **index_out, struct kx_fault *fault)
-{
-    struct index *index = catalog_find(reader->store->catalog, name);
-    if (index == NULL)
-        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
-                       (int)name.size, (const char *)name.data);
-    if (!index_readable(index))
-        return reader_not_ready(index, fault);
-    *index_out = index;
-    return KX_OK;
-}
-
-struct kx_slice reader_primary(struct kx_reader *reader,
-                               const struct index *index,
-                               const struct record *record, struct kx_slice key)
-{
-    reader->primary.size = 0;
-    kx_add_slice(&reader->primary, index->declaration->prefix);
-    kx_add_slice(&reader->primary, record_owner(record, key));
-    return kx_buffer_slice(&reader->primary);
-}
-
-/* The index entry is read into the buffer that then holds the entry it points
- * to: the key of the latter is copied first. */
-enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
-                            struct kx_slice value, struct kx_entry *entry_out,
-                            struct kx_fault *fault)
-{
-    struct index *index = NULL;
-    enum kx_status status = reader_index(reader, name, &index, fault);
-    if (status != KX_OK)
-        return status;
-    if (!index->declaration->unique)
-        return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
-                       "index %.*s may hold several entries for one value",
-                       (int)name.size, (const char *)name.data);
-    status = extract_lookup(index->declaration, value, &reader->start);
-    if (status != KX_OK)
-        return status;
-    struct record found;
-    struct kx_buffer *record = &reader->record;
-    struct kx_slice key = kx_buffer_slice(&reader->start);
-    status = read_record(reader, key, record, &found);
-    if (status != KX_OK)
-        return status;
-    struct kx_slice primary = reader_primary(reader, index, &found, key);
-    if (reader->primary.failed)
-        return KX_NO_MEMORY;
-    if (index->declaration->store == STORE_POINTER)
-        status = read_record(reader, primary, record, &found);
-    if (status == KX_OK)
-        *entry_out = record_entry(&found, primary);
     return status;
 }
 

@@ -11,6 +11,7 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->position.size = 0;
     reader->ended = false;
     reader->reverse = range->reverse;
+    reader->count_only = range->count_only;
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
                     kx_buffer_slice(&reader->end), range->reverse);
@@ -63,50 +64,6 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin(reader, range);
 }
 
-/* The record of an entry that an index entry points to. It lies in
- * reader->record or the range's own buffer until the next call. */
-static enum kx_status find_primary(struct kx_reader *reader,
-                                   struct kx_slice primary,
-                                   struct kx_slice *bytes_out)
-{
-    struct cache *cache = reader->store->cache;
-    if (cache_get(cache, primary, &reader->record)) {
-        *bytes_out = kx_buffer_slice(&reader->record);
-        return KX_OK;
-    }
-    enum kx_status status = range_find(reader->primaries, primary, bytes_out);
-    if (status == KX_OK)
-        cache_fill(cache, primary, *bytes_out);
-    return status;
-}
-
-/* The entry that an index entry stands for. */
-static enum kx_status resolve(struct kx_reader *reader, struct kx_slice key,
-                              const struct record *found,
-                              struct kx_entry *entry_out)
-{
-    struct kx_store *store = reader->store;
-    struct kx_slice primary = reader_primary(reader, reader->index, found, key);
-    if (reader->primary.failed)
-        return KX_NO_MEMORY;
-    if (reader->index->declaration->store == STORE_VALUE) {
-        *entry_out = record_entry(found, primary);
-        return KX_OK;
-    }
-    struct kx_slice bytes;
-    struct record record;
-    enum kx_status status = find_primary(reader, primary, &bytes);
-    if (status != KX_OK)
-        return status;
-    if (!record_read(bytes, &record))
-        return KX_FAILED;
-    reader_saw(reader, gate_pending_key(&store->gate, primary));
-    if (!catalog_shows(store->catalog, &record, reader->now_ms))
-        return KX_ABSENT;
-    *entry_out = record_entry(&record, primary);
-    return KX_OK;
-}
-
 /* KX_ABSENT: not to be seen. In an index scan a row that carries another id was
  * left behind by a dropped index of the same name. */
 static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
@@ -115,15 +72,12 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
+    if (reader->index != NULL)
+        return reader_resolve(reader, reader->index, key, &record, entry_out);
     if (!catalog_shows(reader->store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
-    if (reader->index == NULL) {
-        *entry_out = record_entry(&record, key);
-        return KX_OK;
-    }
-    if (record.index != reader->index->id)
-        return KX_ABSENT;
-    return resolve(reader, key, &record, entry_out);
+    *entry_out = record_entry(&record, key);
+    return KX_OK;
 }
 
 enum kx_status kx_scan_next(struct kx_reader *reader,

@@ -14,11 +14,14 @@ struct kx_reader {
     bool scanning;
     bool ended; /* the scan has reached its bound */
     bool reverse;
+    bool count_only;
+    uint64_t resolved;      /* entries looked up in this view, by an index */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
     struct kx_buffer position; /* key in scan order of the last entry */
     struct kx_buffer record;   /* and the record that lies there */
+    struct kx_buffer row;      /* of an index, looked up */
     struct kx_buffer primary;  /* key that the last index entry points to */
 };
 
@@ -34,11 +37,19 @@ enum kx_status reader_not_ready(const struct index *index,
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault);
 
-/* The key that an index entry points to, in reader->primary, valid until the
- * next call. Without memory reader->primary.failed is set. */
-struct kx_slice reader_primary(struct kx_reader *reader,
-                               const struct index *index,
-                               const struct record *record,
-                               struct kx_slice key);
+/* The record under key if a client may see it; it lies in `bytes`. KX_OK,
+ * KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *bytes,
+                             struct record *record_out);
+
+/* The entry that a row of an index stands for, as clients see it. Its key lies
+ * in reader->primary, the rest in the row or the reader's buffers, until the
+ * next call. KX_OK, KX_ABSENT (it is not to be seen), KX_NO_MEMORY, KX_FAILED.
+ */
+enum kx_status reader_resolve(struct kx_reader *reader,
+                              const struct index *index, struct kx_slice key,
+                              const struct record *row,
+                              struct kx_entry *entry_out);
 
 #endif

@@ -181,6 +181,7 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
         .batch_max = atomic_load(&store->batch_max),
         .expired = atomic_load(&store->expired),
         .backfilled = atomic_load(&store->backfilled),
+        .resolved = atomic_load(&store->resolved),
         .checkpoints = atomic_load(&store->checkpoints),
         .packings = atomic_load(&store->packings),
         .record_cache_hits = records.hits,

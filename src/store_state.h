@@ -67,6 +67,7 @@ struct kx_store {
     _Atomic uint64_t batch_max;
     _Atomic uint64_t expired;
     _Atomic uint64_t backfilled;
+    _Atomic uint64_t resolved;
     _Atomic uint64_t checkpoints;
     _Atomic uint64_t packings;
 };

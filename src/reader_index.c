@@ -1,0 +1,125 @@
+/* From an index to the entries it stands for: the one function that turns a row
+ * of an index into the entry that is shown, for scans and look-ups alike. A row
+ * that holds what is asked for is not followed. */
+#include "extract.h"
+#include "reader_state.h"
+
+enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
+                            struct index **index_out, struct kx_fault *fault)
+{
+    struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
+                       (int)name.size, (const char *)name.data);
+    if (!index_readable(index))
+        return reader_not_ready(index, fault);
+    *index_out = index;
+    return KX_OK;
+}
+
+enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_slice parts, struct kx_buffer *out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    enum kx_status status =
+        extract_lookup(index->declaration, parts, &reader->start);
+    if (status != KX_OK)
+        return status;
+    size_t skip = index->declaration->name_key.size;
+    out->size = 0;
+    kx_add(out, reader->start.data + skip, reader->start.size - skip);
+    return out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The key of the entry that a row stands for, in reader->primary, valid until
+ * the next call. Without memory reader->primary.failed is set. */
+static struct kx_slice primary_key(struct kx_reader *reader,
+                                   const struct index *index,
+                                   const struct record *row,
+                                   struct kx_slice key)
+{
+    reader->primary.size = 0;
+    kx_add_slice(&reader->primary, index->declaration->prefix);
+    kx_add_slice(&reader->primary, record_owner(row, key));
+    return kx_buffer_slice(&reader->primary);
+}
+
+/* The record of an entry that a row points to. It lies in reader->record or the
+ * look-ups' own buffer until the next call. */
+static enum kx_status find_primary(struct kx_reader *reader,
+                                   struct kx_slice primary,
+                                   struct kx_slice *bytes_out)
+{
+    struct cache *cache = reader->store->cache;
+    reader->resolved++;
+    if (cache_get(cache, primary, &reader->record)) {
+        *bytes_out = kx_buffer_slice(&reader->record);
+        return KX_OK;
+    }
+    enum kx_status status = range_find(reader->primaries, primary, bytes_out);
+    if (status == KX_OK)
+        cache_fill(cache, primary, *bytes_out);
+    return status;
+}
+
+/* Does the row itself hold the entry, as far as it is asked for? */
+static bool holds_entry(const struct kx_reader *reader,
+                        const struct record *row)
+{
+    return reader->count_only || row->encoding != KX_POINTER;
+}
+
+enum kx_status reader_resolve(struct kx_reader *reader,
+                              const struct index *index, struct kx_slice key,
+                              const struct record *row,
+                              struct kx_entry *entry_out)
+{
+    struct kx_store *store = reader->store;
+    if (row->index != index->id || record_expired(row, reader->now_ms))
+        return KX_ABSENT;
+    struct kx_slice primary = primary_key(reader, index, row, key);
+    if (reader->primary.failed)
+        return KX_NO_MEMORY;
+    if (holds_entry(reader, row)) {
+        *entry_out = record_entry(row, primary);
+        return KX_OK;
+    }
+    struct kx_slice bytes;
+    struct record record;
+    reader_saw(reader, gate_pending_key(&store->gate, primary));
+    enum kx_status status = find_primary(reader, primary, &bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (!catalog_shows(store->catalog, &record, reader->now_ms))
+        return KX_ABSENT;
+    *entry_out = record_entry(&record, primary);
+    return KX_OK;
+}
+
+enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
+                            struct kx_slice value, struct kx_entry *entry_out,
+                            struct kx_fault *fault)
+{
+    struct index *index = NULL;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    if (!index->declaration->unique)
+        return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
+                       "index %.*s may hold several entries for one value",
+                       (int)name.size, (const char *)name.data);
+    status = extract_lookup(index->declaration, value, &reader->start);
+    if (status != KX_OK)
+        return status;
+    struct record row;
+    struct kx_slice key = kx_buffer_slice(&reader->start);
+    reader->count_only = false;
+    status = reader_record(reader, key, &reader->row, &row);
+    if (status == KX_OK)
+        status = reader_resolve(reader, index, key, &row, entry_out);
+    return status;
+}
