@@ -21,13 +21,15 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
 # libmicrohttpd comes in statically, because api/http1.c looks at its recv().
 CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
-DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2
+DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2 -lprotobuf-c
 
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
-DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c))
+MESSAGES = $(BUILD)/api/datapath.pb-c
+DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c)) $(MESSAGES).o
 UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
+INCLUDE  = -Isrc -I$(BUILD)/api
 SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
 
@@ -35,9 +37,14 @@ all: $(BUILD)/kindex
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) -Isrc $(INCLUDE) -MMD -MP -c -o $@ $<
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
 $(EMBEDS): openapi.yaml
+$(DOORS): | $(MESSAGES).h
+$(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
+$(MESSAGES).c $(MESSAGES).h &: api/datapath.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(@D) --proto_path=api $<
 
 $(BUILD)/libkindex.a: $(CORE)
 	@rm -f $@
@@ -59,10 +66,9 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)
 
-$(BUILD)/tests/%.o: INCLUDE = -Iapi -Itests/lib
+$(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
 
-install: $(BUILD)/kindex
-	install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex
+install: $(BUILD)/kindex ; install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex
 
 # ---- The two commands ----------------------------------------------------
 
@@ -76,20 +82,14 @@ test:
 	@deploy/packages.sh build test
 	@MAKE="$(MAKE)" BUILD=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
-deps-%:
-	@deploy/packages.sh $*
+deps-%: ; @deploy/packages.sh $*
 
 # ---- Parts of the test (tests/run.sh has their order) --------------------
 
-format:
-	@tests/shape/format.sh --write $(SOURCES)
-
-format-check:
-	@tests/shape/format.sh $(SOURCES)
-
-clang:
-	@tests/shape/clang.sh "$(STD) $(WARN) -Isrc -Iapi -Itests/lib" $(SOURCES)
-
+format:          ; @tests/shape/format.sh --write $(SOURCES)
+format-check:    ; @tests/shape/format.sh $(SOURCES)
+clang: $(MESSAGES).h
+	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(SOURCES)
 shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
 shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^

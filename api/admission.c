@@ -122,11 +122,15 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
     switch (request->route->body) {
     case BODY_NONE:
         break;
+    case BODY_KEYS:
+        limit = BODY_KEYS_MAX;
+        break;
     case BODY_VALUE:
         code = PROBLEM_VALUE_TOO_LARGE;
         limit = options->value_max;
         break;
     case BODY_ENVELOPE:
+    case BODY_MESSAGE:
         limit = options->body_max;
         break;
     }

@@ -66,6 +66,17 @@ handler_fn index_drop_finish;
 /* GET /indexes/{name}/get/...: the entry a unique index points to. */
 handler_fn index_get;
 
+/* ---- kvconnect_*.c: the protocol of Deno and @deno/kv -------------------- */
+
+/* POST /: which version, which database, where its data path lies. */
+handler_fn kvconnect_metadata;
+/* POST /v2/snapshot_read: some ranges in one view. */
+handler_fn kvconnect_read;
+/* POST /v2/atomic_write: checks and mutations. */
+handler_fn kvconnect_write;
+/* Answers kvconnect_write. */
+handler_fn kvconnect_write_finish;
+
 /* ---- ops.c --------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */

@@ -51,20 +51,31 @@ void problem_write(struct kx_buffer *body, enum problem_code code,
     kx_add_byte(body, '}');
 }
 
+/* Clients of KV Connect show the body of a refusal to their user as it is. */
+static bool is_plain(const struct route *route)
+{
+    return route != NULL &&
+           (route->body == BODY_KEYS || route->body == BODY_MESSAGE);
+}
+
 /* Drops whatever a handler had begun; reply->flush stays, as what a problem
  * says about entries may not be on disk yet either. */
-static enum progress start(struct reply *reply, enum problem_code code,
-                           const char *detail)
+static enum progress start(const struct request *request, struct reply *reply,
+                           enum problem_code code, const char *detail)
 {
     const struct problem_row *row = problem_row(code);
+    bool plain = is_plain(request->route);
     reply->status = row->status;
-    reply->content_type = CONTENT_TYPE;
+    reply->content_type = plain ? "text/plain" : CONTENT_TYPE;
     reply->body.size = 0;
     reply->header_count = 0;
     reply->stream = NULL;
     if (row->retry_after != NULL)
         reply_header(reply, "Retry-After", row->retry_after);
-    problem_write(&reply->body, code, detail);
+    if (plain)
+        kx_add_text(&reply->body, detail);
+    else
+        problem_write(&reply->body, code, detail);
     return DONE;
 }
 
@@ -73,11 +84,10 @@ enum progress problem(struct request *request, struct reply *reply,
 {
     char detail[DETAIL_MAX];
     va_list arguments;
-    (void)request;
     va_start(arguments, detail_format);
     vsnprintf(detail, sizeof detail, detail_format, arguments);
     va_end(arguments);
-    return start(reply, code, detail);
+    return start(request, reply, code, detail);
 }
 
 /* What failed inside is the operator's to read, not the client's: it may name
@@ -91,9 +101,10 @@ enum progress problem_status(struct request *request, struct reply *reply,
         kx_log(KX_LOG_ERROR, "request-failed", "operation=%s status=%s %s",
                request->route != NULL ? request->route->operation : "none",
                kx_status_name(fault->status), fault->detail);
-        return start(reply, code, title);
+        return start(request, reply, code, title);
     }
-    start(reply, code, fault->detail[0] != '\0' ? fault->detail : title);
+    start(request, reply, code,
+          fault->detail[0] != '\0' ? fault->detail : title);
     if (fault->pointer[0] != '\0')
         problem_member_text(reply, "pointer", kx_text(fault->pointer));
     if (code == PROBLEM_BAD_JSON)
@@ -101,20 +112,26 @@ enum progress problem_status(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* Opens the finished document for one more member. */
-static void begin_member(struct kx_buffer *body, const char *name)
+/* Opens the finished document for one more member; false when it is a plain
+ * text, which has none. */
+static bool begin_member(struct reply *reply, const char *name)
 {
+    struct kx_buffer *body = &reply->body;
+    if (reply->content_type != CONTENT_TYPE)
+        return false;
     if (body->size > 0)
         body->size--;
     kx_add_text(body, ",\"");
     kx_add_text(body, name);
     kx_add_text(body, "\":");
+    return true;
 }
 
 void problem_member_text(struct reply *reply, const char *name,
                          struct kx_slice text)
 {
-    begin_member(&reply->body, name);
+    if (!begin_member(reply, name))
+        return;
     kx_json_escape(text, &reply->body);
     kx_add_byte(&reply->body, '}');
 }
@@ -122,7 +139,8 @@ void problem_member_text(struct reply *reply, const char *name,
 void problem_member_json(struct reply *reply, const char *name,
                          struct kx_slice json)
 {
-    begin_member(&reply->body, name);
+    if (!begin_member(reply, name))
+        return;
     kx_add_slice(&reply->body, json);
     kx_add_byte(&reply->body, '}');
 }

@@ -110,8 +110,17 @@ typedef enum progress handler_fn(struct request *request, struct reply *reply);
 /* What a caller would need permission for. The service itself grants everything
  * to whoever can connect (see --insecure). */
 enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_INDEX, SCOPE_ADMIN };
-/* Which limit the body has: none allowed, --value-max, or --body-max. */
-enum body_limit { BODY_NONE, BODY_VALUE, BODY_ENVELOPE };
+/* Which limit the body has: none allowed, --value-max, or --body-max. The last
+ * two are KV Connect's, with BODY_KEYS_MAX and --body-max: there a problem is
+ * answered as plain text. */
+enum body_limit {
+    BODY_NONE,
+    BODY_VALUE,
+    BODY_ENVELOPE,
+    BODY_KEYS,
+    BODY_MESSAGE
+};
+enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 
 /* One row of the route table. Pattern: literal segments, "{name}" for one
  * segment, and a last "..." for the rest of the path (which may be missing). */

@@ -29,6 +29,11 @@ const struct route ROUTES[] = {
     {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
     {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
 
+    /* KV Connect: what Deno and @deno/kv speak. */
+    {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_NONE,  BODY_KEYS,    kvconnect_metadata, NULL},
+    {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_READ,  BODY_KEYS,    kvconnect_read,     NULL},
+    {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish},
+
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},
     {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE, BODY_NONE, ops_live,    NULL},

@@ -13,6 +13,7 @@
 #include "record.h"
 #include "env.h"
 #include "txn.h"
+#include "uuid.h"
 
 /* How far the build of an index has come; for a dropped index, how far the
  * freeing of its entries has. What is stored of it is where a build goes on
@@ -46,6 +47,7 @@ struct catalog {
     size_t count;
     struct index *dropping[KX_INDEXES_MAX]; /* have no name any more */
     size_t dropping_count;
+    char id[UUID_SIZE]; /* the store's */
     uint32_t last_id;
     uint64_t stamp;   /* the last one given */
     uint64_t entries; /* clients' entries, expired ones included */

@@ -3,6 +3,7 @@
  *   "format"      the number of this layout, in decimal
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
  *                 id (4) and entries (8) of each index; little endian
+ *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build
  *
  * The facts are few bytes, because they are written with every batch, so that a
@@ -233,6 +234,13 @@ static enum kx_status read_indexes(struct catalog *catalog)
 }
 
 /* Flushed at once: a store that says it is open has a catalog on disk. */
+static enum kx_status write_now(struct catalog *catalog,
+                                struct txn_write *writes, size_t count)
+{
+    enum kx_status status = txn_apply(catalog->env, writes, count);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
+
 static enum kx_status write_new(struct catalog *catalog)
 {
     struct txn_write writes[2] = {{.type = TXN_PUT,
@@ -241,8 +249,27 @@ static enum kx_status write_new(struct catalog *catalog)
                                    .value = kx_text(format_number)}};
     if (!catalog_facts_write(catalog, catalog, &writes[1]))
         return KX_NO_MEMORY;
-    enum kx_status status = txn_apply(catalog->env, writes, 2);
-    return status == KX_OK ? env_flush(catalog->env) : status;
+    return write_now(catalog, writes, 2);
+}
+
+/* Made for a store that has none yet: a new one, or one from before there were
+ * any. */
+static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
+{
+    struct kx_slice name = kx_text("id");
+    enum kx_status status = table_get(catalog->env, TABLE_CATALOG, name, row);
+    if (status == KX_OK && row->size != UUID_SIZE - 1)
+        return KX_FAILED;
+    if (status == KX_OK)
+        memcpy(catalog->id, row->data, row->size);
+    if (status != KX_ABSENT)
+        return status;
+    uuid_make(catalog->id);
+    struct txn_write write = {.type = TXN_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = name,
+                              .value = kx_text(catalog->id)};
+    return write_now(catalog, &write, 1);
 }
 
 /* The indexes first: the facts give each of them its number of entries. */
@@ -252,8 +279,10 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
     kx_buffer_init(&row, catalog);
     enum kx_status status =
         table_get(catalog->env, TABLE_CATALOG, kx_text("format"), &row);
-    if (status == KX_ABSENT)
-        return write_new(catalog);
+    if (status == KX_ABSENT) {
+        status = write_new(catalog);
+        return status == KX_OK ? read_id(catalog, &row) : status;
+    }
     if (status == KX_OK &&
         !kx_equal(kx_buffer_slice(&row), kx_text(format_number)))
         return kx_fail(fault, KX_BAD_DIRECTORY,
@@ -266,6 +295,8 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
         status = table_get(catalog->env, TABLE_CATALOG, kx_text("facts"), &row);
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
+    if (status == KX_OK)
+        status = read_id(catalog, &row);
     kx_buffer_free(&row);
     return status;
 }

@@ -403,6 +403,10 @@ enum kx_status kx_open(const struct kx_options *options,
  * come later. Returns when all is done. NULL is allowed. */
 void kx_close(struct kx_store *store);
 
+/* The store's own name among all stores: a UUID in lower case, made with it and
+ * never changed. Valid until kx_close; any thread. */
+const char *kx_store_id(const struct kx_store *store);
+
 /* Has the storage failed for good? Then nothing is accepted any more, and the
  * process should end so that opening the store anew can recover it. Any thread.
  */

@@ -133,6 +133,11 @@ void kx_close(struct kx_store *store)
     talloc_free(store);
 }
 
+const char *kx_store_id(const struct kx_store *store)
+{
+    return store->catalog->id;
+}
+
 bool kx_store_failed(const struct kx_store *store)
 {
     return env_failed(store->env);

@@ -1,0 +1,11 @@
+/* Names that nobody else will ever make. */
+#ifndef UUID_H
+#define UUID_H
+
+enum { UUID_SIZE = 37 }; /* of the text, with its NUL */
+
+/* Writes a random UUID (RFC 9562, version 4) in lower case to out, which holds
+ * UUID_SIZE bytes. */
+void uuid_make(char *out);
+
+#endif
