@@ -92,6 +92,28 @@ static void add_change(struct kx_store *store, struct rows *rows,
         store->next_expiry_ms = now;
 }
 
+/* Does this count take the last conflict out of a conflicted index? The index
+ * is ready then. */
+static bool mends(const struct count_delta *delta)
+{
+    return delta->index != NULL && delta->conflicts < 0 &&
+           delta->index->conflicts == 0;
+}
+
+/* The rows of the indexes that the plan has made ready. */
+static bool add_mended_rows(struct rows *rows, const struct plan *plan)
+{
+    struct txn_write write;
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
+        if (!mends(&plan->totals[i]))
+            continue;
+        if (!catalog_index_write(rows->mem, plan->totals[i].index, &write))
+            return false;
+        add_row(rows, write);
+    }
+    return true;
+}
+
 /* The facts, with the last stamp and the counts, are part of every batch: after
  * a crash they fit to the clients' entries that are there. */
 static void add_catalog_rows(struct kx_store *store, struct rows *rows,
@@ -105,6 +127,7 @@ static void add_catalog_rows(struct kx_store *store, struct rows *rows,
         good = catalog_index_write(rows->mem, batch->index, &write);
     if (good && batch->action != CATALOG_KEEP)
         add_row(rows, write);
+    good = good && add_mended_rows(rows, batch->plan);
     if (good)
         good = catalog_facts_write(rows->mem, store->catalog, &write);
     if (good)
@@ -116,6 +139,7 @@ static void add_catalog_rows(struct kx_store *store, struct rows *rows,
 struct backup {
     uint64_t stamp;
     uint64_t index_entries;
+    uint64_t index_conflicts;
     enum kx_index_state state;
     struct build build;
 };
@@ -125,10 +149,24 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
-        struct index *index = plan->totals[i].index;
-        uint64_t *entries = index == NULL ? &catalog->entries : &index->entries;
-        *entries += (uint64_t)(plan->totals[i].entries * sign);
+        const struct count_delta *delta = &plan->totals[i];
+        struct index *index = delta->index;
+        if (index == NULL) {
+            catalog->entries += (uint64_t)(delta->entries * sign);
+            continue;
+        }
+        index->entries += (uint64_t)(delta->entries * sign);
+        index->conflicts += (uint64_t)(delta->conflicts * sign);
     }
+}
+
+/* With the plan's last conflicts of an index its state changes, and back. */
+static void turn(const struct plan *plan, enum kx_index_state from,
+                 enum kx_index_state to)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (mends(&plan->totals[i]) && plan->totals[i].index->state == from)
+            plan->totals[i].index->state = to;
 }
 
 /* Only values change here, no lists: all of it can be taken back. (The last
@@ -141,12 +179,15 @@ static struct backup change_catalog(struct catalog *catalog,
     if (batch->stamp != 0)
         catalog->stamp = batch->stamp;
     add_counts(catalog, batch->plan, 1);
+    turn(batch->plan, KX_INDEX_CONFLICTED, KX_INDEX_READY);
     if (index == NULL)
         return backup;
     backup.index_entries = index->entries;
+    backup.index_conflicts = index->conflicts;
     backup.state = index->state;
     backup.build = index->build;
     index->entries += (uint64_t)batch->index_entries;
+    index->conflicts += (uint64_t)batch->index_conflicts;
     if (batch->action == CATALOG_ADD)
         catalog->last_id = index->id;
     if (batch->action == CATALOG_DROP)
@@ -162,10 +203,12 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
                             const struct backup *backup)
 {
     catalog->stamp = backup->stamp;
+    turn(batch->plan, KX_INDEX_READY, KX_INDEX_CONFLICTED);
     add_counts(catalog, batch->plan, -1);
     if (batch->index == NULL)
         return;
     batch->index->entries = backup->index_entries;
+    batch->index->conflicts = backup->index_conflicts;
     batch->index->state = backup->state;
     batch->index->build = backup->build;
 }

@@ -23,8 +23,9 @@ struct batch {
     struct index *index;       /* of the action */
     enum kx_index_state state; /* of CATALOG_BUILD */
     struct build build;
-    uint64_t stamp;        /* last stamp given, 0: as it was */
-    int64_t index_entries; /* added to the index's count */
+    uint64_t stamp;          /* last stamp given, 0: as it was */
+    int64_t index_entries;   /* added to the index's count */
+    int64_t index_conflicts; /* and to that of its conflict rows */
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next

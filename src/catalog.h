@@ -19,11 +19,11 @@
  * freeing of its entries has. What is stored of it is where a build goes on
  * after a restart. */
 struct build {
-    uint8_t resume[KX_KEY_MAX]; /* last key that was read */
-    size_t resume_size;         /* 0: none yet */
-    uint64_t done;              /* entries read */
-    uint64_t total;             /* estimate of entries to read */
-    uint64_t skipped;           /* of these: without an indexable value */
+    uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
+    size_t resume_size;          /* 0: none yet */
+    uint64_t done;               /* entries read */
+    uint64_t total;              /* estimate of entries to read */
+    uint64_t skipped;            /* of these: without an indexable value */
     int64_t started_at_ms;
     uint64_t run_base;       /* done when this process began to read */
     uint64_t run_started_ns; /* and the monotonic time then */
@@ -36,6 +36,7 @@ struct index {
     enum kx_index_state state;
     struct declaration *declaration;
     uint64_t entries;
+    uint64_t conflicts; /* conflict rows (conflict.h) */
     struct build build;
     _Atomic uint64_t seen; /* entries read, ahead of build.done in a round */
     char failure[KX_DETAIL_MAX];
@@ -76,7 +77,9 @@ static inline bool index_readable(const struct index *index)
 /* Is it kept up by writes? */
 static inline bool index_maintained(const struct index *index)
 {
-    return index->state == KX_INDEX_READY || index->state == KX_INDEX_BUILDING;
+    return index->state == KX_INDEX_READY ||
+           index->state == KX_INDEX_BUILDING ||
+           index->state == KX_INDEX_CONFLICTED;
 }
 
 /* Is a stored record one that clients can see: not expired, and if it is an

@@ -2,7 +2,8 @@
  *
  *   "format"      the number of this layout, in decimal
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
- *                 id (4) and entries (8) of each index; little endian
+ *                 id (4) and entries (8) of each index, and again with its
+ *                 conflict rows when it has any; little endian
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build
  *
@@ -36,7 +37,9 @@ static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
     return number;
 }
 
+/* An id with this bit is followed by the number of conflict rows. */
 enum { FACTS_BYTES = 20, FACTS_INDEX_BYTES = 12 };
+static const uint32_t CONFLICTS_OF = UINT32_C(1) << 31;
 
 static void put_counts(struct kx_buffer *out, struct index *const *list,
                        size_t count)
@@ -44,6 +47,10 @@ static void put_counts(struct kx_buffer *out, struct index *const *list,
     for (size_t i = 0; i < count; i++) {
         put(out, list[i]->id, 4);
         put(out, list[i]->entries, 8);
+        if (list[i]->conflicts == 0)
+            continue;
+        put(out, list[i]->id | CONFLICTS_OF, 4);
+        put(out, list[i]->conflicts, 8);
     }
 }
 
@@ -71,10 +78,14 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
     catalog->entries = get(facts, 12, 8);
     for (size_t at = FACTS_BYTES; at + FACTS_INDEX_BYTES <= facts.size;
          at += FACTS_INDEX_BYTES) {
-        struct index *index =
-            catalog_by_id(catalog, (uint32_t)get(facts, at, 4));
-        if (index != NULL)
+        uint32_t id = (uint32_t)get(facts, at, 4);
+        struct index *index = catalog_by_id(catalog, id & ~CONFLICTS_OF);
+        if (index == NULL)
+            continue;
+        if ((id & CONFLICTS_OF) == 0)
             index->entries = get(facts, at + 4, 8);
+        else
+            index->conflicts = get(facts, at + 4, 8);
     }
 }
 
@@ -182,7 +193,7 @@ static enum kx_status read_document(struct index *index, json_t *document)
         return KX_FAILED;
     index->id = (uint32_t)number[0];
     index->build.resume_size =
-        hex_bytes(resume, index->build.resume, KX_KEY_MAX);
+        hex_bytes(resume, index->build.resume, ROW_KEY_MAX);
     index->build.done = (uint64_t)number[1];
     index->build.total = (uint64_t)number[2];
     index->build.skipped = (uint64_t)number[3];

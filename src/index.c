@@ -10,11 +10,11 @@
  * index the key alone does not tell the owner: once an owner has expired
  * another entry may have taken the value over, while the expired one is still
  * stored. So an index entry is removed only if its owner is still the same. */
-#include <stdio.h>
 #include <talloc.h>
 
+#include "conflict.h"
 #include "extract.h"
-#include "plan.h"
+#include "refuse.h"
 #include "value.h"
 
 /* One changed entry and one index that covers it. before and now are set when
@@ -59,22 +59,24 @@ static bool needs_no_look(const struct index *index)
     return !index->declaration->unique && index->state == KX_INDEX_READY;
 }
 
-/* KX_OK also when there is none, or it belongs to another entry. */
+/* KX_OK also when there is none. If it belongs to another entry, because this
+ * one had expired or the value was used twice already, this one may have a
+ * conflict row. */
 static enum kx_status remove_entry(struct plan *plan,
                                    const struct effect *effect,
                                    struct kx_slice index_key)
 {
     struct kx_slice nothing = kx_slice(NULL, 0);
+    struct kx_slice owner = owner_of(effect);
     struct record stored;
     if (!needs_no_look(effect->index)) {
         enum kx_status status =
             stored_entry(plan, effect->index, index_key, &stored);
-        if (status == KX_ABSENT)
-            return KX_OK;
-        if (status != KX_OK)
+        if (status != KX_OK && status != KX_ABSENT)
             return status;
-        if (!kx_equal(record_owner(&stored, index_key), owner_of(effect)))
-            return KX_OK; /* it had expired, and another entry has it now */
+        if (status == KX_ABSENT ||
+            !kx_equal(record_owner(&stored, index_key), owner))
+            return conflict_remove(plan, effect->index, index_key, owner);
     }
     plan_count(plan, effect->index, -1);
     return needs_no_look(effect->index)
@@ -82,65 +84,15 @@ static enum kx_status remove_entry(struct plan *plan,
                : overlay_put(plan->overlay, index_key, nothing);
 }
 
-/* For refusals, which outlive the plan: into the commit's own memory. */
-static struct kx_slice copy(const struct kx_commit *commit,
-                            struct kx_slice slice)
+/* `owner` is who has the value. */
+static enum kx_status refuse(struct plan *plan, const struct effect *effect,
+                             struct kx_slice index_key, struct kx_slice owner)
 {
-    void *data = talloc_memdup(commit->memory, slice.data, slice.size);
-    return kx_slice(data, data == NULL ? 0 : slice.size);
-}
-
-static void name_index(struct kx_refusal *refusal, const struct index *index)
-{
-    snprintf(refusal->index, sizeof refusal->index, "%.*s",
-             (int)index->declaration->name.size,
-             (const char *)index->declaration->name.data);
-}
-
-/* The last mutation that names the key, 0 when none does (a range, a key that
- * got the stamp as suffix). */
-static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
-{
-    size_t i = commit->mutation_count;
-    while (i > 1 && !kx_equal(commit->mutations[i - 1].key, key))
-        i--;
-    return i == 0 ? 0 : i - 1;
-}
-
-static enum kx_status describe_duplicate(struct kx_commit *commit)
-{
-    struct kx_refusal *refusal = &commit->refusal;
-    struct kx_buffer text;
-    kx_buffer_init(&text, commit->memory);
-    kx_key_to_json(refusal->index_value, &text);
-    kx_add_text(&text, " for the entry ");
-    kx_key_to_json(refusal->existing_key, &text);
-    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
-                   "index %s already has %.*s", refusal->index, (int)text.size,
-                   (const char *)text.data);
-}
-
-/* Fills the refusal; `owner` is who has the value. */
-static enum kx_status refuse_duplicate(struct plan *plan,
-                                       const struct effect *effect,
-                                       struct kx_slice index_key,
-                                       struct kx_slice owner)
-{
-    struct kx_commit *commit = plan->commit;
-    struct kx_refusal *refusal = &commit->refusal;
-    const struct declaration *declaration = effect->index->declaration;
-    size_t skip = declaration->name_key.size;
-    name_index(refusal, effect->index);
-    refusal->mutation = mutation_of(commit, effect->key);
-    refusal->index_value =
-        copy(commit, kx_slice(index_key.data + skip, index_key.size - skip));
-    refusal->attempted_key = copy(commit, effect->key);
-    struct kx_buffer existing;
-    kx_buffer_init(&existing, commit->memory);
-    kx_add_slice(&existing, declaration->prefix);
-    kx_add_slice(&existing, owner);
-    refusal->existing_key = kx_buffer_slice(&existing);
-    return describe_duplicate(commit);
+    struct duplicate duplicate = {.index = effect->index,
+                                  .index_key = index_key,
+                                  .owner = owner,
+                                  .attempted = effect->key};
+    return refuse_duplicate(plan->commit, &duplicate);
 }
 
 static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
@@ -163,7 +115,8 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
 }
 
 /* An index entry whose owner has expired is in nobody's way: it is overwritten,
- * and was counted already. */
+ * and was counted already. Unless the value has other owners: then they are
+ * in the way, until one of them gets the index entry by the expiry. */
 static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
                                 struct kx_slice index_key, uint16_t owner_at)
 {
@@ -178,9 +131,52 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
     } else if (!record_expired(&stored, plan->now_ms)) {
         struct kx_slice owner = record_owner(&stored, index_key);
         if (!kx_equal(owner, owner_of(effect)))
-            return refuse_duplicate(plan, effect, index_key, owner);
+            return refuse(plan, effect, index_key, owner);
+    } else if (conflict_possible(plan, effect->index)) {
+        struct kx_buffer other;
+        kx_buffer_init(&other, plan);
+        status = conflict_first(plan, effect->index, index_key, &other);
+        if (status == KX_OK)
+            status = refuse(plan, effect, index_key, kx_buffer_slice(&other));
+        kx_buffer_free(&other);
+        if (status != KX_ABSENT)
+            return status;
     }
     return put_entry(plan, effect, index_key, owner_at);
+}
+
+/* Nothing that the index entry holds has changed. */
+static bool keeps_row(const struct effect *effect)
+{
+    return effect->index->declaration->store == STORE_POINTER &&
+           effect->before.expires_at_ms == effect->now.expires_at_ms;
+}
+
+/* The entry had this index key before the commit. While the index is built its
+ * row may be missing (a round of the build leaves this owner out), and so may
+ * that of another entry with the same value: neither is a new violation. */
+static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
+                                 struct kx_slice index_key, uint16_t owner_at)
+{
+    struct record stored;
+    struct kx_slice owner = owner_of(effect);
+    enum kx_status status =
+        stored_entry(plan, effect->index, index_key, &stored);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_OK) {
+        bool mine = kx_equal(record_owner(&stored, index_key), owner);
+        if (mine && keeps_row(effect))
+            return KX_OK;
+        if (!mine && !record_expired(&stored, plan->now_ms))
+            return conflict_put(plan, effect->index, index_key, owner,
+                                effect->now.expires_at_ms);
+    } else {
+        plan_count(plan, effect->index, 1);
+    }
+    status = conflict_remove(plan, effect->index, index_key, owner);
+    return status == KX_OK ? put_entry(plan, effect, index_key, owner_at)
+                           : status;
 }
 
 /* The index key that the entry had in plan->old_key and has in plan->key: sizes
@@ -229,8 +225,6 @@ static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
     return remove_entry(plan, effect, kx_buffer_slice(&plan->old_key));
 }
 
-/* While the index is built, an entry that keeps its index key may not have its
- * row yet: add_entry finds out. A round of the build leaves this owner out. */
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
     uint16_t owner_at = 0;
@@ -240,18 +234,45 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
     if (status != KX_OK || plan->key.size == 0)
         return status;
     struct kx_slice index_key = kx_buffer_slice(&plan->key);
-    if (!keeps_key(plan, effect) || effect->index->state == KX_INDEX_BUILDING)
+    if (!keeps_key(plan, effect))
         return add_entry(plan, effect, index_key, owner_at);
-    if (effect->index->declaration->store == STORE_POINTER &&
-        effect->before.expires_at_ms == effect->now.expires_at_ms)
-        return KX_OK; /* nothing that the index entry holds has changed */
-    return put_entry(plan, effect, index_key, owner_at);
+    if (effect->index->state != KX_INDEX_READY)
+        return keep_entry(plan, effect, index_key, owner_at);
+    return keeps_row(effect) ? KX_OK
+                             : put_entry(plan, effect, index_key, owner_at);
 }
 
 /* What a dropped index left behind is no entry. */
 static bool client_record(struct kx_slice bytes, struct record *record_out)
 {
     return record_read(bytes, record_out) && record_out->index == 0;
+}
+
+/* Makes the index entry of one who had only a conflict row. */
+static enum kx_status hand_over(struct plan *plan, struct index *index,
+                                struct kx_slice index_key,
+                                struct kx_slice owner)
+{
+    struct effect effect = {.index = index, .has = true};
+    struct kx_slice bytes;
+    struct kx_buffer key;
+    kx_buffer_init(&key, plan);
+    kx_add_slice(&key, index->declaration->prefix);
+    kx_add_slice(&key, owner);
+    enum kx_status status = KX_NO_MEMORY;
+    effect.key = kx_buffer_slice(&key);
+    if (!key.failed)
+        status = overlay_get(plan->overlay, effect.key, &bytes);
+    if (status == KX_OK && !client_record(bytes, &effect.now))
+        status = KX_FAILED;
+    if (status == KX_OK)
+        status = conflict_remove(plan, index, index_key, owner);
+    if (status == KX_OK) {
+        plan_count(plan, index, 1);
+        status = put_entry(plan, &effect, index_key, 0);
+    }
+    kx_buffer_free(&key);
+    return status;
 }
 
 typedef enum kx_status effect_fn(struct plan *plan,
@@ -281,6 +302,42 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
     return KX_OK;
 }
 
+static bool any_conflicts(const struct plan *plan)
+{
+    const struct catalog *catalog = plan->catalog;
+    size_t i = 0;
+    while (i < catalog->count && !conflict_possible(plan, catalog->indexes[i]))
+        i++;
+    return i < catalog->count;
+}
+
+/* Gives a value that the entry had, and nobody has now, to the first of its
+ * other owners. Comes between the two steps: those that let go of the value in
+ * the same commit are no owners any more, and who takes it anew must find it
+ * used. */
+static enum kx_status promote(struct plan *plan, const struct effect *effect)
+{
+    uint16_t owner_at = 0;
+    struct record stored;
+    struct kx_buffer owner;
+    if (!effect->had || !conflict_possible(plan, effect->index))
+        return KX_OK;
+    enum kx_status status = both_keys(plan, effect, &owner_at);
+    struct kx_slice index_key = kx_buffer_slice(&plan->old_key);
+    if (status != KX_OK || index_key.size == 0)
+        return status;
+    status = stored_entry(plan, effect->index, index_key, &stored);
+    if (status != KX_ABSENT)
+        return status;
+    kx_buffer_init(&owner, plan);
+    status = conflict_first(plan, effect->index, index_key, &owner);
+    if (status == KX_OK)
+        status =
+            hand_over(plan, effect->index, index_key, kx_buffer_slice(&owner));
+    kx_buffer_free(&owner);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
 /* Clients' entries are counted here, too, since this is where each change
  * passes. */
 enum kx_status index_update(struct plan *plan)
@@ -297,33 +354,11 @@ enum kx_status index_update(struct plan *plan)
     if (plan->catalog->count == 0)
         return KX_OK;
     enum kx_status status = each_effect(plan, count, remove_old);
+    if (status == KX_OK && any_conflicts(plan))
+        status = each_effect(plan, count, promote);
     if (status == KX_OK)
         status = each_effect(plan, count, add_new);
     return status;
-}
-
-/* `held`: what the index holds there, NULL for nothing. The caller is shown it.
- */
-static enum kx_status refuse_owned(struct plan *plan, size_t mutation,
-                                   const struct index *index,
-                                   const struct kx_entry *held)
-{
-    struct kx_commit *commit = plan->commit;
-    struct kx_refusal *refusal = &commit->refusal;
-    name_index(refusal, index);
-    refusal->mutation = mutation;
-    refusal->attempted_key = copy(commit, commit->mutations[mutation].key);
-    refusal->held = held != NULL;
-    if (held != NULL) {
-        refusal->holds.encoding = held->value.encoding;
-        refusal->holds.data = copy(commit, held->value.data);
-        refusal->holds.media_type = copy(commit, held->value.media_type);
-    }
-    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
-                   "the key belongs to index %s, which %s after this commit",
-                   refusal->index,
-                   held != NULL ? "holds another value there"
-                                : "holds nothing there");
 }
 
 /* A set must say the very value, a delete must be of a key that the index does
@@ -346,7 +381,7 @@ static enum kx_status agree(struct plan *plan, size_t n,
     if (mutation->type == KX_SET && held && !mutation->suffix_stamp &&
         value_equal(&entry.value, &mutation->value))
         return KX_OK;
-    return refuse_owned(plan, n, index, held ? &entry : NULL);
+    return refuse_owned(plan->commit, n, index, held ? &entry : NULL);
 }
 
 /* A range delete passes over index entries by itself (mutate.c). */

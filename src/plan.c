@@ -22,6 +22,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->now_ms = kx_now_ms();
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
+    plan->conflicts_made = false;
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
@@ -39,28 +40,36 @@ struct plan *plan_create(const struct plan_base *base)
 
 /* There is room for all indexes and the clients: an index is in a list once. */
 static void add_delta(struct count_delta *list, size_t *count,
-                      struct index *index, int64_t entries)
+                      struct count_delta delta)
 {
     for (size_t i = 0; i < *count; i++) {
-        if (list[i].index == index) {
-            list[i].entries += entries;
+        if (list[i].index == delta.index) {
+            list[i].entries += delta.entries;
+            list[i].conflicts += delta.conflicts;
             return;
         }
     }
-    list[(*count)++] = (struct count_delta){index, entries};
+    list[(*count)++] = delta;
 }
 
 /* Kept apart for each commit until it holds: a refused one must not count. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries)
 {
-    add_delta(plan->deltas, &plan->delta_count, index, entries);
+    struct count_delta delta = {.index = index, .entries = entries};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts)
+{
+    struct count_delta delta = {.index = index, .conflicts = conflicts};
+    add_delta(plan->deltas, &plan->delta_count, delta);
 }
 
 static void keep_counts(struct plan *plan)
 {
     for (size_t i = 0; i < plan->delta_count; i++)
-        add_delta(plan->totals, &plan->total_count, plan->deltas[i].index,
-                  plan->deltas[i].entries);
+        add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
 }
 
 static enum kx_status not_ready(struct plan *plan, const struct index *index)

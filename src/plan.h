@@ -17,6 +17,7 @@ struct range;
 struct count_delta {
     struct index *index; /* NULL: clients' entries */
     int64_t entries;
+    int64_t conflicts; /* conflict rows */
 };
 
 /* One for each batch. It is the talloc parent of the overlay and the scratch
@@ -30,6 +31,7 @@ struct plan {
     int64_t now_ms;      /* the time of the whole batch */
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
+    bool conflicts_made;      /* a conflict row, by a commit so far */
     struct kx_commit *commit; /* being planned */
     struct kx_buffer key;     /* scratch of the steps */
     struct kx_buffer old_key;
@@ -91,6 +93,9 @@ enum kx_status index_agree(struct plan *plan);
 /* Adds to the number of entries of an index (NULL: of the clients). Counts when
  * the commit holds. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries);
+/* The same for its conflict rows. */
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts);
 
 /* The refusal of the present commit. */
 static inline struct kx_refusal *plan_refusal(struct plan *plan)

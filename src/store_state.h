@@ -18,7 +18,7 @@ struct tidy {
     int pass;         /* 0: not under way */
     uint64_t pages;   /* of the file after the last time */
     uint64_t removed; /* rows removed since */
-    uint8_t resume[KX_KEY_MAX];
+    uint8_t resume[ROW_KEY_MAX];
     size_t resume_size;
 };
 

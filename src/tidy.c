@@ -97,7 +97,7 @@ static void end_pass(struct kx_store *store)
 void tidy_step(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;
-    uint8_t stop_bytes[KX_KEY_MAX];
+    uint8_t stop_bytes[ROW_KEY_MAX];
     struct kx_slice start = kx_slice(tidy->resume, tidy->resume_size);
     struct kx_slice stop = kx_slice(NULL, 0);
     enum kx_status status = find_stop(store, start, &stop);

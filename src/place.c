@@ -1,0 +1,185 @@
+/* One step of a build: rows in key order against the stored rows in the same
+ * order, so that a single scan takes the place of a look-up for each. Doing a
+ * step again changes nothing: the rows are found to be there. */
+#include "place.h"
+
+#include <talloc.h>
+
+#include "conflict.h"
+#include "range.h"
+#include "table.h"
+
+struct placing {
+    struct kx_store *store;
+    struct batch *batch;
+    void *mem;
+    size_t count; /* of rows in batch->writes; write_count of them are kept */
+    size_t next;  /* the row to place next */
+    const struct txn_write *last; /* kept last, and no conflict row; or NULL */
+};
+
+/* What to do with a row. */
+enum verdict {
+    ROW_IS_NEW,
+    ROW_OVERWRITES, /* what is there was left behind by a dropped index */
+    ROW_REPLACES,   /* or by an owner whose time is over */
+    ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
+    ROW_CONFLICTS,  /* another live entry has this unique value */
+    ROW_IS_BROKEN
+};
+
+static enum verdict examine(const struct index *index,
+                            const struct txn_write *row, struct kx_slice bytes)
+{
+    struct record there;
+    struct record mine;
+    if (bytes.size == 0)
+        return ROW_IS_NEW;
+    if (!record_read(bytes, &there) || !record_read(row->value, &mine))
+        return ROW_IS_BROKEN;
+    if (there.index != index->id)
+        return ROW_OVERWRITES;
+    if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
+        return ROW_IS_THERE;
+    return record_expired(&there, kx_now_ms()) ? ROW_REPLACES : ROW_CONFLICTS;
+}
+
+/* The row will be overwritten, so the cache must not know what is there now.
+ * Forgetting is right even if the batch is never applied. */
+static void forget_cached(struct placing *placing, struct kx_slice key)
+{
+    cache_update(placing->store->cache, key, kx_slice(NULL, 0), false);
+}
+
+static void keep_row(struct placing *placing, bool counts)
+{
+    struct batch *batch = placing->batch;
+    struct txn_write *place = &batch->writes[batch->write_count++];
+    *place = batch->writes[placing->next];
+    placing->last = place;
+    batch->index_entries += counts;
+}
+
+/* Instead of the row, the conflict row of its owner. */
+static enum kx_status keep_conflict(struct placing *placing,
+                                    const struct txn_write *row)
+{
+    struct batch *batch = placing->batch;
+    struct record mine;
+    struct record record;
+    struct kx_buffer key;
+    struct kx_buffer value;
+    kx_buffer_init(&key, placing->mem);
+    kx_buffer_init(&value, placing->mem);
+    record_read(row->value, &mine);
+    conflict_make(batch->index, row->key, record_owner(&mine, row->key), &key,
+                  &record);
+    if (key.failed)
+        return KX_NO_MEMORY;
+    struct txn_write write = {
+        .type = TXN_PUT, .table = TABLE_ENTRIES, .key = kx_buffer_slice(&key)};
+    struct record there;
+    enum kx_status status =
+        table_get(placing->store->env, TABLE_ENTRIES, write.key, &value);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (record_read(kx_buffer_slice(&value), &there) &&
+        there.index == batch->index->id)
+        return KX_OK;
+    value.size = 0;
+    record.stamp = mine.stamp;
+    record.expires_at_ms = mine.expires_at_ms;
+    record_write(&record, &value);
+    write.value = kx_buffer_slice(&value);
+    forget_cached(placing, write.key);
+    batch->writes[batch->write_count++] = write;
+    batch->index_conflicts++;
+    return value.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Places the next row, under whose key `stored` is found (size 0: nothing). A
+ * row that this step keeps there comes before what is stored. */
+static enum kx_status place(struct placing *placing, struct kx_slice stored)
+{
+    const struct txn_write *row = &placing->batch->writes[placing->next];
+    if (placing->last != NULL && kx_equal(placing->last->key, row->key))
+        stored = placing->last->value;
+    switch (examine(placing->batch->index, row, stored)) {
+    case ROW_IS_NEW:
+        keep_row(placing, true);
+        return KX_OK;
+    case ROW_OVERWRITES:
+        forget_cached(placing, row->key);
+        keep_row(placing, true);
+        return KX_OK;
+    case ROW_REPLACES:
+        forget_cached(placing, row->key);
+        keep_row(placing, false);
+        return KX_OK;
+    case ROW_IS_THERE:
+        return KX_OK;
+    case ROW_CONFLICTS:
+        return keep_conflict(placing, row);
+    case ROW_IS_BROKEN:
+        break;
+    }
+    return KX_FAILED;
+}
+
+/* Places the rows below `key`, or all, when it is empty: nothing is stored
+ * under their keys. */
+static enum kx_status place_below(struct placing *placing, struct kx_slice key)
+{
+    const struct txn_write *rows = placing->batch->writes;
+    enum kx_status status = KX_OK;
+    while (status == KX_OK && placing->next < placing->count &&
+           (key.size == 0 || kx_compare(rows[placing->next].key, key) < 0)) {
+        status = place(placing, kx_slice(NULL, 0));
+        placing->next++;
+    }
+    return status;
+}
+
+/* Places the rows with this key, under which `stored` is found. */
+static enum kx_status place_at(struct placing *placing, struct kx_slice key,
+                               struct kx_slice stored)
+{
+    const struct txn_write *rows = placing->batch->writes;
+    enum kx_status status = KX_OK;
+    while (status == KX_OK && placing->next < placing->count &&
+           kx_equal(rows[placing->next].key, key)) {
+        status = place(placing, stored);
+        placing->next++;
+    }
+    return status;
+}
+
+static enum kx_status place_all(struct placing *placing)
+{
+    struct range *range = placing->store->range;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct kx_slice first = placing->batch->writes[0].key;
+    struct kx_slice last = placing->batch->writes[placing->count - 1].key;
+    enum kx_status status = range_begin(range, first, kx_slice(NULL, 0), false);
+    while (status == KX_OK && placing->next < placing->count) {
+        status = range_next(range, &key, &bytes);
+        if (status != KX_OK || kx_compare(key, last) > 0)
+            break;
+        status = place_below(placing, key);
+        if (status == KX_OK)
+            status = place_at(placing, key, bytes);
+    }
+    range_end(range);
+    if (status == KX_OK || status == KX_END)
+        status = place_below(placing, kx_slice(NULL, 0));
+    return status;
+}
+
+enum kx_status place_rows(struct kx_store *store, void *mem,
+                          struct batch *batch, size_t count)
+{
+    struct placing placing = {
+        .store = store, .batch = batch, .mem = mem, .count = count};
+    return place_all(&placing);
+}

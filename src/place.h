@@ -1,0 +1,17 @@
+/* Putting the rows that a build has gathered in their place: what is stored
+ * under their keys decides which of them are written. Writer thread only.
+ */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include "batch.h"
+
+/* Compares `count` rows of batch->index, which lie in batch->writes in key
+ * order, with what is stored, and leaves those to be written there; fills
+ * write_count and the counts of the batch. Further owners of a unique value get
+ * conflict rows. What it makes is of talloc context mem, which must live until
+ * the batch is applied. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status place_rows(struct kx_store *store, void *mem,
+                          struct batch *batch, size_t count);
+
+#endif

@@ -1,0 +1,84 @@
+/* What is told when an index refuses a commit. */
+#include "refuse.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+/* For refusals, which outlive the plan: into the commit's own memory. */
+static struct kx_slice copy(const struct kx_commit *commit,
+                            struct kx_slice slice)
+{
+    void *data = talloc_memdup(commit->memory, slice.data, slice.size);
+    return kx_slice(data, data == NULL ? 0 : slice.size);
+}
+
+static void name_index(struct kx_refusal *refusal, const struct index *index)
+{
+    snprintf(refusal->index, sizeof refusal->index, "%.*s",
+             (int)index->declaration->name.size,
+             (const char *)index->declaration->name.data);
+}
+
+/* The last mutation that names the key, 0 when none does (a range, a key that
+ * got the stamp as suffix). */
+static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
+{
+    size_t i = commit->mutation_count;
+    while (i > 1 && !kx_equal(commit->mutations[i - 1].key, key))
+        i--;
+    return i == 0 ? 0 : i - 1;
+}
+
+static enum kx_status describe_duplicate(struct kx_commit *commit)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer text;
+    kx_buffer_init(&text, commit->memory);
+    kx_key_to_json(refusal->index_value, &text);
+    kx_add_text(&text, " for the entry ");
+    kx_key_to_json(refusal->existing_key, &text);
+    return kx_fail(&refusal->fault, KX_UNIQUE_VIOLATION,
+                   "index %s already has %.*s", refusal->index, (int)text.size,
+                   (const char *)text.data);
+}
+
+enum kx_status refuse_duplicate(struct kx_commit *commit,
+                                const struct duplicate *duplicate)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    const struct declaration *declaration = duplicate->index->declaration;
+    struct kx_slice index_key = duplicate->index_key;
+    size_t skip = declaration->name_key.size;
+    name_index(refusal, duplicate->index);
+    refusal->mutation = mutation_of(commit, duplicate->attempted);
+    refusal->index_value =
+        copy(commit, kx_slice(index_key.data + skip, index_key.size - skip));
+    refusal->attempted_key = copy(commit, duplicate->attempted);
+    struct kx_buffer existing;
+    kx_buffer_init(&existing, commit->memory);
+    kx_add_slice(&existing, declaration->prefix);
+    kx_add_slice(&existing, duplicate->owner);
+    refusal->existing_key = kx_buffer_slice(&existing);
+    return describe_duplicate(commit);
+}
+
+enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
+                            const struct index *index,
+                            const struct kx_entry *held)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    name_index(refusal, index);
+    refusal->mutation = mutation;
+    refusal->attempted_key = copy(commit, commit->mutations[mutation].key);
+    refusal->held = held != NULL;
+    if (held != NULL) {
+        refusal->holds.encoding = held->value.encoding;
+        refusal->holds.data = copy(commit, held->value.data);
+        refusal->holds.media_type = copy(commit, held->value.media_type);
+    }
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the key belongs to index %s, which %s after this commit",
+                   refusal->index,
+                   held != NULL ? "holds another value there"
+                                : "holds nothing there");
+}

@@ -1,0 +1,27 @@
+/* The refusals of indexes: what a client is told, with the keys and values
+ * concerned, which are copied into the commit's memory. Writer thread only.
+ */
+#ifndef REFUSE_H
+#define REFUSE_H
+
+#include "catalog.h"
+
+/* A value that is used already. */
+struct duplicate {
+    const struct index *index;
+    struct kx_slice index_key; /* of the index entry */
+    struct kx_slice owner;     /* who has it: a key without the prefix */
+    struct kx_slice attempted; /* key of the entry that wants it */
+};
+
+/* Fills the commit's refusal and returns KX_UNIQUE_VIOLATION. */
+enum kx_status refuse_duplicate(struct kx_commit *commit,
+                                const struct duplicate *duplicate);
+
+/* The same for a mutation on a key of the index, which holds `held` there (NULL
+ * for nothing): KX_INDEX_OWNED_KEY. */
+enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
+                            const struct index *index,
+                            const struct kx_entry *held);
+
+#endif
