@@ -617,6 +617,7 @@ struct kx_index_info {
     bool resumed;                /* after a restart */
     char failure[KX_DETAIL_MAX]; /* of a failed build */
     uint64_t entries;            /* index entries, estimated */
+    uint64_t conflicts; /* entries whose unique value another one has */
 };
 
 /* Between begin and end. The strings are valid until the end of the view.

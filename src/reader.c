@@ -80,6 +80,11 @@ enum kx_status reader_not_ready(const struct index *index,
     if (index->state == KX_INDEX_FAILED)
         return kx_fail(fault, KX_INDEX_NOT_READY, "index %.*s has failed: %s",
                        size, name, index->failure);
+    if (index->state == KX_INDEX_CONFLICTED)
+        return kx_fail(fault, KX_INDEX_NOT_READY,
+                       "index %.*s is conflicted: %llu of the entries have a "
+                       "value that another one has, too",
+                       size, name, (unsigned long long)index->conflicts);
     return kx_fail(fault, KX_INDEX_NOT_READY,
                    "index %.*s is %s: %.0f %% of the entries are read", size,
                    name, kx_index_state_text(index->state),
@@ -139,6 +144,7 @@ static void describe(const struct index *index, struct kx_index_info *info)
         .started_at_ms = build->started_at_ms,
         .resumed = build->resumed,
         .entries = index->entries,
+        .conflicts = index->conflicts,
     };
     uint64_t now = kx_monotonic_ns();
     if (build->run_started_ns != 0 && now > build->run_started_ns)

@@ -146,6 +146,18 @@ static inline enum kx_status test_declare(struct test_store *test, void *mem,
     return test_commit(test, &commit);
 }
 
+/* What is known about an index; its texts may be gone. */
+static inline enum kx_status test_index(struct test_store *test,
+                                        const char *name,
+                                        struct kx_index_info *info_out)
+{
+    kx_read_begin(test->reader);
+    enum kx_status status =
+        kx_index_find(test->reader, kx_text(name), info_out);
+    kx_read_end(test->reader);
+    return status;
+}
+
 /* Appends "key value|" of an entry to out; a pointer is shown as a key. */
 static inline void test_show(const struct kx_entry *entry,
                              struct kx_buffer *out)
