@@ -8,7 +8,6 @@
 #include "conditions.h"
 #include "entryjson.h"
 #include "problem.h"
-#include "typed.h"
 
 void answer_json(struct reply *reply, int status)
 {
@@ -64,21 +63,16 @@ enum progress answer_absent(struct request *request, struct reply *reply,
                    "There is no entry %s.", key_text(request, key));
 }
 
-/* The Content-Type under which a value is shown: bytes keep the one they were
- * stored with; what JSON cannot carry says so by a type of its own. NULL with
- * body.failed when memory runs out. */
-static const char *media_type(struct request *request, struct reply *reply,
-                              const struct kx_value *value)
+/* Bytes keep the media type that they were stored with. */
+static void send_bytes(struct request *request, struct reply *reply,
+                       const struct kx_value *value)
 {
-    if (value->encoding != KX_BYTES)
-        return typed_is_plain(value) ? "application/json"
-                                     : "application/vnd.kindex.typed+json";
-    const char *text =
+    reply->content_type =
         talloc_strndup(request->memory, (const char *)value->media_type.data,
                        value->media_type.size);
-    if (text == NULL)
+    if (reply->content_type == NULL)
         reply->body.failed = true;
-    return text;
+    kx_add_slice(&reply->body, value->data);
 }
 
 static enum progress send_value(struct request *request, struct reply *reply,
@@ -86,11 +80,12 @@ static enum progress send_value(struct request *request, struct reply *reply,
 {
     reply->status = 200;
     answer_etag(request, reply, entry->stamp);
-    reply->content_type = media_type(request, reply, &entry->value);
     if (entry->value.encoding == KX_BYTES)
-        kx_add_slice(&reply->body, entry->value.data);
+        send_bytes(request, reply, &entry->value);
+    else if (kx_value_to_json(&entry->value, &reply->body))
+        reply->content_type = "application/json";
     else
-        typed_write(&entry->value, &reply->body);
+        reply->content_type = "application/vnd.kindex.typed+json";
     return DONE;
 }
 

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "typed.h"
-
 /* For constants: the size is known when it is compiled. */
 static inline void add_constant(struct kx_buffer *out, const char *text)
 {
@@ -42,11 +40,10 @@ void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
     kx_key_to_json(entry->key, out);
-    if (typed_is_plain(&entry->value))
-        add_constant(out, ",\"value\":");
-    else
-        add_constant(out, ",\"typed\":");
-    typed_write(&entry->value, out);
+    add_constant(out, ",\"value\":");
+    size_t name = out->size - strlen("value\":");
+    if (!kx_value_to_json(&entry->value, out) && !out->failed)
+        memcpy(out->data + name, "typed", strlen("typed"));
     write_tail(entry, out);
 }
 

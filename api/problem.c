@@ -200,65 +200,44 @@ void problem_print_all(void)
         printf("%d %s\n", ROWS[code].status, ROWS[code].code);
 }
 
-/* No default: a new status without a line here does not compile. The last group
- * never reaches a client as a result: such a reply is a mistake of the
- * server. */
+/* Those that are PROBLEM_INTERNAL never reach a client as a result: such a
+ * reply is a mistake of the server. */
+static const enum problem_code OF_STATUS[] = {
+    [KX_ABSENT] = PROBLEM_KEY_NOT_FOUND,
+    [KX_CHECK_FAILED] = PROBLEM_CHECK_FAILED,
+    [KX_UNIQUE_VIOLATION] = PROBLEM_UNIQUE_VIOLATION,
+    [KX_TYPE_MISMATCH] = PROBLEM_TYPE_MISMATCH,
+    [KX_NUMBER_RANGE] = PROBLEM_NUMBER_OUT_OF_RANGE,
+    [KX_BAD_KEY] = PROBLEM_BAD_KEY,
+    [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,
+    [KX_BAD_JSON] = PROBLEM_BAD_JSON,
+    [KX_BAD_VALUE] = PROBLEM_BAD_VALUE,
+    [KX_JSON_TOO_DEEP] = PROBLEM_JSON_TOO_DEEP,
+    [KX_VALUE_TOO_LARGE] = PROBLEM_VALUE_TOO_LARGE,
+    [KX_COMMIT_TOO_LARGE] = PROBLEM_COMMIT_TOO_LARGE,
+    [KX_BAD_INDEX] = PROBLEM_BAD_INDEX_DEFINITION,
+    [KX_INDEX_ABSENT] = PROBLEM_INDEX_NOT_FOUND,
+    [KX_INDEX_EXISTS] = PROBLEM_INDEX_EXISTS,
+    [KX_INDEX_NAME_USED] = PROBLEM_INDEX_NAME_USED,
+    [KX_INDEX_NOT_READY] = PROBLEM_INDEX_NOT_READY,
+    [KX_INDEX_NOT_UNIQUE] = PROBLEM_INDEX_NOT_UNIQUE,
+    [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
+    [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,
+    [KX_BUSY] = PROBLEM_OVERLOADED,
+    [KX_NO_MEMORY] = PROBLEM_OVERLOADED,
+    [KX_STOPPING] = PROBLEM_STOPPING,
+    [KX_UNKNOWN] = PROBLEM_COMMIT_UNKNOWN,
+    [KX_DISK_FULL] = PROBLEM_DISK_FULL,
+    [KX_OK] = PROBLEM_INTERNAL,
+    [KX_END] = PROBLEM_INTERNAL,
+    [KX_IN_USE] = PROBLEM_INTERNAL,
+    [KX_BAD_DIRECTORY] = PROBLEM_INTERNAL,
+    [KX_FAILED] = PROBLEM_INTERNAL,
+};
+_Static_assert(sizeof OF_STATUS / sizeof *OF_STATUS == KX_FAILED + 1,
+               "each status has a line");
+
 enum problem_code problem_of(enum kx_status status)
 {
-    switch (status) {
-    case KX_ABSENT:
-        return PROBLEM_KEY_NOT_FOUND;
-    case KX_CHECK_FAILED:
-        return PROBLEM_CHECK_FAILED;
-    case KX_UNIQUE_VIOLATION:
-        return PROBLEM_UNIQUE_VIOLATION;
-    case KX_TYPE_MISMATCH:
-        return PROBLEM_TYPE_MISMATCH;
-    case KX_NUMBER_RANGE:
-        return PROBLEM_NUMBER_OUT_OF_RANGE;
-    case KX_BAD_KEY:
-        return PROBLEM_BAD_KEY;
-    case KX_KEY_TOO_LONG:
-        return PROBLEM_KEY_TOO_LONG;
-    case KX_BAD_JSON:
-        return PROBLEM_BAD_JSON;
-    case KX_JSON_TOO_DEEP:
-        return PROBLEM_JSON_TOO_DEEP;
-    case KX_VALUE_TOO_LARGE:
-        return PROBLEM_VALUE_TOO_LARGE;
-    case KX_COMMIT_TOO_LARGE:
-        return PROBLEM_COMMIT_TOO_LARGE;
-    case KX_BAD_INDEX:
-        return PROBLEM_BAD_INDEX_DEFINITION;
-    case KX_INDEX_ABSENT:
-        return PROBLEM_INDEX_NOT_FOUND;
-    case KX_INDEX_EXISTS:
-        return PROBLEM_INDEX_EXISTS;
-    case KX_INDEX_NAME_USED:
-        return PROBLEM_INDEX_NAME_USED;
-    case KX_INDEX_NOT_READY:
-        return PROBLEM_INDEX_NOT_READY;
-    case KX_INDEX_NOT_UNIQUE:
-        return PROBLEM_INDEX_NOT_UNIQUE;
-    case KX_INDEX_OWNED_KEY:
-        return PROBLEM_INDEX_OWNED_KEY;
-    case KX_TOO_MANY_INDEXES:
-        return PROBLEM_TOO_MANY_INDEXES;
-    case KX_BUSY:
-    case KX_NO_MEMORY:
-        return PROBLEM_OVERLOADED;
-    case KX_STOPPING:
-        return PROBLEM_STOPPING;
-    case KX_UNKNOWN:
-        return PROBLEM_COMMIT_UNKNOWN;
-    case KX_DISK_FULL:
-        return PROBLEM_DISK_FULL;
-    case KX_OK:
-    case KX_END:
-    case KX_IN_USE:
-    case KX_BAD_DIRECTORY:
-    case KX_FAILED:
-        return PROBLEM_INTERNAL;
-    }
-    return PROBLEM_INTERNAL;
+    return OF_STATUS[status];
 }

@@ -7,7 +7,6 @@
 
 #include "entryjson.h"
 #include "indexjson.h"
-#include "typed.h"
 
 enum { RETRY_SECONDS_MAX = 60 };
 
@@ -91,7 +90,7 @@ static void members_owned(struct request *request, struct reply *reply)
     problem_member_text(reply, "index", kx_text(refusal->index));
     kx_buffer_init(&holds, request->memory);
     if (refusal->held)
-        typed_write(&refusal->holds, &holds);
+        kx_value_to_json(&refusal->holds, &holds);
     else
         kx_add_text(&holds, "null");
     member_json(reply, "holds", &holds);

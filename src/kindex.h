@@ -23,18 +23,23 @@
 
 /* Limits. Each has the same name, with dashes, in openapi.yaml and errors. */
 enum kx_limit {
-    KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
-    KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
-    KX_BIGINT_MAX = 255,     /* magnitude bytes of a bigint part */
-    KX_JSON_DEPTH_MAX = 64,  /* arrays and objects inside each other */
-    KX_MEDIA_TYPE_MAX = 127, /* bytes of a stored media type */
-    KX_CHECKS_MAX = 1000,    /* checks of one commit */
-    KX_MUTATIONS_MAX = 1000, /* mutations of one commit */
-    KX_PAGE_MAX = 1000,      /* entries of one page of a list */
-    KX_INDEX_NAME_MAX = 128, /* bytes of an index name */
-    KX_INDEXES_MAX = 256,    /* declared indexes of a store */
-    KX_FIELDS_MAX = 16,      /* fields of one index */
-    KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
+    KX_KEY_MAX = 2048,        /* encoded bytes of a key that is written */
+    KX_KEY_BOUND_MAX = 2049,  /* encoded bytes of the end of a range */
+    KX_BIGINT_MAX = 255,      /* magnitude bytes of a bigint part */
+    KX_JSON_DEPTH_MAX = 64,   /* arrays and objects inside each other */
+    KX_MEDIA_TYPE_MAX = 127,  /* bytes of a stored media type */
+    KX_CHECKS_MAX = 1000,     /* checks of one commit */
+    KX_MUTATIONS_MAX = 1000,  /* mutations of one commit */
+    KX_PAGE_MAX = 1000,       /* entries of one page of a list */
+    KX_INDEX_NAME_MAX = 128,  /* bytes of an index name */
+    KX_INDEXES_MAX = 256,     /* declared indexes of a store */
+    KX_V8_DEPTH_MAX = 1000,   /* objects inside each other in a V8 value */
+    KX_V8_SIZE_MAX = 1 << 30, /* bytes of a V8 value */
+    KX_V8_BIGINT_MAX = 4096,  /* bytes of a bigint that is reckoned with */
+    KX_V8_TEXT_FACTOR = 32,   /* JSON text of a V8 value: this many times its
+                               * bytes, and 4096 more */
+    KX_FIELDS_MAX = 16,       /* fields of one index */
+    KX_DETAIL_MAX = 512       /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
 
@@ -51,6 +56,7 @@ enum kx_limit {
     X(KX_BAD_KEY, "the key is not valid")                                      \
     X(KX_KEY_TOO_LONG, "the key is too long")                                  \
     X(KX_BAD_JSON, "the text is not valid JSON")                               \
+    X(KX_BAD_VALUE, "the value is not valid")                                  \
     X(KX_JSON_TOO_DEEP, "the JSON text is nested too deeply")                  \
     X(KX_VALUE_TOO_LARGE, "the value is too large")                            \
     X(KX_COMMIT_TOO_LARGE, "the commit is too large")                          \
@@ -349,6 +355,60 @@ struct kx_entry {
     uint64_t stamp;        /* versionstamp, see below; never 0 */
     int64_t expires_at_ms; /* Unix time, or 0 for never */
 };
+
+/* ---- Values in JSON and in JavaScript -------------------------------- */
+
+/* What JSON cannot carry is shown typed, in the form of Deno's kv-utils:
+ * {"type":"Date","value":"2023-04-23T00:00:00.123Z"}. There are the types
+ * string, number, boolean, null, undefined, bigint, Date, RegExp, Map, Set,
+ * Array, object, Error and its six kinds, ArrayBuffer, DataView, the typed
+ * arrays and KvU64; of our own are hole (of an array), the members byteLength,
+ * mediaType, maxByteLength (of an ArrayBuffer) and utf16 (of a string with half
+ * surrogates), and V8: the bytes of a value that has none of these forms (one
+ * that contains itself, a Blob, new Number(1), or is nested too deeply). */
+
+/* Appends a value as JSON. True: it is plain JSON; false: it is typed, or
+ * memory ran out (out->failed). What is written passes kx_json_check and is
+ * read back as the same value, except for a pointer. */
+bool kx_value_to_json(const struct kx_value *value, struct kx_buffer *out);
+
+/* Reads a typed value, which kx_json_check accepted, into the encoding that
+ * fits: KX_LE64, KX_BYTES, KX_JSON when JSON can carry it, else KX_V8. The
+ * slices lie in buffers made in memory. KX_BAD_VALUE, KX_NO_MEMORY. */
+enum kx_status kx_value_from_typed(struct kx_slice json, const void *memory,
+                                   struct kx_value *value_out,
+                                   struct kx_fault *fault);
+
+/* Is this exactly one value as V8 serializes it (versions 13 to 16), with every
+ * length right and nothing behind it? KX_BAD_VALUE says where and why not;
+ * KX_NO_MEMORY. memory: a talloc context for scratch. Every value that comes
+ * from outside as KX_V8 passes this once. */
+enum kx_status kx_v8_check(struct kx_slice bytes, const void *memory,
+                           struct kx_fault *fault);
+
+/* Appends the JSON text of a V8 value. KX_OK; KX_ABSENT: JSON cannot carry the
+ * value (nothing is appended); KX_BAD_VALUE; KX_NO_MEMORY. */
+enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out);
+/* Appends the V8 serialization (version 15) of a text that kx_json_check
+ * accepted, byte for byte what JavaScript makes of JSON.parse(text).
+ * Without memory out->failed is set. */
+void kx_v8_from_json(struct kx_slice json, struct kx_buffer *out);
+
+/* Who reads a V8 value. */
+enum kx_v8_reader {
+    KX_V8_FOR_ANY, /* Deno, or unknown: typed arrays in V8's own form */
+    KX_V8_FOR_NODE /* Node knows its own host objects, such as Buffer */
+};
+
+/* A value as a JavaScript program reads it: *value_out is KX_LE64, KX_BYTES, or
+ * KX_V8 in a form that Deno and Node both understand, whoever wrote it: JSON
+ * and pointers are transcoded, a newer version is made 15, Node's typed arrays
+ * and the order of an error's fields are rewritten where the reader does not
+ * know them. The slices point into the value or to what was appended to out.
+ * KX_OK, KX_NO_MEMORY. */
+enum kx_status kx_value_for_js(const struct kx_value *value,
+                               enum kx_v8_reader reader, struct kx_buffer *out,
+                               struct kx_value *value_out);
 
 /* A versionstamp is 10 bytes: this counter in big endian, then two zero
  * bytes; shown as 20 lower-case hexadecimal digits. It grows by one with each

@@ -91,7 +91,7 @@ static const struct {
      "}]}",
      PROBLEM_BAD_REQUEST, "/mutations/0"},
     {"{\"mutations\":[{"
-     "\"type\":\"set\",\"key\":[1],\"typed\":{\"type\":\"Map\","
+     "\"type\":\"set\",\"key\":[1],\"typed\":{\"type\":\"Symbol\","
      "\"value\":[]}"
      "}]}",
      PROBLEM_BAD_VALUE, "/mutations/0/typed"},

@@ -1,4 +1,4 @@
-/* Typed values: what they are stored as, how they are shown, what is
+/* Typed values: what they are stored as, how values are shown, what is
  * refused. */
 #include "typed.h"
 #include "unit.h"
@@ -25,6 +25,14 @@ static const struct {
     {"{\"type\":\"object\",\"value\":{\"a\":{\"type\":\"Array\",\"value\":[]},"
      "\"b\":{\"type\":\"string\",\"value\":\"x\"}}}",
      KX_JSON, "{\"a\":[],\"b\":\"x\"}", 16},
+    {"{\"type\":\"bigint\",\"value\":\"-1\"}", KX_V8,
+     "\xff\x0fZ\x11\1\0\0\0\0\0\0\0", 12},
+    {"{\"type\":\"Map\",\"value\":[]}", KX_V8, "\xff\x0f;:\0", 5},
+    {"{\"type\":\"number\",\"value\":\"NaN\"}", KX_V8,
+     "\xff\x0fN\0\0\0\0\0\0\xf8\x7f", 11},
+    {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.000Z\"}", KX_V8,
+     "\xff\x0f\x44\0\0\0\0\0\0\0\0", 11},
+    {"{\"type\":\"V8\",\"value\":\"_w9f\"}", KX_V8, "\xff\x0f_", 3},
 };
 
 static bool take(const char *json, void *memory, struct kx_value *value,
@@ -64,12 +72,19 @@ static void other_typed_values_are_refused(void **state)
         "{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":4}",
         "{\"type\":\"Uint8Array\",\"value\":\"\",\"mediaType\":\"\"}",
         "{\"type\":\"Uint8Array\",\"value\":\"\",\"mediaType\":\"a\\nb\"}",
-        "{\"type\":\"number\",\"value\":\"NaN\"}",
+        "{\"type\":\"number\",\"value\":\"1\"}",
         "{\"type\":\"string\",\"value\":1}",
         "{\"type\":\"boolean\",\"value\":null}",
-        "{\"type\":\"bigint\",\"value\":\"1\"}",
-        "{\"type\":\"Date\",\"value\":\"2026-01-01T00:00:00.000Z\"}",
-        "{\"type\":\"Map\",\"value\":[]}",
+        "{\"type\":\"bigint\",\"value\":\"1n\"}",
+        "{\"type\":\"Date\",\"value\":\"2026-02-30T00:00:00.000Z\"}",
+        "{\"type\":\"Map\",\"value\":[{\"type\":\"null\",\"value\":null}]}",
+        "{\"type\":\"V8\",\"value\":\"_w9\"}",
+        "{\"type\":\"V8\",\"value\":\"_w9fXw\"}",
+        "{\"type\":\"Uint16Array\",\"value\":\"AQID\"}",
+        "{\"type\":\"RegExp\",\"value\":\"/a/gg\"}",
+        "{\"type\":\"Error\",\"value\":{\"code\":\"E1\"}}",
+        "{\"type\":\"hole\"}",
+        "{\"type\":\"Symbol\",\"value\":\"a\"}",
         "{\"type\":\"Array\",\"value\":[1]}",
         "{\"type\":\"Array\",\"value\":{}}",
         "{\"type\":\"object\",\"value\":[]}",
@@ -90,8 +105,7 @@ static void shows(const struct kx_value *value, bool plain, const char *json,
 {
     struct kx_buffer out;
     kx_buffer_init(&out, memory);
-    assert_int_equal(typed_is_plain(value), plain);
-    typed_write(value, &out);
+    assert_int_equal(kx_value_to_json(value, &out), plain);
     kx_add_byte(&out, '\0');
     assert_string_equal(out.data, json);
     kx_buffer_free(&out);

@@ -1,0 +1,202 @@
+/* V8 values as plain JSON, when JSON can carry them, and as the JSON in which
+ * indexes look for their fields. */
+#include "v8_json.h"
+
+#include "v8_text.h"
+
+/* ---- Plain JSON --------------------------------------------------------- */
+
+/* What goes in front of a value in its place. */
+static void begin(struct v8_text *text)
+{
+    if (text->token.role == V8_ELEMENT)
+        v8_text_comma(text);
+}
+
+static bool write_null(struct v8_text *text)
+{
+    begin(text);
+    kx_add_text(text->out, "null");
+    return true;
+}
+
+static bool write_boolean(struct v8_text *text)
+{
+    begin(text);
+    kx_add_text(text->out, text->token.kind == V8_TRUE ? "true" : "false");
+    return !text->token.boxed;
+}
+
+static bool write_number(struct v8_text *text)
+{
+    if (text->token.role == V8_NAME)
+        return v8_top(&text->reader)->kind == V8_OBJECT && v8_text_name(text);
+    begin(text);
+    return !text->token.boxed && v8_text_number(text, text->token.number);
+}
+
+static bool write_string(struct v8_text *text)
+{
+    if (text->token.role == V8_NAME)
+        return v8_top(&text->reader)->kind == V8_OBJECT && v8_text_name(text);
+    begin(text);
+    return !text->token.boxed && v8_text_string(text, &text->token.string);
+}
+
+static bool write_open(struct v8_text *text)
+{
+    begin(text);
+    return v8_text_open(text, text->token.kind == V8_OBJECT ? "{" : "[", 1);
+}
+
+static bool write_end(struct v8_text *text)
+{
+    return v8_text_close(text, text->token.closes == V8_OBJECT ? "}" : "]", 1);
+}
+
+static v8_write_fn *const PLAIN[V8_KINDS] = {
+    [V8_NULL] = write_null,     [V8_TRUE] = write_boolean,
+    [V8_FALSE] = write_boolean, [V8_NUMBER] = write_number,
+    [V8_STRING] = write_string, [V8_REFERENCE] = v8_text_enter,
+    [V8_OBJECT] = write_open,   [V8_ARRAY] = write_open,
+    [V8_END] = write_end,
+};
+
+enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out)
+{
+    return v8_text_write(bytes, PLAIN, out);
+}
+
+/* ---- Fields ------------------------------------------------------------- */
+
+/* Nothing can be found here; a member that is undefined is not there. */
+static bool field_nothing(struct v8_text *text)
+{
+    if (text->token.role == V8_MEMBER && text->token.kind == V8_UNDEFINED) {
+        text->out->size = text->name_at;
+        return true;
+    }
+    return write_null(text);
+}
+
+static bool field_boolean(struct v8_text *text)
+{
+    text->token.boxed = false;
+    return write_boolean(text);
+}
+
+static void add_number(struct v8_text *text, double number)
+{
+    char digits[32];
+    kx_add(text->out, digits, kx_number_text(number, digits));
+}
+
+/* The properties that an array has beside its elements are passed over. Half a
+ * surrogate pair becomes U+FFFD, as in keys. */
+static bool field_name(struct v8_text *text)
+{
+    if (v8_top(&text->reader)->kind != V8_OBJECT)
+        return v8_skip(&text->reader) && v8_text_close(text, "]", 1);
+    v8_text_name(text);
+    return true;
+}
+
+static bool field_number(struct v8_text *text)
+{
+    if (text->token.role == V8_NAME)
+        return field_name(text);
+    begin(text);
+    add_number(text, text->token.number);
+    return true;
+}
+
+static bool field_date(struct v8_text *text)
+{
+    if (text->token.number != text->token.number)
+        return write_null(text);
+    return field_number(text);
+}
+
+static bool field_string(struct v8_text *text)
+{
+    if (text->token.role == V8_NAME)
+        return field_name(text);
+    begin(text);
+    v8_text_string(text, &text->token.string);
+    return true;
+}
+
+static bool field_bigint(struct v8_text *text)
+{
+    uint8_t magnitude[KX_BIGINT_MAX];
+    struct kx_part part = {.type = KX_BIGINT, .negative = text->token.negative};
+    struct kx_slice bytes = text->token.bytes;
+    while (bytes.size > 0 && bytes.data[bytes.size - 1] == 0)
+        bytes.size--;
+    if (bytes.size > KX_BIGINT_MAX)
+        return write_null(text);
+    for (size_t i = 0; i < bytes.size; i++)
+        magnitude[i] = bytes.data[bytes.size - 1 - i];
+    part.bytes = kx_slice(magnitude, bytes.size);
+    begin(text);
+    kx_bigint_decimal(&part, text->out);
+    kx_add_byte(text->out, 'n');
+    return true;
+}
+
+static bool field_view(struct v8_text *text)
+{
+    if (text->token.view.type != 'B')
+        return write_null(text);
+    begin(text);
+    kx_add_byte(text->out, V8_FIELD_BYTES);
+    kx_base64_write(text->token.bytes, text->out);
+    return true;
+}
+
+/* Containers in which nothing can be found. */
+static bool field_closed(struct v8_text *text)
+{
+    return write_null(text) && v8_skip(&text->reader);
+}
+
+static bool field_open(struct v8_text *text)
+{
+    if (text->levels == KX_JSON_DEPTH_MAX)
+        return field_closed(text);
+    return write_open(text);
+}
+
+static bool field_reference(struct v8_text *text)
+{
+    return v8_text_enter(text) || write_null(text);
+}
+
+static v8_write_fn *const FIELDS[V8_KINDS] = {
+    [V8_UNDEFINED] = field_nothing,
+    [V8_NULL] = write_null,
+    [V8_TRUE] = field_boolean,
+    [V8_FALSE] = field_boolean,
+    [V8_NUMBER] = field_number,
+    [V8_BIGINT] = field_bigint,
+    [V8_STRING] = field_string,
+    [V8_HOLE] = write_null,
+    [V8_DATE] = field_date,
+    [V8_REGEXP] = write_null,
+    [V8_BUFFER] = write_null,
+    [V8_VIEW] = field_view,
+    [V8_REFERENCE] = field_reference,
+    [V8_OBJECT] = field_open,
+    [V8_ARRAY] = field_open,
+    [V8_SET] = field_open,
+    [V8_SPARSE] = field_closed,
+    [V8_MAP] = field_closed,
+    [V8_ERROR] = field_closed,
+    [V8_HOST] = field_closed,
+    [V8_END] = write_end,
+};
+
+enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out)
+{
+    return v8_text_write(bytes, FIELDS, out);
+}

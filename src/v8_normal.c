@@ -1,0 +1,345 @@
+/* Writing a V8 value anew, token by token. Objects get new numbers, since a
+ * typed array of Node's is one object and one of V8's are two. */
+#include "v8_normal.h"
+
+#include "v8_reader.h"
+#include "v8_writer.h"
+
+struct normal {
+    struct v8_reader reader;
+    struct v8_token token;
+    struct v8_writer writer;
+    struct kx_buffer ids; /* the new number of each object */
+    uint32_t next;
+};
+
+/* ---- Numbers of objects -------------------------------------------------- */
+
+static void add_id(struct normal *normal)
+{
+    kx_add(&normal->ids, &normal->next, sizeof normal->next);
+    normal->next++;
+}
+
+static uint32_t new_id(const struct normal *normal, uint32_t id)
+{
+    uint32_t number = 0;
+    if ((id + 1) * sizeof number <= normal->ids.size)
+        memcpy(&number, normal->ids.data + id * sizeof number, sizeof number);
+    return number;
+}
+
+/* ---- Values without children --------------------------------------------- */
+
+static void put_string(struct normal *normal)
+{
+    const struct v8_string *string = &normal->token.string;
+    if (string->charset == V8_LATIN1)
+        v8_put_latin1(&normal->writer, string->bytes);
+    else if (string->charset == V8_UTF16)
+        v8_put_utf16(&normal->writer, string->bytes);
+    else
+        v8_put_string(&normal->writer, string->bytes);
+}
+
+static void write_constant(struct normal *normal)
+{
+    static const char tags[] = {[V8_UNDEFINED] = '_',
+                                [V8_NULL] = '0',
+                                [V8_TRUE] = 'T',
+                                [V8_FALSE] = 'F',
+                                [V8_HOLE] = '-'};
+    char tag = tags[normal->token.kind];
+    if (normal->token.boxed) {
+        add_id(normal);
+        tag = tag == 'T' ? 'y' : 'x';
+    }
+    v8_put_tag(&normal->writer, tag);
+}
+
+static void write_number(struct normal *normal)
+{
+    if (!normal->token.boxed) {
+        v8_put_number(&normal->writer, normal->token.number);
+        return;
+    }
+    add_id(normal);
+    v8_put_double(&normal->writer, 'n', normal->token.number);
+}
+
+static void write_date(struct normal *normal)
+{
+    add_id(normal);
+    v8_put_double(&normal->writer, 'D', normal->token.number);
+}
+
+static void write_bigint(struct normal *normal)
+{
+    size_t at = normal->writer.out->size;
+    v8_put_bigint(&normal->writer, normal->token.bytes, normal->token.negative);
+    if (!normal->token.boxed)
+        return;
+    add_id(normal);
+    if (!normal->writer.out->failed)
+        normal->writer.out->data[at] = 'z';
+}
+
+/* The order of an error's fields is message, stack, cause: what comes behind
+ * the cause is moved in front of it. */
+static void write_field(struct normal *normal, char tag)
+{
+    struct kx_buffer *out = normal->writer.out;
+    size_t cause = v8_top(&normal->reader)->note;
+    size_t field = out->size - normal->writer.start;
+    v8_put_tag(&normal->writer, tag);
+    put_string(normal);
+    if (cause == 0 || out->failed)
+        return;
+    size_t size = out->size - normal->writer.start - field;
+    struct kx_buffer moved;
+    kx_buffer_init(&moved, out->owner);
+    uint8_t *data = out->data + normal->writer.start;
+    kx_add(&moved, data + field, size);
+    if (moved.failed) {
+        out->failed = true;
+        return;
+    }
+    memmove(data + cause + size, data + cause, field - cause);
+    memcpy(data + cause, moved.data, size);
+    v8_top(&normal->reader)->note += (uint32_t)size;
+    kx_buffer_free(&moved);
+}
+
+static void write_string(struct normal *normal)
+{
+    switch ((int)normal->token.role) {
+    case V8_MESSAGE:
+        write_field(normal, 'm');
+        return;
+    case V8_STACK:
+        write_field(normal, 's');
+        return;
+    default:
+        break;
+    }
+    if (normal->token.boxed) {
+        add_id(normal);
+        v8_put_tag(&normal->writer, 's');
+    }
+    put_string(normal);
+}
+
+static void write_regexp(struct normal *normal)
+{
+    add_id(normal);
+    v8_put_tag(&normal->writer, 'R');
+    put_string(normal);
+    v8_put_varint(&normal->writer, normal->token.flags);
+}
+
+static void write_reference(struct normal *normal)
+{
+    v8_put_tag(&normal->writer, '^');
+    v8_put_varint(&normal->writer, new_id(normal, normal->token.id));
+}
+
+static void write_buffer(struct normal *normal)
+{
+    const struct v8_buffer *buffer = &normal->token.buffer;
+    add_id(normal);
+    v8_put_tag(&normal->writer, buffer->resizable ? '~' : 'B');
+    v8_put_varint(&normal->writer, (uint32_t)buffer->bytes.size);
+    if (buffer->resizable)
+        v8_put_varint(&normal->writer, buffer->most);
+    v8_put_bytes(&normal->writer, buffer->bytes);
+}
+
+static void write_view(struct normal *normal)
+{
+    const struct v8_view *view = &normal->token.view;
+    struct v8_writer *writer = &normal->writer;
+    if (view->host) {
+        normal->next++; /* the buffer */
+        add_id(normal);
+        v8_put_view(writer, view->type, normal->token.bytes);
+        return;
+    }
+    if (view->repeated) {
+        v8_put_tag(writer, '^');
+        v8_put_varint(writer, new_id(normal, normal->token.buffer.id));
+    } else {
+        write_buffer(normal);
+    }
+    add_id(normal);
+    v8_put_tag(writer, 'V');
+    v8_put_varint(writer, view->type);
+    v8_put_varint(writer, view->offset);
+    v8_put_varint(writer, view->size);
+    v8_put_varint(writer, view->flags);
+}
+
+/* ---- Containers ---------------------------------------------------------- */
+
+static void write_open(struct normal *normal)
+{
+    static const char tags[V8_KINDS] = {
+        [V8_OBJECT] = 'o', [V8_ARRAY] = 'A', [V8_SPARSE] = 'a', [V8_MAP] = ';',
+        [V8_SET] = '\'',   [V8_ERROR] = 'r', [V8_HOST] = '\\'};
+    struct v8_writer *writer = &normal->writer;
+    enum v8_kind kind = normal->token.kind;
+    add_id(normal);
+    v8_put_tag(writer, tags[kind]);
+    if (kind == V8_ARRAY || kind == V8_SPARSE)
+        v8_put_varint(writer, normal->token.length);
+    if (kind == V8_ERROR && normal->token.letter != 0)
+        v8_put_tag(writer, (char)normal->token.letter);
+    if (kind == V8_HOST)
+        v8_put_varint(writer, UINT32_MAX);
+}
+
+/* The frame that was closed is still there. */
+static void write_end(struct normal *normal)
+{
+    struct v8_writer *writer = &normal->writer;
+    const struct v8_frame *frame =
+        &normal->reader.frames[normal->reader.depth + 1];
+    switch ((int)frame->kind) {
+    case V8_OBJECT:
+        v8_put_tag(writer, '{');
+        v8_put_varint(writer, frame->count / 2);
+        break;
+    case V8_ARRAY:
+        v8_put_tag(writer, '$');
+        v8_put_varint(writer, (frame->count - frame->length) / 2);
+        v8_put_varint(writer, frame->length);
+        break;
+    case V8_SPARSE:
+        v8_put_tag(writer, '@');
+        v8_put_varint(writer, frame->count / 2);
+        v8_put_varint(writer, frame->length);
+        break;
+    case V8_MAP:
+    case V8_SET:
+        v8_put_tag(writer, frame->kind == V8_MAP ? ':' : ',');
+        v8_put_varint(writer, frame->count);
+        break;
+    case V8_ERROR:
+        v8_put_tag(writer, '.');
+        break;
+    default:
+        break;
+    }
+}
+
+typedef void write_fn(struct normal *normal);
+
+static write_fn *const WRITE[V8_KINDS] = {
+    [V8_UNDEFINED] = write_constant,
+    [V8_NULL] = write_constant,
+    [V8_TRUE] = write_constant,
+    [V8_FALSE] = write_constant,
+    [V8_HOLE] = write_constant,
+    [V8_NUMBER] = write_number,
+    [V8_BIGINT] = write_bigint,
+    [V8_STRING] = write_string,
+    [V8_DATE] = write_date,
+    [V8_REGEXP] = write_regexp,
+    [V8_BUFFER] = write_buffer,
+    [V8_VIEW] = write_view,
+    [V8_REFERENCE] = write_reference,
+    [V8_OBJECT] = write_open,
+    [V8_ARRAY] = write_open,
+    [V8_SPARSE] = write_open,
+    [V8_MAP] = write_open,
+    [V8_SET] = write_open,
+    [V8_ERROR] = write_open,
+    [V8_HOST] = write_open,
+    [V8_END] = write_end,
+};
+
+/* ---- The whole ----------------------------------------------------------- */
+
+/* Where a cause begins is noted in the frame of its error, which is the one
+ * below a container that is itself the cause. */
+static void note_cause(struct normal *normal)
+{
+    size_t depth = normal->reader.depth;
+    if (normal->reader.frames[depth].kind != V8_ERROR ||
+        normal->reader.frames[depth].count == 0)
+        depth--;
+    normal->reader.frames[depth].note =
+        (uint32_t)(normal->writer.out->size - normal->writer.start);
+    v8_put_tag(&normal->writer, 'c');
+}
+
+static enum kx_status write_tokens(struct normal *normal)
+{
+    enum kx_status status;
+    while ((status = v8_next(&normal->reader, &normal->token)) == KX_OK) {
+        if (normal->token.role == V8_CAUSE)
+            note_cause(normal);
+        WRITE[normal->token.kind](normal);
+        if (normal->ids.failed || normal->writer.out->failed)
+            return KX_NO_MEMORY;
+    }
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status v8_normalize(struct kx_slice bytes, struct kx_buffer *out)
+{
+    struct normal normal;
+    size_t start = out->size;
+    normal.next = 0;
+    kx_buffer_init(&normal.ids, out->owner);
+    enum kx_status status = v8_open(&normal.reader, bytes, out->owner);
+    if (status == KX_OK) {
+        v8_begin(&normal.writer, out);
+        status = write_tokens(&normal);
+    }
+    if (status != KX_OK)
+        out->size = start;
+    kx_buffer_free(&normal.ids);
+    v8_close(&normal.reader);
+    return status;
+}
+
+/* A message or a stack that follows a cause. */
+static bool is_late(const struct v8_reader *reader,
+                    const struct v8_token *token)
+{
+    enum { CAUSE_BIT = 1 << 2 };
+    return (token->role == V8_MESSAGE || token->role == V8_STACK) &&
+           (reader->frames[reader->depth].length & CAUSE_BIT) != 0;
+}
+
+enum kx_status v8_is_foreign(struct kx_slice bytes, const void *memory,
+                             bool *foreign_out)
+{
+    struct v8_reader reader;
+    struct v8_token token;
+    bool foreign = false;
+    enum kx_status status = v8_open(&reader, bytes, memory);
+    while (status == KX_OK && !foreign) {
+        status = v8_next(&reader, &token);
+        if (status == KX_OK)
+            foreign = (token.kind == V8_VIEW && token.view.host) ||
+                      is_late(&reader, &token);
+    }
+    v8_close(&reader);
+    *foreign_out = foreign;
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status kx_v8_check(struct kx_slice bytes, const void *memory,
+                           struct kx_fault *fault)
+{
+    struct v8_reader reader;
+    struct v8_token token;
+    enum kx_status status = v8_open(&reader, bytes, memory);
+    while (status == KX_OK)
+        status = v8_next(&reader, &token);
+    if (status != KX_END)
+        v8_fault(&reader, fault);
+    v8_close(&reader);
+    return status == KX_END ? KX_OK : status;
+}

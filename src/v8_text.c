@@ -1,0 +1,185 @@
+/* The loop over the tokens of a V8 value, and JSON's small pieces. */
+#include "v8_text.h"
+
+#include <math.h>
+
+#include <talloc.h>
+#include <utf8proc.h>
+
+enum { TEXT_SLACK = 4096 };
+
+/* ---- Brackets ----------------------------------------------------------- */
+
+bool v8_text_open(struct v8_text *text, const char *brackets, unsigned levels)
+{
+    text->levels += levels;
+    kx_add_text(text->out, brackets);
+    return text->levels <= KX_JSON_DEPTH_MAX;
+}
+
+bool v8_text_close(struct v8_text *text, const char *brackets, unsigned levels)
+{
+    text->levels -= levels;
+    kx_add_text(text->out, brackets);
+    return true;
+}
+
+void v8_text_comma(struct v8_text *text)
+{
+    struct kx_buffer *out = text->out;
+    if (out->size == text->start)
+        return;
+    uint8_t last = out->data[out->size - 1];
+    if (last != '[' && last != '{' && last != ':')
+        kx_add_byte(out, ',');
+}
+
+/* ---- Strings and numbers ------------------------------------------------ */
+
+static void add_point(struct kx_buffer *out, uint32_t point)
+{
+    uint8_t utf8[4];
+    kx_add(out, utf8,
+           (size_t)utf8proc_encode_char((utf8proc_int32_t)point, utf8));
+}
+
+static void from_latin1(struct kx_slice bytes, struct kx_buffer *utf8)
+{
+    if (!kx_buffer_reserve(utf8, bytes.size * 2))
+        return;
+    uint8_t *out = utf8->data + utf8->size;
+    for (size_t i = 0; i < bytes.size; i++) {
+        uint8_t byte = bytes.data[i];
+        if (byte >= 0x80) {
+            *out++ = (uint8_t)(0xc0 | byte >> 6);
+            byte = 0x80 | (byte & 0x3f);
+        }
+        *out++ = byte;
+    }
+    utf8->size = (size_t)(out - utf8->data);
+}
+
+static uint32_t unit_at(struct kx_slice bytes, size_t i)
+{
+    if (i + 1 >= bytes.size)
+        return 0;
+    return bytes.data[i] | (uint32_t)bytes.data[i + 1] << 8;
+}
+
+/* False when half a surrogate pair was replaced. */
+static bool from_utf16(struct kx_slice bytes, struct kx_buffer *utf8)
+{
+    bool whole = true;
+    for (size_t i = 0; i < bytes.size; i += 2) {
+        uint32_t unit = unit_at(bytes, i);
+        if (unit >> 11 == 0xd800 >> 11) {
+            uint32_t low = unit_at(bytes, i + 2);
+            if (unit < 0xdc00 && low >> 10 == 0xdc00 >> 10) {
+                unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                i += 2;
+            } else {
+                unit = 0xfffd;
+                whole = false;
+            }
+        }
+        add_point(utf8, unit);
+    }
+    return whole;
+}
+
+static bool is_ascii(struct kx_slice bytes)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < bytes.size; i++)
+        any |= bytes.data[i];
+    return any < 0x80;
+}
+
+bool v8_text_string(struct v8_text *text, const struct v8_string *string)
+{
+    struct kx_buffer *scratch = &text->scratch;
+    bool whole = true;
+    if (string->charset == V8_UTF8 ||
+        (string->charset == V8_LATIN1 && is_ascii(string->bytes))) {
+        kx_json_escape(string->bytes, text->out);
+        return true;
+    }
+    scratch->size = 0;
+    if (string->charset == V8_LATIN1)
+        from_latin1(string->bytes, scratch);
+    else
+        whole = from_utf16(string->bytes, scratch);
+    kx_json_escape(kx_buffer_slice(scratch), text->out);
+    return whole;
+}
+
+bool v8_text_number(struct v8_text *text, double number)
+{
+    char digits[32];
+    if (!isfinite(number) || (number == 0 && signbit(number)))
+        return false;
+    kx_add(text->out, digits, kx_number_text(number, digits));
+    return true;
+}
+
+/* A name that is a number is written as JavaScript would: in quotes. */
+bool v8_text_name(struct v8_text *text)
+{
+    bool whole = true;
+    text->name_at = text->out->size;
+    v8_text_comma(text);
+    if (text->token.kind == V8_STRING) {
+        whole = v8_text_string(text, &text->token.string);
+    } else {
+        char digits[32];
+        double number = text->token.number == 0 ? 0 : text->token.number;
+        kx_add_byte(text->out, '"');
+        kx_add(text->out, digits, kx_number_text(number, digits));
+        kx_add_byte(text->out, '"');
+    }
+    kx_add_byte(text->out, ':');
+    return whole;
+}
+
+bool v8_text_enter(struct v8_text *text)
+{
+    return v8_enter(&text->reader, &text->token);
+}
+
+/* ---- The whole ---------------------------------------------------------- */
+
+static enum kx_status write_tokens(struct v8_text *text,
+                                   v8_write_fn *const *form, size_t limit)
+{
+    enum kx_status status;
+    while ((status = v8_next(&text->reader, &text->token)) == KX_OK) {
+        v8_write_fn *write = form[text->token.kind];
+        if (write == NULL || !write(text) ||
+            text->out->size - text->start > limit)
+            return text->reader.status == KX_OK ? KX_ABSENT
+                                                : text->reader.status;
+    }
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
+                             struct kx_buffer *out)
+{
+    struct v8_text text;
+    text.out = out;
+    text.start = out->size;
+    text.levels = 0;
+    text.name_at = 0;
+    kx_buffer_init(&text.scratch, out->owner);
+    enum kx_status status = v8_open(&text.reader, bytes, out->owner);
+    if (status == KX_OK)
+        status = write_tokens(&text, form,
+                              bytes.size * KX_V8_TEXT_FACTOR + TEXT_SLACK);
+    if (out->failed || text.scratch.failed)
+        status = KX_NO_MEMORY;
+    if (status != KX_OK)
+        out->size = text.start;
+    kx_buffer_free(&text.scratch);
+    v8_close(&text.reader);
+    return status;
+}

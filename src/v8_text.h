@@ -1,0 +1,51 @@
+/* V8 values as text: what the two forms, plain JSON and typed JSON, have in
+ * common. A form is a table of functions, one for each kind of token. */
+#ifndef V8_TEXT_H
+#define V8_TEXT_H
+
+#include "v8_reader.h"
+
+/* A conversion under way. */
+struct v8_text {
+    struct v8_reader reader;
+    struct v8_token token; /* the present one */
+    struct kx_buffer *out;
+    size_t start;    /* of the text in out */
+    unsigned levels; /* arrays and objects that are open in the text */
+    size_t name_at;  /* where the last member's name begins */
+    struct kx_buffer scratch;
+};
+
+/* Writes the present token. False when the form has no way to write it. */
+typedef bool v8_write_fn(struct v8_text *text);
+
+/* Appends a value to out. KX_OK; KX_ABSENT, with nothing appended: it has no
+ * such text, or a longer one than KX_V8_TEXT_FACTOR allows; KX_BAD_VALUE;
+ * KX_NO_MEMORY. */
+enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
+                             struct kx_buffer *out);
+
+/* Opens or closes brackets; `levels` of them. False when the text would be
+ * deeper than KX_JSON_DEPTH_MAX. */
+bool v8_text_open(struct v8_text *text, const char *brackets, unsigned levels);
+bool v8_text_close(struct v8_text *text, const char *brackets, unsigned levels);
+
+/* Appends a comma unless something was opened last. */
+void v8_text_comma(struct v8_text *text);
+
+/* Appends a JSON string. False when the string has half a surrogate pair, for
+ * which U+FFFD is then written. */
+bool v8_text_string(struct v8_text *text, const struct v8_string *string);
+
+/* Appends a member's name from the token, with comma and colon. False as
+ * v8_text_string. */
+bool v8_text_name(struct v8_text *text);
+
+/* Appends a double as JSON; false, appending nothing, for what JSON has no
+ * number for: -0, NaN and the infinite ones. */
+bool v8_text_number(struct v8_text *text, double number);
+
+/* Goes on with the object that the token refers to. */
+bool v8_text_enter(struct v8_text *text);
+
+#endif
