@@ -6,10 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* NEAR: the most edits (letters added, dropped or changed) at which a name
- * still counts as misspelt. */
-enum { NAME_MAX_COMPARED = 32, NEAR = 2 };
-
 bool flaw_set(struct flaw *flaw, enum problem_code code, const char *format,
               ...)
 {
@@ -19,7 +15,7 @@ bool flaw_set(struct flaw *flaw, enum problem_code code, const char *format,
     flaw->allowed[0] = '\0';
     flaw->parameter = kx_slice(NULL, 0);
     flaw->suggestion = NULL;
-    flaw->suggestion_distance = NEAR + 1;
+    flaw->suggestion_distance = KX_NEAR + 1;
     flaw->line = 0;
     va_start(arguments, format);
     vsnprintf(flaw->detail, sizeof flaw->detail, format, arguments);
@@ -83,46 +79,13 @@ bool flaw_in_element(struct flaw *flaw, size_t number)
     return prepend(flaw, step);
 }
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t less = a < b ? a : b;
-    return less < c ? less : c;
-}
-
-/* Levenshtein distance, one row at a time, so that a row of the table is all
- * the room it takes. The text's case does not count; names are in lower
- * case. */
-static size_t distance(struct kx_slice text, const char *name)
-{
-    size_t row[NAME_MAX_COMPARED + 1];
-    size_t length = strlen(name);
-    if (text.size > NAME_MAX_COMPARED || length > NAME_MAX_COMPARED)
-        return NAME_MAX_COMPARED;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 0; i < text.size; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 1; j <= length; j++) {
-            size_t above = row[j];
-            size_t change = (char)(text.data[i] | 0x20) != name[j - 1];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + change);
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
 void flaw_offer(struct flaw *flaw, struct kx_slice given, const char *name)
 {
-    size_t d = distance(given, name);
     size_t used = strlen(flaw->allowed);
     snprintf(flaw->allowed + used, sizeof flaw->allowed - used, "%s\"%s\"",
              used == 0 ? "" : ",", name);
-    if (d < flaw->suggestion_distance && d < strlen(name)) {
-        flaw->suggestion_distance = d;
+    if (kx_resembles(given, kx_text(name), &flaw->suggestion_distance))
         flaw->suggestion = name;
-    }
 }
 
 /* Media types are "supported", names are "allowed": the hints say so. */

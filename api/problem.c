@@ -152,6 +152,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Name one of the media types in `supported` in the header "
          "Content-Type.",
          NULL},
+    [PROBLEM_NOT_INDEXABLE] =
+        {"not-indexable", 422, "The entry cannot be indexed as declared",
+         "Give the value at `pointer` what the index asks for; GET "
+         "/indexes/{name} shows its declaration.",
+         NULL},
     [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431,
                                    "The headers of the request are too large",
                                    "Send fewer or shorter headers.", NULL},
@@ -222,6 +227,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_INDEX_NOT_READY] = PROBLEM_INDEX_NOT_READY,
     [KX_INDEX_NOT_UNIQUE] = PROBLEM_INDEX_NOT_UNIQUE,
     [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
+    [KX_NOT_INDEXABLE] = PROBLEM_NOT_INDEXABLE,
     [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,
     [KX_BUSY] = PROBLEM_OVERLOADED,
     [KX_NO_MEMORY] = PROBLEM_OVERLOADED,

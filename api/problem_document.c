@@ -107,6 +107,8 @@ enum progress problem_status(struct request *request, struct reply *reply,
           fault->detail[0] != '\0' ? fault->detail : title);
     if (fault->pointer[0] != '\0')
         problem_member_text(reply, "pointer", kx_text(fault->pointer));
+    if (fault->suggestion[0] != '\0')
+        problem_member_text(reply, "didYouMean", kx_text(fault->suggestion));
     if (code == PROBLEM_BAD_JSON)
         problem_member_number(reply, "offset", fault->offset);
     return DONE;

@@ -82,6 +82,17 @@ static void members_unique(struct request *request, struct reply *reply)
     member_mutation(request, reply, false);
 }
 
+/* `pointer` leads into the value of the entry, which for PUT is the body. */
+static void members_not_indexable(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    if (refusal->field.size > 0)
+        problem_member_text(reply, "pointer", refusal->field);
+    member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    member_mutation(request, reply, false);
+}
+
 /* `holds` is what the index would hold there of its own accord. */
 static void members_owned(struct request *request, struct reply *reply)
 {
@@ -111,6 +122,9 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
         break;
     case KX_INDEX_OWNED_KEY:
         members_owned(request, reply);
+        break;
+    case KX_NOT_INDEXABLE:
+        members_not_indexable(request, reply);
         break;
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:

@@ -58,6 +58,16 @@ static enum kx_status finish_round(struct kx_store *store, struct round *round)
     return status;
 }
 
+/* Stores that the build has failed; the index's failure says why. */
+static enum kx_status fail_build(struct kx_store *store, struct round *round)
+{
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = round_index(round),
+                          .state = KX_INDEX_FAILED,
+                          .build = *round_build(round)};
+    return jobs_apply(store, &batch);
+}
+
 /* The round lets go of the store's set of touched keys by itself. */
 void backfill_end(struct kx_store *store)
 {
@@ -76,6 +86,8 @@ static enum kx_status step(struct kx_store *store, struct round *round)
         uint64_t done = round_build(round)->done;
         atomic_store(&round_index(round)->seen, done);
         atomic_fetch_add(&store->backfilled, done - before);
+        if (status == KX_NOT_INDEXABLE)
+            return fail_build(store, round);
         if (status != KX_END)
             return status;
         round_sort(round);

@@ -1,66 +1,12 @@
 /* Reading index declarations. Each member has a row in a table: its name and
  * the function that reads its value. Whatever is not in the table is an error,
- * so that a misspelt member is never ignored. The result is written out again
- * in one canonical form, with members in a fixed order and defaults filled in,
- * and two declarations are the same when these texts are. */
+ * so that a misspelt member is never ignored. Fields, store and where have
+ * their own files, and so has the canonical form. */
 #include "declaration.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <talloc.h>
 
-/* A declaration on its way. */
-struct reading {
-    bool has_prefix; /* also when it is empty */
-    struct declaration *declaration;
-    struct kx_fault *fault;
-    char pointer[64]; /* of the member being read */
-};
-
-/* Reads the raw value of one member; says in the fault what is wrong with it.
- */
-typedef enum kx_status member_fn(struct reading *reading,
-                                 struct kx_slice value);
-
-struct member {
-    const char *name;
-    member_fn *read;
-};
-
-__attribute__((format(printf, 2, 3))) static enum kx_status
-bad(struct reading *reading, const char *format, ...)
-{
-    char detail[KX_DETAIL_MAX];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(detail, sizeof detail, format, list);
-    va_end(list);
-    kx_fail(reading->fault, KX_BAD_INDEX, "%s", detail);
-    if (reading->fault != NULL)
-        snprintf(reading->fault->pointer, sizeof reading->fault->pointer, "%s",
-                 reading->pointer);
-    return KX_BAD_INDEX;
-}
-
-/* The characters of a string token, in the declaration's memory. */
-static enum kx_status read_text(struct reading *reading, struct kx_slice value,
-                                struct kx_slice *text_out)
-{
-    if (kx_json_type(value) != KX_JSON_STRING)
-        return bad(reading, "%s must be a string", reading->pointer);
-    struct kx_buffer text;
-    kx_buffer_init(&text, reading->declaration);
-    kx_json_unescape(value, &text);
-    if (text.failed)
-        return kx_fail(reading->fault, KX_NO_MEMORY, "no memory");
-    *text_out = kx_buffer_slice(&text);
-    return KX_OK;
-}
-
-static bool text_is(struct kx_slice text, const char *word)
-{
-    return kx_equal(text, kx_text(word));
-}
+#include "reading.h"
 
 static bool is_letter(uint8_t c)
 {
@@ -82,222 +28,102 @@ static bool is_name(struct kx_slice text)
 
 /* ASCII only: a name is part of keys and must look the same wherever it is
  * written. */
-static enum kx_status read_name(struct reading *reading, struct kx_slice value)
+static enum kx_status read_name(struct reading *reading, struct kx_slice value,
+                                void *target)
 {
-    struct declaration *declaration = reading->declaration;
-    enum kx_status status = read_text(reading, value, &declaration->name);
+    struct declaration *declaration = target;
+    enum kx_status status = reading_text(reading, value, &declaration->name);
     if (status != KX_OK)
         return status;
     if (!is_name(declaration->name))
-        return bad(reading,
-                   "the name must be a letter or '_' and then at most %d "
-                   "letters, digits, '_', '.' or '-'",
-                   KX_INDEX_NAME_MAX - 1);
+        return reading_bad(reading,
+                           "the name must be a letter or '_' and then at most "
+                           "%d letters, digits, '_', '.' or '-'",
+                           KX_INDEX_NAME_MAX - 1);
     struct kx_buffer key;
     kx_buffer_init(&key, declaration);
     status = kx_key_add_string(&key, declaration->name);
     declaration->name_key = kx_buffer_slice(&key);
-    return key.failed ? KX_NO_MEMORY : status;
+    return key.failed ? reading_no_memory(reading) : status;
 }
 
 static enum kx_status read_prefix(struct reading *reading,
-                                  struct kx_slice value)
+                                  struct kx_slice value, void *target)
 {
+    struct declaration *declaration = target;
     if (kx_json_type(value) != KX_JSON_ARRAY)
-        return bad(reading, "prefix must be an array of key parts, such as "
-                            "[\"users\"]");
+        return reading_bad(reading, "prefix must be an array of key parts, "
+                                    "such as [\"users\"]");
     struct kx_fault fault = {.detail = ""};
     struct kx_buffer key;
-    kx_buffer_init(&key, reading->declaration);
+    kx_buffer_init(&key, declaration);
     enum kx_status status = kx_key_from_json(value, &key, &fault);
     if (key.failed || status == KX_NO_MEMORY)
-        return kx_fail(reading->fault, KX_NO_MEMORY, "no memory");
+        return reading_no_memory(reading);
     if (status != KX_OK)
-        return bad(reading, "prefix: %s", fault.detail);
+        return reading_bad(reading, "prefix: %s", fault.detail);
     if (key.size >= KX_KEY_MAX)
-        return bad(reading, "the prefix is longer than %d bytes", KX_KEY_MAX);
+        return reading_bad(reading, "the prefix is longer than %d bytes",
+                           KX_KEY_MAX);
     reading->has_prefix = true;
-    reading->declaration->prefix = kx_buffer_slice(&key);
+    declaration->prefix = kx_buffer_slice(&key);
     return KX_OK;
 }
 
-static enum kx_status read_depth(struct reading *reading, struct kx_slice value)
+static enum kx_status read_depth(struct reading *reading, struct kx_slice value,
+                                 void *target)
 {
-    double depth = 0;
-    if (kx_json_type(value) != KX_JSON_NUMBER ||
-        !kx_number_parse(value, &depth) || depth < 1 || depth > KX_KEY_MAX ||
-        depth != (double)(size_t)depth)
-        return bad(reading, "depth must be a whole number from 1: how many "
-                            "parts a key has after the prefix");
-    reading->declaration->depth = (size_t)depth;
-    return KX_OK;
-}
-
-/* An empty path is the whole value, as in RFC 6901. */
-static enum kx_status read_path(struct reading *reading, struct kx_slice value,
-                                struct field *field)
-{
-    enum kx_status status = read_text(reading, value, &field->path);
-    if (status != KX_OK)
-        return status;
-    struct kx_slice path = field->path;
-    if (path.size > 0 && path.data[0] != '/')
-        return bad(reading, "a path is a JSON Pointer: it begins with '/', "
-                            "such as \"/email\"");
-    for (size_t i = 0; i < path.size; i++)
-        if (path.data[i] == '~' &&
-            (i + 1 == path.size ||
-             (path.data[i + 1] != '0' && path.data[i + 1] != '1')))
-            return bad(reading, "in a JSON Pointer '~' is written ~0 and '/' "
-                                "within a name ~1");
-    return KX_OK;
-}
-
-static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
-                                struct field *field)
-{
-    struct kx_slice text;
-    enum kx_status status = read_text(reading, value, &text);
-    if (status != KX_OK)
-        return status;
-    if (text_is(text, "lower"))
-        field->fold = FOLD_LOWER;
-    else if (text_is(text, "none"))
-        field->fold = FOLD_NONE;
-    else
-        return bad(reading, "fold is \"none\" or \"lower\"");
-    return KX_OK;
-}
-
-static enum kx_status read_field_object(struct reading *reading,
-                                        struct kx_slice value,
-                                        struct field *field)
-{
-    struct kx_json_iter members;
-    kx_json_iterate(value, &members);
-    struct kx_slice name;
-    bool has_path = false;
-    enum kx_status status = KX_OK;
-    while (status == KX_OK && kx_json_next(&members, &name, &value)) {
-        if (text_is(name, "\"path\"")) {
-            has_path = true;
-            status = read_path(reading, value, field);
-        } else if (text_is(name, "\"fold\"")) {
-            status = read_fold(reading, value, field);
-        } else {
-            status = bad(reading,
-                         "%.*s is no member of a field; it has path and fold",
-                         (int)name.size, (const char *)name.data);
-        }
-    }
-    if (status == KX_OK && !has_path)
-        return bad(reading, "a field needs a path, such as \"/email\"");
-    return status;
-}
-
-static enum kx_status read_fields(struct reading *reading,
-                                  struct kx_slice value)
-{
-    struct declaration *declaration = reading->declaration;
-    struct kx_json_iter fields;
-    if (kx_json_type(value) != KX_JSON_ARRAY ||
-        !kx_json_iterate(value, &fields))
-        return bad(reading, "fields must be an array of JSON Pointers, such "
-                            "as [\"/email\"]");
-    struct kx_slice name;
-    enum kx_status status = KX_OK;
-    while (status == KX_OK && kx_json_next(&fields, &name, &value)) {
-        if (declaration->field_count == KX_FIELDS_MAX)
-            return bad(reading, "an index has at most %d fields",
-                       KX_FIELDS_MAX);
-        struct field *field = &declaration->fields[declaration->field_count];
-        snprintf(reading->pointer, sizeof reading->pointer, "/fields/%zu",
-                 declaration->field_count++);
-        if (kx_json_type(value) == KX_JSON_OBJECT)
-            status = read_field_object(reading, value, field);
-        else
-            status = read_path(reading, value, field);
-    }
-    return status;
+    struct declaration *declaration = target;
+    return reading_count(reading, value,
+                         "how many parts a key has after the prefix",
+                         &declaration->depth);
 }
 
 static enum kx_status read_unique(struct reading *reading,
-                                  struct kx_slice value)
+                                  struct kx_slice value, void *target)
 {
-    enum kx_json_type type = kx_json_type(value);
-    if (type != KX_JSON_TRUE && type != KX_JSON_FALSE)
-        return bad(reading, "unique must be true or false");
-    reading->declaration->unique = type == KX_JSON_TRUE;
-    return KX_OK;
+    struct declaration *declaration = target;
+    return reading_flag(reading, value, &declaration->unique);
 }
 
-static enum kx_status read_store(struct reading *reading, struct kx_slice value)
-{
-    struct kx_slice text;
-    enum kx_status status = read_text(reading, value, &text);
-    if (status != KX_OK)
-        return status;
-    if (text_is(text, "pointer"))
-        reading->declaration->store = STORE_POINTER;
-    else if (text_is(text, "value"))
-        reading->declaration->store = STORE_VALUE;
-    else
-        return bad(reading, "store is \"pointer\" or \"value\"");
-    return KX_OK;
-}
-
-/* Only the default is known so far; it is read so that it may be said. */
 static enum kx_status read_missing(struct reading *reading,
-                                   struct kx_slice value)
+                                   struct kx_slice value, void *target)
 {
-    struct kx_slice text;
-    enum kx_status status = read_text(reading, value, &text);
-    if (status == KX_OK && !text_is(text, "skip"))
-        return bad(reading, "missing is \"skip\": entries without an "
-                            "indexable value are left out");
+    static const char *const words[] = {
+        [MISSING_SKIP] = "skip", [MISSING_ERROR] = "error", NULL};
+    struct declaration *declaration = target;
+    size_t word = MISSING_SKIP;
+    enum kx_status status = reading_word(reading, value, words, &word);
+    declaration->missing = word;
     return status;
 }
 
 static const struct member members[] = {
-    {"\"name\"", read_name},       {"\"prefix\"", read_prefix},
-    {"\"depth\"", read_depth},     {"\"fields\"", read_fields},
-    {"\"unique\"", read_unique},   {"\"store\"", read_store},
-    {"\"missing\"", read_missing},
+    {"name", read_name},
+    {"prefix", read_prefix},
+    {"depth", read_depth},
+    {"fields", declaration_read_fields},
+    {"unique", read_unique},
+    {"store", declaration_read_store},
+    {"missing", read_missing},
+    {"where", declaration_read_where},
+    {NULL, NULL},
 };
 
-enum { MEMBER_COUNT = sizeof members / sizeof members[0] };
-
-static enum kx_status read_member(struct reading *reading, struct kx_slice name,
-                                  struct kx_slice value)
+/* Key parts behind the last one that `depth` allows are in no entry. */
+static enum kx_status check_key_parts(struct reading *reading)
 {
-    for (size_t i = 0; i < MEMBER_COUNT; i++) {
-        if (!text_is(name, members[i].name))
+    const struct declaration *declaration = reading->declaration;
+    for (size_t i = 0; i < declaration->field_count; i++) {
+        size_t part = declaration->fields[i].key_part;
+        if (declaration->depth == 0 || part <= declaration->depth)
             continue;
-        snprintf(reading->pointer, sizeof reading->pointer, "/%.*s",
-                 (int)name.size - 2, (const char *)name.data + 1);
-        return members[i].read(reading, value);
-    }
-    snprintf(reading->pointer, sizeof reading->pointer, "/%.*s",
-             name.size > 40 ? 40 : (int)name.size - 2,
-             (const char *)name.data + 1);
-    return bad(reading,
-               "%.*s is no member of a declaration; it has name, prefix, "
-               "depth, fields, unique, store and missing",
-               (int)name.size, (const char *)name.data);
-}
-
-static enum kx_status read_members(struct reading *reading,
-                                   struct kx_slice text)
-{
-    struct kx_json_iter iter;
-    if (kx_json_type(text) != KX_JSON_OBJECT || !kx_json_iterate(text, &iter))
-        return bad(reading, "a declaration is a JSON object");
-    struct kx_slice name;
-    struct kx_slice value;
-    while (kx_json_next(&iter, &name, &value)) {
-        enum kx_status status = read_member(reading, name, value);
-        if (status != KX_OK)
-            return status;
+        reading_enter(reading, kx_text("fields"));
+        reading_enter_element(reading, i);
+        return reading_bad(reading,
+                           "part %zu is in no covered key: with depth %zu "
+                           "they have %zu after the prefix",
+                           part, declaration->depth, declaration->depth);
     }
     return KX_OK;
 }
@@ -306,57 +132,20 @@ static enum kx_status read_members(struct reading *reading,
 static enum kx_status check_whole(struct reading *reading)
 {
     const struct declaration *declaration = reading->declaration;
-    reading->pointer[0] = '\0';
     if (declaration->name.size == 0)
-        return bad(reading, "a declaration needs a name");
+        return reading_bad(reading, "a declaration needs a name");
     if (!reading->has_prefix)
-        return bad(reading, "a declaration needs a prefix, such as "
-                            "[\"users\"]");
+        return reading_bad(reading, "a declaration needs a prefix, such as "
+                                    "[\"users\"]");
     if (declaration->field_count == 0)
-        return bad(reading, "a declaration needs at least one field, such as "
-                            "\"/email\"");
-    if (kx_starts_with(declaration->prefix, declaration->name_key))
-        return bad(reading, "the prefix lies within the index's own entries: "
-                            "choose another name");
-    return KX_OK;
-}
-
-static void write_fields(const struct declaration *declaration,
-                         struct kx_buffer *out)
-{
-    for (size_t i = 0; i < declaration->field_count; i++) {
-        const struct field *field = &declaration->fields[i];
-        kx_add_text(out, i == 0 ? "{\"path\":" : ",{\"path\":");
-        kx_json_escape(field->path, out);
-        if (field->fold == FOLD_LOWER)
-            kx_add_text(out, ",\"fold\":\"lower\"");
-        kx_add_byte(out, '}');
+        return reading_bad(reading, "a declaration needs at least one field, "
+                                    "such as \"/email\"");
+    if (kx_starts_with(declaration->prefix, declaration->name_key)) {
+        reading_enter(reading, kx_text("prefix"));
+        return reading_bad(reading, "the prefix lies within the index's own "
+                                    "entries: choose another name");
     }
-}
-
-static enum kx_status write_text(struct declaration *declaration)
-{
-    char depth[32];
-    struct kx_buffer out;
-    kx_buffer_init(&out, declaration);
-    kx_add_text(&out, "{\"name\":");
-    kx_json_escape(declaration->name, &out);
-    kx_add_text(&out, ",\"prefix\":");
-    kx_key_to_json(declaration->prefix, &out);
-    if (declaration->depth != 0) {
-        snprintf(depth, sizeof depth, ",\"depth\":%zu", declaration->depth);
-        kx_add_text(&out, depth);
-    }
-    kx_add_text(&out, ",\"fields\":[");
-    write_fields(declaration, &out);
-    kx_add_text(&out, declaration->unique ? "],\"unique\":true"
-                                          : "],\"unique\":false");
-    kx_add_text(&out, declaration->store == STORE_VALUE
-                          ? ",\"store\":\"value\""
-                          : ",\"store\":\"pointer\"");
-    kx_add_text(&out, ",\"missing\":\"skip\"}");
-    declaration->text = kx_buffer_slice(&out);
-    return out.failed ? KX_NO_MEMORY : KX_OK;
+    return check_key_parts(reading);
 }
 
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
@@ -370,11 +159,12 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     if (declaration == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     struct reading reading = {.declaration = declaration, .fault = fault};
-    status = read_members(&reading, text);
+    status =
+        reading_members(&reading, text, members, "a declaration", declaration);
     if (status == KX_OK)
         status = check_whole(&reading);
     if (status == KX_OK)
-        status = write_text(declaration);
+        status = declaration_write(declaration);
     if (status == KX_OK)
         *declaration_out = declaration;
     else
@@ -384,14 +174,14 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
 
 /* The raw value of a member in a canonical text, empty when it is not there. */
 static struct kx_slice member_of(const struct declaration *declaration,
-                                 const char *token)
+                                 struct kx_slice name)
 {
     struct kx_json_iter iter;
-    struct kx_slice name;
+    struct kx_slice token;
     struct kx_slice value;
     kx_json_iterate(declaration->text, &iter);
-    while (kx_json_next(&iter, &name, &value))
-        if (text_is(name, token))
+    while (kx_json_next(&iter, &token, &value))
+        if (kx_equal(kx_slice(token.data + 1, token.size - 2), name))
             return value;
     return kx_slice(NULL, 0);
 }
@@ -400,14 +190,15 @@ void declaration_difference(const struct declaration *have,
                             const struct declaration *want,
                             struct kx_buffer *out)
 {
-    for (size_t i = 0; i < MEMBER_COUNT; i++) {
-        struct kx_slice a = member_of(have, members[i].name);
-        struct kx_slice b = member_of(want, members[i].name);
+    for (const struct member *member = members; member->name != NULL;
+         member++) {
+        struct kx_slice a = member_of(have, kx_text(member->name));
+        struct kx_slice b = member_of(want, kx_text(member->name));
         if (kx_equal(a, b))
             continue;
-        kx_add_text(out, out->size == 0 ? "" : "; ");
-        kx_add_text(out, members[i].name);
-        kx_add_text(out, " is ");
+        kx_add_text(out, out->size == 0 ? "\"" : "; \"");
+        kx_add_text(out, member->name);
+        kx_add_text(out, "\" is ");
         kx_add_slice(out, a.size == 0 ? kx_text("not given") : a);
         kx_add_text(out, ", not ");
         kx_add_slice(out, b.size == 0 ? kx_text("left out") : b);

@@ -7,14 +7,43 @@
 #include "fold.h"
 #include "kindex.h"
 
+/* What one part of an index key is taken from. */
 struct field {
-    struct kx_slice path; /* JSON Pointer */
+    struct kx_slice path; /* JSON Pointer into the value, when key_part is 0 */
+    size_t key_part;      /* the so many-th key part after the prefix, from 1 */
     enum fold fold;
+    bool each; /* path leads to an array: an index entry for each element */
 };
 
 enum index_store {
     STORE_POINTER, /* the primary key's parts after the prefix */
-    STORE_VALUE    /* a copy of the whole value */
+    STORE_VALUE,   /* a copy of the whole value */
+    STORE_FIELDS   /* a JSON object of some of its members */
+};
+
+enum index_missing {
+    MISSING_SKIP, /* what cannot be indexed is left out */
+    MISSING_ERROR /* it is refused */
+};
+
+enum comparison {
+    WHERE_EQ,
+    WHERE_NE,
+    WHERE_IN,
+    WHERE_EXISTS,
+    WHERE_GT,
+    WHERE_GE,
+    WHERE_LT,
+    WHERE_LE
+};
+
+/* A condition on the value of an entry that is to be indexed. */
+struct condition {
+    struct kx_slice path;
+    enum comparison comparison;
+    bool exists;             /* of WHERE_EXISTS: what must be so */
+    struct kx_slice *values; /* encoded key parts; an empty one is null */
+    size_t value_count;      /* 1, except of WHERE_IN and WHERE_EXISTS */
 };
 
 /* Immutable once it is parsed, and shared by all threads that look at its
@@ -26,15 +55,24 @@ struct declaration {
     size_t depth;             /* exactly so many parts after prefix; 0: any */
     struct field fields[KX_FIELDS_MAX];
     size_t field_count;
+    size_t each;   /* the field that is `each`, or field_count */
+    bool has_each; /* entries may have any number of index entries */
+    bool folds; /* some field does: the entries depend on Unicode's version */
     bool unique;
     enum index_store store;
+    struct kx_slice stored[KX_STORED_MAX]; /* JSON Pointers of STORE_FIELDS;
+                                            * none begins another */
+    size_t stored_count;
+    enum index_missing missing;
+    struct condition where[KX_WHERE_MAX]; /* all must hold */
+    size_t where_count;
     struct kx_slice text; /* canonical JSON with all defaults: equal texts are
                            * equal declarations */
 };
 
 /* Reads a declaration into talloc context mem. KX_BAD_JSON, KX_JSON_TOO_DEEP,
- * KX_BAD_INDEX with pointer and detail, KX_NO_MEMORY; then nothing is left in
- * mem. The text need not be checked before. */
+ * KX_BAD_INDEX with pointer, detail and perhaps suggestion, KX_NO_MEMORY; then
+ * nothing is left in mem. The text need not be checked before. */
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
                                  struct declaration **declaration_out,
                                  struct kx_fault *fault);
@@ -47,5 +85,12 @@ void declaration_difference(const struct declaration *have,
 /* Is an entry with this key one that the index covers? */
 bool declaration_covers(const struct declaration *declaration,
                         struct kx_slice key);
+
+/* The member's name of a comparison, such as "eq". A constant. */
+const char *declaration_comparison(enum comparison comparison);
+
+/* Takes the first reference token off a JSON Pointer that a declaration has,
+ * as it is written there (with ~0 and ~1). The pointer must not be empty. */
+struct kx_slice declaration_take_token(struct kx_slice *pointer);
 
 #endif

@@ -1,138 +1,361 @@
-/* From an entry to the key and record of its index entry. Keys are [name,
- * fields...] for a unique index and [name, fields..., parts of the owner] for
- * another: the owner's part is not stored twice but found in the key. */
+/* From an entry to the keys of its index entries. Keys are [name, fields...]
+ * for a unique index and [name, fields..., parts of the owner] for another: the
+ * owner's part is not stored twice but found in the key.
+ *
+ * A field with `each` gives a key for each element. What stands before and
+ * behind it in the key is made once. */
 #include "extract.h"
 
-static enum kx_status add_folded(const struct field *field,
-                                 struct kx_slice plain, struct kx_buffer *key)
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "document.h"
+#include "indexable.h"
+#include "where.h"
+
+void extract_init(struct extract *extract, void *owner)
 {
-    if (field->fold == FOLD_NONE)
-        return kx_key_add_string(key, plain);
-    struct kx_buffer folded;
-    kx_buffer_init(&folded, key->owner);
-    enum kx_status status = KX_NO_MEMORY;
-    if (fold_text(field->fold, plain, &folded))
-        status = kx_key_add_string(key, kx_buffer_slice(&folded));
-    kx_buffer_free(&folded);
-    return status;
+    extract->keys = NULL;
+    extract->capacity = 0;
+    extract->count = 0;
+    kx_buffer_init(&extract->bytes, owner);
+    kx_buffer_init(&extract->text, owner);
+    kx_buffer_init(&extract->scratch, owner);
+    kx_buffer_init(&extract->stored, owner);
 }
 
-static enum kx_status add_string(const struct field *field,
-                                 struct kx_slice token, struct kx_buffer *key)
-{
-    struct kx_slice inner = kx_slice(token.data + 1, token.size - 2);
-    if (memchr(inner.data, '\\', inner.size) == NULL)
-        return add_folded(field, inner, key);
-    struct kx_buffer plain;
-    kx_buffer_init(&plain, key->owner);
-    kx_json_unescape(token, &plain);
-    enum kx_status status =
-        plain.failed ? KX_NO_MEMORY
-                     : add_folded(field, kx_buffer_slice(&plain), key);
-    kx_buffer_free(&plain);
-    return status;
-}
+/* ---- Fields ----------------------------------------------------------------
+ */
 
-/* KX_ABSENT: there is no indexable value at the path. null, arrays and objects
- * have no place in the order of keys. */
-static enum kx_status add_field(const struct field *field,
-                                struct kx_slice document, struct kx_buffer *key)
+/* Notes the first obstacle of an entry. */
+static enum kx_status obstructed(struct extract *extract,
+                                 enum obstacle obstacle, size_t field)
 {
-    struct kx_slice token;
-    double number = 0;
-    if (!kx_json_find(document, field->path, &token))
-        return KX_ABSENT;
-    switch (kx_json_type(token)) {
-    case KX_JSON_STRING:
-        return add_string(field, token, key);
-    case KX_JSON_NUMBER:
-        if (!kx_number_parse(token, &number))
-            return KX_ABSENT;
-        return kx_key_add_number(key, number);
-    case KX_JSON_TRUE:
-        return kx_key_add_boolean(key, true);
-    case KX_JSON_FALSE:
-        return kx_key_add_boolean(key, false);
-    case KX_JSON_NULL:
-    case KX_JSON_ARRAY:
-    case KX_JSON_OBJECT:
-        break;
+    if (extract->obstacle == OBSTACLE_NONE) {
+        extract->obstacle = obstacle;
+        extract->field = field;
     }
     return KX_ABSENT;
 }
 
-/* Values that are not JSON text have no fields. A value whose index key would
- * be too long is left out rather than refused: the entry is right by itself. */
-enum kx_status extract_key(const struct declaration *declaration,
-                           struct kx_slice key, const struct record *record,
-                           struct kx_buffer *key_out, uint16_t *owner_at_out)
-{
-    if (record->encoding != KX_JSON)
-        return KX_ABSENT;
-    key_out->size = 0;
-    kx_add_slice(key_out, declaration->name_key);
-    for (size_t i = 0; i < declaration->field_count; i++) {
-        enum kx_status status =
-            add_field(&declaration->fields[i], record->value, key_out);
-        if (status != KX_OK)
-            return status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_ABSENT;
-    }
-    size_t skip = declaration->prefix.size;
-    uint16_t owner_at = 0;
-    if (!declaration->unique) {
-        if (key_out->size > KX_KEY_MAX)
-            return KX_ABSENT;
-        owner_at = (uint16_t)key_out->size;
-        kx_add(key_out, key.data + skip, key.size - skip);
-    }
-    if (key_out->failed)
-        return KX_NO_MEMORY;
-    if (key_out->size > KX_KEY_MAX)
-        return KX_ABSENT;
-    *owner_at_out = owner_at;
-    return KX_OK;
-}
-
-/* Parts behind the fields belong to the owner and are taken as they are. */
-enum kx_status extract_lookup(const struct declaration *declaration,
-                              struct kx_slice parts, struct kx_buffer *key_out)
+/* Text is folded, everything else is the same in both keys. */
+static enum kx_status add_part(struct kx_slice encoded, enum fold fold,
+                               struct kx_buffer *out)
 {
     struct kx_key_reader reader;
     struct kx_part part;
+    kx_key_read(&reader, encoded);
+    enum kx_status status = KX_OK;
+    if (fold != FOLD_NONE)
+        status = kx_key_next(&reader, &part);
+    if (status != KX_OK)
+        return status;
+    if (fold != FOLD_NONE && part.type == KX_STRING)
+        return indexable_add_text(part.bytes, fold, out);
+    kx_add_slice(out, encoded);
+    return KX_OK;
+}
+
+/* The so many-th part of the owner's key. */
+static enum kx_status add_key_part(struct extract *extract, size_t n,
+                                   struct kx_buffer *out)
+{
+    const struct field *field = &extract->declaration->fields[n];
+    size_t skip = extract->declaration->prefix.size;
+    struct kx_slice rest =
+        kx_slice(extract->key.data + skip, extract->key.size - skip);
+    for (size_t i = 1; i < field->key_part && rest.size > 0; i++) {
+        size_t size = kx_part_size(rest);
+        rest = kx_slice(rest.data + size, size == 0 ? 0 : rest.size - size);
+    }
+    size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
+    if (size == 0)
+        return obstructed(extract, OBSTACLE_NO_PART, n);
+    return add_part(kx_slice(rest.data, size), field->fold, out);
+}
+
+static enum kx_status add_value(struct extract *extract, size_t n,
+                                struct kx_slice token, struct kx_buffer *out)
+{
+    enum fold fold = extract->declaration->fields[n].fold;
+    enum kx_status status = indexable_add(token, fold, out);
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    return obstructed(extract, OBSTACLE_TYPE, n);
+}
+
+static enum kx_status add_field(struct extract *extract, size_t n,
+                                struct kx_buffer *out)
+{
+    const struct field *field = &extract->declaration->fields[n];
+    struct kx_slice token;
+    if (field->key_part != 0)
+        return add_key_part(extract, n, out);
+    if (extract->document.size == 0 ||
+        !kx_json_find(extract->document, field->path, &token))
+        return obstructed(extract, OBSTACLE_MISSING, n);
+    return add_value(extract, n, token, out);
+}
+
+/* Fields [from, to). */
+static enum kx_status add_fields(struct extract *extract, size_t from,
+                                 size_t to, struct kx_buffer *out)
+{
+    enum kx_status status = KX_OK;
+    for (size_t n = from; status == KX_OK && n < to; n++)
+        status = add_field(extract, n, out);
+    return status;
+}
+
+static void add_owner(const struct extract *extract, struct kx_buffer *out)
+{
+    size_t skip = extract->declaration->prefix.size;
+    kx_add(out, extract->key.data + skip, extract->key.size - skip);
+}
+
+/* ---- Keys ------------------------------------------------------------------
+ */
+
+static bool make_room(struct extract *extract)
+{
+    if (extract->count < extract->capacity)
+        return true;
+    size_t capacity = extract->capacity * 4 + 4;
+    struct index_key *keys =
+        talloc_realloc(extract->bytes.owner, extract->keys, struct index_key,
+                       (unsigned)capacity);
+    if (keys == NULL)
+        return false;
+    extract->keys = keys;
+    extract->capacity = capacity;
+    return true;
+}
+
+/* What lies in bytes from `at` on is a key, whose owner is its last
+ * `owner_size` bytes. */
+static enum kx_status keep_key(struct extract *extract, size_t at,
+                               size_t owner_size)
+{
+    struct kx_buffer *bytes = &extract->bytes;
+    size_t size = bytes->size - at;
+    if (bytes->failed || !make_room(extract))
+        return KX_NO_MEMORY;
+    if (size > KX_KEY_MAX) {
+        bytes->size = at;
+        return obstructed(extract, OBSTACLE_TOO_LONG, 0);
+    }
+    uint16_t owner_at = 0;
+    if (!extract->declaration->unique)
+        owner_at = (uint16_t)(size - owner_size);
+    extract->keys[extract->count++] = (struct index_key){
+        .at = (uint32_t)at, .size = (uint16_t)size, .owner_at = owner_at};
+    return KX_OK;
+}
+
+static size_t owner_size(const struct extract *extract)
+{
+    return extract->key.size - extract->declaration->prefix.size;
+}
+
+static enum kx_status add_only_key(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer *bytes = &extract->bytes;
+    kx_add_slice(bytes, declaration->name_key);
+    enum kx_status status =
+        add_fields(extract, 0, declaration->field_count, bytes);
+    if (status != KX_OK)
+        return status;
+    if (!declaration->unique)
+        add_owner(extract, bytes);
+    return keep_key(extract, 0, owner_size(extract));
+}
+
+/* The key with one element. What comes before it lies at the beginning of
+ * bytes, what comes behind it in scratch. KX_ABSENT: it is left out. */
+static enum kx_status add_element(struct extract *extract, size_t head,
+                                  struct kx_slice element)
+{
+    struct kx_buffer *bytes = &extract->bytes;
+    size_t at = bytes->size;
+    if (!kx_buffer_reserve(bytes, head))
+        return KX_NO_MEMORY;
+    kx_add(bytes, bytes->data, head);
+    enum kx_status status =
+        add_value(extract, extract->declaration->each, element, bytes);
+    if (status != KX_OK) {
+        bytes->size = at;
+        return status;
+    }
+    kx_add_slice(bytes, kx_buffer_slice(&extract->scratch));
+    return keep_key(extract, at, owner_size(extract));
+}
+
+/* An element that cannot be indexed does not keep the others out. */
+static enum kx_status add_elements(struct extract *extract,
+                                   struct kx_slice array)
+{
+    size_t head = extract->bytes.size;
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    size_t n = 0;
+    if (!kx_json_iterate(array, &iter) || iter.object)
+        return obstructed(extract, OBSTACLE_NO_ARRAY,
+                          extract->declaration->each);
+    for (; kx_json_next(&iter, &none, &element); n++) {
+        if (n == KX_INDEX_ENTRIES_MAX) {
+            extract->obstacle = OBSTACLE_NONE;
+            return obstructed(extract, OBSTACLE_TOO_MANY,
+                              extract->declaration->each);
+        }
+        bool clear = extract->obstacle == OBSTACLE_NONE;
+        enum kx_status status = add_element(extract, head, element);
+        if (status == KX_NO_MEMORY)
+            return status;
+        if (clear)
+            extract->element = n;
+    }
+    return KX_OK;
+}
+
+static enum kx_status add_each_key(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_slice array;
+    extract->scratch.size = 0;
+    kx_add_slice(&extract->bytes, declaration->name_key);
+    enum kx_status status =
+        add_fields(extract, 0, declaration->each, &extract->bytes);
+    if (status == KX_OK)
+        status = add_fields(extract, declaration->each + 1,
+                            declaration->field_count, &extract->scratch);
+    if (status != KX_OK)
+        return status;
+    if (!declaration->unique)
+        add_owner(extract, &extract->scratch);
+    if (extract->scratch.failed)
+        return KX_NO_MEMORY;
+    if (extract->document.size == 0 ||
+        !kx_json_find(extract->document,
+                      declaration->fields[declaration->each].path, &array))
+        return obstructed(extract, OBSTACLE_MISSING, declaration->each);
+    return add_elements(extract, array);
+}
+
+/* ---- Order -----------------------------------------------------------------
+ */
+
+static int by_bytes(const void *a, const void *b, void *bytes)
+{
+    const struct index_key *left = a;
+    const struct index_key *right = b;
+    const uint8_t *data = bytes;
+    return kx_compare(kx_slice(data + left->at, left->size),
+                      kx_slice(data + right->at, right->size));
+}
+
+/* Equal elements make one entry. */
+static void sort_keys(struct extract *extract)
+{
+    size_t kept = 0;
+    if (extract->count < 2)
+        return;
+    qsort_r(extract->keys, extract->count, sizeof extract->keys[0], by_bytes,
+            extract->bytes.data);
+    for (size_t i = 1; i < extract->count; i++)
+        if (!kx_equal(extract_key(extract, kept), extract_key(extract, i)))
+            extract->keys[++kept] = extract->keys[i];
+    extract->count = kept + 1;
+}
+
+size_t extract_find(const struct extract *extract, struct kx_slice key)
+{
+    size_t first = 0;
+    size_t end = extract->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        int order = kx_compare(key, extract_key(extract, middle));
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return extract->count;
+}
+
+/* ---- All -------------------------------------------------------------------
+ */
+
+static void start(struct extract *extract,
+                  const struct declaration *declaration, struct kx_slice key,
+                  const struct record *record)
+{
+    extract->declaration = declaration;
+    extract->key = key;
+    extract->record = record;
+    extract->document = kx_slice(NULL, 0);
+    extract->bytes.size = 0;
+    extract->stored.size = 0;
+    extract->count = 0;
+    extract->excluded = false;
+    extract->obstacle = OBSTACLE_NONE;
+}
+
+/* What has too many elements is never left out in silence: half of the elements
+ * would be found and half not. */
+static enum kx_status judge(struct extract *extract, enum kx_status status)
+{
+    if (status == KX_NO_MEMORY)
+        return status;
+    if (extract->obstacle == OBSTACLE_NONE ||
+        (extract->declaration->missing == MISSING_SKIP &&
+         extract->obstacle != OBSTACLE_TOO_MANY))
+        return KX_OK;
+    extract->count = 0;
+    return KX_NOT_INDEXABLE;
+}
+
+enum kx_status extract_keys(struct extract *extract,
+                            const struct declaration *declaration,
+                            struct kx_slice key, const struct record *record)
+{
+    start(extract, declaration, key, record);
+    enum kx_status status =
+        document_text(record, &extract->text, &extract->document);
+    if (status == KX_NO_MEMORY)
+        return status;
+    if (declaration->where_count != 0) {
+        status = where_holds(declaration, extract->document, &extract->scratch);
+        extract->excluded = status == KX_ABSENT;
+        if (status != KX_OK)
+            return extract->excluded ? KX_OK : status;
+    }
+    status =
+        declaration->has_each ? add_each_key(extract) : add_only_key(extract);
+    status = judge(extract, status);
+    sort_keys(extract);
+    return status;
+}
+
+enum kx_status extract_lookup(const struct declaration *declaration,
+                              struct kx_slice parts, struct kx_buffer *key_out)
+{
+    size_t size = 0;
     enum kx_status status = KX_OK;
     key_out->size = 0;
     kx_add_slice(key_out, declaration->name_key);
-    kx_key_read(&reader, parts);
-    for (size_t i = 0; status == KX_OK; i++) {
-        status = kx_key_next(&reader, &part);
-        if (status != KX_OK)
-            break;
-        if (i < declaration->field_count && part.type == KX_STRING)
-            status = add_folded(&declaration->fields[i], part.bytes, key_out);
-        else
-            status = kx_key_add(key_out, &part);
+    for (size_t i = 0; status == KX_OK && parts.size > 0; i++) {
+        enum fold fold = FOLD_NONE;
+        if (i < declaration->field_count)
+            fold = declaration->fields[i].fold;
+        size = kx_part_size(parts);
+        if (size == 0)
+            return KX_BAD_KEY;
+        status = add_part(kx_slice(parts.data, size), fold, key_out);
+        parts = kx_slice(parts.data + size, parts.size - size);
     }
-    if (key_out->failed)
-        return KX_NO_MEMORY;
-    return status == KX_END ? KX_OK : status;
-}
-
-struct record extract_record(const struct declaration *declaration,
-                             struct kx_slice key, const struct record *record,
-                             uint16_t owner_at, uint32_t index)
-{
-    size_t skip = declaration->prefix.size;
-    struct record entry = {
-        .encoding = KX_POINTER,
-        .expires_at_ms = record->expires_at_ms,
-        .index = index,
-        .owner_at = owner_at,
-        .owner = kx_slice(key.data + skip, key.size - skip),
-    };
-    if (declaration->store == STORE_VALUE) {
-        entry.encoding = record->encoding;
-        entry.media_type = record->media_type;
-        entry.value = record->value;
-    }
-    return entry;
+    return key_out->failed ? KX_NO_MEMORY : status;
 }

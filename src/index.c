@@ -1,7 +1,7 @@
 /* Keeping index entries in step with the entries they are taken from.
  *
  * Each entry that a commit changed is looked at as it was before the commit and
- * as it is after it. From both, extract.c makes the index key; only where they
+ * as it is after it. From both, extract.c makes the index keys; only where they
  * differ something is written. All index entries that a commit's changes make
  * wrong are removed before any is added, so that two entries can swap a unique
  * value in one commit.
@@ -95,12 +95,16 @@ static enum kx_status refuse(struct plan *plan, const struct effect *effect,
     return refuse_duplicate(plan->commit, &duplicate);
 }
 
+/* The n-th index entry of plan->now. */
 static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
-                                struct kx_slice index_key, uint16_t owner_at)
+                                size_t n)
 {
-    struct record record =
-        extract_record(effect->index->declaration, effect->key, &effect->now,
-                       owner_at, effect->index->id);
+    struct kx_slice index_key = extract_key(&plan->now, n);
+    struct record record;
+    enum kx_status status =
+        extract_record(&plan->now, n, effect->index->id, &record);
+    if (status != KX_OK)
+        return status;
     /* A copy carries the stamp of what it copies. */
     record.stamp =
         record.encoding == KX_POINTER ? plan->stamp : effect->now.stamp;
@@ -118,8 +122,9 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
  * and was counted already. Unless the value has other owners: then they are
  * in the way, until one of them gets the index entry by the expiry. */
 static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
-                                struct kx_slice index_key, uint16_t owner_at)
+                                size_t n)
 {
+    struct kx_slice index_key = extract_key(&plan->now, n);
     enum kx_status status = KX_ABSENT;
     struct record stored;
     if (!needs_no_look(effect->index))
@@ -142,7 +147,7 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
         if (status != KX_ABSENT)
             return status;
     }
-    return put_entry(plan, effect, index_key, owner_at);
+    return put_entry(plan, effect, n);
 }
 
 /* Nothing that the index entry holds has changed. */
@@ -156,8 +161,9 @@ static bool keeps_row(const struct effect *effect)
  * row may be missing (a round of the build leaves this owner out), and so may
  * that of another entry with the same value: neither is a new violation. */
 static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
-                                 struct kx_slice index_key, uint16_t owner_at)
+                                 size_t n)
 {
+    struct kx_slice index_key = extract_key(&plan->now, n);
     struct record stored;
     struct kx_slice owner = owner_of(effect);
     enum kx_status status =
@@ -175,71 +181,77 @@ static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
         plan_count(plan, effect->index, 1);
     }
     status = conflict_remove(plan, effect->index, index_key, owner);
-    return status == KX_OK ? put_entry(plan, effect, index_key, owner_at)
-                           : status;
+    return status == KX_OK ? put_entry(plan, effect, n) : status;
 }
 
-/* The index key that the entry had in plan->old_key and has in plan->key: sizes
- * 0 when it has none. Both steps make them anew, for there may be any number of
- * effects between them. */
-static enum kx_status both_keys(struct plan *plan, const struct effect *effect,
-                                uint16_t *owner_at_out)
+/* Makes the index keys that the entry had and has; the steps make them anew,
+ * for there may be any number of effects between them. */
+static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
 {
     const struct declaration *declaration = effect->index->declaration;
     enum kx_status status = KX_OK;
-    uint16_t old_owner_at = 0;
-    plan->old_key.size = 0;
-    plan->key.size = 0;
-    if (effect->had) {
-        status = extract_key(declaration, effect->key, &effect->before,
-                             &plan->old_key, &old_owner_at);
-        if (status == KX_ABSENT)
-            plan->old_key.size = 0;
-    }
-    if (effect->has && status != KX_NO_MEMORY) {
-        status = extract_key(declaration, effect->key, &effect->now, &plan->key,
-                             owner_at_out);
-        if (status == KX_ABSENT)
-            plan->key.size = 0;
-    }
-    return status == KX_NO_MEMORY ? status : KX_OK;
+    plan->before.count = 0;
+    plan->now.count = 0;
+    if (effect->had)
+        status = extract_keys(&plan->before, declaration, effect->key,
+                              &effect->before);
+    if (effect->has && status != KX_NO_MEMORY)
+        status =
+            extract_keys(&plan->now, declaration, effect->key, &effect->now);
+    return status;
 }
 
-/* Does the index entry keep its key? After an expiry it may have been taken by
- * another entry, so it is made anew. */
-static bool keeps_key(const struct plan *plan, const struct effect *effect)
+/* What could not be indexed before, when the index was declared, had no index
+ * entry; what cannot be now is refused by add_new. */
+static enum kx_status old_keys(struct plan *plan, const struct effect *effect)
 {
-    return plan->key.size != 0 && plan->old_key.size == plan->key.size &&
-           memcmp(plan->key.data, plan->old_key.data, plan->key.size) == 0 &&
+    enum kx_status status = both_keys(plan, effect);
+    return status == KX_NOT_INDEXABLE ? KX_OK : status;
+}
+
+/* Is a key of one side among those of the other? After an expiry the index
+ * entry may have been taken by another entry, so it is made anew. */
+static bool keeps_key(const struct plan *plan, const struct effect *effect,
+                      const struct extract *other, struct kx_slice key)
+{
+    return extract_find(other, key) < other->count &&
            !record_expired(&effect->before, plan->now_ms);
 }
 
 static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
 {
-    uint16_t owner_at = 0;
     if (!effect->had)
         return KX_OK;
-    enum kx_status status = both_keys(plan, effect, &owner_at);
-    if (status != KX_OK || plan->old_key.size == 0 || keeps_key(plan, effect))
-        return status;
-    return remove_entry(plan, effect, kx_buffer_slice(&plan->old_key));
+    enum kx_status status = old_keys(plan, effect);
+    for (size_t n = 0; status == KX_OK && n < plan->before.count; n++) {
+        struct kx_slice key = extract_key(&plan->before, n);
+        if (!keeps_key(plan, effect, &plan->now, key))
+            status = remove_entry(plan, effect, key);
+    }
+    return status;
+}
+
+static enum kx_status settle_entry(struct plan *plan,
+                                   const struct effect *effect, size_t n)
+{
+    struct kx_slice key = extract_key(&plan->now, n);
+    if (!keeps_key(plan, effect, &plan->before, key))
+        return add_entry(plan, effect, n);
+    if (effect->index->state != KX_INDEX_READY)
+        return keep_entry(plan, effect, n);
+    return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n);
 }
 
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
-    uint16_t owner_at = 0;
     if (!effect->has)
         return KX_OK;
-    enum kx_status status = both_keys(plan, effect, &owner_at);
-    if (status != KX_OK || plan->key.size == 0)
-        return status;
-    struct kx_slice index_key = kx_buffer_slice(&plan->key);
-    if (!keeps_key(plan, effect))
-        return add_entry(plan, effect, index_key, owner_at);
-    if (effect->index->state != KX_INDEX_READY)
-        return keep_entry(plan, effect, index_key, owner_at);
-    return keeps_row(effect) ? KX_OK
-                             : put_entry(plan, effect, index_key, owner_at);
+    enum kx_status status = both_keys(plan, effect);
+    if (status == KX_NOT_INDEXABLE)
+        return refuse_unindexable(plan->commit, effect->index, &plan->now);
+    for (size_t n = 0; status == KX_OK && n < plan->now.count; n++)
+        status = settle_entry(plan, effect, n);
+    return status;
 }
 
 /* What a dropped index left behind is no entry. */
@@ -267,9 +279,15 @@ static enum kx_status hand_over(struct plan *plan, struct index *index,
         status = KX_FAILED;
     if (status == KX_OK)
         status = conflict_remove(plan, index, index_key, owner);
+    if (status == KX_OK)
+        status = extract_keys(&plan->now, index->declaration, effect.key,
+                              &effect.now);
+    size_t n = extract_find(&plan->now, index_key);
+    if (status == KX_OK && n == plan->now.count)
+        status = KX_FAILED;
     if (status == KX_OK) {
         plan_count(plan, index, 1);
-        status = put_entry(plan, &effect, index_key, 0);
+        status = put_entry(plan, &effect, n);
     }
     kx_buffer_free(&key);
     return status;
@@ -311,31 +329,35 @@ static bool any_conflicts(const struct plan *plan)
     return i < catalog->count;
 }
 
-/* Gives a value that the entry had, and nobody has now, to the first of its
- * other owners. Comes between the two steps: those that let go of the value in
- * the same commit are no owners any more, and who takes it anew must find it
- * used. */
-static enum kx_status promote(struct plan *plan, const struct effect *effect)
+/* Gives a value that nobody has now to the first of its other owners. */
+static enum kx_status promote_other(struct plan *plan, struct index *index,
+                                    struct kx_slice index_key)
 {
-    uint16_t owner_at = 0;
     struct record stored;
     struct kx_buffer owner;
-    if (!effect->had || !conflict_possible(plan, effect->index))
-        return KX_OK;
-    enum kx_status status = both_keys(plan, effect, &owner_at);
-    struct kx_slice index_key = kx_buffer_slice(&plan->old_key);
-    if (status != KX_OK || index_key.size == 0)
-        return status;
-    status = stored_entry(plan, effect->index, index_key, &stored);
+    enum kx_status status = stored_entry(plan, index, index_key, &stored);
     if (status != KX_ABSENT)
         return status;
     kx_buffer_init(&owner, plan);
-    status = conflict_first(plan, effect->index, index_key, &owner);
+    status = conflict_first(plan, index, index_key, &owner);
     if (status == KX_OK)
-        status =
-            hand_over(plan, effect->index, index_key, kx_buffer_slice(&owner));
+        status = hand_over(plan, index, index_key, kx_buffer_slice(&owner));
     kx_buffer_free(&owner);
     return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* For the values that the entry had. Comes between the two steps: those that
+ * let go of a value in the same commit are no owners any more, and who takes it
+ * anew must find it used. */
+static enum kx_status promote(struct plan *plan, const struct effect *effect)
+{
+    if (!effect->had || !conflict_possible(plan, effect->index))
+        return KX_OK;
+    enum kx_status status = old_keys(plan, effect);
+    for (size_t n = 0; status == KX_OK && n < plan->before.count; n++)
+        status =
+            promote_other(plan, effect->index, extract_key(&plan->before, n));
+    return status;
 }
 
 /* Clients' entries are counted here, too, since this is where each change

@@ -91,8 +91,8 @@ static enum kx_status add_bigint(struct kx_slice text, struct kx_buffer *key,
                       "digits, for at most 255 bytes.");
 }
 
-static enum kx_status add_tagged(struct kx_slice object, struct kx_buffer *key,
-                                 struct kx_fault *fault)
+enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
+                                struct kx_fault *fault)
 {
     struct tagged tagged;
     struct kx_buffer text;
@@ -146,7 +146,7 @@ static enum kx_status add_part(struct kx_slice value, struct kx_buffer *key,
     case KX_JSON_TRUE:
         return kx_key_add_boolean(key, true);
     case KX_JSON_OBJECT:
-        return add_tagged(value, key, fault);
+        return kx_key_add_typed(key, value, fault);
     case KX_JSON_NULL:
     case KX_JSON_ARRAY:
         break;

@@ -39,7 +39,12 @@ enum kx_limit {
     KX_V8_TEXT_FACTOR = 32,   /* JSON text of a V8 value: this many times its
                                * bytes, and 4096 more */
     KX_FIELDS_MAX = 16,       /* fields of one index */
-    KX_DETAIL_MAX = 512       /* bytes of a fault's detail, with its NUL */
+    KX_STORED_MAX = 16,       /* members that the entries of an index store */
+    KX_WHERE_MAX = 16,        /* conditions of one index */
+    KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
+    KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer in a declaration */
+    KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
+    KX_DETAIL_MAX = 512          /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
 
@@ -67,6 +72,7 @@ enum kx_limit {
     X(KX_INDEX_NOT_READY, "the index is not ready")                            \
     X(KX_INDEX_NOT_UNIQUE, "the index is not unique")                          \
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
+    X(KX_NOT_INDEXABLE, "the entry cannot be indexed as declared")             \
     X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
     X(KX_BUSY, "too much work is waiting")                                     \
     X(KX_STOPPING, "the store is stopping")                                    \
@@ -92,14 +98,15 @@ const char *kx_status_title(enum kx_status status);
 struct kx_fault {
     enum kx_status status;
     char detail[KX_DETAIL_MAX];
-    char pointer[128]; /* JSON Pointer into the caller's document, or "" */
-    size_t offset;     /* of the first wrong byte of a JSON text */
-    bool inexact;      /* KX_BAD_KEY: a number that a double cannot hold */
+    char pointer[128];   /* JSON Pointer into the caller's document, or "" */
+    size_t offset;       /* of the first wrong byte of a JSON text */
+    bool inexact;        /* KX_BAD_KEY: a number that a double cannot hold */
+    char suggestion[32]; /* the name that was probably meant, or "" */
 };
 
 /* Fills fault (NULL is allowed) and returns status, for early returns. A
- * sentence that is too long is cut at a whole character. pointer, offset and
- * inexact are cleared: set them afterwards. */
+ * sentence that is too long is cut at a whole character. All other members are
+ * cleared: set them afterwards. */
 enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -247,6 +254,14 @@ bool kx_number_parse(struct kx_slice token, double *number_out);
 /* Strict UTF-8 (no overlong forms, surrogates, or code points over 10FFFF). */
 bool kx_utf8_valid(struct kx_slice text);
 
+/* Letters to add, drop or change to get from a to b; case does not count. 64
+ * for texts that are longer than that. */
+size_t kx_distance(struct kx_slice a, struct kx_slice b);
+/* Is `name` nearer to the misspelt one than *best edits, which then becomes
+ * their number? Begin with KX_NEAR + 1. */
+enum { KX_NEAR = 2 };
+bool kx_resembles(struct kx_slice given, struct kx_slice name, size_t *best);
+
 /* ---- JSON texts ------------------------------------------------------ */
 
 /* Checks that text is exactly one RFC 8259 value, with white space allowed
@@ -298,6 +313,11 @@ bool kx_json_equal(struct kx_slice a, struct kx_slice b);
  * out->failed is set. */
 void kx_json_merge(struct kx_slice target, struct kx_slice patch,
                    struct kx_buffer *out);
+
+/* The kv-utils form of a key part that JSON has no form for, as below: appends
+ * its encoding. KX_BAD_KEY when the object (checked text) is none. */
+enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
+                                struct kx_fault *fault);
 
 /* Number parts as text. A key is an identity: an integer that no double equals
  * would silently become another key, so it is refused: KX_BAD_KEY with
@@ -531,7 +551,10 @@ struct kx_refusal {
     struct kx_failed_check *checks; /* KX_CHECK_FAILED */
     size_t check_count;
     size_t mutation;                   /* number of the mutation concerned */
-    char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION, _OWNED_KEY */
+    char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION, _OWNED_KEY,
+                                        * KX_NOT_INDEXABLE */
+    struct kx_slice field; /* KX_NOT_INDEXABLE: JSON Pointer into the entry's
+                            * value, empty when it is about the key */
     struct kx_slice index_value;  /* encoded field parts of the index key */
     struct kx_slice existing_key; /* the primary key that has the value */
     struct kx_slice attempted_key;

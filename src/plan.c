@@ -32,7 +32,8 @@ struct plan *plan_create(const struct plan_base *base)
         return NULL;
     }
     kx_buffer_init(&plan->key, plan);
-    kx_buffer_init(&plan->old_key, plan);
+    extract_init(&plan->before, plan);
+    extract_init(&plan->now, plan);
     kx_buffer_init(&plan->record, plan);
     kx_buffer_init(&plan->value, plan);
     return plan;

@@ -9,6 +9,7 @@
 #define PLAN_H
 
 #include "catalog.h"
+#include "extract.h"
 #include "overlay.h"
 
 struct range;
@@ -34,7 +35,8 @@ struct plan {
     bool conflicts_made;      /* a conflict row, by a commit so far */
     struct kx_commit *commit; /* being planned */
     struct kx_buffer key;     /* scratch of the steps */
-    struct kx_buffer old_key;
+    struct extract before;    /* index entries of a changed entry */
+    struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;
     struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
@@ -83,7 +85,7 @@ enum kx_status check_all(struct plan *plan);
 enum kx_status mutate_all(struct plan *plan);
 
 /* index.c: brings the index entries of all changed entries up to date. KX_OK,
- * KX_UNIQUE_VIOLATION with the refusal filled, errors. */
+ * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled, errors. */
 enum kx_status index_update(struct plan *plan);
 /* index.c: a mutation on a key that belongs to an index must say what the index
  * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,

@@ -62,6 +62,24 @@ enum kx_status refuse_duplicate(struct kx_commit *commit,
     return describe_duplicate(commit);
 }
 
+enum kx_status refuse_unindexable(struct kx_commit *commit,
+                                  const struct index *index,
+                                  const struct extract *extract)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer detail;
+    struct kx_buffer field;
+    kx_buffer_init(&detail, commit->memory);
+    kx_buffer_init(&field, commit->memory);
+    extract_describe(extract, &detail, &field);
+    name_index(refusal, index);
+    refusal->mutation = mutation_of(commit, extract->key);
+    refusal->attempted_key = copy(commit, extract->key);
+    refusal->field = kx_buffer_slice(&field);
+    return kx_fail(&refusal->fault, KX_NOT_INDEXABLE, "index %s: %.*s",
+                   refusal->index, (int)detail.size, (const char *)detail.data);
+}
+
 enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                             const struct index *index,
                             const struct kx_entry *held)

@@ -5,6 +5,7 @@
 #define REFUSE_H
 
 #include "catalog.h"
+#include "extract.h"
 
 /* A value that is used already. */
 struct duplicate {
@@ -17,6 +18,12 @@ struct duplicate {
 /* Fills the commit's refusal and returns KX_UNIQUE_VIOLATION. */
 enum kx_status refuse_duplicate(struct kx_commit *commit,
                                 const struct duplicate *duplicate);
+
+/* The same for an entry that cannot be indexed, as the extraction of its index
+ * entries has found: KX_NOT_INDEXABLE. */
+enum kx_status refuse_unindexable(struct kx_commit *commit,
+                                  const struct index *index,
+                                  const struct extract *extract);
 
 /* The same for a mutation on a key of the index, which holds `held` there (NULL
  * for nothing): KX_INDEX_OWNED_KEY. */

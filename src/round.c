@@ -9,6 +9,7 @@
  * written the right row, or none. */
 #include "round.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 
@@ -40,6 +41,7 @@ struct round {
     /* Of the pointers that the round makes. */
     uint64_t stamp;
     int64_t now_ms;
+    struct extract extract;
     struct kx_buffer key; /* scratch */
     struct kx_buffer record;
     struct kx_buffer end;
@@ -62,6 +64,7 @@ struct round *round_create(struct kx_store *store, struct index *index)
     round->build = index->build;
     round->stamp = store->catalog->stamp + 1;
     round->now_ms = kx_now_ms();
+    extract_init(&round->extract, round);
     kx_buffer_init(&round->key, round);
     kx_buffer_init(&round->record, round);
     kx_buffer_init(&round->end, round);
@@ -114,12 +117,11 @@ static bool make_room(struct round *round)
     return true;
 }
 
-/* Keeps the row that lies in the scratch buffers. */
-static enum kx_status keep_row(struct round *round)
+/* Keeps a row with this key, and the record that lies in the scratch buffer. */
+static enum kx_status keep_row(struct round *round, struct kx_slice key)
 {
-    struct kx_slice key = kx_buffer_slice(&round->key);
     struct kx_slice record = kx_buffer_slice(&round->record);
-    if (round->key.failed || round->record.failed || !make_room(round))
+    if (round->record.failed || !make_room(round))
         return KX_NO_MEMORY;
     uint8_t *bytes = take_bytes(round, key.size + record.size);
     if (bytes == NULL)
@@ -134,26 +136,50 @@ static enum kx_status keep_row(struct round *round)
     return KX_OK;
 }
 
-/* Gathers the index entry of one entry, if it has one. */
-static enum kx_status add_entry(struct round *round, struct kx_slice key,
-                                const struct record *record)
+static enum kx_status add_row(struct round *round, size_t n,
+                              const struct record *record)
 {
-    const struct declaration *declaration = round->index->declaration;
-    uint16_t owner_at = 0;
+    struct record row;
     enum kx_status status =
-        extract_key(declaration, key, record, &round->key, &owner_at);
-    if (status == KX_ABSENT) {
-        round->build.skipped++;
-        return KX_OK;
-    }
+        extract_record(&round->extract, n, round->index->id, &row);
     if (status != KX_OK)
         return status;
-    struct record row =
-        extract_record(declaration, key, record, owner_at, round->index->id);
     row.stamp = row.encoding == KX_POINTER ? round->stamp : record->stamp;
     round->record.size = 0;
     record_write(&row, &round->record);
-    return keep_row(round);
+    return keep_row(round, extract_key(&round->extract, n));
+}
+
+/* Says in the index's failure which entry cannot be indexed. */
+static void note_obstacle(struct round *round, struct kx_slice key)
+{
+    struct kx_buffer detail;
+    struct kx_buffer field;
+    kx_buffer_init(&detail, round);
+    kx_buffer_init(&field, round);
+    kx_add_text(&detail, "the entry ");
+    kx_key_to_json(key, &detail);
+    kx_add_text(&detail, " cannot be indexed: ");
+    extract_describe(&round->extract, &detail, &field);
+    snprintf(round->index->failure, sizeof round->index->failure, "%.*s",
+             (int)detail.size, (const char *)detail.data);
+}
+
+/* Gathers the index entries of one entry. */
+static enum kx_status add_entry(struct round *round, struct kx_slice key,
+                                const struct record *record)
+{
+    enum kx_status status =
+        extract_keys(&round->extract, round->index->declaration, key, record);
+    if (status == KX_NOT_INDEXABLE && record_expired(record, round->now_ms))
+        return KX_OK;
+    if (status == KX_NOT_INDEXABLE)
+        note_obstacle(round, key);
+    if (round->extract.count == 0 && !round->extract.excluded)
+        round->build.skipped++;
+    for (size_t n = 0; status == KX_OK && n < round->extract.count; n++)
+        status = add_row(round, n, record);
+    return status;
 }
 
 /* Index entries that lie under the prefix are passed over; an index is made of

@@ -17,8 +17,10 @@ struct round *round_create(struct kx_store *store, struct index *index);
 struct index *round_index(const struct round *round);
 
 /* Reads up to `limit` entries: KX_OK; KX_END when the round has all it takes
- * (round_sort comes next); KX_NO_MEMORY, KX_FAILED: the round cannot go on and
- * must be freed, nothing is lost. Nothing is written. */
+ * (round_sort comes next); KX_NOT_INDEXABLE: an entry is as the declaration
+ * forbids, and the build has failed, which the index's failure tells;
+ * KX_NO_MEMORY, KX_FAILED: the round cannot go on and must be freed, nothing is
+ * lost. Nothing is written. */
 enum kx_status round_read(struct round *round, size_t limit);
 
 /* Puts the gathered index entries in order. */

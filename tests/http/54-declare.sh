@@ -83,8 +83,8 @@ done <<'END'
 {"name":"i","prefix":["a"],"fields":["a"]}|/fields/0
 {"name":"i","prefix":["a"],"fields":["/a","/b~2"]}|/fields/1
 {"name":"i","prefix":["a"],"fields":["/a",{"fold":"lower"}]}|/fields/1
-{"name":"i","prefix":["a"],"fields":[{"path":"/a","fold":"upper"}]}|/fields/0
-{"name":"i","prefix":["a"],"fields":[{"path":"/a","size":1}]}|/fields/0
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","fold":"upper"}]}|/fields/0/fold
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","size":1}]}|/fields/0/size
 {"name":"i","prefix":["a"],"fields":[1]}|/fields/0
 {"name":"i","prefix":["a"],"fields":["/a"],"unique":"yes"}|/unique
 {"name":"i","prefix":["a"],"fields":["/a"],"store":"copy"}|/store

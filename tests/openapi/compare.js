@@ -13,7 +13,7 @@ const document = require('./document.js');
 const NOT_SHOWN = ['detail-max'];
 
 const LIMIT_KEYWORDS =
-  /^(maxItems|maxLength|maximum|x-maxBytes|x-maxDepth)$/;
+  /^(maxItems|maxLength|maximum|x-maxBytes|x-maxDepth|x-maxElements)$/;
 
 function lines(text) {
   return text.split('\n').filter((line) => line !== '');

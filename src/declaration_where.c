@@ -1,0 +1,174 @@
+/* The member `where` of a declaration: a condition {"path":"/age","ge":18,
+ * "lt":65} or an array of them. Each comparison in it is one of the conditions
+ * that must hold. What is compared with is kept as an encoded key part, as the
+ * value will be when it is compared. */
+#include "reading.h"
+
+#include <talloc.h>
+
+#include "indexable.h"
+
+/* One object while it is read. Its conditions are the declaration's last. */
+struct draft {
+    struct kx_slice path;
+    bool has_path;
+};
+
+static enum kx_status read_path(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    draft->has_path = true;
+    return reading_pointer(reading, value, &draft->path);
+}
+
+static enum kx_status add_condition(struct reading *reading,
+                                    struct condition condition)
+{
+    struct declaration *declaration = reading->declaration;
+    if (declaration->where_count == KX_WHERE_MAX)
+        return reading_bad(reading, "an index has at most %d conditions",
+                           KX_WHERE_MAX);
+    declaration->where[declaration->where_count++] = condition;
+    return KX_OK;
+}
+
+static enum kx_status read_operand(struct reading *reading,
+                                   struct kx_slice value,
+                                   struct kx_slice *operand_out)
+{
+    struct kx_buffer part;
+    kx_buffer_init(&part, reading->declaration);
+    enum kx_status status = KX_OK;
+    if (kx_json_type(value) != KX_JSON_NULL)
+        status = indexable_add(value, FOLD_NONE, &part);
+    if (status == KX_NO_MEMORY || part.failed)
+        return reading_no_memory(reading);
+    if (status != KX_OK)
+        return reading_bad(reading, "a string, number, boolean or null is "
+                                    "expected here");
+    *operand_out = kx_buffer_slice(&part);
+    return KX_OK;
+}
+
+static const struct member condition_members[];
+
+/* For all that compare with one value: the table says which. */
+static enum kx_status read_comparison(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    struct condition condition = {
+        .comparison = (enum comparison)(reading->member - condition_members),
+        .values = talloc(reading->declaration, struct kx_slice),
+        .value_count = 1};
+    (void)target;
+    if (condition.values == NULL)
+        return reading_no_memory(reading);
+    enum kx_status status = read_operand(reading, value, condition.values);
+    if (status != KX_OK)
+        return status;
+    if (condition.comparison >= WHERE_GT && condition.values[0].size == 0)
+        return reading_bad(reading, "null has no place in the order of values");
+    return add_condition(reading, condition);
+}
+
+static enum kx_status read_exists(struct reading *reading,
+                                  struct kx_slice value, void *target)
+{
+    (void)target;
+    struct condition condition = {.comparison = WHERE_EXISTS};
+    enum kx_status status = reading_flag(reading, value, &condition.exists);
+    return status == KX_OK ? add_condition(reading, condition) : status;
+}
+
+static enum kx_status read_in(struct reading *reading, struct kx_slice value,
+                              void *target)
+{
+    struct condition condition = {.comparison = WHERE_IN};
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    (void)target;
+    if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
+        return reading_bad(reading, "an array of values is expected here");
+    condition.values = talloc_array(reading->declaration, struct kx_slice,
+                                    KX_WHERE_VALUES_MAX);
+    if (condition.values == NULL)
+        return reading_no_memory(reading);
+    while (kx_json_next(&iter, &none, &element)) {
+        if (condition.value_count == KX_WHERE_VALUES_MAX)
+            return reading_bad(reading, "at most %d values can stand here",
+                               KX_WHERE_VALUES_MAX);
+        size_t end = reading_enter_element(reading, condition.value_count);
+        enum kx_status status = read_operand(
+            reading, element, &condition.values[condition.value_count++]);
+        reading_leave(reading, end);
+        if (status != KX_OK)
+            return status;
+    }
+    if (condition.value_count == 0)
+        return reading_bad(reading, "at least one value is expected here");
+    return add_condition(reading, condition);
+}
+
+static const struct member condition_members[] = {
+    [WHERE_EQ] = {"eq", read_comparison},
+    [WHERE_NE] = {"ne", read_comparison},
+    [WHERE_IN] = {"in", read_in},
+    [WHERE_EXISTS] = {"exists", read_exists},
+    [WHERE_GT] = {"gt", read_comparison},
+    [WHERE_GE] = {"ge", read_comparison},
+    [WHERE_LT] = {"lt", read_comparison},
+    [WHERE_LE] = {"le", read_comparison},
+    [WHERE_LE + 1] = {"path", read_path},
+    [WHERE_LE + 2] = {NULL, NULL},
+};
+
+const char *declaration_comparison(enum comparison comparison)
+{
+    return condition_members[comparison].name;
+}
+
+static enum kx_status read_condition(struct reading *reading,
+                                     struct kx_slice value)
+{
+    struct declaration *declaration = reading->declaration;
+    size_t before = declaration->where_count;
+    struct draft draft = {.has_path = false};
+    enum kx_status status = reading_members(reading, value, condition_members,
+                                            "a condition", &draft);
+    if (status != KX_OK)
+        return status;
+    if (!draft.has_path)
+        return reading_bad(reading,
+                           "a condition needs a path, such as \"/status\"");
+    if (declaration->where_count == before)
+        return reading_bad(reading, "a condition needs a comparison: eq, ne, "
+                                    "in, exists, gt, ge, lt or le");
+    for (size_t i = before; i < declaration->where_count; i++)
+        declaration->where[i].path = draft.path;
+    return KX_OK;
+}
+
+enum kx_status declaration_read_where(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    enum kx_status status = KX_OK;
+    (void)target;
+    if (kx_json_type(value) == KX_JSON_OBJECT)
+        return read_condition(reading, value);
+    if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
+        return reading_bad(reading, "where is a condition, such as {\"path\":"
+                                    "\"/status\",\"eq\":\"active\"}, or an "
+                                    "array of them");
+    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
+         i++) {
+        size_t end = reading_enter_element(reading, i);
+        status = read_condition(reading, element);
+        reading_leave(reading, end);
+    }
+    return status;
+}

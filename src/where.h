@@ -1,0 +1,13 @@
+/* Conditions of an index on the values of entries. */
+#ifndef WHERE_H
+#define WHERE_H
+
+#include "declaration.h"
+
+/* Do all conditions hold for a document (checked JSON; size 0: a value without
+ * members)? KX_OK; KX_ABSENT when one does not; KX_NO_MEMORY. scratch's
+ * contents are replaced. */
+enum kx_status where_holds(const struct declaration *declaration,
+                           struct kx_slice document, struct kx_buffer *scratch);
+
+#endif
