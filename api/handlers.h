@@ -65,6 +65,8 @@ handler_fn index_drop;
 handler_fn index_drop_finish;
 /* GET /indexes/{name}/get/...: the entry a unique index points to. */
 handler_fn index_get;
+/* GET /indexes/{name}/conflicts: the groups of entries with the same value. */
+handler_fn index_conflicts;
 
 /* ---- kvconnect_*.c: the protocol of Deno and @deno/kv -------------------- */
 

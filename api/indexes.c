@@ -6,6 +6,7 @@
 
 #include "answer.h"
 #include "body.h"
+#include "indexes.h"
 #include "indexjson.h"
 #include "percent.h"
 #include "refusal.h"
@@ -20,9 +21,8 @@ static bool no_parameters(const struct request *request, struct flaw *flaw)
                       flaw);
 }
 
-/* The name in the path. */
-static bool read_name(const struct request *request, struct kx_buffer *name,
-                      struct flaw *flaw)
+bool index_name(const struct request *request, struct kx_buffer *name,
+                struct flaw *flaw)
 {
     kx_buffer_init(name, request->memory);
     if (!percent_decode(request->argument, name))
@@ -33,8 +33,8 @@ static bool read_name(const struct request *request, struct kx_buffer *name,
 }
 
 /* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
-static enum progress no_index(struct request *request, struct reply *reply,
-                              struct kx_slice name)
+enum progress index_missing(struct request *request, struct reply *reply,
+                            struct kx_slice name)
 {
     problem(
         request, reply, PROBLEM_INDEX_NOT_FOUND, "There is no index %.*s.",
@@ -85,11 +85,11 @@ enum progress index_show(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct flaw flaw;
     enum kx_index_state state;
-    if (!no_parameters(request, &flaw) || !read_name(request, &name, &flaw))
+    if (!no_parameters(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     if (!show(request, reply, kx_buffer_slice(&name), &state))
-        return no_index(request, reply, kx_buffer_slice(&name));
+        return index_missing(request, reply, kx_buffer_slice(&name));
     return DONE;
 }
 
@@ -140,7 +140,7 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
     if (request->commit.status != KX_OK || !named)
         return declined(request, reply, kx_buffer_slice(&name));
     if (!show(request, reply, kx_buffer_slice(&name), &state))
-        return no_index(request, reply, kx_buffer_slice(&name));
+        return index_missing(request, reply, kx_buffer_slice(&name));
     answer_json(reply, 200);
     if (request->commit.created)
         reply->status = state == KX_INDEX_READY ? 201 : 202;
@@ -153,7 +153,7 @@ enum progress index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!no_parameters(request, &flaw) || !read_name(request, &name, &flaw))
+    if (!no_parameters(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DROP_INDEX;
     request->commit.index_name = kx_buffer_slice(&name);
@@ -163,7 +163,7 @@ enum progress index_drop(struct request *request, struct reply *reply)
 enum progress index_drop_finish(struct request *request, struct reply *reply)
 {
     if (request->commit.status == KX_INDEX_ABSENT)
-        return no_index(request, reply, request->commit.index_name);
+        return index_missing(request, reply, request->commit.index_name);
     if (request->commit.status != KX_OK)
         return refusal_commit(request, reply);
     reply->status = 204;
@@ -202,7 +202,7 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct flaw flaw;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
-    if (!read_name(request, &name, &flaw) ||
+    if (!index_name(request, &name, &flaw) ||
         !target_key(request, TAKES_NOTHING, &query, &value, &flaw))
         return flaw_reply(request, reply, &flaw);
     kx_read_begin(request->reader);
@@ -216,6 +216,6 @@ enum progress index_get(struct request *request, struct reply *reply)
     if (fault.status == KX_ABSENT)
         return answer_absent(request, reply, kx_buffer_slice(&value));
     if (fault.status == KX_INDEX_ABSENT)
-        return no_index(request, reply, kx_buffer_slice(&name));
+        return index_missing(request, reply, kx_buffer_slice(&name));
     return refusal_read(request, reply, &fault, kx_buffer_slice(&name));
 }

@@ -65,6 +65,12 @@ void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
         kx_add_text(out, ",\"build\":");
         indexjson_write_build(info, out);
     }
+    if (info->conflicts != 0) {
+        char conflicts[40];
+        snprintf(conflicts, sizeof conflicts, ",\"conflicts\":%llu",
+                 (unsigned long long)info->conflicts);
+        kx_add_text(out, conflicts);
+    }
     if (info->failure[0] != '\0') {
         kx_add_text(out, ",\"failure\":");
         kx_json_escape(kx_text(info->failure), out);

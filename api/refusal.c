@@ -138,6 +138,20 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
     return DONE;
 }
 
+/* How many there are, and where they are listed. */
+static void member_conflicts(struct request *request, struct reply *reply,
+                             const struct kx_index_info *info)
+{
+    struct kx_buffer list;
+    problem_member_number(reply, "conflicts", info->conflicts);
+    kx_buffer_init(&list, request->memory);
+    kx_add_text(&list, "/indexes/");
+    kx_add_slice(&list, info->name);
+    kx_add_text(&list, "/conflicts");
+    reply->body.failed |= list.failed;
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&list));
+}
+
 /* Retry-After is the time that the build still takes, at most a minute: the
  * estimate may be wrong. */
 static void members_index(struct request *request, struct reply *reply,
@@ -146,6 +160,8 @@ static void members_index(struct request *request, struct reply *reply,
     struct kx_buffer build;
     problem_member_text(reply, "state",
                         kx_text(kx_index_state_text(info->state)));
+    if (info->state == KX_INDEX_CONFLICTED)
+        member_conflicts(request, reply, info);
     if (info->state != KX_INDEX_BUILDING)
         return;
     kx_buffer_init(&build, request->memory);

@@ -28,6 +28,7 @@ const struct route ROUTES[] = {
     {METHOD_GET,    "/indexes/{name}",         "getIndex",     SCOPE_READ,  BODY_NONE,     index_show,    NULL},
     {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
     {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
+    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts", SCOPE_READ, BODY_NONE, index_conflicts, NULL},
 
     /* KV Connect: what Deno and @deno/kv speak. */
     {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_NONE,  BODY_KEYS,    kvconnect_metadata, NULL},

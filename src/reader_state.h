@@ -5,6 +5,15 @@
 #include "range.h"
 #include "store_state.h"
 
+/* Where a list of conflicts stands. */
+struct conflict_group {
+    const struct index *index;
+    struct kx_slice owner; /* of the row that the scan is at */
+    bool found;            /* an entry of the group is known */
+    bool open;             /* and has been given out */
+    bool waits;            /* the row that the scan is at has not */
+};
+
 struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
@@ -23,6 +32,7 @@ struct kx_reader {
     struct kx_buffer record;   /* and the record that lies there */
     struct kx_buffer row;      /* of an index, looked up */
     struct kx_buffer primary;  /* key that the last index entry points to */
+    struct conflict_group group;
 };
 
 /* Notes that the view has seen something of this flush (0: nothing). */

@@ -1,0 +1,188 @@
+#!/bin/bash
+# A unique index over entries that have the same values: it says which, lets
+# nothing become worse, and is ready by itself when the last is mended.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+declare_index() {
+    request POST /indexes "$1"
+    [ "$status" = 202 ] || expect 201
+}
+
+# The groups of an index's conflicts, as value and keys.
+groups() {
+    request GET "/indexes/$1/conflicts?limit=1000"
+    value '[.conflicts[] | [.value[0], (.keys | map(.[1]) | sort)]]'
+}
+
+state() {
+    request GET "/indexes/$1"
+    value '[.state, .entries, .conflicts]'
+}
+
+crash_server() {
+    kill -KILL "$server"
+    wait "$server"
+} 2>"$work/null"
+
+for user in ada:a bob:b carl:a dan:d eve:b fay:a gus:g; do
+    request PUT "/kv/users/${user%:*}" "{\"email\":\"${user#*:}\",\"n\":1}"
+done
+
+test_case 'an index over duplicates is conflicted, and its groups are listed'
+declare_index '{"name":"by_email","prefix":["users"],"fields":["/email"],"unique":true}'
+until_field .state conflicted GET /indexes/by_email
+field '[.entries, .conflicts]' '[4,3]'
+request GET /indexes/by_email/conflicts
+expect 200
+field '[.index, .state, .cursor]' '["by_email","conflicted",null]'
+field '[.conflicts[].value]' '[["a"],["b"]]'
+field '[.conflicts[].keys | sort]' '[[["users","ada"],["users","carl"],["users","fay"]],[["users","bob"],["users","eve"]]]'
+
+test_case 'the groups come in pages'
+request GET '/indexes/by_email/conflicts?limit=1'
+field '[.conflicts[].value[0]]' '["a"]'
+cursor=$(value .cursor)
+request GET "/indexes/by_email/conflicts?limit=1&cursor=$cursor"
+field '[.conflicts[].value[0]]' '["b"]'
+field .cursor null
+request GET "/list?prefix=users&cursor=$cursor"
+expect 400 cursor-mismatch
+request GET '/indexes/by_email/conflicts?limit=0'
+expect 400 bad-parameter
+request GET '/indexes/by_email/conflicts?prefix=a'
+expect 400 unknown-parameter
+request GET /indexes/by_phone/conflicts
+expect 404 index-not-found
+
+test_case 'a conflicted index is not read, and says where the conflicts are'
+for path in '/list?index=by_email' '/count?index=by_email' /indexes/by_email/get/a /kv/by_email/a; do
+    request GET "$path"
+    expect 409 index-not-ready
+    field '[.index, .state, .conflicts, .listedAt]' '["by_email","conflicted",3,"/indexes/by_email/conflicts"]'
+    header Retry-After ''
+done
+request GET /list?prefix=by_email
+expect 409 index-not-ready
+request GET '/list?prefix=[]&limit=1000'
+field '.entries | length' 7
+
+test_case 'new violations are refused, of values used once and of values used twice'
+request PUT /kv/users/new '{"email":"a"}'
+expect 409 unique-violation
+field '[.index, .value, .attemptedKey]' '["by_email",["a"],["users","new"]]'
+request PUT /kv/users/new '{"email":"d"}'
+expect 409 unique-violation
+field .existingKey '["users","dan"]'
+request PATCH /kv/users/gus '{"email":"b"}'
+expect 409 unique-violation
+request POST /atomic '{"mutations":[{"type":"set","key":["users","ada"],"value":{"email":"x"}},{"type":"set","key":["users","new"],"value":{"email":"a"}}]}'
+expect 409 unique-violation
+
+test_case 'what is not unique stays writable as long as it does not become worse'
+for user in ada carl fay; do
+    request PATCH "/kv/users/$user" '{"n":2}'
+    expect 200
+done
+request PUT /kv/users/hal '{"email":"h"}'
+expect 201
+is 'the groups' "$(groups by_email)" '[["a",["ada","carl","fay"]],["b",["bob","eve"]]]'
+is 'the state' "$(state by_email)" '["conflicted",5,3]'
+
+test_case 'whoever leaves a group, the others stay in it'
+request DELETE /kv/users/ada
+expect 204
+is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]],["b",["bob","eve"]]]'
+request PATCH /kv/users/eve '{"email":"e"}'
+expect 200
+is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
+is 'the state' "$(state by_email)" '["conflicted",6,1]'
+
+test_case 'a restart and a crash leave it as it is'
+stop_server
+start_server
+is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]]]'
+crash_server
+start_server
+is 'the state' "$(state by_email)" '["conflicted",6,1]'
+request PUT /kv/users/new '{"email":"a"}'
+expect 409 unique-violation
+
+test_case 'with the last conflict it is ready, in the same commit'
+request PATCH /kv/users/carl '{"email":"c"}'
+expect 200
+is 'the state' "$(state by_email)" '["ready",7,null]'
+is 'the groups' "$(groups by_email)" '[]'
+request GET /indexes/by_email/get/a
+header Content-Location /kv/users/fay
+request GET '/list?index=by_email'
+field '[.entries[] | [.value.email, .key[1]]]' '[["a","fay"],["b","bob"],["c","carl"],["d","dan"],["e","eve"],["g","gus"],["h","hal"]]'
+request GET '/list?prefix=by_email'
+field '[.entries[] | [.key[1], .value]]' '[["a","fay"],["b","bob"],["c","carl"],["d","dan"],["e","eve"],["g","gus"],["h","hal"]]'
+
+test_case 'it stays ready after a crash'
+crash_server
+start_server
+is 'the state' "$(state by_email)" '["ready",7,null]'
+
+test_case 'expiry mends as well'
+request PUT /kv/t/1 '{"v":"same"}'
+request PUT /kv/t/2 '{"v":"same"}' # goes
+request PUT '/kv/t/2?ttl=1500ms' '{"v":"same"}'
+declare_index '{"name":"by_v","prefix":["t"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_v
+until_field .state ready GET /indexes/by_v
+request GET /indexes/by_v/get/same
+header Content-Location /kv/t/1
+
+test_case 'a copy of the value is right, whoever gets the index entry'
+for i in 1 2 3; do
+    request PUT "/kv/c/$i" "{\"v\":\"same\",\"i\":$i}"
+done
+declare_index '{"name":"copies","prefix":["c"],"fields":["/v"],"unique":true,"store":"value"}'
+until_field .state conflicted GET /indexes/copies
+request PATCH /kv/c/3 '{"i":33}'
+tag=$(header_value ETag)
+request POST /atomic '{"mutations":[{"type":"delete","key":["c","1"]},{"type":"delete","key":["c","2"]}]}'
+expect 200
+request GET /kv/copies/same
+field .i 33
+header ETag "$tag"
+
+test_case 'a large group comes in pages, too'
+request POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "set", key: ["big", .], value: {v: 1}}]}')"
+request POST /atomic "$(jq -nc '{mutations: [range(600) | {type: "set", key: ["big", . + 1000], value: {v: 1}}]}')"
+declare_index '{"name":"by_big","prefix":["big"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_big
+request GET /indexes/by_big/conflicts
+field '[.conflicts[] | [.value, (.keys | length)]]' '[[[1],1000]]'
+value '.conflicts[].keys[]' >"$work/keys"
+cursor=$(value .cursor)
+request GET "/indexes/by_big/conflicts?cursor=$cursor"
+field '[.conflicts[] | [.value, (.keys | length)]]' '[[[1],600]]'
+field .cursor null
+value '.conflicts[].keys[]' >>"$work/keys"
+is 'the different keys' "$(sort -u "$work/keys" | wc -l)" 1600
+
+test_case 'and is mended by one delete'
+request DELETE '/list?prefix=big&limit=1000'
+field .deleted 1000
+request DELETE '/list?prefix=big&limit=599'
+is 'the state' "$(state by_big)" '["ready",1,null]'
+request GET /list?index=by_big
+field '.entries | length' 1
+
+test_case 'a conflicted index can be dropped, and leaves nothing'
+request PUT /kv/d/1 '{"v":1}'
+request PUT /kv/d/2 '{"v":1}'
+declare_index '{"name":"by_d","prefix":["d"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_d
+request DELETE /indexes/by_d
+expect 204
+request PUT /kv/d/3 '{"v":1}'
+expect 201
+declare_index '{"name":"by_d","prefix":["d"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_d
+is 'the groups' "$(groups by_d)" '[[1,["1","2","3"]]]'
+
+finish
