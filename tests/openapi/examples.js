@@ -93,6 +93,7 @@ getMany both
 listIndexes all
 getIndex email
 getIndex index-not-found
+listConflicts none
 getByIndex ada
 getByIndex folded
 getByIndex index-not-unique
