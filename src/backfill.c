@@ -1,5 +1,5 @@
-/* Building a declared index from the entries that are there already, in rounds
- * (round.h) of small steps. A round's progress is stored when all its index
+/* Building declared indexes from the entries that are there already, in sweeps
+ * (sweep.h) of small steps. A round's progress is stored when all its index
  * entries are: after a crash the build goes on where the last stored round
  * ended, and a round done twice changes nothing.
  */
@@ -8,7 +8,12 @@
 
 #include "jobs.h"
 #include "place.h"
-#include "round.h"
+#include "sweep.h"
+
+enum {
+    SWEEPS = 16, /* of a build, at least */
+    SWEEP_ENTRIES_MIN = 4096
+};
 
 /* Adds the next rows of a round, and counts them. */
 static enum kx_status write_step(struct kx_store *store, struct round *round,
@@ -20,115 +25,173 @@ static enum kx_status write_step(struct kx_store *store, struct round *round,
     enum kx_status status = mem == NULL ? KX_NO_MEMORY : KX_OK;
     if (status == KX_OK && count != 0)
         status = place_rows(store, mem, &batch, count);
-    if (status == KX_OK)
+    if (status == KX_OK && batch.write_count != 0)
         status = jobs_apply(store, &batch);
     talloc_free(mem);
     return status;
 }
 
-/* All rows are added: stores how far the build has come. After the last round
- * the index is ready, or conflicted, once everything is on disk: from then on
- * its rows are read, and no reply waits for the flush of a job. */
+static void log_built(const struct index *index)
+{
+    kx_log(KX_LOG_INFO, "index-built",
+           "index=%.*s state=%s entries=%" PRIu64 " read=%" PRIu64,
+           (int)index->declaration->name.size,
+           (const char *)index->declaration->name.data,
+           kx_index_state_text(index->state), index->entries,
+           index->build.done);
+}
+
+/* All rows are added: stores how far the build has come, on disk, so that a
+ * crash takes back no more than one round. After the last round the index is
+ * ready, or conflicted, once everything is on disk: from then on its rows are
+ * read, and no reply waits for the flush of a job. */
 static enum kx_status finish_round(struct kx_store *store, struct round *round)
 {
     struct index *index = round_index(round);
     struct batch batch = {.action = CATALOG_BUILD,
                           .index = index,
                           .state = KX_INDEX_BUILDING,
-                          .build = *round_build(round)};
+                          .build = *round_build(round),
+                          .stamp = store->catalog->stamp + 1};
     enum kx_status status = KX_OK;
-    batch.stamp = store->catalog->stamp + 1;
-    if (!round_reached_end(round))
-        return jobs_apply(store, &batch);
-    batch.state = index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
-    batch.build.total = batch.build.done;
-    batch.build.resume_size = 0;
-    status = env_flush(store->env);
+    if (round_complete(round)) {
+        batch.state =
+            index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
+        batch.build.total = batch.build.done;
+        status = env_flush(store->env);
+    }
     if (status == KX_OK)
         status = jobs_apply(store, &batch);
     if (status == KX_OK)
         status = env_flush(store->env);
-    if (status == KX_OK)
-        kx_log(KX_LOG_INFO, "index-built",
-               "index=%.*s state=%s entries=%" PRIu64 " read=%" PRIu64,
-               (int)index->declaration->name.size,
-               (const char *)index->declaration->name.data,
-               kx_index_state_text(index->state), index->entries,
-               batch.build.done);
+    if (status == KX_OK && round_complete(round))
+        log_built(index);
     return status;
 }
 
-/* Stores that the build has failed; the index's failure says why. */
+/* Stores that the build has failed, and why. */
 static enum kx_status fail_build(struct kx_store *store, struct round *round)
 {
     struct batch batch = {.action = CATALOG_BUILD,
                           .index = round_index(round),
                           .state = KX_INDEX_FAILED,
+                          .failure = round_failure(round),
                           .build = *round_build(round)};
     return jobs_apply(store, &batch);
 }
 
-/* The round lets go of the store's set of touched keys by itself. */
+/* The sweep lets go of the store's set of touched keys by itself. */
 void backfill_end(struct kx_store *store)
 {
-    talloc_free(store->round);
-    store->round = NULL;
+    talloc_free(store->sweep);
+    store->sweep = NULL;
 }
 
-/* Reads on, or when the round has all it takes, writes on. `seen` shows
- * progress to readers before it is stored. */
-static enum kx_status step(struct kx_store *store, struct round *round)
+/* Reads on; KX_END when the sweep has all it takes. */
+static enum kx_status read_step(struct kx_store *store, struct sweep *sweep)
+{
+    uint64_t before = sweep_entries(sweep);
+    enum kx_status status = sweep_read(sweep, store->job_size);
+    atomic_fetch_add(&store->backfilled, sweep_entries(sweep) - before);
+    return status;
+}
+
+/* Writes on, round by round. */
+static enum kx_status add_step(struct kx_store *store, struct sweep *sweep,
+                               struct round *round)
 {
     size_t count = 0;
-    if (!store->round_sorted) {
-        uint64_t before = round_build(round)->done;
-        enum kx_status status = round_read(round, store->job_size);
-        uint64_t done = round_build(round)->done;
-        atomic_store(&round_index(round)->seen, done);
-        atomic_fetch_add(&store->backfilled, done - before);
-        if (status == KX_NOT_INDEXABLE)
-            return fail_build(store, round);
-        if (status != KX_END)
-            return status;
-        round_sort(round);
-        store->round_sorted = true;
-        return KX_OK;
+    enum kx_status status = KX_OK;
+    if (round_failure(round) != NULL) {
+        status = fail_build(store, round);
+        if (status == KX_OK)
+            sweep_end_round(sweep);
+        return status;
     }
     struct txn_write *rows = round_take(round, store->job_size, &count);
     if (rows != NULL)
         return write_step(store, round, rows, count);
-    enum kx_status status = finish_round(store, round);
-    backfill_end(store);
+    if (round_failed(round))
+        return KX_NO_MEMORY;
+    status = finish_round(store, round);
+    if (status == KX_OK)
+        sweep_end_round(sweep);
     return status;
 }
 
-/* The build's rate is reckoned from its first round in this process. */
-static void begin_clock(struct index *index)
+/* Reads on, or when the sweep has all it takes, writes on. */
+static enum kx_status step(struct kx_store *store, struct sweep *sweep)
 {
-    if (index->build.run_started_ns != 0)
+    struct round *round = sweep_round(sweep);
+    if (round == NULL) {
+        backfill_end(store);
+        return KX_OK;
+    }
+    if (store->sweep_is_read)
+        return add_step(store, sweep, round);
+    enum kx_status status = read_step(store, sweep);
+    if (status != KX_END)
+        return status;
+    store->sweep_is_read = true;
+    if (store->sweep_shift > 0)
+        store->sweep_shift--;
+    return KX_OK;
+}
+
+/* A sweep takes some of the build, so that its progress is stored now and then,
+ * and less when the last ones were overtaken by commits. */
+static size_t sweep_limit(const struct kx_store *store,
+                          const struct index *index, size_t allowance)
+{
+    uint64_t entries = index->build.total / SWEEPS;
+    if (entries < SWEEP_ENTRIES_MIN)
+        entries = SWEEP_ENTRIES_MIN;
+    entries >>= store->sweep_shift;
+    if (entries > allowance)
+        entries = allowance;
+    return entries == 0 ? 1 : entries;
+}
+
+static enum kx_status begin_sweep(struct kx_store *store, struct index *index)
+{
+    int64_t now_ms = kx_now_ms();
+    size_t allowance = pace_allowance(&index->pace, now_ms);
+    size_t limit = sweep_limit(store, index, allowance);
+    store->sweep = sweep_create(store, index, limit);
+    store->sweep_is_read = false;
+    if (store->sweep == NULL)
+        return KX_NO_MEMORY;
+    pace_spend(&index->pace, limit, now_ms);
+    return KX_OK;
+}
+
+/* Gives up a sweep that is of no more use. */
+static void look_at_sweep(struct kx_store *store)
+{
+    if (store->sweep == NULL)
         return;
-    index->build.run_started_ns = kx_monotonic_ns();
-    index->build.run_base = index->build.done;
+    sweep_prune(store->sweep);
+    if (sweep_void(store->sweep)) {
+        store->sweep_shift++;
+        backfill_end(store);
+    } else if (sweep_round(store->sweep) == NULL) {
+        backfill_end(store);
+    }
 }
 
-static enum kx_status begin_round(struct kx_store *store, struct index *index)
-{
-    backfill_end(store);
-    begin_clock(index);
-    store->round = round_create(store, index);
-    store->round_sorted = false;
-    return store->round == NULL ? KX_NO_MEMORY : KX_OK;
-}
-
-/* After an error the round is given up and begun again, from what is stored. */
-void backfill_step(struct kx_store *store, struct index *index)
+/* After an error the sweep is given up and begun again, from what is stored. */
+void backfill_step(struct kx_store *store)
 {
     enum kx_status status = KX_OK;
-    if (store->round == NULL || round_index(store->round) != index ||
-        round_void(store->round))
-        status = begin_round(store, index);
+    look_at_sweep(store);
+    if (store->sweep == NULL) {
+        struct index *index = jobs_to_build(store);
+        if (index == NULL)
+            return;
+        status = begin_sweep(store, index);
+    }
     if (status == KX_OK)
-        status = step(store, store->round);
+        status = step(store, store->sweep);
     if (status == KX_OK)
         return;
     kx_log(KX_LOG_WARNING, "backfill", "status=%s", kx_status_name(status));

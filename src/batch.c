@@ -8,6 +8,7 @@
  * applied. */
 #include "batch.h"
 
+#include <stdio.h>
 #include <talloc.h>
 
 #include "touched.h"
@@ -190,11 +191,16 @@ static struct backup change_catalog(struct catalog *catalog,
     index->conflicts += (uint64_t)batch->index_conflicts;
     if (batch->action == CATALOG_ADD)
         catalog->last_id = index->id;
-    if (batch->action == CATALOG_DROP)
+    if (batch->action == CATALOG_DROP) {
         index->state = KX_INDEX_DROPPING;
+        index->build = (struct build){.done = 0};
+    }
     if (batch->action == CATALOG_BUILD) {
         index->state = batch->state;
         index->build = batch->build;
+        if (batch->failure != NULL)
+            snprintf(index->failure, sizeof index->failure, "%s",
+                     batch->failure);
     }
     return backup;
 }

@@ -23,6 +23,7 @@ struct batch {
     struct index *index;       /* of the action */
     enum kx_index_state state; /* of CATALOG_BUILD */
     struct build build;
+    const char *failure;     /* why it is KX_INDEX_FAILED, or NULL */
     uint64_t stamp;          /* last stamp given, 0: as it was */
     int64_t index_entries;   /* added to the index's count */
     int64_t index_conflicts; /* and to that of its conflict rows */

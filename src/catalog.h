@@ -7,28 +7,13 @@
 #ifndef CATALOG_H
 #define CATALOG_H
 
-#include <stdatomic.h>
-
+#include "build.h"
 #include "declaration.h"
+#include "pace.h"
 #include "record.h"
 #include "env.h"
 #include "txn.h"
 #include "uuid.h"
-
-/* How far the build of an index has come; for a dropped index, how far the
- * freeing of its entries has. What is stored of it is where a build goes on
- * after a restart. */
-struct build {
-    uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
-    size_t resume_size;          /* 0: none yet */
-    uint64_t done;               /* entries read */
-    uint64_t total;              /* estimate of entries to read */
-    uint64_t skipped;            /* of these: without an indexable value */
-    int64_t started_at_ms;
-    uint64_t run_base;       /* done when this process began to read */
-    uint64_t run_started_ns; /* and the monotonic time then */
-    bool resumed;
-};
 
 /* Stays where it is until it is forgotten: others may point to it. */
 struct index {
@@ -38,7 +23,7 @@ struct index {
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict.h) */
     struct build build;
-    _Atomic uint64_t seen; /* entries read, ahead of build.done in a round */
+    struct pace pace; /* of the build, or of whatever else works on it */
     char failure[KX_DETAIL_MAX];
 };
 

@@ -89,56 +89,28 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
     }
 }
 
-static char *hex_text(void *mem, struct kx_slice bytes)
-{
-    char *text = talloc_array(mem, char, bytes.size * 2 + 1);
-    for (size_t i = 0; text != NULL && i < bytes.size; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes.data[i]);
-    if (text != NULL)
-        text[bytes.size * 2] = '\0';
-    return text;
-}
-
-static size_t hex_bytes(const char *text, uint8_t *out, size_t size)
-{
-    size_t count = strlen(text) / 2;
-    if (count > size)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        char pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
-        out[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
-    return count;
-}
-
 /* With leading zeros, so that the rows lie in the order of their ids. */
 static char *row_key(void *mem, const struct index *index)
 {
     return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
 }
 
-static json_t *index_document(void *mem, const struct index *index)
+static json_t *index_document(const struct index *index)
 {
-    char *resume =
-        hex_text(mem, kx_slice(index->build.resume, index->build.resume_size));
-    if (resume == NULL)
-        return NULL;
     struct kx_slice declaration = index->declaration->text;
     return json_pack(
-        "{s:I, s:s, s:s%, s:s, s:I, s:I, s:I, s:I, s:s}", "id",
-        (json_int_t)index->id, "state", kx_index_state_text(index->state),
-        "declaration", (const char *)declaration.data, declaration.size,
-        "resume", resume, "done", (json_int_t)index->build.done, "total",
-        (json_int_t)index->build.total, "skipped",
-        (json_int_t)index->build.skipped, "startedAt",
-        (json_int_t)index->build.started_at_ms, "failure", index->failure);
+        "{s:I, s:s, s:s%, s:o, s:b, s:I, s:s}", "id", (json_int_t)index->id,
+        "state", kx_index_state_text(index->state), "declaration",
+        (const char *)declaration.data, declaration.size, "build",
+        build_to_json(&index->build), "paused", index->pace.paused, "perSecond",
+        (json_int_t)index->pace.per_second, "failure", index->failure);
 }
 
 bool catalog_index_write(void *mem, const struct index *index,
                          struct txn_write *write_out)
 {
     char *key = row_key(mem, index);
-    json_t *document = index_document(mem, index);
+    json_t *document = index_document(index);
     char *text = document == NULL ? NULL : json_dumps(document, JSON_COMPACT);
     json_decref(document);
     char *value = text == NULL ? NULL : talloc_strdup(mem, text);
@@ -181,24 +153,22 @@ static enum kx_status read_document(struct index *index, json_t *document)
 {
     const char *state = NULL;
     const char *declaration = NULL;
-    const char *resume = NULL;
     const char *failure = NULL;
-    json_int_t number[5] = {0};
-    if (json_unpack(document, "{s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s}",
-                    "id", &number[0], "state", &state, "declaration",
-                    &declaration, "resume", &resume, "done", &number[1],
-                    "total", &number[2], "skipped", &number[3], "startedAt",
-                    &number[4], "failure", &failure) != 0 ||
-        !state_of(state, &index->state))
+    json_t *build = NULL;
+    json_int_t id = 0;
+    json_int_t per_second = 0;
+    int paused = 0;
+    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s}", "id", &id,
+                    "state", &state, "declaration", &declaration, "build",
+                    &build, "paused", &paused, "perSecond", &per_second,
+                    "failure", &failure) != 0 ||
+        !state_of(state, &index->state) ||
+        !build_from_json(build, &index->build))
         return KX_FAILED;
-    index->id = (uint32_t)number[0];
-    index->build.resume_size =
-        hex_bytes(resume, index->build.resume, ROW_KEY_MAX);
-    index->build.done = (uint64_t)number[1];
-    index->build.total = (uint64_t)number[2];
-    index->build.skipped = (uint64_t)number[3];
-    index->build.started_at_ms = number[4];
+    index->id = (uint32_t)id;
     index->build.resumed = index->state == KX_INDEX_BUILDING;
+    index->pace.paused = paused != 0;
+    index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
     return declaration_parse(index, kx_text(declaration), &index->declaration,
                              NULL);

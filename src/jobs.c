@@ -5,15 +5,43 @@
 
 #include <talloc.h>
 
-/* One index at a time, the first by name: a build reads the whole prefix
- * anyway. */
-static struct index *to_build(const struct kx_store *store)
+/* A throttled build whose time has come goes first: its sweep is small. Then
+ * the oldest of the others, which takes along those that fit (sweep.h). */
+struct index *jobs_to_build(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
-    for (size_t i = 0; i < catalog->count; i++)
-        if (catalog->indexes[i]->state == KX_INDEX_BUILDING)
-            return catalog->indexes[i];
-    return NULL;
+    int64_t now_ms = kx_now_ms();
+    struct index *first = NULL;
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct index *index = catalog->indexes[i];
+        if (index->state != KX_INDEX_BUILDING ||
+            pace_allowance(&index->pace, now_ms) == 0)
+            continue;
+        if (!pace_free(&index->pace))
+            return index;
+        if (first == NULL || index->id < first->id)
+            first = index;
+    }
+    return first;
+}
+
+int64_t jobs_due_ms(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    int64_t due_ms = store->next_expiry_ms;
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct index *index = catalog->indexes[i];
+        int64_t at_ms = pace_due_ms(&index->pace, now_ms);
+        if (index->state == KX_INDEX_BUILDING && at_ms < due_ms)
+            due_ms = at_ms;
+    }
+    return due_ms;
+}
+
+static bool build_waiting(const struct kx_store *store)
+{
+    return store->sweep != NULL || jobs_to_build(store) != NULL;
 }
 
 static bool expiry_due(const struct kx_store *store)
@@ -24,10 +52,10 @@ static bool expiry_due(const struct kx_store *store)
 bool jobs_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           to_build(store) != NULL || tidy_waiting(store);
+           build_waiting(store) || tidy_waiting(store);
 }
 
-/* A round may be left over when its index was dropped: it is forgotten before
+/* A sweep may have a round of an index that was dropped: it is forgotten before
  * the index is. Nothing is done on a full disk, for jobs write, too. */
 bool jobs_run(struct kx_store *store)
 {
@@ -35,11 +63,8 @@ bool jobs_run(struct kx_store *store)
         return false;
     if (expiry_due(store))
         expire_step(store);
-    struct index *index = to_build(store);
-    if (index == NULL)
-        backfill_end(store);
-    if (index != NULL)
-        backfill_step(store, index);
+    if (build_waiting(store))
+        backfill_step(store);
     else if (store->catalog->dropping_count > 0)
         drop_step(store, store->catalog->dropping[0]);
     else if (tidy_waiting(store))

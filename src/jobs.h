@@ -15,9 +15,15 @@ bool jobs_run(struct kx_store *store);
 /* Is there a job to do now? Reads the clock. */
 bool jobs_waiting(struct kx_store *store);
 
-/* backfill.c: reads the next entries of an index being built. */
-void backfill_step(struct kx_store *store, struct index *index);
-/* Forgets the round that is under way; nothing that is stored depends on it. */
+/* When a job will have to be done, INT64_MAX if that is not known. */
+int64_t jobs_due_ms(const struct kx_store *store);
+
+/* The index to build next as far as the paces allow, or NULL. */
+struct index *jobs_to_build(const struct kx_store *store);
+
+/* backfill.c: the next step of the indexes being built. */
+void backfill_step(struct kx_store *store);
+/* Forgets the sweep that is under way; nothing that is stored depends on it. */
 void backfill_end(struct kx_store *store);
 /* drop.c: removes the next entries of a dropped index. */
 void drop_step(struct kx_store *store, struct index *index);

@@ -44,6 +44,8 @@ enum kx_limit {
     KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer in a declaration */
     KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
+    KX_SAMPLES_MAX = 5,          /* keys shown of what a build left out */
+    KX_SAMPLE_KEY_MAX = 256,     /* encoded bytes of such a key */
     KX_DETAIL_MAX = 512          /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
@@ -695,6 +697,10 @@ struct kx_index_info {
     uint64_t done;
     uint64_t total;
     uint64_t skipped; /* entries without an indexable value */
+    struct kx_slice samples[KX_SAMPLES_MAX]; /* keys of some of these */
+    size_t sample_count;
+    bool paused;
+    uint32_t per_second_max; /* entries; 0: no limit */
     int64_t started_at_ms;
     double per_second;
     bool resumed;                /* after a restart */

@@ -124,13 +124,11 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     return status;
 }
 
-/* The progress is ahead of what is stored by the round under way. */
 static void describe(const struct index *index, struct kx_index_info *info)
 {
     const struct declaration *declaration = index->declaration;
     const struct build *build = &index->build;
-    uint64_t seen = atomic_load(&index->seen);
-    uint64_t done = seen > build->done ? seen : build->done;
+    uint64_t done = build->done;
     *info = (struct kx_index_info){
         .name = declaration->name,
         .declaration = declaration->text,
@@ -143,9 +141,15 @@ static void describe(const struct index *index, struct kx_index_info *info)
         .skipped = build->skipped,
         .started_at_ms = build->started_at_ms,
         .resumed = build->resumed,
+        .sample_count = build->sample_count,
+        .paused = index->pace.paused,
+        .per_second_max = index->pace.per_second,
         .entries = index->entries,
         .conflicts = index->conflicts,
     };
+    for (size_t i = 0; i < build->sample_count; i++)
+        info->samples[i] =
+            kx_slice(build->samples[i].key, build->samples[i].size);
     uint64_t now = kx_monotonic_ns();
     if (build->run_started_ns != 0 && now > build->run_started_ns)
         info->per_second = (double)(done - build->run_base) * 1e9 /

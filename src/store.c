@@ -2,14 +2,13 @@
  *
  * A store has two threads of its own: the writer (writer.c), which alone
  * changes data, and the keeper (keeper.c), which looks after log and disk.
- * Everything hangs under one talloc context, except the round and the last
+ * Everything hangs under one talloc context, except the sweep and the last
  * plan, which are made and freed by the writer while others work. */
 #include <talloc.h>
 
 #include "jobs.h"
 #include "keeper.h"
 #include "range.h"
-#include "round.h"
 #include "writer.h"
 
 void kx_options_default(struct kx_options *options)
@@ -126,7 +125,7 @@ void kx_close(struct kx_store *store)
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->writer, NULL);
     pthread_join(store->keeper, NULL);
-    talloc_free(store->round);
+    backfill_end(store);
     talloc_free(store->plan);
     gate_finish(&store->gate);
     env_close(store->env);

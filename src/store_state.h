@@ -10,7 +10,7 @@
 #include "gate.h"
 #include "plan.h"
 
-struct round;
+struct sweep;
 struct touched;
 
 /* How far the packing of half-empty pages has come (tidy.c). */
@@ -53,11 +53,12 @@ struct kx_store {
     struct range *range;
     int64_t next_expiry_ms; /* no entry's time is over before this */
     size_t job_size;        /* entries per background job */
-    struct round *round;    /* of the index being built, or NULL */
-    bool round_sorted;      /* it is read, and being written */
+    struct sweep *sweep;    /* of the indexes being built, or NULL */
+    bool sweep_is_read;     /* and now it is written */
+    unsigned sweep_shift;   /* it takes less by so many powers of two */
     struct tidy tidy;
     uint64_t last_commit_ns; /* when the queue was last not empty */
-    struct touched *touched; /* keys changed during the round, or NULL */
+    struct touched *touched; /* keys changed during the sweep, or NULL */
 
     /* Counters, any thread. */
     atomic_bool disk_full;

@@ -17,7 +17,8 @@ struct row {
 };
 
 struct touched {
-    struct kx_slice prefix;
+    struct kx_slice start;
+    struct kx_slice end;
     struct row *rows;
     bool overflowed;
 };
@@ -28,12 +29,14 @@ static int forget_rows(struct touched *touched)
     return 0;
 }
 
-struct touched *touched_create(void *mem, struct kx_slice prefix)
+struct touched *touched_create(void *mem, struct kx_slice start,
+                               struct kx_slice end)
 {
     struct touched *touched = talloc_zero(mem, struct touched);
     if (touched == NULL)
         return NULL;
-    touched->prefix = prefix;
+    touched->start = start;
+    touched->end = end;
     talloc_set_destructor(touched, forget_rows);
     return touched;
 }
@@ -63,7 +66,8 @@ void touched_note(struct touched *touched, const struct net_change *changes,
                   size_t count)
 {
     for (size_t i = 0; i < count && !touched->overflowed; i++)
-        if (kx_starts_with(changes[i].key, touched->prefix))
+        if (kx_compare(changes[i].key, touched->start) >= 0 &&
+            kx_compare(changes[i].key, touched->end) < 0)
             add(touched, changes[i].key);
 }
 
@@ -74,6 +78,11 @@ bool touched_has(const struct touched *touched, struct kx_slice key)
         return false;
     HASH_FIND(hh, touched->rows, key.data, (unsigned)key.size, row);
     return row != NULL;
+}
+
+bool touched_empty(const struct touched *touched)
+{
+    return touched->rows == NULL;
 }
 
 bool touched_overflowed(const struct touched *touched)

@@ -69,12 +69,12 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
     return status;
 }
 
-/* Until when an idle writer may sleep: the next expiry, or the next look at the
+/* Until when an idle writer may sleep: the next job, or the next look at the
  * clock, which a test can set and which tells when to pack pages. The condition
  * waits by the monotonic clock. */
 static struct timespec wait_limit(const struct kx_store *store)
 {
-    int64_t wait_ms = store->next_expiry_ms - kx_now_ms();
+    int64_t wait_ms = jobs_due_ms(store) - kx_now_ms();
     if (wait_ms > IDLE_WAIT_MS)
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
