@@ -76,13 +76,16 @@ static void send_bytes(struct request *request, struct reply *reply,
 }
 
 static enum progress send_value(struct request *request, struct reply *reply,
-                                const struct kx_entry *entry)
+                                const struct kx_entry *entry,
+                                const struct fields *fields)
 {
     reply->status = 200;
     answer_etag(request, reply, entry->stamp);
-    if (entry->value.encoding == KX_BYTES)
+    if (fields->count == 0 && entry->value.encoding == KX_BYTES)
         send_bytes(request, reply, &entry->value);
-    else if (kx_value_to_json(&entry->value, &reply->body))
+    else if (fields->count > 0
+                 ? fields_write(fields, &entry->value, &reply->body)
+                 : kx_value_to_json(&entry->value, &reply->body))
         reply->content_type = "application/json";
     else
         reply->content_type = "application/vnd.kindex.typed+json";
@@ -106,7 +109,8 @@ static enum progress send_refusal(struct request *request, struct reply *reply,
 }
 
 enum progress answer_entry(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry)
+                           const struct kx_entry *entry,
+                           const struct fields *fields)
 {
     struct conditions conditions;
     if (!conditions_read(request->header(request, "If-Match"),
@@ -118,5 +122,5 @@ enum progress answer_entry(struct request *request, struct reply *reply,
     for (size_t i = 0; i < conditions.count; i++)
         if (!kx_check_holds(&conditions.checks[i], entry->stamp))
             return send_refusal(request, reply, entry, &conditions.checks[i]);
-    return send_value(request, reply, entry);
+    return send_value(request, reply, entry, fields);
 }

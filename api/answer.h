@@ -5,14 +5,16 @@
 #ifndef API_ANSWER_H
 #define API_ANSWER_H
 
+#include "fields.h"
 #include "request.h"
 
-/* 200 with the entry's value as the body and its ETag, under the request's
- * conditions: If-Match that fails is 412, If-None-Match that fails 304 without
- * a body (RFC 9110 section 13.1). The entry's bytes are copied, so it need not
- * outlive the call. Returns DONE. */
+/* 200 with the entry's value (or of it the fields, if there are any) as the
+ * body and its ETag, under the request's conditions: If-Match that fails is
+ * 412, If-None-Match that fails 304 without a body (RFC 9110 section 13.1). The
+ * entry's bytes are copied, so it need not outlive the call. Returns DONE. */
 enum progress answer_entry(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry);
+                           const struct kx_entry *entry,
+                           const struct fields *fields);
 
 /* Adds the ETag header of a versionstamp, in the request's memory. */
 void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);

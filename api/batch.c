@@ -14,80 +14,79 @@
 /* Bytes of a reply: beyond, the request has to be split. */
 enum { REPLY_BYTES_MAX = 16 << 20 };
 
-/* A missing key is an answer as well: its place in the list is kept by an entry
- * whose value and versionstamp are null. */
-static enum kx_status add_key(struct request *request, struct kx_slice key,
-                              struct kx_buffer *record, struct kx_buffer *out,
-                              struct kx_fault *fault)
-{
-    struct kx_entry entry;
-    enum kx_status status =
-        kx_read(request->reader, key, record, &entry, fault);
-    if (status == KX_OK)
-        entryjson_write(&entry, out);
-    else if (status == KX_ABSENT)
-        entryjson_write_absent(key, out);
-    else
-        return status;
-    return KX_OK;
-}
-
-/* What stopped a batch: a fault, and the index it is about. */
-struct stop {
+/* A batch while it is read, and what stopped it: a fault, and the index it is
+ * about. */
+struct batch {
+    struct request *request;
+    const struct wanted *wanted;
+    struct kx_buffer *out;
+    struct kx_buffer record;
     struct kx_fault fault;
     struct kx_buffer index;
     bool too_large;
 };
 
-/* False with *stop filled in. A key under an index that is being built stops
- * the batch: half an answer would look like a whole one. */
-static bool add_keys(struct request *request, const struct wanted *wanted,
-                     struct kx_buffer *out, struct stop *stop)
+/* A missing key is an answer as well: its place in the list is kept by an entry
+ * whose value and versionstamp are null. */
+static enum kx_status add_key(struct batch *batch, struct kx_slice key)
 {
-    struct kx_buffer record;
-    kx_buffer_init(&record, request->memory);
+    struct kx_entry entry;
+    enum kx_status status = kx_read(batch->request->reader, key, &batch->record,
+                                    &entry, &batch->fault);
+    if (status == KX_OK)
+        entryjson_write_shaped(&entry, &batch->wanted->shape, batch->out);
+    else if (status == KX_ABSENT)
+        entryjson_write_absent(key, batch->out);
+    else
+        return status;
+    return KX_OK;
+}
+
+/* False with what stopped it. A key under an index that is being built stops
+ * the batch: half an answer would look like a whole one. */
+static bool add_keys(struct batch *batch)
+{
+    const struct wanted *wanted = batch->wanted;
     for (size_t i = 0; i < wanted->key_count; i++) {
         if (i > 0)
-            kx_add_byte(out, ',');
-        stop->fault.status =
-            add_key(request, wanted->keys[i], &record, out, &stop->fault);
-        stop->too_large = out->size > REPLY_BYTES_MAX;
-        if (stop->fault.status != KX_OK)
-            refusal_index_of(wanted->keys[i], &stop->index);
-        if (stop->fault.status != KX_OK || stop->too_large)
+            kx_add_byte(batch->out, ',');
+        batch->fault.status = add_key(batch, wanted->keys[i]);
+        batch->too_large = batch->out->size > REPLY_BYTES_MAX;
+        if (batch->fault.status != KX_OK)
+            refusal_index_of(wanted->keys[i], &batch->index);
+        if (batch->fault.status != KX_OK || batch->too_large)
             return false;
     }
     return true;
 }
 
-static bool add_pages(struct request *request, const struct wanted *wanted,
-                      struct kx_buffer *out, struct stop *stop)
+static bool add_pages(struct batch *batch)
 {
-    for (size_t i = 0; i < wanted->page_count; i++) {
-        struct page *page = &wanted->pages[i];
+    struct kx_buffer *out = batch->out;
+    for (size_t i = 0; i < batch->wanted->page_count; i++) {
+        struct page *page = &batch->wanted->pages[i];
         kx_add_text(out, i > 0 ? ",{" : "{");
-        stop->fault.status =
-            page_write(page, request->reader, out, &stop->fault);
+        batch->fault.status =
+            page_write(page, batch->request->reader, out, &batch->fault);
         kx_add_text(out, page->more ? ",\"more\":true}" : ",\"more\":false}");
-        stop->too_large = out->size > REPLY_BYTES_MAX;
-        if (stop->fault.status != KX_OK)
-            kx_add_slice(&stop->index, page->selector.index);
-        if (stop->fault.status != KX_OK || stop->too_large)
+        batch->too_large = out->size > REPLY_BYTES_MAX;
+        if (batch->fault.status != KX_OK)
+            kx_add_slice(&batch->index, page->selector.index);
+        if (batch->fault.status != KX_OK || batch->too_large)
             return false;
     }
     return true;
 }
 
-static bool add_all(struct request *request, const struct wanted *wanted,
-                    struct kx_buffer *out, struct stop *stop)
+static bool add_all(struct batch *batch)
 {
-    kx_add_text(out, "{\"entries\":[");
-    if (!add_keys(request, wanted, out, stop))
+    kx_add_text(batch->out, "{\"entries\":[");
+    if (!add_keys(batch))
         return false;
-    kx_add_text(out, "],\"ranges\":[");
-    if (!add_pages(request, wanted, out, stop))
+    kx_add_text(batch->out, "],\"ranges\":[");
+    if (!add_pages(batch))
         return false;
-    kx_add_text(out, "]}");
+    kx_add_text(batch->out, "]}");
     return true;
 }
 
@@ -96,18 +95,20 @@ static bool add_all(struct request *request, const struct wanted *wanted,
 static enum progress read_batch(struct request *request, struct reply *reply,
                                 const struct wanted *wanted)
 {
-    struct stop stop = {0};
-    kx_buffer_init(&stop.index, request->memory);
+    struct batch batch = {
+        .request = request, .wanted = wanted, .out = &reply->body};
+    kx_buffer_init(&batch.record, request->memory);
+    kx_buffer_init(&batch.index, request->memory);
     kx_read_begin(request->reader);
-    bool done = add_all(request, wanted, &reply->body, &stop);
+    bool done = add_all(&batch);
     reply->flush = kx_read_end(request->reader);
     if (done) {
         answer_json(reply, 200);
         return DONE;
     }
-    if (!stop.too_large)
-        return refusal_read(request, reply, &stop.fault,
-                            kx_buffer_slice(&stop.index));
+    if (!batch.too_large)
+        return refusal_read(request, reply, &batch.fault,
+                            kx_buffer_slice(&batch.index));
     problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
             "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
     problem_member_number(reply, "limit", REPLY_BYTES_MAX);

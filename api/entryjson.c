@@ -36,15 +36,35 @@ static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
-void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
+/* The name of the member shows only when its value is written: `typed` has as
+ * many letters as `value`. */
+static void write_value(const struct kx_entry *entry,
+                        const struct fields *fields, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
     kx_key_to_json(entry->key, out);
     add_constant(out, ",\"value\":");
     size_t name = out->size - strlen("value\":");
-    if (!kx_value_to_json(&entry->value, out) && !out->failed)
+    bool plain = fields == NULL ? kx_value_to_json(&entry->value, out)
+                                : fields_write(fields, &entry->value, out);
+    if (!plain && !out->failed)
         memcpy(out->data + name, "typed", strlen("typed"));
     write_tail(entry, out);
+}
+
+void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    write_value(entry, NULL, out);
+}
+
+void entryjson_write_shaped(const struct kx_entry *entry,
+                            const struct shape *shape, struct kx_buffer *out)
+{
+    if (shape->keys_only)
+        entryjson_write_key(entry, out);
+    else
+        write_value(entry, shape->fields.count > 0 ? &shape->fields : NULL,
+                    out);
 }
 
 void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out)

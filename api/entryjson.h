@@ -6,10 +6,20 @@
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
-#include "kindex.h"
+#include "fields.h"
+
+/* How much of an entry is shown: clean (all zero), all of it. */
+struct shape {
+    bool keys_only;
+    struct fields fields;
+};
 
 /* Appends an entry. The bytes of a JSON value are put in as they are. */
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
+
+/* Appends as much of it as shape says. */
+void entryjson_write_shaped(const struct kx_entry *entry,
+                            const struct shape *shape, struct kx_buffer *out);
 
 /* The same without the value. */
 void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out);

@@ -176,10 +176,11 @@ enum progress index_drop_finish(struct request *request, struct reply *reply)
 /* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
  * says where it lives, for a client that wants to change it. */
 static enum progress found(struct request *request, struct reply *reply,
-                           const struct kx_entry *entry)
+                           const struct kx_entry *entry,
+                           const struct fields *fields)
 {
     struct kx_buffer location;
-    answer_entry(request, reply, entry);
+    answer_entry(request, reply, entry, fields);
     if (reply->status != 200)
         return DONE;
     kx_buffer_init(&location, request->memory);
@@ -198,18 +199,23 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct kx_buffer value;
     struct kx_entry entry;
+    struct fields fields;
     struct query query;
     struct flaw flaw;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
     if (!index_name(request, &name, &flaw) ||
-        !target_key(request, TAKES_NOTHING, &query, &value, &flaw))
+        !target_key(request, TAKES_FIELDS, &query, &value, &flaw) ||
+        !fields_read(&query, &fields, &flaw))
         return flaw_reply(request, reply, &flaw);
+    struct kx_lookup lookup = {.index = kx_buffer_slice(&name),
+                               .value = kx_buffer_slice(&value),
+                               .fields = fields.paths,
+                               .field_count = fields.count};
     kx_read_begin(request->reader);
-    fault.status = kx_index_get(request->reader, kx_buffer_slice(&name),
-                                kx_buffer_slice(&value), &entry, &fault);
+    fault.status = kx_index_get(request->reader, &lookup, &entry, &fault);
     if (fault.status == KX_OK)
-        found(request, reply, &entry);
+        found(request, reply, &entry, &fields);
     reply->flush = kx_read_end(request->reader);
     if (fault.status == KX_OK)
         return DONE;

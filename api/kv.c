@@ -22,12 +22,14 @@ enum progress kv_get(struct request *request, struct reply *reply)
     struct kx_buffer key;
     struct kx_buffer record;
     struct kx_entry entry;
+    struct fields fields;
     struct query query;
     struct flaw flaw;
     struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
     kx_buffer_init(&record, request->memory);
-    if (!target_key(request, TAKES_NOTHING, &query, &key, &flaw))
+    if (!target_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
+        !fields_read(&query, &fields, &flaw))
         return flaw_reply(request, reply, &flaw);
     fault.detail[0] = fault.pointer[0] = '\0';
     kx_read_begin(request->reader);
@@ -35,7 +37,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
                            &entry, &fault);
     reply->flush = kx_read_end(request->reader);
     if (fault.status == KX_OK)
-        return answer_entry(request, reply, &entry);
+        return answer_entry(request, reply, &entry, &fields);
     if (fault.status == KX_ABSENT)
         return answer_absent(request, reply, kx_buffer_slice(&key));
     record.size = 0;

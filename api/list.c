@@ -21,7 +21,19 @@ enum {
 
 static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
                                   TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
-                                  TAKES_KEYS | TAKES_INDEX;
+                                  TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS;
+
+static bool shape_read(const struct query *query, struct shape *shape,
+                       struct flaw *flaw)
+{
+    if (!query_flag(query, PARAMETER_KEYS, &shape->keys_only, flaw) ||
+        !fields_read(query, &shape->fields, flaw))
+        return false;
+    return !shape->keys_only || shape->fields.count == 0 ||
+           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "keys leaves values out, fields asks for parts of them: "
+                    "one of the two.");
+}
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
@@ -38,7 +50,7 @@ static bool read_page(struct request *request, struct page *page,
                       flaw) &&
            selection_read(&query, selection, flaw) &&
            selection_fold(selection, request->reader, flaw) &&
-           query_flag(&query, PARAMETER_KEYS, &page->keys_only, flaw) &&
+           shape_read(&query, &page->shape, flaw) &&
            query_limit(&query, &page->limit, flaw) &&
            (!query_has(&query, PARAMETER_CURSOR) ||
             query_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&

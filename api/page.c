@@ -3,8 +3,6 @@
  * empty page. */
 #include "page.h"
 
-#include "entryjson.h"
-
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw)
 {
@@ -13,7 +11,9 @@ bool page_begin(struct page *page, struct selection *selection,
     kx_buffer_init(&position, memory);
     if (!selector_make(selection, memory, &page->selector, flaw))
         return false;
-    page->selector.range.keys_only = page->keys_only;
+    page->selector.range.keys_only = page->shape.keys_only;
+    page->selector.range.fields = page->shape.fields.paths;
+    page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);
     if (cursor.size == 0)
         return true;
@@ -25,15 +25,6 @@ bool page_begin(struct page *page, struct selection *selection,
     if (!done)
         flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
     return done;
-}
-
-static void add_entry(const struct page *page, const struct kx_entry *entry,
-                      struct kx_buffer *out)
-{
-    if (page->keys_only)
-        entryjson_write_key(entry, out);
-    else
-        entryjson_write(entry, out);
 }
 
 /* Appends entries up to the limit; *last is then the position of the last one
@@ -53,7 +44,7 @@ static enum kx_status write_entries(const struct page *page,
             return KX_OK; /* this one is for the next page */
         if (count > 1)
             kx_add_byte(out, ',');
-        add_entry(page, &entry, out);
+        entryjson_write_shaped(&entry, &page->shape, out);
         full = count == page->limit || out->size - start > PAGE_BYTES_MAX;
         if (full)
             kx_add_slice(last, kx_scan_position(reader));

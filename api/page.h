@@ -5,13 +5,14 @@
 #define API_PAGE_H
 
 #include "cursor.h"
+#include "entryjson.h"
 #include "selector.h"
 
 /* What is asked of a page, and where the scan stands. */
 struct page {
     struct selector selector;
     uint64_t list; /* the list its cursors belong to */
-    bool keys_only;
+    struct shape shape;
     size_t limit;
     bool more;              /* entries are left after the page written */
     struct kx_buffer bound; /* holds the bound of a continued scan */
@@ -21,7 +22,7 @@ struct page {
 enum { PAGE_BYTES_MAX = 4 << 20 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
- * `limit` and keys_only are the caller's, set before. The bound lives in
+ * `limit` and shape are the caller's, set before. The bound lives in
  * memory; the page keeps slices of selection, which must outlive it. False with
  * the flaw of selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,

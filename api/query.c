@@ -14,7 +14,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_END] = "end",         [PARAMETER_REVERSE] = "reverse",
     [PARAMETER_LIMIT] = "limit",     [PARAMETER_CURSOR] = "cursor",
     [PARAMETER_KEYS] = "keys",       [PARAMETER_INDEX] = "index",
-    [PARAMETER_VERBOSE] = "verbose",
+    [PARAMETER_VERBOSE] = "verbose", [PARAMETER_FIELDS] = "fields",
 };
 
 const char *query_name(enum parameter parameter)

@@ -17,6 +17,7 @@ enum parameter {
     PARAMETER_KEYS,
     PARAMETER_INDEX,
     PARAMETER_VERBOSE,
+    PARAMETER_FIELDS,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -33,7 +34,8 @@ enum parameter_bit {
     TAKES_CURSOR = 1 << PARAMETER_CURSOR,
     TAKES_KEYS = 1 << PARAMETER_KEYS,
     TAKES_INDEX = 1 << PARAMETER_INDEX,
-    TAKES_VERBOSE = 1 << PARAMETER_VERBOSE
+    TAKES_VERBOSE = 1 << PARAMETER_VERBOSE,
+    TAKES_FIELDS = 1 << PARAMETER_FIELDS
 };
 
 struct query {

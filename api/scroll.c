@@ -24,10 +24,7 @@ static void add_line(struct scroll *scroll, const struct kx_entry *entry,
                      struct kx_buffer *chunk)
 {
     size_t start = chunk->size;
-    if (scroll->page.keys_only)
-        entryjson_write_key(entry, chunk);
-    else
-        entryjson_write(entry, chunk);
+    entryjson_write_shaped(entry, &scroll->page.shape, chunk);
     entryjson_one_line(chunk, start);
     kx_add_byte(chunk, '\n');
     scroll->count++;
@@ -109,6 +106,7 @@ struct stream *scroll_open(struct request *request, const struct page *page)
     if (scroll == NULL)
         return NULL;
     scroll->page = *page;
+    scroll->page.selector.range.fields = scroll->page.shape.fields.paths;
     scroll->stream.next = scroll_next;
     scroll->stream.request = request;
     scroll->stream.state = scroll;

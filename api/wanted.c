@@ -19,6 +19,7 @@ struct range_reading {
     struct page *page;
     struct selection *selection;
     struct kx_buffer cursor;
+    void *memory;
 };
 
 static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
@@ -68,7 +69,14 @@ static bool range_reverse(void *target, struct kx_slice value,
 static bool range_keys(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct range_reading *reading = target;
-    return members_flag(value, &reading->page->keys_only, flaw);
+    return members_flag(value, &reading->page->shape.keys_only, flaw);
+}
+
+static bool range_fields(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct range_reading *reading = target;
+    return fields_read_array(value, reading->memory,
+                             &reading->page->shape.fields, flaw);
 }
 
 static bool range_limit(void *target, struct kx_slice value, struct flaw *flaw)
@@ -84,22 +92,18 @@ static bool range_cursor(void *target, struct kx_slice value, struct flaw *flaw)
 }
 
 static const struct member RANGE_MEMBERS[] = {
-    {"prefix", range_prefix},
-    {"start", range_start},
-    {"end", range_end},
-    {"reverse", range_reverse},
-    {"limit", range_limit},
-    {"cursor", range_cursor},
-    {"keys", range_keys},
-    {"index", range_index},
-    {NULL, NULL},
+    {"prefix", range_prefix}, {"start", range_start},
+    {"end", range_end},       {"reverse", range_reverse},
+    {"limit", range_limit},   {"cursor", range_cursor},
+    {"keys", range_keys},     {"index", range_index},
+    {"fields", range_fields}, {NULL, NULL},
 };
 
 /* The selection outlives this call: the page keeps slices of it. */
 static bool read_range(struct wanted *wanted, struct kx_slice value,
                        struct page *page, struct flaw *flaw)
 {
-    struct range_reading reading = {.page = page};
+    struct range_reading reading = {.page = page, .memory = wanted->memory};
     reading.selection = talloc(wanted->memory, struct selection);
     if (reading.selection == NULL)
         return flaw_no_memory(flaw);
@@ -108,6 +112,10 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
     page->limit = LIMIT_DEFAULT;
     if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
         return false;
+    if (page->shape.keys_only && page->shape.fields.count > 0)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "keys leaves values out, fields asks for parts of "
+                        "them: one of the two.");
     wanted->total += page->limit;
     if (selection_fold(reading.selection, wanted->reader, flaw) &&
         page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
@@ -193,9 +201,17 @@ static bool read_ranges(void *target, struct kx_slice array, struct flaw *flaw)
     return true;
 }
 
+static bool read_fields(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct wanted *wanted = target;
+    return fields_read_array(array, wanted->memory, &wanted->shape.fields,
+                             flaw);
+}
+
 static const struct member DOCUMENT_MEMBERS[] = {
     {"keys", read_keys},
     {"ranges", read_ranges},
+    {"fields", read_fields},
     {NULL, NULL},
 };
 

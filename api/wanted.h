@@ -11,6 +11,7 @@ struct wanted {
     struct kx_reader *reader; /* for what indexes say of their keys */
     struct kx_slice *keys;
     size_t key_count;
+    struct shape shape; /* of the entries of keys */
     struct page *pages;
     size_t page_count;
     size_t total; /* entries that may come: keys and limits of ranges */

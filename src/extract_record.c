@@ -3,87 +3,12 @@
 
 #include "extract.h"
 
-/* ---- The stored members ----------------------------------------------------
- */
-
-/* The member of an object that a reference token names. */
-static bool find_member(struct kx_slice object, struct kx_slice token,
-                        struct kx_slice *value_out)
-{
-    struct kx_slice pointer = kx_slice(token.data - 1, token.size + 1);
-    return kx_json_type(object) == KX_JSON_OBJECT &&
-           kx_json_find(object, pointer, value_out);
-}
-
-/* A reference token as a member's name. */
-static void write_name(struct kx_slice token, struct kx_buffer *out)
-{
-    uint8_t plain[KX_POINTER_MAX];
-    size_t size = 0;
-    for (size_t i = 0; i < token.size; i++) {
-        uint8_t byte = token.data[i];
-        if (byte == '~')
-            byte = token.data[++i] == '0' ? '~' : '/';
-        plain[size++] = byte;
-    }
-    kx_json_escape(kx_slice(plain, size), out);
-    kx_add_byte(out, ':');
-}
-
-/* Those of `paths` that begin with the same token as the n-th, without it;
- * false when one before it does and has been written with it. */
-static bool group(const struct kx_slice *paths, size_t count, size_t n,
-                  struct kx_slice *rests_out, size_t *rest_count_out)
-{
-    struct kx_slice rest = paths[n];
-    struct kx_slice token = declaration_take_token(&rest);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        rest = paths[i];
-        if (!kx_equal(declaration_take_token(&rest), token))
-            continue;
-        if (i < n)
-            return false;
-        rests_out[found++] = rest;
-    }
-    *rest_count_out = found;
-    return true;
-}
-
-/* Appends an object with what is found at the paths, nested as it is in the
- * document. No path begins another, so a group with an empty rest has nothing
- * else in it. The recursion is as deep as the document at most. */
-static void project(struct kx_slice object, const struct kx_slice *paths,
-                    size_t count, struct kx_buffer *out)
-{
-    struct kx_slice rests[KX_STORED_MAX];
-    size_t rest_count = 0;
-    size_t empty = out->size + 1;
-    kx_add_byte(out, '{');
-    for (size_t n = 0; n < count; n++) {
-        struct kx_slice rest = paths[n];
-        struct kx_slice token = declaration_take_token(&rest);
-        struct kx_slice value;
-        if (!group(paths, count, n, rests, &rest_count) ||
-            !find_member(object, token, &value) ||
-            (rest.size > 0 && kx_json_type(value) != KX_JSON_OBJECT))
-            continue;
-        kx_add(out, ",", out->size > empty);
-        write_name(token, out);
-        if (rest.size == 0)
-            kx_add_slice(out, value);
-        else
-            project(value, rests, rest_count, out);
-    }
-    kx_add_byte(out, '}');
-}
-
 static enum kx_status make_stored(struct extract *extract)
 {
     const struct declaration *declaration = extract->declaration;
     if (extract->stored.size == 0 && extract->document.size != 0)
-        project(extract->document, declaration->stored,
-                declaration->stored_count, &extract->stored);
+        kx_json_project(extract->document, declaration->stored,
+                        declaration->stored_count, false, &extract->stored);
     if (extract->stored.size == 0)
         kx_add_text(&extract->stored, "{}");
     return extract->stored.failed ? KX_NO_MEMORY : KX_OK;

@@ -39,10 +39,11 @@ enum kx_limit {
     KX_V8_TEXT_FACTOR = 32,   /* JSON text of a V8 value: this many times its
                                * bytes, and 4096 more */
     KX_FIELDS_MAX = 16,       /* fields of one index */
+    KX_PROJECTION_MAX = 16,   /* members that a read asks for */
     KX_STORED_MAX = 16,       /* members that the entries of an index store */
     KX_WHERE_MAX = 16,        /* conditions of one index */
     KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
-    KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer in a declaration */
+    KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
     KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
     KX_SAMPLES_MAX = 5,          /* keys shown of what a build left out */
     KX_SAMPLE_KEY_MAX = 256,     /* encoded bytes of such a key */
@@ -315,6 +316,18 @@ bool kx_json_equal(struct kx_slice a, struct kx_slice b);
  * out->failed is set. */
 void kx_json_merge(struct kx_slice target, struct kx_slice patch,
                    struct kx_buffer *out);
+
+/* Is this a JSON Pointer (RFC 6901) of at most KX_POINTER_MAX bytes? "" is. */
+bool kx_pointer_valid(struct kx_slice text);
+/* Does `other` lead to the same place as pointer, or further? */
+bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other);
+/* Appends an object with what is found at the paths (JSON Pointers, at most
+ * KX_PROJECTION_MAX, none empty and none covering another), nested as it is in
+ * the text. typed: text is in the typed form (below), and so is the result.
+ * What is no object, arrays included, has no members; if text is none, {} is
+ * appended, and the function false. */
+bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
+                     size_t count, bool typed, struct kx_buffer *out);
 
 /* The kv-utils form of a key part that JSON has no form for, as below: appends
  * its encoding. KX_BAD_KEY when the object (checked text) is none. */
@@ -640,8 +653,13 @@ struct kx_range {
     struct kx_slice end;   /* exclusive */
     bool reverse;          /* last to first; the bounds keep their meaning */
     bool keys_only;        /* values may be left empty */
-    bool count_only;       /* all of an entry but its being there may be left
-                            * undefined */
+    /* JSON Pointers: only these members of the values are needed. An index that
+     * holds them is not followed; whatever else the values have may be missing.
+     * None: all. They must live until the end of the scan. */
+    const struct kx_slice *fields;
+    size_t field_count;
+    bool count_only; /* all of an entry but its being there may be left
+                      * undefined */
 };
 
 /* Begins a scan; a reader has at most one. KX_OK, KX_INDEX_NOT_READY when the
@@ -722,12 +740,18 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
  * KX_NO_MEMORY. */
 enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
                              struct kx_slice parts, struct kx_buffer *out);
-/* The entry that a unique index points to from `value` (encoded parts after
- * the index's name): as kx_read; KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT,
- * KX_INDEX_NOT_READY. The entry is valid until the next call on the reader. */
-enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
-                            struct kx_slice value, struct kx_entry *entry_out,
-                            struct kx_fault *fault);
+struct kx_lookup {
+    struct kx_slice index;
+    struct kx_slice value;         /* encoded parts after the index's name */
+    const struct kx_slice *fields; /* as in struct kx_range */
+    size_t field_count;
+};
+/* The entry that a unique index points to from a value: as kx_read;
+ * KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT, KX_INDEX_NOT_READY. The entry is valid
+ * until the next call on the reader. */
+enum kx_status kx_index_get(struct kx_reader *reader,
+                            const struct kx_lookup *lookup,
+                            struct kx_entry *entry_out, struct kx_fault *fault);
 
 /* One of several entries with the same value in a unique index. */
 struct kx_conflict {

@@ -64,11 +64,31 @@ static enum kx_status find_primary(struct kx_reader *reader,
     return status;
 }
 
+static bool stores(const struct declaration *declaration, struct kx_slice field)
+{
+    for (size_t i = 0; i < declaration->stored_count; i++)
+        if (kx_pointer_covers(declaration->stored[i], field))
+            return true;
+    return false;
+}
+
+void reader_asks(struct kx_reader *reader, const struct index *index,
+                 const struct kx_slice *fields, size_t count)
+{
+    reader->fields_stored = index != NULL && count > 0;
+    for (size_t i = 0; i < count && reader->fields_stored; i++)
+        reader->fields_stored = stores(index->declaration, fields[i]);
+}
+
 /* Does the row itself hold the entry, as far as it is asked for? */
 static bool holds_entry(const struct kx_reader *reader,
-                        const struct record *row)
+                        const struct index *index, const struct record *row)
 {
-    return reader->count_only || row->encoding != KX_POINTER;
+    if (reader->count_only)
+        return true;
+    if (row->encoding == KX_POINTER)
+        return false;
+    return index->declaration->store != STORE_FIELDS || reader->fields_stored;
 }
 
 enum kx_status reader_resolve(struct kx_reader *reader,
@@ -82,7 +102,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
-    if (holds_entry(reader, row)) {
+    if (holds_entry(reader, index, row)) {
         *entry_out = record_entry(row, primary);
         return KX_OK;
     }
@@ -100,10 +120,11 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     return KX_OK;
 }
 
-enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
-                            struct kx_slice value, struct kx_entry *entry_out,
-                            struct kx_fault *fault)
+enum kx_status kx_index_get(struct kx_reader *reader,
+                            const struct kx_lookup *lookup,
+                            struct kx_entry *entry_out, struct kx_fault *fault)
 {
+    struct kx_slice name = lookup->index;
     struct index *index = NULL;
     enum kx_status status = reader_index(reader, name, &index, fault);
     if (status != KX_OK)
@@ -112,12 +133,13 @@ enum kx_status kx_index_get(struct kx_reader *reader, struct kx_slice name,
         return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
                        "index %.*s may hold several entries for one value",
                        (int)name.size, (const char *)name.data);
-    status = extract_lookup(index->declaration, value, &reader->start);
+    status = extract_lookup(index->declaration, lookup->value, &reader->start);
     if (status != KX_OK)
         return status;
     struct record row;
     struct kx_slice key = kx_buffer_slice(&reader->start);
     reader->count_only = false;
+    reader_asks(reader, index, lookup->fields, lookup->field_count);
     status = reader_record(reader, key, &reader->row, &row);
     if (status == KX_OK)
         status = reader_resolve(reader, index, key, &row, entry_out);

@@ -12,6 +12,7 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->ended = false;
     reader->reverse = range->reverse;
     reader->count_only = range->count_only;
+    reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
                     kx_buffer_slice(&reader->end), range->reverse);

@@ -24,6 +24,7 @@ struct kx_reader {
     bool ended; /* the scan has reached its bound */
     bool reverse;
     bool count_only;
+    bool fields_stored;     /* all that is asked for is in the index's rows */
     uint64_t resolved;      /* entries looked up in this view, by an index */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
@@ -52,6 +53,11 @@ enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes,
                              struct record *record_out);
+
+/* Says which members of the values the coming calls need (none: all), of
+ * entries that an index leads to; index may be NULL. */
+void reader_asks(struct kx_reader *reader, const struct index *index,
+                 const struct kx_slice *fields, size_t count);
 
 /* The entry that a row of an index stands for, as clients see it. Its key lies
  * in reader->primary, the rest in the row or the reader's buffers, until the

@@ -1,0 +1,146 @@
+/* Some members of an object, nested as they are in it. Nothing is looked at
+ * twice that is not asked for twice: the members are found one by one, and
+ * copied as they are written. */
+#include "kindex.h"
+
+/* Takes the first reference token off a JSON Pointer that is not empty. */
+static struct kx_slice take_token(struct kx_slice *pointer)
+{
+    struct kx_slice rest =
+        kx_slice(pointer->data + 1, pointer->size == 0 ? 0 : pointer->size - 1);
+    const uint8_t *slash =
+        rest.size == 0 ? NULL : memchr(rest.data, '/', rest.size);
+    size_t size = slash == NULL ? rest.size : (size_t)(slash - rest.data);
+    *pointer = kx_slice(rest.data + size, rest.size - size);
+    return kx_slice(rest.data, size);
+}
+
+/* A reference token as the name of a member. */
+static void write_name(struct kx_slice token, struct kx_buffer *out)
+{
+    uint8_t plain[KX_POINTER_MAX];
+    size_t size = 0;
+    for (size_t i = 0; i < token.size && size < sizeof plain; i++) {
+        uint8_t byte = token.data[i];
+        if (byte == '~' && i + 1 < token.size)
+            byte = token.data[++i] == '0' ? '~' : '/';
+        plain[size++] = byte;
+    }
+    kx_json_escape(kx_slice(plain, size), out);
+    kx_add_byte(out, ':');
+}
+
+/* What is left of those paths that begin with the n-th one's token; false when
+ * a path before it does: they were written together. */
+static bool group(const struct kx_slice *paths, size_t count, size_t n,
+                  struct kx_slice *rests_out, size_t *rest_count_out)
+{
+    struct kx_slice rest = paths[n];
+    struct kx_slice token = take_token(&rest);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        rest = paths[i];
+        if (!kx_equal(take_token(&rest), token))
+            continue;
+        if (i < n)
+            return false;
+        rests_out[found++] = rest;
+    }
+    *rest_count_out = found;
+    return true;
+}
+
+static bool find_member(struct kx_slice object, struct kx_slice path,
+                        struct kx_slice *value_out)
+{
+    struct kx_slice rest = path;
+    struct kx_slice token = take_token(&rest);
+    return kx_json_find(object, kx_slice(token.data - 1, token.size + 1),
+                        value_out);
+}
+
+/* The object whose members are meant: the value itself, or what its typed form
+ * wraps. False when it is none. */
+static bool members_of(struct kx_slice value, bool typed,
+                       struct kx_slice *object_out)
+{
+    struct kx_slice type;
+    *object_out = value;
+    if (kx_json_type(value) != KX_JSON_OBJECT || !typed)
+        return kx_json_type(value) == KX_JSON_OBJECT;
+    return kx_json_find(value, kx_text("/type"), &type) &&
+           kx_equal(type, kx_text("\"object\"")) &&
+           kx_json_find(value, kx_text("/value"), object_out);
+}
+
+static void project(struct kx_slice object, const struct kx_slice *paths,
+                    size_t count, bool typed, struct kx_buffer *out);
+
+static void write_object(struct kx_slice object, const struct kx_slice *paths,
+                         size_t count, bool typed, struct kx_buffer *out)
+{
+    if (typed)
+        kx_add_text(out, "{\"type\":\"object\",\"value\":");
+    project(object, paths, count, typed, out);
+    if (typed)
+        kx_add_byte(out, '}');
+}
+
+/* No path begins another, so that a group with an empty rest has one path. The
+ * recursion is as deep as the document. */
+static void project(struct kx_slice object, const struct kx_slice *paths,
+                    size_t count, bool typed, struct kx_buffer *out)
+{
+    struct kx_slice rests[KX_PROJECTION_MAX];
+    size_t rest_count = 0;
+    kx_add_byte(out, '{');
+    size_t empty = out->size;
+    for (size_t n = 0; n < count; n++) {
+        struct kx_slice rest = paths[n];
+        struct kx_slice token = take_token(&rest);
+        struct kx_slice value;
+        struct kx_slice inner;
+        if (!group(paths, count, n, rests, &rest_count) ||
+            !find_member(object, paths[n], &value) ||
+            (rest.size > 0 && !members_of(value, typed, &inner)))
+            continue;
+        if (out->size > empty)
+            kx_add_byte(out, ',');
+        write_name(token, out);
+        if (rest.size == 0)
+            kx_add_slice(out, value);
+        else
+            write_object(inner, rests, rest_count, typed, out);
+    }
+    kx_add_byte(out, '}');
+}
+
+bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
+                     size_t count, bool typed, struct kx_buffer *out)
+{
+    struct kx_slice object;
+    bool found = members_of(text, typed, &object);
+    if (found)
+        write_object(object, paths, count, typed, out);
+    else
+        kx_add_text(out, "{}");
+    return found;
+}
+
+bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)
+{
+    return kx_starts_with(other, pointer) &&
+           (other.size == pointer.size || other.data[pointer.size] == '/');
+}
+
+bool kx_pointer_valid(struct kx_slice text)
+{
+    if (text.size > 0 && text.data[0] != '/')
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == '~' &&
+            (i + 1 == text.size ||
+             (text.data[i + 1] != '0' && text.data[i + 1] != '1')))
+            return false;
+    return text.size <= KX_POINTER_MAX;
+}
