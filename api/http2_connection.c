@@ -157,7 +157,7 @@ static void flush(struct http2 *http2)
  */
 
 /* A client that lets a stream wait for too long, for the rest of its request or
- * for room for its reply, loses it. */
+ * for room for its reply, loses it; the connection has time to say so. */
 static void expire_streams(struct http2 *http2)
 {
     struct http2_stream *stream;
@@ -165,6 +165,7 @@ static void expire_streams(struct http2 *http2)
            stream->deadline_ns <= http2->now_ns) {
         http2_stream_touch(stream);
         http2_session_reset(stream, HTTP2_CANCEL);
+        touch(stream->connection);
         http2_connection_mark(stream->connection);
     }
 }

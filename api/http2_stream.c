@@ -48,17 +48,21 @@ static const char *find_header(const struct request *request, const char *name)
     return http2_head_find(&stream->head, name, request->memory);
 }
 
-/* Bodies that are kept, and requests that are under way, are limited for the
- * whole service: a stream more would be one too many. */
+/* What is limited for the whole service: memory for bodies, of requests and of
+ * replies that wait for their client, and the number of requests. */
+static bool has_memory(const struct service *service)
+{
+    return atomic_load_explicit(&service->counters.body_bytes,
+                                memory_order_relaxed) <=
+           service->options->bodies_max;
+}
+
 static bool has_room(const struct service *service)
 {
-    const struct counters *counters = &service->counters;
-    const struct options *options = service->options;
-    return atomic_load_explicit(&counters->body_bytes, memory_order_relaxed) <=
-               options->bodies_max &&
-           (uint64_t)atomic_load_explicit(&counters->in_flight,
+    return (uint64_t)atomic_load_explicit(&service->counters.in_flight,
                                           memory_order_relaxed) <
-               options->requests_max;
+               service->options->requests_max &&
+           has_memory(service);
 }
 
 /* The reply is complete; from here on it waits for the client. */
@@ -194,16 +198,27 @@ void http2_stream_end(struct http2_stream *stream)
     enqueue(stream);
 }
 
+/* The replies before it may have used up the memory since it began; nothing was
+ * done for it, so its client may try again. */
+static void run(struct http2_stream *stream)
+{
+    const struct exchange *exchange = stream->exchange;
+    if (exchange->phase == EXCHANGE_OPEN &&
+        !has_memory(exchange->desk->service))
+        http2_session_reset(stream, HTTP2_REFUSED_STREAM);
+    else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
+        park(stream);
+    else
+        reply(stream);
+}
+
 void http2_stream_run_queue(struct http2_connection *connection)
 {
     struct http2_stream *stream;
     while ((stream = TAILQ_FIRST(&connection->queue)) != NULL) {
         TAILQ_REMOVE(&connection->queue, stream, queue);
         stream->queued = false;
-        if (exchange_run(stream->exchange) == EXCHANGE_PARK)
-            park(stream);
-        else
-            reply(stream);
+        run(stream);
     }
 }
 

@@ -1,0 +1,22 @@
+#!/bin/bash
+# The stories of the REST tour once more, word for word, over HTTP/2: curl finds
+# the option in its configuration.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+echo --http2-prior-knowledge >"$work/.curlrc"
+start_server
+
+test_case 'curl speaks HTTP/2 then'
+CURL_HOME=$work request GET /livez '' \
+    --write-out '%{http_code} %{http_version}'
+is 'status and version' "$status" '200 2'
+
+for story in 10-first-steps 12-keys 14-values 16-conditions 20-patch \
+    22-generated-keys 30-list 32-cursors 34-delete-range 38-batch-get \
+    40-atomic 50-guide-pointer 52-guide-value 56-index-rules; do
+    test_case "$story"
+    KX_RECORD='' CURL_HOME=$work bash "$here/$story.sh" >"$work/story" 2>&1
+    is "$story" "$? $(tail -n 8 "$work/story")" \
+        "0 $(tail -n 1 "$work/story")"
+done
+finish
