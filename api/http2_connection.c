@@ -120,8 +120,9 @@ static void give(struct http2_connection *connection)
 {
     struct http2_wire *wire = &connection->wire;
     struct kx_buffer *output = &connection->door->output;
+    bool more = http2_wire_blocked(wire); /* nobody asked the session yet */
     output->size = 0;
-    if (!http2_wire_blocked(wire) && !http2_session_give(connection, output)) {
+    if (!more && !http2_session_give(connection, output)) {
         farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
                                                  : HTTP2_INTERNAL_ERROR);
         return;
@@ -130,7 +131,7 @@ static void give(struct http2_connection *connection)
         touch(connection);
     if (http2_wire_blocked(wire))
         return;
-    if (output->size >= HTTP2_OUTPUT)
+    if (more || output->size >= HTTP2_OUTPUT)
         http2_connection_mark(connection);
     else if (http2_session_over(connection)) {
         http2_session_close(connection);

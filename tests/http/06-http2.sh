@@ -106,6 +106,16 @@ is 'some were answered, but not all' \
 is "less than 200 MiB were needed ($memory)" "$((memory < 200))" 1
 until_status 200 GET /kv/large '' --http2-prior-knowledge
 
+test_case 'a reply larger than all buffers on the way arrives whole'
+for i in 1 2 3 4 5 6; do
+    request PUT "/kv/whole/$i" "@$work/large" "${json[@]}"
+done
+for i in 1 2 3 4 5 6 7 8; do
+    request GET '/list?prefix=whole' '' --http2-prior-knowledge \
+        --limit-rate "$((i * 20))M"
+    field '.entries | map(.value | length) | add' 5000000
+done
+
 test_case 'a server that stops says so, and completes what it has begun'
 for part in {1..40}; do
     jq -cn --arg part "$part" '{mutations: [range(1000) | {type: "set",
