@@ -40,7 +40,7 @@ bool v8_take_varint(struct v8_reader *reader, uint32_t *number_out)
 
 bool v8_take_double(struct v8_reader *reader, double *number_out)
 {
-    struct kx_slice bytes;
+    struct kx_slice bytes = {0};
     uint64_t bits;
     if (!v8_take_bytes(reader, sizeof bits, &bytes))
         return false;
