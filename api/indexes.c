@@ -57,7 +57,7 @@ enum progress index_list(struct request *request, struct reply *reply)
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
         if (n > 0)
             kx_add_byte(&reply->body, ',');
-        indexjson_write(&info, &reply->body);
+        indexjson_write_used(&info, request->reader, &reply->body);
     }
     reply->flush = kx_read_end(request->reader);
     kx_add_text(&reply->body, "]}");
@@ -65,16 +65,18 @@ enum progress index_list(struct request *request, struct reply *reply)
 }
 
 /* Appends the index to the reply; false when there is none. *state_out is then
- * unchanged. */
+ * unchanged; without it how much the index is used is shown, too. */
 static bool show(struct request *request, struct reply *reply,
                  struct kx_slice name, enum kx_index_state *state_out)
 {
     struct kx_index_info info;
     kx_read_begin(request->reader);
     bool found = kx_index_find(request->reader, name, &info) == KX_OK;
-    if (found) {
+    if (found && state_out != NULL) {
         *state_out = info.state;
         indexjson_write(&info, &reply->body);
+    } else if (found) {
+        indexjson_write_used(&info, request->reader, &reply->body);
     }
     reply->flush = kx_read_end(request->reader);
     return found;
@@ -84,11 +86,10 @@ enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    enum kx_index_state state;
     if (!no_parameters(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
-    if (!show(request, reply, kx_buffer_slice(&name), &state))
+    if (!show(request, reply, kx_buffer_slice(&name), NULL))
         return index_missing(request, reply, kx_buffer_slice(&name));
     return DONE;
 }

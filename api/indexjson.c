@@ -52,7 +52,23 @@ static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
     kx_add(out, declaration.data, size > 0 ? size - 1 : 0);
 }
 
-void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
+/* What the index costs, and whether anybody needs it. */
+static void write_use(const struct kx_index_info *info, uint64_t bytes,
+                      struct kx_buffer *out)
+{
+    char text[200];
+    char last[24] = "null";
+    if (info->last_read_ms != 0)
+        snprintf(last, sizeof last, "%lld", (long long)info->last_read_ms);
+    snprintf(text, sizeof text,
+             ",\"bytes\":%llu,\"use\":{\"reads\":%llu,\"writes\":%llu,"
+             "\"lastReadAt\":%s,\"since\":%lld}",
+             (unsigned long long)bytes, (unsigned long long)info->reads,
+             (unsigned long long)info->writes, last, (long long)info->since_ms);
+    kx_add_text(out, text);
+}
+
+static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
 {
     char entries[48];
     open_declaration(info->declaration, out);
@@ -75,5 +91,20 @@ void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
         kx_add_text(out, ",\"failure\":");
         kx_json_escape(kx_text(info->failure), out);
     }
+}
+
+void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    write_state(info, out);
+    kx_add_byte(out, '}');
+}
+
+void indexjson_write_used(const struct kx_index_info *info,
+                          struct kx_reader *reader, struct kx_buffer *out)
+{
+    uint64_t bytes = 0;
+    kx_index_bytes(reader, info->name, &bytes);
+    write_state(info, out);
+    write_use(info, bytes, out);
     kx_add_byte(out, '}');
 }

@@ -10,6 +10,11 @@
  * and failure. */
 void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out);
 
+/* The same, and how big it is and how much it is used, in the reader's present
+ * view; ends a scan. */
+void indexjson_write_used(const struct kx_index_info *info,
+                          struct kx_reader *reader, struct kx_buffer *out);
+
 /* Appends the progress of a build. */
 void indexjson_write_build(const struct kx_index_info *info,
                            struct kx_buffer *out);

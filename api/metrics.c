@@ -1,6 +1,6 @@
-/* Figures for Prometheus: one table of what the core counts, then requests,
- * indexes and the process. Counters are read one by one while others add to
- * them; a scrape is no single moment. */
+/* Figures for Prometheus: one table of what the core counts, then requests and
+ * the process; indexes are in metrics_indexes.c. Counters are read one by one
+ * while others add to them; a scrape is no single moment. */
 #include "metrics.h"
 
 #include <dirent.h>
@@ -14,10 +14,7 @@
 
 enum { LINE_MAX = 512 };
 
-static void add(struct kx_buffer *out, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add(struct kx_buffer *out, const char *format, ...)
+void metrics_add(struct kx_buffer *out, const char *format, ...)
 {
     char line[LINE_MAX];
     va_list arguments;
@@ -27,18 +24,17 @@ static void add(struct kx_buffer *out, const char *format, ...)
     kx_add_text(out, line);
 }
 
-/* Prometheus wants these lines once for each name, before all of its values. */
-static void head(struct kx_buffer *out, const char *name, const char *type,
-                 const char *help)
+void metrics_head(struct kx_buffer *out, const char *name, const char *type,
+                  const char *help)
 {
-    add(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    metrics_add(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void gauge(struct kx_buffer *out, const char *name, const char *help,
                   double value)
 {
-    head(out, name, "gauge", help);
-    add(out, "%s %.17g\n", name, value);
+    metrics_head(out, name, "gauge", help);
+    metrics_add(out, "%s %.17g\n", name, value);
 }
 
 /* ---- The core's figures -----------------------------------------------------
@@ -88,17 +84,18 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
 {
     struct kx_figures figures;
     kx_figures(store, &figures);
-    head(out, "kindex_txn_total", "counter", "Commits by their result.");
-    add(out, "kindex_txn_total{result=\"commit\"} %llu\n",
-        (unsigned long long)figures.commits);
-    add(out, "kindex_txn_total{result=\"refused\"} %llu\n",
-        (unsigned long long)figures.refused);
+    metrics_head(out, "kindex_txn_total", "counter",
+                 "Commits by their result.");
+    metrics_add(out, "kindex_txn_total{result=\"commit\"} %llu\n",
+                (unsigned long long)figures.commits);
+    metrics_add(out, "kindex_txn_total{result=\"refused\"} %llu\n",
+                (unsigned long long)figures.refused);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
         const struct figure *figure = &FIGURES[i];
         uint64_t value;
         memcpy(&value, (const char *)&figures + figure->offset, sizeof value);
-        head(out, figure->name, figure->type, figure->help);
-        add(out, "%s %llu\n", figure->name, (unsigned long long)value);
+        metrics_head(out, figure->name, figure->type, figure->help);
+        metrics_add(out, "%s %llu\n", figure->name, (unsigned long long)value);
     }
 }
 
@@ -114,96 +111,34 @@ static void write_row(const struct counters *counters, size_t row,
         unsigned long long count = atomic_load_explicit(
             &counters->replies[row][status], memory_order_relaxed);
         if (count != 0)
-            add(out,
-                "kindex_http_requests_total{route=\"%s\",method=\"%s\","
-                "status=\"%dxx\"} %llu\n",
-                route != NULL ? route->pattern : "none",
-                route != NULL ? method_name(route->method) : "any", status,
-                count);
+            metrics_add(out,
+                        "kindex_http_requests_total{route=\"%s\",method=\"%s\","
+                        "status=\"%dxx\"} %llu\n",
+                        route != NULL ? route->pattern : "none",
+                        route != NULL ? method_name(route->method) : "any",
+                        status, count);
     }
 }
 
 static void write_requests(const struct counters *counters,
                            struct kx_buffer *out)
 {
-    head(out, "kindex_http_requests_total", "counter",
-         "Replies by route and class of their status.");
+    metrics_head(out, "kindex_http_requests_total", "counter",
+                 "Replies by route and class of their status.");
     for (size_t row = 0; row <= ROUTE_COUNT; row++)
         write_row(counters, row, out);
     gauge(out, "kindex_http_requests_in_flight", "Requests not replied yet.",
           (double)atomic_load(&counters->in_flight));
     gauge(out, "kindex_http_connections", "Open connections.",
           (double)atomic_load(&counters->connections));
-    head(out, "kindex_http_connections_total", "counter",
-         "Connections by what became of them.");
-    add(out, "kindex_http_connections_total{result=\"accepted\"} %llu\n",
+    metrics_head(out, "kindex_http_connections_total", "counter",
+                 "Connections by what became of them.");
+    metrics_add(
+        out, "kindex_http_connections_total{result=\"accepted\"} %llu\n",
         (unsigned long long)atomic_load(&counters->connections_accepted));
-    add(out, "kindex_http_connections_total{result=\"refused\"} %llu\n",
+    metrics_add(
+        out, "kindex_http_connections_total{result=\"refused\"} %llu\n",
         (unsigned long long)atomic_load(&counters->connections_refused));
-}
-
-/* ---- Indexes
- * ------------------------------------------------------------------ */
-
-/* 1 for an index that is ready, also when it was never seen building. */
-static double progress(const struct kx_index_info *info)
-{
-    if (info->state != KX_INDEX_BUILDING)
-        return info->state == KX_INDEX_READY ? 1 : 0;
-    if (info->total == 0)
-        return 0;
-    double ratio = (double)info->done / (double)info->total;
-    return ratio < 1 ? ratio : 1;
-}
-
-typedef void index_fn(const struct kx_index_info *info, struct kx_buffer *out);
-
-static void index_entries(const struct kx_index_info *info,
-                          struct kx_buffer *out)
-{
-    add(out, "kindex_index_entries{index=\"%.*s\"} %llu\n",
-        (int)info->name.size, (const char *)info->name.data,
-        (unsigned long long)info->entries);
-}
-
-static void index_progress(const struct kx_index_info *info,
-                           struct kx_buffer *out)
-{
-    add(out, "kindex_index_build_progress_ratio{index=\"%.*s\"} %.4f\n",
-        (int)info->name.size, (const char *)info->name.data, progress(info));
-}
-
-static void index_state(const struct kx_index_info *info, struct kx_buffer *out)
-{
-    for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++)
-        add(out, "kindex_index_state{index=\"%.*s\",state=\"%s\"} %d\n",
-            (int)info->name.size, (const char *)info->name.data,
-            kx_index_state_text((enum kx_index_state)state),
-            (int)info->state == state);
-}
-
-static void each_index(struct kx_reader *reader, index_fn *write,
-                       struct kx_buffer *out)
-{
-    struct kx_index_info info;
-    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
-        write(&info, out);
-}
-
-/* One view for all three passes, so that they name the same indexes. No figure
- * waits for a flush: nothing here can be taken back by a client. */
-static void write_indexes(struct kx_reader *reader, struct kx_buffer *out)
-{
-    kx_read_begin(reader);
-    head(out, "kindex_index_entries", "gauge", "Index entries, estimated.");
-    each_index(reader, index_entries, out);
-    head(out, "kindex_index_build_progress_ratio", "gauge",
-         "Progress of a build, 1 when the index is ready.");
-    each_index(reader, index_progress, out);
-    head(out, "kindex_index_state", "gauge",
-         "1 for the state that the index is in.");
-    each_index(reader, index_state, out);
-    kx_read_end(reader);
 }
 
 /* ---- The process
@@ -240,9 +175,9 @@ static void write_process(const struct service *service, struct kx_buffer *out)
 {
     struct timespec cpu = {0};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    head(out, "process_cpu_seconds_total", "counter", "CPU time used.");
-    add(out, "process_cpu_seconds_total %.3f\n",
-        (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+    metrics_head(out, "process_cpu_seconds_total", "counter", "CPU time used.");
+    metrics_add(out, "process_cpu_seconds_total %.3f\n",
+                (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
     gauge(out, "process_resident_memory_bytes", "Resident memory.",
           resident_bytes());
     gauge(out, "process_open_fds", "Open file descriptors.", open_files());
@@ -253,10 +188,10 @@ static void write_process(const struct service *service, struct kx_buffer *out)
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out)
 {
-    head(out, "kindex_build_info", "gauge", "The version that runs.");
-    add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
+    metrics_head(out, "kindex_build_info", "gauge", "The version that runs.");
+    metrics_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
     write_figures(service->store, out);
     write_requests(&service->counters, out);
-    write_indexes(reader, out);
+    metrics_write_indexes(reader, out);
     write_process(service, out);
 }

@@ -11,4 +11,18 @@
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out);
 
+/* ---- Parts, for metrics.c and metrics_indexes.c ------------------------- */
+
+/* Appends one line, or several, formatted; at most 511 bytes. */
+void metrics_add(struct kx_buffer *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends the lines that Prometheus wants once for each name, before all of its
+ * values. */
+void metrics_head(struct kx_buffer *out, const char *name, const char *type,
+                  const char *help);
+
+/* Appends the figures of all indexes, in a view of its own. */
+void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out);
+
 #endif

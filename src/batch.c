@@ -158,6 +158,7 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
         }
         index->entries += (uint64_t)(delta->entries * sign);
         index->conflicts += (uint64_t)(delta->conflicts * sign);
+        atomic_fetch_add(&index->use.writes, (uint64_t)(delta->writes * sign));
     }
 }
 

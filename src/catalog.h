@@ -13,6 +13,7 @@
 #include "record.h"
 #include "env.h"
 #include "txn.h"
+#include "use.h"
 #include "uuid.h"
 
 /* Stays where it is until it is forgotten: others may point to it. */
@@ -23,6 +24,7 @@ struct index {
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict.h) */
     struct build build;
+    struct use use;
     struct pace pace; /* of the build, or of whatever else works on it */
     char failure[KX_DETAIL_MAX];
 };

@@ -79,6 +79,7 @@ static enum kx_status remove_entry(struct plan *plan,
             return conflict_remove(plan, effect->index, index_key, owner);
     }
     plan_count(plan, effect->index, -1);
+    plan_count_write(plan, effect->index);
     return needs_no_look(effect->index)
                ? overlay_put_unread(plan->overlay, index_key, nothing)
                : overlay_put(plan->overlay, index_key, nothing);
@@ -112,6 +113,7 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
     record_write(&record, &plan->record);
     if (plan->record.failed)
         return KX_NO_MEMORY;
+    plan_count_write(plan, effect->index);
     struct kx_slice bytes = kx_buffer_slice(&plan->record);
     return needs_no_look(effect->index)
                ? overlay_put_unread(plan->overlay, index_key, bytes)

@@ -725,6 +725,13 @@ struct kx_index_info {
     char failure[KX_DETAIL_MAX]; /* of a failed build */
     uint64_t entries;            /* index entries, estimated */
     uint64_t conflicts; /* entries whose unique value another one has */
+    /* How much it is used, counted since since_ms: when the store was opened,
+     * or the index declared. */
+    int64_t since_ms;
+    uint64_t reads;       /* scans and look-ups, also of the index entries
+                           * themselves */
+    int64_t last_read_ms; /* 0: not since then */
+    uint64_t writes;      /* index entries that commits put or removed */
 };
 
 /* Between begin and end. The strings are valid until the end of the view.
@@ -734,6 +741,24 @@ enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
 /* The n-th index in name order; KX_END after the last. */
 enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
+/* Bytes of the keys and values of its entries, estimated from some of them.
+ * Between begin and end; ends a scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
+ * KX_FAILED. */
+enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
+                              uint64_t *bytes_out);
+
+struct kx_estimate {
+    uint64_t rows; /* entries that a scan of the range would read */
+    bool exact;    /* counted, not estimated: they are few */
+};
+/* How much is in a range, of an index (start and end as for kx_scan_index) or,
+ * with an empty name, of the store. Between begin and end; ends a scan. KX_OK,
+ * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
+                           const struct kx_range *range,
+                           struct kx_estimate *estimate_out,
+                           struct kx_fault *fault);
+
 /* Replaces out by encoded parts as the entries of an index have them: text is
  * folded as its fields declare, what is folded already stays. For bounds of
  * scans. Not while one is open. KX_OK, KX_INDEX_ABSENT, KX_BAD_KEY,

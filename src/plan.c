@@ -47,6 +47,7 @@ static void add_delta(struct count_delta *list, size_t *count,
         if (list[i].index == delta.index) {
             list[i].entries += delta.entries;
             list[i].conflicts += delta.conflicts;
+            list[i].writes += delta.writes;
             return;
         }
     }
@@ -64,6 +65,12 @@ void plan_count_conflicts(struct plan *plan, struct index *index,
                           int64_t conflicts)
 {
     struct count_delta delta = {.index = index, .conflicts = conflicts};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_write(struct plan *plan, struct index *index)
+{
+    struct count_delta delta = {.index = index, .writes = 1};
     add_delta(plan->deltas, &plan->delta_count, delta);
 }
 

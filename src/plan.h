@@ -19,6 +19,7 @@ struct count_delta {
     struct index *index; /* NULL: clients' entries */
     int64_t entries;
     int64_t conflicts; /* conflict rows */
+    int64_t writes;    /* rows put or removed */
 };
 
 /* One for each batch. It is the talloc parent of the overlay and the scratch
@@ -98,6 +99,8 @@ void plan_count(struct plan *plan, struct index *index, int64_t entries);
 /* The same for its conflict rows. */
 void plan_count_conflicts(struct plan *plan, struct index *index,
                           int64_t conflicts);
+/* And to the number of its rows that were put or removed. */
+void plan_count_write(struct plan *plan, struct index *index);
 
 /* The refusal of the present commit. */
 static inline struct kx_refusal *plan_refusal(struct plan *plan)

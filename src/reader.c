@@ -114,9 +114,11 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
-    const struct index *owner = catalog_owner(reader->store->catalog, key);
+    struct index *owner = catalog_owner(reader->store->catalog, key);
     if (owner != NULL && !index_readable(owner))
         return reader_not_ready(owner, fault);
+    if (owner != NULL)
+        use_read(&owner->use, reader->now_ms);
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
     if (status == KX_OK)
@@ -146,6 +148,10 @@ static void describe(const struct index *index, struct kx_index_info *info)
         .per_second_max = index->pace.per_second,
         .entries = index->entries,
         .conflicts = index->conflicts,
+        .since_ms = index->use.since_ms,
+        .reads = atomic_load(&index->use.reads),
+        .last_read_ms = atomic_load(&index->use.last_read_ms),
+        .writes = atomic_load(&index->use.writes),
     };
     for (size_t i = 0; i < build->sample_count; i++)
         info->samples[i] =

@@ -22,8 +22,8 @@ static enum kx_status begin(struct kx_reader *reader,
 
 /* From bounds relative to a name (empty: none) to bounds in the table. FF comes
  * behind every part that can follow the name. */
-static void set_bounds(struct kx_reader *reader, struct kx_slice name,
-                       const struct kx_range *range)
+void reader_bounds(struct kx_reader *reader, struct kx_slice name,
+                   const struct kx_range *range)
 {
     reader->start.size = 0;
     kx_add_slice(&reader->start, name);
@@ -40,14 +40,17 @@ static void set_bounds(struct kx_reader *reader, struct kx_slice name,
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault)
 {
-    const struct index *owner =
-        catalog_owner(reader->store->catalog, range->start);
-    if (owner != NULL && !index_readable(owner) &&
-        kx_starts_with(range->end, owner->declaration->name_key))
+    struct index *owner = catalog_owner(reader->store->catalog, range->start);
+    if (owner != NULL &&
+        !kx_starts_with(range->end, owner->declaration->name_key))
+        owner = NULL;
+    if (owner != NULL && !index_readable(owner))
         return reader_not_ready(owner, fault);
+    if (owner != NULL)
+        use_read(&owner->use, reader->now_ms);
     kx_scan_end(reader);
     reader->index = NULL;
-    set_bounds(reader, kx_slice(NULL, 0), range);
+    reader_bounds(reader, kx_slice(NULL, 0), range);
     return begin(reader, range);
 }
 
@@ -61,7 +64,8 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
         return status;
     kx_scan_end(reader);
     reader->index = index;
-    set_bounds(reader, index->declaration->name_key, range);
+    use_read(&index->use, reader->now_ms);
+    reader_bounds(reader, index->declaration->name_key, range);
     return begin(reader, range);
 }
 

@@ -54,6 +54,11 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes,
                              struct record *record_out);
 
+/* Sets the bounds of a scan from a range that is relative to a name (encoded,
+ * empty: none). Without memory reader->start.failed or end.failed is set. */
+void reader_bounds(struct kx_reader *reader, struct kx_slice name,
+                   const struct kx_range *range);
+
 /* Says which members of the values the coming calls need (none: all), of
  * entries that an index leads to; index may be NULL. */
 void reader_asks(struct kx_reader *reader, const struct index *index,

@@ -1,0 +1,110 @@
+/* How much there is in a range, without reading all of it: a bounded number of
+ * rows is read, and the rest is told from the shape of the tree. */
+#include "reader_state.h"
+#include "table.h"
+
+/* Rows read from each end of an index to tell the size of all of them. */
+enum { SAMPLE = 64 };
+
+struct tally {
+    uint64_t rows;
+    uint64_t bytes;
+    bool all; /* the range has no more rows */
+};
+
+/* Adds what is in the reader's bounds, at most `most` rows of it. */
+static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
+                                 uint64_t most, struct tally *tally)
+{
+    struct kx_slice key;
+    struct kx_slice row;
+    enum kx_status status =
+        range_begin(reader->rows, kx_buffer_slice(&reader->start),
+                    kx_buffer_slice(&reader->end), reverse);
+    for (uint64_t i = 0; status == KX_OK && i < most; i++) {
+        status = range_next(reader->rows, &key, &row);
+        if (status != KX_OK)
+            break;
+        tally->rows++;
+        tally->bytes += key.size + row.size;
+    }
+    range_end(reader->rows);
+    tally->all = status == KX_END;
+    return status == KX_END ? KX_OK : status;
+}
+
+static uint64_t rows_of_table(const struct catalog *catalog)
+{
+    uint64_t rows = catalog->entries;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->entries;
+    return rows;
+}
+
+/* The rows that are left of the range when `tally` of it was read. */
+static uint64_t estimate_rows(struct kx_reader *reader,
+                              const struct tally *tally)
+{
+    struct kx_store *store = reader->store;
+    double share =
+        table_share(store->env, TABLE_ENTRIES, kx_buffer_slice(&reader->start),
+                    kx_buffer_slice(&reader->end));
+    double rows = share * (double)rows_of_table(store->catalog);
+    return rows > (double)tally->rows ? (uint64_t)rows : tally->rows;
+}
+
+enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
+                           const struct kx_range *range,
+                           struct kx_estimate *estimate_out,
+                           struct kx_fault *fault)
+{
+    struct tally tally = {0};
+    struct kx_slice name = kx_slice(NULL, 0);
+    if (index.size != 0) {
+        const struct index *found = catalog_find(reader->store->catalog, index);
+        if (found == NULL)
+            return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
+                           (int)index.size, (const char *)index.data);
+        name = found->declaration->name_key;
+    }
+    kx_scan_end(reader);
+    reader_bounds(reader, name, range);
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = take_tally(reader, false, KX_PAGE_MAX, &tally);
+    *estimate_out = (struct kx_estimate){.rows = tally.rows, .exact = true};
+    if (status != KX_OK || tally.all)
+        return status;
+    estimate_out->rows = estimate_rows(reader, &tally);
+    estimate_out->exact = false;
+    return KX_OK;
+}
+
+/* Both ends, for values of one kind may be longer than others. */
+static enum kx_status row_bytes(struct kx_reader *reader,
+                                const struct index *index, double *bytes_out)
+{
+    struct kx_range all = {.reverse = false};
+    struct tally tally = {0};
+    reader_bounds(reader, index->declaration->name_key, &all);
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = take_tally(reader, false, SAMPLE, &tally);
+    if (status == KX_OK && !tally.all)
+        status = take_tally(reader, true, SAMPLE, &tally);
+    *bytes_out = tally.rows == 0 ? 0 : (double)tally.bytes / (double)tally.rows;
+    return status;
+}
+
+enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
+                              uint64_t *bytes_out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    double bytes = 0;
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    kx_scan_end(reader);
+    enum kx_status status = row_bytes(reader, index, &bytes);
+    *bytes_out = (uint64_t)(bytes * (double)index->entries);
+    return status;
+}
