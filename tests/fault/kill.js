@@ -6,10 +6,14 @@
 // first cycle where that is not so.
 //
 //   node kill.js PROGRAM CYCLES [SEED]      the last line: N passed, N failed
+//
+// With KX_POWER=whole or torn the power is cut at each kill, by the library in
+// KX_POWER_LIBRARY: see power.js. KX_POWER=forgetful must lose commits.
 'use strict';
 const { Client } = require('./client.js');
 const { Server, pause } = require('./server.js');
 const { DECLARATIONS, Declarer, indexes, verify } = require('./indexes.js');
+const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
 
 const CLIENTS = 8;
@@ -22,7 +26,11 @@ const SETTINGS = ['--cache', '1MiB', '--checkpoint-log', '1MiB',
   '--checkpoint-interval', '1s'];
 
 const random = randomFrom(seed);
-const server = new Server(program, SETTINGS);
+const mode = process.env.KX_POWER;
+const power = mode && new Power(process.env.KX_POWER_LIBRARY,
+  { torn: mode === 'torn', forgetful: mode === 'forgetful',
+    random: randomFrom(seed + 99) });
+const server = new Server(program, SETTINGS, power);
 const clients = Array.from({ length: CLIENTS },
   (_, n) => new Client(n, randomFrom(seed + n + 1)));
 const declarer = new Declarer(randomFrom(seed + CLIENTS + 1));
@@ -104,6 +112,7 @@ async function main() {
     `duplicates, ${declarer.changes} index changes, ${figures.building} ` +
     `restarts into a build, ${figures.twice} killed again while starting, ` +
     `slowest restart ${figures.slowest} ms`);
+  if (power) console.log(`${power.lost} unsynced files or blocks lost`);
   if (wrong.length > 0)
     console.log(`cycle ${passed.cycles + 1}:\n${wrong.join('\n')}\n` +
       `the server's last lines:\n${server.lastWords()}`);

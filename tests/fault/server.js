@@ -12,11 +12,14 @@ const LOOK_MS = 5;
 const all = new Set();
 
 class Server {
-  constructor(program, settings = []) {
+  // power: what cuts it when the server is killed (power.js), or undefined.
+  constructor(program, settings = [], power = undefined) {
     this.directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-fault-'));
     this.log = path.join(this.directory, 'log');
     this.portFile = path.join(this.directory, 'port');
     this.program = program;
+    this.power = power;
+    this.power?.plug(path.join(this.directory, 'data'));
     this.settings = ['serve', '--data', path.join(this.directory, 'data'),
       '--listen', '127.0.0.1:0', '--port-file', this.portFile, ...settings];
     all.add(this);
@@ -27,7 +30,8 @@ class Server {
     this.agent = new http.Agent({ keepAlive: true });
     const log = fs.openSync(this.log, 'a');
     this.child = spawn(this.program, this.settings,
-      { stdio: ['ignore', 'ignore', log] });
+      { stdio: ['ignore', 'ignore', log],
+        env: { ...process.env, ...this.power?.environment } });
     fs.closeSync(log);
     this.running = true;
     this.ended = new Promise((resolve) => {
@@ -60,6 +64,7 @@ class Server {
     this.child.kill(signal);
     await this.ended;
     this.agent.destroy();
+    if (signal === 'SIGKILL') this.power?.cut();
     return this.child.exitCode;
   }
 
