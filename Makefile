@@ -96,10 +96,10 @@ unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http:            $(BUILD)/kindex ; @tests/http/run.sh
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
 fault:           $(BUILD)/kindex ; @tests/fault/run.sh
+prove:           $(BUILD)/kindex ; @tests/fault/run.sh long
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
-asan-%:
-	@$(MAKE) --no-print-directory $(ASAN) $*
+asan-%: ; @$(MAKE) --no-print-directory $(ASAN) $*
 
 # ---- Not part of the test ------------------------------------------------
 
@@ -116,5 +116,5 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http openapi-check fault instructions bench \
-        bench-peers fresh
+        shape-self-test unit http openapi-check fault prove instructions \
+        bench bench-peers fresh

@@ -1,21 +1,27 @@
 #!/bin/bash
-# What must hold when things go wrong: the server is killed, a reader is slow.
-# Each test is also shown to find what it looks for; for the crash test this is
-# a server from the same sources whose flush does nothing. Compiler and options
-# are those of the Makefile, BUILD says where the program was built.
+# What must hold when things go wrong: the server is killed, the power is cut,
+# the disk fails, a reader is slow. Each test is also shown to find what it looks
+# for, by a server or a disk with a flaw. Compiler and options are those of the
+# Makefile, BUILD says where the program was built.
+#
+#   run.sh [short | long]      long is `make prove`
 set -u
 cd "$(dirname "$0")/../.." || exit
 program=$BUILD/kindex
-flawed=$BUILD/noflush
+work=$BUILD/fault
 passed=0
 failed=0
+case ${1:-short} in
+short) kills=60 cuts=8 step=9 patience=200 ;;
+long)  kills=100 cuts=60 step=1 patience=1200 ;;
+esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
 part() {
-    local name=$1 output=$BUILD/fault.output line ok bad status
+    local name=$1 output=$work/output line ok bad status
     shift
     echo "== $name"
-    timeout --kill-after=10 200 "$@" >"$output" 2>&1 </dev/null
+    timeout --kill-after=10 "$patience" "$@" >"$output" 2>&1 </dev/null
     status=$?
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -1)
     read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
@@ -25,42 +31,71 @@ part() {
     cat "$output"
 }
 
+# A server whose src/env.c is changed in one line: flawed NAME SED-SCRIPT
 # The words of $CC and the others are the Makefile's.
 # shellcheck disable=SC2086
-build_flawed() {
-    local doors
-    mkdir -p "$flawed"
-    sed 's/env->db->log_flush(env->db, NULL)/0/' src/env.c >"$flawed/env.c"
-    [ "$(diff src/env.c "$flawed/env.c" | grep -c '^>')" -eq 1 ] || return 1
-    doors=$(printf "$BUILD/%s " api/*.c | sed 's/\.c /.o /g')
-    $CC $STD $CFLAGS -Isrc -c -o "$flawed/env.o" "$flawed/env.c" &&
-        $CC $CFLAGS $LINK -o "$flawed/kindex" $doors "$flawed/env.o" \
+flawed() {
+    local doors to=$work/$1
+    mkdir -p "$to"
+    sed "$2" src/env.c >"$to/env.c"
+    [ "$(diff src/env.c "$to/env.c" | grep -c '^>')" -eq 1 ] || return 1
+    doors=$(cd "$BUILD" && find api -name '*.o' -printf "$BUILD/%p ")
+    $CC $STD $CFLAGS -Isrc -c -o "$to/env.o" "$to/env.c" &&
+        $CC $CFLAGS $LINK -o "$to/kindex" $doors "$to/env.o" \
             "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
 }
 
-# The crash test must fail because acknowledged commits are gone.
-finds_lost_commits() {
-    local said
-    build_flawed || { echo 'the flawed server could not be built'; return 1; }
-    if said=$(node tests/fault/kill.js "$flawed/kindex" 10); then
-        echo 'a server that does not flush passed'
-    elif ! grep -q 'not as acknowledged' <<<"$said"; then
-        echo 'a server that does not flush failed for another reason'
+# What is preloaded into the server: library NAME
+# shellcheck disable=SC2086
+library() {
+    $CC $STD $CFLAGS -shared -fPIC -o "$work/$1.so" "tests/fault/$1.c" -ldl
+}
+
+# A test must fail, and say this: finds WORDS COMMAND...
+finds() {
+    local said words=$1
+    shift
+    if said=$("$@"); then
+        echo 'the flaw was not found'
+    elif ! grep -q "$words" <<<"$said"; then
+        echo 'the test failed for another reason'
     else
-        grep -m 1 'not as acknowledged' <<<"$said"
+        grep -m 1 "$words" <<<"$said"
         echo '1 passed, 0 failed'
         return 0
     fi
     echo "$said"
     return 1
 }
-export -f build_flawed finds_lost_commits
-export flawed
+export -f finds
 
-part 'killed 60 times' node tests/fault/kill.js "$program" 60
-part 'a flush that does nothing is found' bash -c finds_lost_commits
+cut_power() {
+    KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
+        node tests/fault/kill.js "$program" "$2"
+}
+export -f cut_power
+export work program
+
+mkdir -p "$work"
+flawed noflush 's/env->db->log_flush(env->db, NULL)/0/' &&
+    flawed deaf '/log_flush/,/^}/s/atomic_store(&env->failed, true)/return KX_OK/' &&
+    library power && library io ||
+    { echo '0 passed, 1 failed'; exit 1; }
+
+part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
+part 'a flush that does nothing is found' bash -c 'finds "not as acknowledged" \
+    node tests/fault/kill.js "$work/noflush/kindex" 10'
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
+part "power cut $cuts times" bash -c "cut_power whole $cuts"
+part "power cut $cuts times, half of what was not synced is there" \
+    bash -c "cut_power torn $cuts"
+part 'a disk that forgets what was synced is found' \
+    bash -c 'finds "not as acknowledged" cut_power forgetful 5'
+part 'each call to the disk fails' \
+    node tests/fault/io.js "$program" "$work/io.so" "$step"
+part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
+    node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 40'
 part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

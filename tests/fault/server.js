@@ -18,6 +18,7 @@ class Server {
     this.log = path.join(this.directory, 'log');
     this.portFile = path.join(this.directory, 'port');
     this.program = program;
+    this.environment = {}; // more variables for the next launch
     this.power = power;
     this.power?.plug(path.join(this.directory, 'data'));
     this.settings = ['serve', '--data', path.join(this.directory, 'data'),
@@ -31,7 +32,8 @@ class Server {
     const log = fs.openSync(this.log, 'a');
     this.child = spawn(this.program, this.settings,
       { stdio: ['ignore', 'ignore', log],
-        env: { ...process.env, ...this.power?.environment } });
+        env: { ...process.env, ...this.environment,
+          ...this.power?.environment } });
     fs.closeSync(log);
     this.running = true;
     this.ended = new Promise((resolve) => {
