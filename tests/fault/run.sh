@@ -95,7 +95,7 @@ part 'a disk that forgets what was synced is found' \
 part 'each call to the disk fails' \
     node tests/fault/io.js "$program" "$work/io.so" "$step"
 part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
-    node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 40'
+    node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 19'
 part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
