@@ -79,6 +79,18 @@ handler_fn kvconnect_write;
 /* Answers kvconnect_write. */
 handler_fn kvconnect_write_finish;
 
+/* ---- migration.c --------------------------------------------------------- */
+
+/* PATCH /indexes/{name}: another store or unique; 202 while the index migrates,
+ * 200 when it is as the patch says. */
+handler_fn index_migrate;
+/* Answers index_migrate. */
+handler_fn index_migrate_finish;
+/* DELETE /indexes/{name}/migration: the index stays as it was. */
+handler_fn index_undo_migration;
+/* Answers index_undo_migration. */
+handler_fn index_undo_migration_finish;
+
 /* ---- ops.c --------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */

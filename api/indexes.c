@@ -14,7 +14,7 @@
 
 /* Parameters are refused and not ignored: one that has no effect would look as
  * if it had. */
-static bool no_parameters(const struct request *request, struct flaw *flaw)
+bool index_no_parameters(const struct request *request, struct flaw *flaw)
 {
     struct query query;
     return query_read(request->query, TAKES_NOTHING, request->memory, &query,
@@ -49,7 +49,7 @@ enum progress index_list(struct request *request, struct reply *reply)
 {
     struct kx_index_info info;
     struct flaw flaw;
-    if (!no_parameters(request, &flaw))
+    if (!index_no_parameters(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"indexes\":[");
@@ -64,10 +64,8 @@ enum progress index_list(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* Appends the index to the reply; false when there is none. *state_out is then
- * unchanged; without it how much the index is used is shown, too. */
-static bool show(struct request *request, struct reply *reply,
-                 struct kx_slice name, enum kx_index_state *state_out)
+bool index_append(struct request *request, struct reply *reply,
+                  struct kx_slice name, enum kx_index_state *state_out)
 {
     struct kx_index_info info;
     kx_read_begin(request->reader);
@@ -86,10 +84,11 @@ enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!no_parameters(request, &flaw) || !index_name(request, &name, &flaw))
+    if (!index_no_parameters(request, &flaw) ||
+        !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
-    if (!show(request, reply, kx_buffer_slice(&name), NULL))
+    if (!index_append(request, reply, kx_buffer_slice(&name), NULL))
         return index_missing(request, reply, kx_buffer_slice(&name));
     return DONE;
 }
@@ -100,7 +99,7 @@ enum progress index_show(struct request *request, struct reply *reply)
 enum progress index_declare(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
-    if (!no_parameters(request, &flaw) || !body_json(request, &flaw))
+    if (!index_no_parameters(request, &flaw) || !body_json(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DECLARE_INDEX;
     request->commit.declaration = request->body;
@@ -120,12 +119,14 @@ static bool declared_name(const struct request *request, struct kx_buffer *name)
 }
 
 /* The core's refusal, with the name where it is the name that is in the way. */
-static enum progress declined(struct request *request, struct reply *reply,
-                              struct kx_slice name)
+enum progress index_refused(struct request *request, struct reply *reply,
+                            struct kx_slice name)
 {
     enum kx_status status = request->commit.status;
     refusal_commit(request, reply);
-    if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED)
+    if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED ||
+        status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
+        status == KX_INDEX_NOT_READY)
         problem_member_text(reply, "index", name);
     return DONE;
 }
@@ -139,8 +140,8 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
     enum kx_index_state state = KX_INDEX_READY;
     bool named = declared_name(request, &name);
     if (request->commit.status != KX_OK || !named)
-        return declined(request, reply, kx_buffer_slice(&name));
-    if (!show(request, reply, kx_buffer_slice(&name), &state))
+        return index_refused(request, reply, kx_buffer_slice(&name));
+    if (!index_append(request, reply, kx_buffer_slice(&name), &state))
         return index_missing(request, reply, kx_buffer_slice(&name));
     answer_json(reply, 200);
     if (request->commit.created)
@@ -154,7 +155,8 @@ enum progress index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!no_parameters(request, &flaw) || !index_name(request, &name, &flaw))
+    if (!index_no_parameters(request, &flaw) ||
+        !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DROP_INDEX;
     request->commit.index_name = kx_buffer_slice(&name);

@@ -4,6 +4,9 @@
 
 #include "flaw.h"
 
+/* False with PROBLEM_UNKNOWN_PARAMETER when the request has parameters. */
+bool index_no_parameters(const struct request *request, struct flaw *flaw);
+
 /* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
  */
 bool index_name(const struct request *request, struct kx_buffer *name,
@@ -12,5 +15,16 @@ bool index_name(const struct request *request, struct kx_buffer *name,
 /* The reply becomes a 404 for an index of this name: DONE. */
 enum progress index_missing(struct request *request, struct reply *reply,
                             struct kx_slice name);
+
+/* The reply becomes the problem that refused the request's commit, with the
+ * name where it is the index that is in the way: DONE. */
+enum progress index_refused(struct request *request, struct reply *reply,
+                            struct kx_slice name);
+
+/* Appends the index as JSON to the reply's body; false when there is none.
+ * *state_out is then unchanged; without it how much the index is used is shown,
+ * too. */
+bool index_append(struct request *request, struct reply *reply,
+                  struct kx_slice name, enum kx_index_state *state_out);
 
 #endif

@@ -52,6 +52,36 @@ static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
     kx_add(out, declaration.data, size > 0 ? size - 1 : 0);
 }
 
+static void write_failure(const struct kx_index_info *info,
+                          struct kx_buffer *out)
+{
+    if (info->failure[0] == '\0')
+        return;
+    kx_add_text(out, ",\"failure\":");
+    kx_json_escape(kx_text(info->failure), out);
+}
+
+/* What the index becomes, and how far that has come. */
+static void write_migration(const struct kx_index_info *info,
+                            struct kx_buffer *out)
+{
+    static const char *const members[] = {"/unique", "/store"};
+    kx_add_text(out, ",\"migration\":{\"state\":\"");
+    kx_add_text(out, kx_index_state_text(info->migration));
+    kx_add_text(out, "\",\"to\":{");
+    for (size_t i = 0; i < 2; i++) {
+        struct kx_slice value;
+        if (!kx_json_find(info->target, kx_text(members[i]), &value))
+            continue;
+        kx_add_text(out, i == 0 ? "\"unique\":" : ",\"store\":");
+        kx_add_slice(out, value);
+    }
+    kx_add_text(out, "},\"build\":");
+    indexjson_write_build(info, out);
+    write_failure(info, out);
+    kx_add_byte(out, '}');
+}
+
 /* What the index costs, and whether anybody needs it. */
 static void write_use(const struct kx_index_info *info, uint64_t bytes,
                       struct kx_buffer *out)
@@ -87,10 +117,10 @@ static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
                  (unsigned long long)info->conflicts);
         kx_add_text(out, conflicts);
     }
-    if (info->failure[0] != '\0') {
-        kx_add_text(out, ",\"failure\":");
-        kx_json_escape(kx_text(info->failure), out);
-    }
+    if (info->state == KX_INDEX_MIGRATING)
+        write_migration(info, out);
+    else
+        write_failure(info, out);
 }
 
 void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)

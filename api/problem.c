@@ -78,6 +78,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                  "There is no index with this name",
                                  "GET /indexes lists the declared indexes.",
                                  NULL},
+    [PROBLEM_NO_MIGRATION] =
+        {"no-migration", 404, "The index does not migrate",
+         "PATCH /indexes/{name} begins a migration; this one may be over.",
+         NULL},
     [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405,
                                     "The method is not supported here",
                                     "The header Allow lists the methods.",
@@ -112,6 +116,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
         {"index-not-unique", 409, "The index is not unique",
          "Use GET /list?index={name}&prefix=... for the entries with this "
          "value.",
+         NULL},
+    [PROBLEM_INDEX_MIGRATING] =
+        {"index-migrating", 409, "The index migrates already",
+         "Wait until its state is ready, or take the migration back: DELETE "
+         "/indexes/{name}/migration.",
          NULL},
     [PROBLEM_INDEX_OWNED_KEY] =
         {"index-owned-key", 409, "The key belongs to an index",
@@ -226,6 +235,8 @@ static const enum problem_code OF_STATUS[] = {
     [KX_INDEX_NAME_USED] = PROBLEM_INDEX_NAME_USED,
     [KX_INDEX_NOT_READY] = PROBLEM_INDEX_NOT_READY,
     [KX_INDEX_NOT_UNIQUE] = PROBLEM_INDEX_NOT_UNIQUE,
+    [KX_INDEX_BUSY] = PROBLEM_INDEX_MIGRATING,
+    [KX_NO_MIGRATION] = PROBLEM_NO_MIGRATION,
     [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
     [KX_NOT_INDEXABLE] = PROBLEM_NOT_INDEXABLE,
     [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,

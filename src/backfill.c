@@ -52,19 +52,17 @@ static enum kx_status finish_round(struct kx_store *store, struct round *round)
                           .index = index,
                           .state = KX_INDEX_BUILDING,
                           .build = *round_build(round),
+                          .durable = round_complete(round),
                           .stamp = store->catalog->stamp + 1};
-    enum kx_status status = KX_OK;
-    if (round_complete(round)) {
+    if (batch.durable) {
         batch.state =
             index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
         batch.build.total = batch.build.done;
-        status = env_flush(store->env);
     }
-    if (status == KX_OK)
-        status = jobs_apply(store, &batch);
-    if (status == KX_OK)
+    enum kx_status status = jobs_apply(store, &batch);
+    if (status == KX_OK && !batch.durable)
         status = env_flush(store->env);
-    if (status == KX_OK && round_complete(round))
+    if (status == KX_OK && batch.durable)
         log_built(index);
     return status;
 }

@@ -94,11 +94,11 @@ static void add_change(struct kx_store *store, struct rows *rows,
 }
 
 /* Does this count take the last conflict out of a conflicted index? The index
- * is ready then. */
+ * is ready then, unless it comes in another's place: that is a job's work. */
 static bool mends(const struct count_delta *delta)
 {
     return delta->index != NULL && delta->conflicts < 0 &&
-           delta->index->conflicts == 0;
+           delta->index->conflicts == 0 && delta->index->replaces == 0;
 }
 
 /* The rows of the indexes that the plan has made ready. */
@@ -129,6 +129,10 @@ static void add_catalog_rows(struct kx_store *store, struct rows *rows,
     if (good && batch->action != CATALOG_KEEP)
         add_row(rows, write);
     good = good && add_mended_rows(rows, batch->plan);
+    if (good && batch->other != NULL) {
+        good = catalog_index_write(rows->mem, batch->other, &write);
+        add_row(rows, write);
+    }
     if (good)
         good = catalog_facts_write(rows->mem, store->catalog, &write);
     if (good)
@@ -143,7 +147,24 @@ struct backup {
     uint64_t index_conflicts;
     enum kx_index_state state;
     struct build build;
+    struct declaration *declaration;
+    struct form form;
+    uint32_t replaces;
+    enum kx_index_state other_state;
 };
+
+/* The index that is dropped together with what the batch does: the one that is
+ * replaced, or the one that would have replaced it. */
+static struct index *find_other(const struct catalog *catalog,
+                                const struct batch *batch)
+{
+    if (batch->action == CATALOG_DROP)
+        return catalog_successor(catalog, batch->index);
+    if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&
+        batch->index->replaces != 0)
+        return catalog_by_id(catalog, batch->index->replaces);
+    return NULL;
+}
 
 /* Adds what the plan counted, or with sign -1 takes it off again. */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
@@ -188,6 +209,9 @@ static struct backup change_catalog(struct catalog *catalog,
     backup.index_conflicts = index->conflicts;
     backup.state = index->state;
     backup.build = index->build;
+    backup.declaration = index->declaration;
+    backup.form = index->form;
+    backup.replaces = index->replaces;
     index->entries += (uint64_t)batch->index_entries;
     index->conflicts += (uint64_t)batch->index_conflicts;
     if (batch->action == CATALOG_ADD)
@@ -202,6 +226,17 @@ static struct backup change_catalog(struct catalog *catalog,
         if (batch->failure != NULL)
             snprintf(index->failure, sizeof index->failure, "%s",
                      batch->failure);
+    }
+    if (batch->action == CATALOG_FORM) {
+        index->declaration = batch->declaration;
+        index->form = batch->form;
+        index->build = batch->build;
+    }
+    if (batch->other != NULL) {
+        backup.other_state = batch->other->state;
+        batch->other->state = KX_INDEX_DROPPING;
+        index->form.since = catalog->stamp;
+        index->replaces = 0;
     }
     return backup;
 }
@@ -218,6 +253,11 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
     batch->index->conflicts = backup->index_conflicts;
     batch->index->state = backup->state;
     batch->index->build = backup->build;
+    batch->index->declaration = backup->declaration;
+    batch->index->form = backup->form;
+    batch->index->replaces = backup->replaces;
+    if (batch->other != NULL)
+        batch->other->state = backup->other_state;
 }
 
 /* The changes that cannot be taken back, after the rows are in the tables:
@@ -231,6 +271,8 @@ static void rearrange_catalog(struct catalog *catalog,
         catalog_drop(catalog, batch->index);
     else if (batch->action == CATALOG_FORGET)
         catalog_forget(catalog, batch->index);
+    if (batch->other != NULL)
+        catalog_drop(catalog, batch->other);
 }
 
 static void add_batch_rows(struct kx_store *store, struct rows *rows,
@@ -260,6 +302,15 @@ static void publish(struct kx_store *store, const struct rows *rows,
     rearrange_catalog(store->catalog, batch);
 }
 
+/* Readers go on while the batch is flushed, by the catalog as it was. */
+static enum kx_status flush_unseen(struct kx_store *store)
+{
+    gate_apply_cancel(&store->gate);
+    enum kx_status status = env_flush(store->env);
+    gate_apply_begin(&store->gate);
+    return status;
+}
+
 /* Inside the gate: the catalog takes its new state before its rows are written
  * from it, and its old one back when the transaction fails. */
 static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
@@ -270,6 +321,11 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
         status = txn_apply(store->env, rows->list, rows->count);
+    if (status == KX_OK && batch->durable) {
+        restore_catalog(store->catalog, batch, &backup);
+        status = flush_unseen(store);
+        backup = change_catalog(store->catalog, batch);
+    }
     if (status == KX_OK)
         publish(store, rows, batch);
     else
@@ -283,6 +339,7 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out)
 {
     struct rows rows = {.mem = talloc_new(NULL)};
+    batch->other = find_other(store->catalog, batch);
     size_t net_count = 0;
     struct net_change *net = NULL;
     if (batch->plan != NULL)

@@ -11,7 +11,9 @@ enum catalog_action {
     CATALOG_ADD,    /* index is new */
     CATALOG_DROP,   /* its name is free at once, its entries go later */
     CATALOG_FORGET, /* its entries are gone */
-    CATALOG_BUILD   /* it gets `state` and `build` */
+    CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
+                     * comes in the place of the one that it replaces */
+    CATALOG_FORM    /* it gets `declaration`, `form` and `build` */
 };
 
 struct batch {
@@ -23,10 +25,14 @@ struct batch {
     struct index *index;       /* of the action */
     enum kx_index_state state; /* of CATALOG_BUILD */
     struct build build;
+    struct declaration *declaration; /* of CATALOG_FORM */
+    struct form form;
+    bool durable; /* it is on disk before anybody sees it; without a plan */
     const char *failure;     /* why it is KX_INDEX_FAILED, or NULL */
     uint64_t stamp;          /* last stamp given, 0: as it was */
     int64_t index_entries;   /* added to the index's count */
     int64_t index_conflicts; /* and to that of its conflict rows */
+    struct index *other;     /* set by batch_apply: one that goes with it */
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next

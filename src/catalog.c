@@ -6,6 +6,8 @@
 
 #include <talloc.h>
 
+#include "form.h"
+
 const char *kx_index_state_text(enum kx_index_state state)
 {
     switch (state) {
@@ -67,6 +69,25 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
         return true;
     const struct index *index = catalog_by_id(catalog, record->index);
     return index != NULL && index_readable(index);
+}
+
+bool catalog_show(const struct catalog *catalog, struct record *record,
+                  int64_t now_ms)
+{
+    if (!catalog_shows(catalog, record, now_ms))
+        return false;
+    if (record->index != 0)
+        form_show(catalog_by_id(catalog, record->index), record);
+    return true;
+}
+
+struct index *catalog_successor(const struct catalog *catalog,
+                                const struct index *index)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->replaces == index->id)
+            return catalog->indexes[i];
+    return NULL;
 }
 
 void catalog_add(struct catalog *catalog, struct index *index)

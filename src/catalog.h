@@ -16,11 +16,22 @@
 #include "use.h"
 #include "uuid.h"
 
+/* How an index has got its `store`, and gets another one (form.h). */
+struct form {
+    struct declaration *target; /* what it is to be, or NULL */
+    uint64_t since; /* the commit with which it got it, 0: declared so */
+    bool odd;       /* which of the forms of its rows is shown */
+    bool mixed;     /* rows are to be rewritten */
+};
+
 /* Stays where it is until it is forgotten: others may point to it. */
 struct index {
     uint32_t id; /* never used twice in a store; index entries carry it */
     enum kx_index_state state;
     struct declaration *declaration;
+    struct form form;
+    uint32_t replaces; /* id of the index of the same name in whose place it
+                        * comes as soon as it is ready, or 0 */
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict.h) */
     struct build build;
@@ -31,7 +42,8 @@ struct index {
 
 struct catalog {
     struct env *env;
-    struct index *indexes[KX_INDEXES_MAX]; /* in name order */
+    struct index *indexes[KX_INDEXES_MAX]; /* in name order; one that comes in
+                                            * another's place is behind it */
     size_t count;
     struct index *dropping[KX_INDEXES_MAX]; /* have no name any more */
     size_t dropping_count;
@@ -55,6 +67,10 @@ struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
 /* The index with this id, NULL when it is dropped. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
 
+/* The index that comes in this one's place, or NULL. */
+struct index *catalog_successor(const struct catalog *catalog,
+                                const struct index *index);
+
 /* May its entries be read? */
 static inline bool index_readable(const struct index *index)
 {
@@ -73,6 +89,12 @@ static inline bool index_maintained(const struct index *index)
  * index entry, one of a readable index? */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms);
+
+/* The same, and if it is an index entry the record becomes what clients see: a
+ * row may hold more, and keep older stamps. For its key alone; an entry that an
+ * index entry stands for is made from the record as it is stored. */
+bool catalog_show(const struct catalog *catalog, struct record *record,
+                  int64_t now_ms);
 
 /* Adds an index (which becomes the catalog's child), or moves it to the
  * dropping ones, or forgets it, which frees it. Writer only, inside apply. None

@@ -5,7 +5,9 @@
  *                 id (4) and entries (8) of each index, and again with its
  *                 conflict rows when it has any; little endian
  *   "id"          the store's UUID as text
- *   "index/<id>"  JSON: id, state, declaration, progress of the build
+ *   "index/<id>"  JSON: id, state, declaration, progress of the build; of one
+ *                 that migrates or did so also target, since, odd, mixed,
+ * replaces
  *
  * The facts are few bytes, because they are written with every batch, so that a
  * crash leaves them exact; the rows of indexes are written when one changes. */
@@ -95,15 +97,38 @@ static char *row_key(void *mem, const struct index *index)
     return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
 }
 
+/* Takes the document and returns it with what most indexes have not. */
+static json_t *add_form(json_t *document, const struct index *index)
+{
+    const struct form *form = &index->form;
+    json_t *more =
+        json_pack("{s:I, s:b, s:b, s:I}", "since", (json_int_t)form->since,
+                  "odd", form->odd, "mixed", form->mixed, "replaces",
+                  (json_int_t)index->replaces);
+    bool good = json_object_update(document, more) == 0;
+    if (form->target != NULL)
+        good = json_object_set_new(
+                   document, "target",
+                   json_stringn((const char *)form->target->text.data,
+                                form->target->text.size)) == 0 &&
+               good;
+    json_decref(more);
+    if (good)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
 static json_t *index_document(const struct index *index)
 {
     struct kx_slice declaration = index->declaration->text;
-    return json_pack(
+    json_t *document = json_pack(
         "{s:I, s:s, s:s%, s:o, s:b, s:I, s:s}", "id", (json_int_t)index->id,
         "state", kx_index_state_text(index->state), "declaration",
         (const char *)declaration.data, declaration.size, "build",
         build_to_json(&index->build), "paused", index->pace.paused, "perSecond",
         (json_int_t)index->pace.per_second, "failure", index->failure);
+    return document == NULL ? NULL : add_form(document, index);
 }
 
 bool catalog_index_write(void *mem, const struct index *index,
@@ -146,6 +171,28 @@ static bool state_of(const char *text, enum kx_index_state *state_out)
     return false;
 }
 
+/* Absent in rows of indexes that were made before there were migrations. */
+static enum kx_status read_form(struct index *index, json_t *document)
+{
+    json_int_t since = 0;
+    json_int_t replaces = 0;
+    int mixed = 0;
+    int odd = 0;
+    const char *target = NULL;
+    if (json_unpack(document, "{s?I, s?b, s?b, s?I, s?s}", "since", &since,
+                    "odd", &odd, "mixed", &mixed, "replaces", &replaces,
+                    "target", &target) != 0)
+        return KX_FAILED;
+    index->form.since = (uint64_t)since;
+    index->form.odd = odd != 0;
+    index->form.mixed = mixed != 0;
+    index->replaces = (uint32_t)replaces;
+    if (target == NULL)
+        return KX_OK;
+    index->build.resumed = true;
+    return declaration_parse(index, kx_text(target), &index->form.target, NULL);
+}
+
 /* A build that was under way goes on; it is marked as resumed. The declaration
  * is parsed as if it came from a client: there is one reader of declarations.
  */
@@ -170,8 +217,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->pace.paused = paused != 0;
     index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
-    return declaration_parse(index, kx_text(declaration), &index->declaration,
-                             NULL);
+    enum kx_status status = declaration_parse(index, kx_text(declaration),
+                                              &index->declaration, NULL);
+    return status == KX_OK ? read_form(index, document) : status;
 }
 
 static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)

@@ -80,6 +80,15 @@ size_t extract_find(const struct extract *extract, struct kx_slice key);
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
                               struct record *record_out);
 
+/* The records made from now on are those of another declaration, which differs
+ * in `store` only. */
+static inline void extract_as(struct extract *extract,
+                              const struct declaration *declaration)
+{
+    extract->declaration = declaration;
+    extract->stored.size = 0;
+}
+
 /* Says in one sentence what the obstacle is; field_out gets the JSON Pointer of
  * the value concerned, appended, which stays empty for a part of the key. */
 void extract_describe(const struct extract *extract, struct kx_buffer *detail,

@@ -14,6 +14,7 @@
 
 #include "conflict.h"
 #include "extract.h"
+#include "form.h"
 #include "refuse.h"
 #include "value.h"
 
@@ -53,10 +54,11 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
 /* Its rows are all there and each belongs to one entry (whose key is part of
  * the row's), so they can be written without looking. Not while it is built: a
  * row that is not there yet must not be counted off, nor one that is be counted
- * twice. */
+ * twice; nor while its rows change their form, for they keep a stamp. */
 static bool needs_no_look(const struct index *index)
 {
-    return !index->declaration->unique && index->state == KX_INDEX_READY;
+    return !index->declaration->unique && index->state == KX_INDEX_READY &&
+           index->form.target == NULL;
 }
 
 /* KX_OK also when there is none. If it belongs to another entry, because this
@@ -96,23 +98,16 @@ static enum kx_status refuse(struct plan *plan, const struct effect *effect,
     return refuse_duplicate(plan->commit, &duplicate);
 }
 
-/* The n-th index entry of plan->now. */
+/* The n-th index entry of plan->now. stamp: of the row as a pointer. */
 static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
-                                size_t n)
+                                size_t n, uint64_t stamp)
 {
     struct kx_slice index_key = extract_key(&plan->now, n);
-    struct record record;
+    plan->record.size = 0;
     enum kx_status status =
-        extract_record(&plan->now, n, effect->index->id, &record);
+        form_write(effect->index, &plan->now, n, stamp, &plan->record);
     if (status != KX_OK)
         return status;
-    /* A copy carries the stamp of what it copies. */
-    record.stamp =
-        record.encoding == KX_POINTER ? plan->stamp : effect->now.stamp;
-    plan->record.size = 0;
-    record_write(&record, &plan->record);
-    if (plan->record.failed)
-        return KX_NO_MEMORY;
     plan_count_write(plan, effect->index);
     struct kx_slice bytes = kx_buffer_slice(&plan->record);
     return needs_no_look(effect->index)
@@ -149,7 +144,7 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
         if (status != KX_ABSENT)
             return status;
     }
-    return put_entry(plan, effect, n);
+    return put_entry(plan, effect, n, plan->stamp);
 }
 
 /* Nothing that the index entry holds has changed. */
@@ -183,7 +178,26 @@ static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
         plan_count(plan, effect->index, 1);
     }
     status = conflict_remove(plan, effect->index, index_key, owner);
-    return status == KX_OK ? put_entry(plan, effect, n) : status;
+    return status == KX_OK ? put_entry(plan, effect, n, plan->stamp) : status;
+}
+
+/* While its rows change their form, each is written in both, and keeps the
+ * stamp that it has in the old one. */
+static enum kx_status rewrite_entry(struct plan *plan,
+                                    const struct effect *effect, size_t n)
+{
+    struct record stored;
+    uint64_t stamp = plan->stamp;
+    enum kx_status status =
+        stored_entry(plan, effect->index, extract_key(&plan->now, n), &stored);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_ABSENT)
+        plan_count(plan, effect->index, 1);
+    form_pick(effect->index, &stored);
+    if (status == KX_OK && keeps_row(effect))
+        stamp = stored.stamp;
+    return put_entry(plan, effect, n, stamp);
 }
 
 /* Makes the index keys that the entry had and has; the steps make them anew,
@@ -241,7 +255,9 @@ static enum kx_status settle_entry(struct plan *plan,
         return add_entry(plan, effect, n);
     if (effect->index->state != KX_INDEX_READY)
         return keep_entry(plan, effect, n);
-    return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n);
+    if (effect->index->form.target != NULL)
+        return rewrite_entry(plan, effect, n);
+    return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n, plan->stamp);
 }
 
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
@@ -289,7 +305,7 @@ static enum kx_status hand_over(struct plan *plan, struct index *index,
         status = KX_FAILED;
     if (status == KX_OK) {
         plan_count(plan, index, 1);
-        status = put_entry(plan, &effect, n);
+        status = put_entry(plan, &effect, n, plan->stamp);
     }
     kx_buffer_free(&key);
     return status;
@@ -398,8 +414,10 @@ static enum kx_status agree(struct plan *plan, size_t n,
         return status;
     bool held = status == KX_OK && !record_expired(&record, plan->now_ms);
     struct kx_entry entry = {.stamp = 0};
-    if (held)
+    if (held) {
+        form_show(index, &record);
         entry = record_entry(&record, mutation->key);
+    }
     if (mutation->type == KX_DELETE && !held)
         return KX_OK;
     if (mutation->type == KX_SET && held && !mutation->suffix_stamp &&

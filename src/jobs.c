@@ -52,7 +52,8 @@ static bool expiry_due(const struct kx_store *store)
 bool jobs_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           build_waiting(store) || tidy_waiting(store);
+           build_waiting(store) || migrate_next(store) != NULL ||
+           tidy_waiting(store);
 }
 
 /* A sweep may have a round of an index that was dropped: it is forgotten before
@@ -63,8 +64,11 @@ bool jobs_run(struct kx_store *store)
         return false;
     if (expiry_due(store))
         expire_step(store);
+    struct index *index = migrate_next(store);
     if (build_waiting(store))
         backfill_step(store);
+    else if (index != NULL)
+        migrate_step(store, index);
     else if (store->catalog->dropping_count > 0)
         drop_step(store, store->catalog->dropping[0]);
     else if (tidy_waiting(store))

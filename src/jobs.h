@@ -25,6 +25,10 @@ struct index *jobs_to_build(const struct kx_store *store);
 void backfill_step(struct kx_store *store);
 /* Forgets the sweep that is under way; nothing that is stored depends on it. */
 void backfill_end(struct kx_store *store);
+/* migrate.c: an index whose rows get another form, or NULL. */
+struct index *migrate_next(const struct kx_store *store);
+/* migrate.c: rewrites its next rows. */
+void migrate_step(struct kx_store *store, struct index *index);
 /* drop.c: removes the next entries of a dropped index. */
 void drop_step(struct kx_store *store, struct index *index);
 /* expire.c: removes the next entries whose time is over and sets

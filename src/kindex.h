@@ -74,6 +74,8 @@ enum kx_limit {
     X(KX_INDEX_NAME_USED, "there are entries under the name of the index")     \
     X(KX_INDEX_NOT_READY, "the index is not ready")                            \
     X(KX_INDEX_NOT_UNIQUE, "the index is not unique")                          \
+    X(KX_INDEX_BUSY, "the index is being changed")                             \
+    X(KX_NO_MIGRATION, "the index does not migrate")                           \
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
     X(KX_NOT_INDEXABLE, "the entry cannot be indexed as declared")             \
     X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
@@ -580,7 +582,9 @@ struct kx_refusal {
 enum kx_commit_kind {
     KX_WRITE,         /* checks and mutations */
     KX_DECLARE_INDEX, /* `declaration` */
-    KX_DROP_INDEX     /* `index_name` */
+    KX_DROP_INDEX,    /* `index_name` */
+    KX_MIGRATE_INDEX, /* `index_name`; `declaration` is a merge patch */
+    KX_UNDO_MIGRATION /* `index_name` */
 };
 
 /* A commit lies in the caller's memory, with everything it points to, from
@@ -604,7 +608,8 @@ struct kx_commit {
     uint64_t stamp;            /* of the commit, when KX_OK */
     struct kx_refusal refusal; /* otherwise */
     bool created;              /* the first mutation's key was absent, or
-                                * the index was not declared before */
+                                * the index was not declared before, or
+                                * now migrates */
     size_t deleted;            /* KX_DELETE_RANGE: entries removed */
     bool more;                 /* and some are left */
 };
@@ -711,7 +716,13 @@ struct kx_index_info {
     bool unique;
     struct kx_slice prefix; /* encoded parts */
     size_t field_count;
-    /* Progress of a build. total is an estimate until it is done. */
+    /* While it migrates it is read as `declaration` says, and becomes what
+     * `target` (JSON text) says when `migration` is over: building, conflicted
+     * or failed. */
+    struct kx_slice target;
+    enum kx_index_state migration;
+    /* Progress of a build or a migration. total is an estimate until it is
+     * done. */
     uint64_t done;
     uint64_t total;
     uint64_t skipped; /* entries without an indexable value */

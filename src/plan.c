@@ -103,7 +103,7 @@ enum kx_status plan_read(struct plan *plan, struct kx_slice key,
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
-    if (!catalog_shows(plan->catalog, &record, plan->now_ms))
+    if (!catalog_show(plan->catalog, &record, plan->now_ms))
         return KX_ABSENT;
     *record_out = record;
     return KX_OK;

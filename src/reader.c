@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "form.h"
 #include "reader_state.h"
 #include "table.h"
 
@@ -121,15 +122,30 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
         use_read(&owner->use, reader->now_ms);
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
+    if (status == KX_OK && owner != NULL && found.index != 0)
+        form_show(owner, &found);
     if (status == KX_OK)
         *entry_out = record_entry(&found, key);
     return status;
 }
 
-static void describe(const struct index *index, struct kx_index_info *info)
+static void describe_migration(const struct declaration *target,
+                               enum kx_index_state state,
+                               struct kx_index_info *info)
+{
+    info->state = KX_INDEX_MIGRATING;
+    info->target = target->text;
+    info->migration = state;
+}
+
+/* The progress is that of what is built in its place, if there is such. */
+static void describe(const struct catalog *catalog, const struct index *index,
+                     struct kx_index_info *info)
 {
     const struct declaration *declaration = index->declaration;
-    const struct build *build = &index->build;
+    const struct index *successor = catalog_successor(catalog, index);
+    const struct index *built = successor == NULL ? index : successor;
+    const struct build *build = &built->build;
     uint64_t done = build->done;
     *info = (struct kx_index_info){
         .name = declaration->name,
@@ -144,10 +160,10 @@ static void describe(const struct index *index, struct kx_index_info *info)
         .started_at_ms = build->started_at_ms,
         .resumed = build->resumed,
         .sample_count = build->sample_count,
-        .paused = index->pace.paused,
-        .per_second_max = index->pace.per_second,
+        .paused = built->pace.paused,
+        .per_second_max = built->pace.per_second,
         .entries = index->entries,
-        .conflicts = index->conflicts,
+        .conflicts = built->conflicts,
         .since_ms = index->use.since_ms,
         .reads = atomic_load(&index->use.reads),
         .last_read_ms = atomic_load(&index->use.last_read_ms),
@@ -156,11 +172,15 @@ static void describe(const struct index *index, struct kx_index_info *info)
     for (size_t i = 0; i < build->sample_count; i++)
         info->samples[i] =
             kx_slice(build->samples[i].key, build->samples[i].size);
+    if (successor != NULL)
+        describe_migration(successor->declaration, successor->state, info);
+    else if (index->form.target != NULL)
+        describe_migration(index->form.target, KX_INDEX_BUILDING, info);
     uint64_t now = kx_monotonic_ns();
     if (build->run_started_ns != 0 && now > build->run_started_ns)
         info->per_second = (double)(done - build->run_base) * 1e9 /
                            (double)(now - build->run_started_ns);
-    snprintf(info->failure, sizeof info->failure, "%s", index->failure);
+    snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 
 enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
@@ -169,7 +189,7 @@ enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
     const struct index *index = catalog_find(reader->store->catalog, name);
     if (index == NULL)
         return KX_INDEX_ABSENT;
-    describe(index, info_out);
+    describe(reader->store->catalog, index, info_out);
     return KX_OK;
 }
 
@@ -177,8 +197,11 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out)
 {
     const struct catalog *catalog = reader->store->catalog;
-    if (n >= catalog->count)
-        return KX_END;
-    describe(catalog->indexes[n], info_out);
-    return KX_OK;
+    for (size_t i = 0; i < catalog->count; i++) {
+        if (catalog->indexes[i]->replaces != 0 || n-- > 0)
+            continue;
+        describe(catalog, catalog->indexes[i], info_out);
+        return KX_OK;
+    }
+    return KX_END;
 }

@@ -1,7 +1,7 @@
 /* From an index to the entries it stands for: the one function that turns a row
  * of an index into the entry that is shown, for scans and look-ups alike. A row
  * that holds what is asked for is not followed. */
-#include "extract.h"
+#include "form.h"
 #include "reader_state.h"
 
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
@@ -102,8 +102,10 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct kx_slice primary = primary_key(reader, index, row, key);
     if (reader->primary.failed)
         return KX_NO_MEMORY;
-    if (holds_entry(reader, index, row)) {
-        *entry_out = record_entry(row, primary);
+    struct record shown = *row;
+    form_pick(index, &shown);
+    if (holds_entry(reader, index, &shown)) {
+        *entry_out = record_entry(&shown, primary);
         return KX_OK;
     }
     struct kx_slice bytes;

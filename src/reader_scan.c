@@ -79,7 +79,7 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
         return KX_FAILED;
     if (reader->index != NULL)
         return reader_resolve(reader, reader->index, key, &record, entry_out);
-    if (!catalog_shows(reader->store->catalog, &record, reader->now_ms))
+    if (!catalog_show(reader->store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
     *entry_out = record_entry(&record, key);
     return KX_OK;

@@ -8,7 +8,11 @@ enum {
     ENCODING_MASK = 0x07,
     EXPIRES = 0x08,
     INDEX_ENTRY = 0x10,
-    STAMP_SHIFT = 5
+    STAMP_SHIFT = 5,
+    /* Of the two bytes that say where the owner is. */
+    OWNER_MASK = 0x0fff,
+    ODD_FORM = 0x4000,
+    OTHER_FORM = 0x8000
 };
 
 static uint64_t take(struct kx_slice *rest, size_t size)
@@ -41,7 +45,11 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     if (rest->size < 6)
         return false;
     record->index = (uint32_t)take(rest, 4);
-    record->owner_at = (uint16_t)take(rest, 2);
+    unsigned owner = (unsigned)take(rest, 2);
+    record->owner_at = (uint16_t)(owner & OWNER_MASK);
+    record->odd = (owner & ODD_FORM) != 0;
+    if ((owner & OTHER_FORM) != 0 && !take_slice(rest, 4, &record->other))
+        return false;
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
 }
 
@@ -80,6 +88,25 @@ static size_t significant_bytes(uint64_t number)
     return number == 0 ? 1 : (size_t)(71 - __builtin_clzll(number)) / 8;
 }
 
+static void put_owner(struct kx_buffer *out, const struct record *record)
+{
+    unsigned owner = record->owner_at;
+    if (record->odd)
+        owner |= ODD_FORM;
+    if (record->other.size != 0)
+        owner |= OTHER_FORM;
+    put(out, record->index, 4);
+    put(out, owner, 2);
+    if (record->other.size != 0) {
+        put(out, record->other.size, 4);
+        kx_add_slice(out, record->other);
+    }
+    if (record->owner_at == 0) {
+        put(out, record->owner.size, 2);
+        kx_add_slice(out, record->owner);
+    }
+}
+
 void record_write(const struct record *record, struct kx_buffer *out)
 {
     size_t stamp_size = significant_bytes(record->stamp);
@@ -93,14 +120,8 @@ void record_write(const struct record *record, struct kx_buffer *out)
     put(out, record->stamp, stamp_size);
     if (record->expires_at_ms != 0)
         put(out, (uint64_t)record->expires_at_ms, 8);
-    if (record->index != 0) {
-        put(out, record->index, 4);
-        put(out, record->owner_at, 2);
-        if (record->owner_at == 0) {
-            put(out, record->owner.size, 2);
-            kx_add_slice(out, record->owner);
-        }
-    }
+    if (record->index != 0)
+        put_owner(out, record);
     if (record->encoding == KX_BYTES) {
         put(out, record->media_type.size, 1);
         kx_add_slice(out, record->media_type);

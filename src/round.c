@@ -12,6 +12,7 @@
 #include <talloc.h>
 
 #include "extract.h"
+#include "form.h"
 #include "sorter.h"
 #include "touched.h"
 
@@ -125,20 +126,14 @@ const struct pace *round_pace(const struct round *round)
     return &round->pace;
 }
 
-static enum kx_status add_row(struct round *round, size_t n,
-                              const struct record *record)
+static enum kx_status add_row(struct round *round, size_t n)
 {
-    struct record row;
-    enum kx_status status =
-        extract_record(&round->extract, n, round->index->id, &row);
+    round->record.size = 0;
+    enum kx_status status = form_write(round->index, &round->extract, n,
+                                       round->passage->stamp, &round->record);
     if (status != KX_OK)
         return status;
-    row.stamp =
-        row.encoding == KX_POINTER ? round->passage->stamp : record->stamp;
-    round->record.size = 0;
-    record_write(&row, &round->record);
-    if (round->record.failed ||
-        !sorter_add(round->sorter, extract_key(&round->extract, n),
+    if (!sorter_add(round->sorter, extract_key(&round->extract, n),
                     kx_buffer_slice(&round->record)))
         return KX_NO_MEMORY;
     return KX_OK;
@@ -175,7 +170,7 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
     if (round->extract.count == 0 && !round->extract.excluded)
         build_skip(&round->build, key);
     for (size_t n = 0; status == KX_OK && n < round->extract.count; n++)
-        status = add_row(round, n, record);
+        status = add_row(round, n);
     return status;
 }
 

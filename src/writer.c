@@ -15,6 +15,7 @@
 #include "batch.h"
 #include "declare.h"
 #include "jobs.h"
+#include "migrate.h"
 
 enum {
     /* A batch takes what is waiting and never waits for more: under load it
@@ -253,6 +254,12 @@ static struct kx_commit *run_batch(struct kx_store *store,
         break;
     case KX_DROP_INDEX:
         declare_drop(store, first, &number);
+        break;
+    case KX_MIGRATE_INDEX:
+        migrate_begin(store, first, &number);
+        break;
+    case KX_UNDO_MIGRATION:
+        migrate_undo(store, first, &number);
         break;
     }
     if (number != 0) {

@@ -112,6 +112,9 @@ deleteEntryByQuery note
 
 declareIndex index-name-used
 declareIndex orders
+migrateIndex pointer
+migrateIndex bad-index-definition
+undoMigration no-migration
 dropIndex color
 getMetrics metrics
 `

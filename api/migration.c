@@ -1,0 +1,65 @@
+/* Another `store` or `unique` for a declared index: PATCH /indexes/{name}
+ * begins the migration, DELETE /indexes/{name}/migration takes it back. The
+ * index is read in its old form until it is over. */
+#include "handlers.h"
+
+#include "answer.h"
+#include "body.h"
+#include "indexes.h"
+
+static enum progress begin(struct request *request, struct reply *reply,
+                           enum kx_commit_kind kind, bool patch)
+{
+    struct kx_value value = {.data = {.size = 0}};
+    struct kx_buffer name;
+    struct flaw flaw;
+    if (!index_no_parameters(request, &flaw) ||
+        !index_name(request, &name, &flaw) ||
+        (patch && !body_patch(request, &value, &flaw)))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = kind;
+    request->commit.index_name = kx_buffer_slice(&name);
+    request->commit.declaration = value.data;
+    return COMMIT;
+}
+
+/* The index as it is now. */
+static enum progress finish(struct request *request, struct reply *reply,
+                            enum kx_index_state *state_out)
+{
+    struct kx_slice name = request->commit.index_name;
+    if (request->commit.status == KX_INDEX_ABSENT)
+        return index_missing(request, reply, name);
+    if (request->commit.status != KX_OK)
+        return index_refused(request, reply, name);
+    answer_json(reply, 200);
+    if (!index_append(request, reply, name, state_out))
+        return index_missing(request, reply, name);
+    return DONE;
+}
+
+enum progress index_migrate(struct request *request, struct reply *reply)
+{
+    return begin(request, reply, KX_MIGRATE_INDEX, true);
+}
+
+enum progress index_migrate_finish(struct request *request, struct reply *reply)
+{
+    enum kx_index_state state = KX_INDEX_READY;
+    finish(request, reply, &state);
+    if (reply->status == 200 && state == KX_INDEX_MIGRATING)
+        reply->status = 202;
+    return DONE;
+}
+
+enum progress index_undo_migration(struct request *request, struct reply *reply)
+{
+    return begin(request, reply, KX_UNDO_MIGRATION, false);
+}
+
+enum progress index_undo_migration_finish(struct request *request,
+                                          struct reply *reply)
+{
+    enum kx_index_state state = KX_INDEX_READY;
+    return finish(request, reply, &state);
+}

@@ -1,0 +1,252 @@
+/* Rewriting the rows of an index, some in each job: in both forms while it
+ * migrates, and afterwards in one. A row is made anew from the entry that it
+ * stands for; commits go on between the jobs and write their rows the same way.
+ * What a crash takes back is done again. The last job of the first pass changes
+ * what is shown. */
+#include <inttypes.h>
+#include <talloc.h>
+
+#include "form.h"
+#include "jobs.h"
+#include "migrate.h"
+#include "range.h"
+#include "table.h"
+
+/* Copies can be large: a job ends when it has written so much. */
+enum { STEP_BYTES_MAX = 4 << 20 };
+
+/* One job. Keys and rows lie in mem. */
+struct step {
+    struct kx_store *store;
+    struct index *index;
+    void *mem;
+    struct batch batch;
+    size_t bytes;
+    struct kx_buffer primary; /* key and record of the owner */
+    struct kx_buffer record;
+    struct extract extract;
+};
+
+/* Commits have taken the last conflict out of an index that is to come in
+ * another's place. */
+static bool is_mended(const struct index *index)
+{
+    return index->replaces != 0 && index->state == KX_INDEX_CONFLICTED &&
+           index->conflicts == 0;
+}
+
+struct index *migrate_next(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    for (size_t i = 0; i < catalog->count; i++)
+        if ((catalog->indexes[i]->form.mixed &&
+             catalog->indexes[i]->state == KX_INDEX_READY) ||
+            is_mended(catalog->indexes[i]))
+            return catalog->indexes[i];
+    return NULL;
+}
+
+static enum kx_status add_write(struct step *step, struct kx_slice key,
+                                struct kx_slice value)
+{
+    struct txn_write *write = &step->batch.writes[step->batch.write_count++];
+    write->type = value.size == 0 ? TXN_DELETE : TXN_PUT;
+    write->table = TABLE_ENTRIES;
+    write->key =
+        kx_slice(talloc_memdup(step->mem, key.data, key.size), key.size);
+    write->value = value;
+    step->bytes += key.size + value.size;
+    return write->key.data == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The entry that a row stands for, in step->record. */
+static enum kx_status read_owner(struct step *step, struct kx_slice key,
+                                 const struct record *row,
+                                 struct record *owner_out)
+{
+    step->primary.size = 0;
+    kx_add_slice(&step->primary, step->index->declaration->prefix);
+    kx_add_slice(&step->primary, record_owner(row, key));
+    if (step->primary.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        table_get(step->store->env, TABLE_ENTRIES,
+                  kx_buffer_slice(&step->primary), &step->record);
+    if (status != KX_OK)
+        return status;
+    return record_read(kx_buffer_slice(&step->record), owner_out) ? KX_OK
+                                                                  : KX_FAILED;
+}
+
+/* The row as it should be now, in step->mem. KX_ABSENT: there should be none.
+ */
+static enum kx_status make_row(struct step *step, struct kx_slice key,
+                               struct record *row, struct kx_slice *bytes_out)
+{
+    struct record owner;
+    struct kx_buffer out;
+    struct extract *extract = &step->extract;
+    enum kx_status status = read_owner(step, key, row, &owner);
+    if (status == KX_OK)
+        status = extract_keys(extract, step->index->declaration,
+                              kx_buffer_slice(&step->primary), &owner);
+    if (status != KX_OK)
+        return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;
+    size_t n = extract_find(extract, key);
+    if (n == extract->count)
+        return KX_ABSENT;
+    form_pick(step->index, row);
+    kx_buffer_init(&out, step->mem);
+    status = form_write(step->index, extract, n, row->stamp, &out);
+    *bytes_out = kx_buffer_slice(&out);
+    return status;
+}
+
+/* A row that nothing stands behind could not be shown in another form. */
+static enum kx_status rewrite(struct step *step, struct kx_slice key,
+                              struct kx_slice bytes, struct record *row)
+{
+    struct kx_slice made;
+    enum kx_status status = make_row(step, key, row, &made);
+    if (status == KX_ABSENT) {
+        step->batch.index_entries--;
+        return add_write(step, key, kx_slice(NULL, 0));
+    }
+    if (status != KX_OK || kx_equal(made, bytes))
+        return status;
+    return add_write(step, key, made);
+}
+
+static enum kx_status take_row(struct step *step, struct kx_slice key,
+                               struct kx_slice bytes)
+{
+    struct build *build = &step->batch.build;
+    struct record row;
+    memcpy(build->resume, key.data, key.size);
+    build->resume_size = key.size;
+    if (!record_read(bytes, &row) || row.index != step->index->id)
+        return KX_OK;
+    build->done++;
+    return rewrite(step, key, bytes, &row);
+}
+
+/* From the last key on, which is passed over: KX_END after the last row. */
+static enum kx_status take_rows(struct step *step)
+{
+    struct kx_store *store = step->store;
+    const struct build *build = &step->index->build;
+    struct kx_slice name = step->index->declaration->name_key;
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    kx_buffer_init(&start, step->mem);
+    kx_buffer_init(&end, step->mem);
+    kx_add_slice(&start, build->resume_size == 0
+                             ? name
+                             : kx_slice(build->resume, build->resume_size));
+    kx_add_byte(&start, 0);
+    kx_add_slice(&end, name);
+    kx_add_byte(&end, 0xff);
+    if (start.failed || end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = range_begin(store->range, kx_buffer_slice(&start),
+                                        kx_buffer_slice(&end), false);
+    for (size_t i = 0;
+         status == KX_OK && i < store->job_size && step->bytes < STEP_BYTES_MAX;
+         i++) {
+        status = range_next(store->range, &key, &bytes);
+        if (status == KX_OK)
+            status = take_row(step, key, bytes);
+    }
+    range_end(store->range);
+    return status;
+}
+
+/* The rows of the last job go into the batch that changes what is shown. It is
+ * on disk before it is seen, and with it all rows that were written before. */
+static void end_form(struct step *step)
+{
+    struct batch *batch = &step->batch;
+    struct form *form = &batch->form;
+    batch->build.resume_size = 0;
+    if (form->target == NULL) {
+        form->mixed = false;
+        return;
+    }
+    batch->declaration = form->target;
+    batch->stamp = step->store->catalog->stamp + 1;
+    batch->durable = true;
+    form->target = NULL;
+    form->since = batch->stamp;
+    form->odd = !form->odd;
+}
+
+static enum kx_status apply(struct step *step)
+{
+    uint64_t number = 0;
+    struct index *index = step->index;
+    bool switches = step->batch.durable;
+    enum kx_status status = migrate_change(step->store, &step->batch, &number);
+    if (status != KX_OK)
+        return status;
+    /* What clients see of the rows has not changed, or is on disk. */
+    gate_flushed(&step->store->gate, number);
+    if (switches)
+        kx_log(KX_LOG_INFO, "index-migrated", "index=%.*s entries=%" PRIu64,
+               (int)index->declaration->name.size,
+               (const char *)index->declaration->name.data, index->entries);
+    return KX_OK;
+}
+
+static void replace(struct kx_store *store, struct index *index)
+{
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = KX_INDEX_READY,
+                          .build = index->build,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    jobs_apply(store, &batch);
+}
+
+/* Begun again from what is stored after an error. */
+static void rewrite_rows(struct kx_store *store, struct index *index)
+{
+    struct step step = {.store = store,
+                        .index = index,
+                        .mem = talloc_new(NULL),
+                        .batch = {.action = CATALOG_FORM,
+                                  .index = index,
+                                  .declaration = index->declaration,
+                                  .form = index->form,
+                                  .build = index->build}};
+    enum kx_status status = KX_NO_MEMORY;
+    if (index->build.run_started_ns == 0) {
+        step.batch.build.run_started_ns = kx_monotonic_ns();
+        step.batch.build.run_base = index->build.done;
+    }
+    kx_buffer_init(&step.primary, step.mem);
+    kx_buffer_init(&step.record, step.mem);
+    extract_init(&step.extract, step.mem);
+    step.batch.writes =
+        talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
+    if (step.batch.writes != NULL)
+        status = take_rows(&step);
+    if (status == KX_END)
+        end_form(&step);
+    if (status == KX_OK || status == KX_END)
+        status = apply(&step);
+    talloc_free(step.mem);
+    if (status != KX_OK)
+        kx_log(KX_LOG_WARNING, "migration", "status=%s",
+               kx_status_name(status));
+}
+
+void migrate_step(struct kx_store *store, struct index *index)
+{
+    if (is_mended(index))
+        replace(store, index);
+    else
+        rewrite_rows(store, index);
+}
