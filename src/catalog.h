@@ -38,6 +38,7 @@ struct index {
     struct use use;
     struct pace pace; /* of the build, or of whatever else works on it */
     char failure[KX_DETAIL_MAX];
+    bool outdated; /* stored with another version of Unicode */
 };
 
 struct catalog {
@@ -102,6 +103,12 @@ bool catalog_show(const struct catalog *catalog, struct record *record,
 void catalog_add(struct catalog *catalog, struct index *index);
 void catalog_drop(struct catalog *catalog, struct index *index);
 void catalog_forget(struct catalog *catalog, struct index *index);
+
+/* Puts a new index, to be built, in the place of each one whose text was folded
+ * by another version of Unicode; the old one's entries are freed like a dropped
+ * index's. When the store is opened, before anything else looks at the catalog.
+ * KX_OK, then it is on disk; KX_NO_MEMORY, errors of the storage. */
+enum kx_status catalog_renew(struct catalog *catalog);
 
 /* The rows that store an index, and the store's facts; key and value are
  * written to talloc context mem. False when memory ran out. */

@@ -7,7 +7,8 @@
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build; of one
  *                 that migrates or did so also target, since, odd, mixed,
- * replaces
+ * replaces, and the version of
+ *                 Unicode by whose rules its text is folded
  *
  * The facts are few bytes, because they are written with every batch, so that a
  * crash leaves them exact; the rows of indexes are written when one changes. */
@@ -123,11 +124,12 @@ static json_t *index_document(const struct index *index)
 {
     struct kx_slice declaration = index->declaration->text;
     json_t *document = json_pack(
-        "{s:I, s:s, s:s%, s:o, s:b, s:I, s:s}", "id", (json_int_t)index->id,
-        "state", kx_index_state_text(index->state), "declaration",
-        (const char *)declaration.data, declaration.size, "build",
-        build_to_json(&index->build), "paused", index->pace.paused, "perSecond",
-        (json_int_t)index->pace.per_second, "failure", index->failure);
+        "{s:I, s:s, s:s%, s:o, s:b, s:I, s:s, s:s}", "id",
+        (json_int_t)index->id, "state", kx_index_state_text(index->state),
+        "declaration", (const char *)declaration.data, declaration.size,
+        "build", build_to_json(&index->build), "paused", index->pace.paused,
+        "perSecond", (json_int_t)index->pace.per_second, "failure",
+        index->failure, "unicode", fold_unicode_version());
     return document == NULL ? NULL : add_form(document, index);
 }
 
@@ -201,14 +203,15 @@ static enum kx_status read_document(struct index *index, json_t *document)
     const char *state = NULL;
     const char *declaration = NULL;
     const char *failure = NULL;
+    const char *unicode = "";
     json_t *build = NULL;
     json_int_t id = 0;
     json_int_t per_second = 0;
     int paused = 0;
-    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s}", "id", &id,
-                    "state", &state, "declaration", &declaration, "build",
+    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s, s?s}", "id",
+                    &id, "state", &state, "declaration", &declaration, "build",
                     &build, "paused", &paused, "perSecond", &per_second,
-                    "failure", &failure) != 0 ||
+                    "failure", &failure, "unicode", &unicode) != 0 ||
         !state_of(state, &index->state) ||
         !build_from_json(build, &index->build))
         return KX_FAILED;
@@ -217,6 +220,7 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->pace.paused = paused != 0;
     index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
+    index->outdated = strcmp(unicode, fold_unicode_version()) != 0;
     enum kx_status status = declaration_parse(index, kx_text(declaration),
                                               &index->declaration, NULL);
     return status == KX_OK ? read_form(index, document) : status;
@@ -324,6 +328,8 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
         status = table_get(catalog->env, TABLE_CATALOG, kx_text("facts"), &row);
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
+    if (status == KX_OK)
+        status = catalog_renew(catalog);
     if (status == KX_OK)
         status = read_id(catalog, &row);
     kx_buffer_free(&row);

@@ -87,7 +87,7 @@ static enum kx_status check_new(struct kx_store *store,
 {
     struct kx_fault *fault = &commit->refusal.fault;
     const struct catalog *catalog = store->catalog;
-    if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
+    if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
         return kx_fail(fault, KX_TOO_MANY_INDEXES,
                        "there are %d indexes already, dropped ones included "
                        "that are still being freed",

@@ -1,0 +1,79 @@
+/* Indexes that another version of Unicode has folded. Their entries may lie
+ * where no look-up finds them, and what they lack cannot be told from them:
+ * they are made anew from the data. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <talloc.h>
+
+#include "catalog.h"
+
+static struct index *find_outdated(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->outdated &&
+            catalog->indexes[i]->declaration->folds)
+            return catalog->indexes[i];
+    return NULL;
+}
+
+/* The same declaration under a new id: index entries that carry the old one are
+ * nobody's. */
+static enum kx_status make_fresh(struct catalog *catalog,
+                                 const struct index *old,
+                                 struct index **fresh_out)
+{
+    struct index *fresh = talloc_zero(catalog, struct index);
+    if (fresh == NULL)
+        return KX_NO_MEMORY;
+    fresh->state = KX_INDEX_BUILDING;
+    fresh->build.total = old->entries;
+    fresh->build.started_at_ms = kx_now_ms();
+    fresh->id = ++catalog->last_id;
+    *fresh_out = fresh;
+    return declaration_parse(fresh, old->declaration->text, &fresh->declaration,
+                             NULL);
+}
+
+/* In one transaction, so that no crash leaves the name without an index. */
+static enum kx_status store_both(struct catalog *catalog,
+                                 const struct index *old,
+                                 const struct index *fresh)
+{
+    void *mem = talloc_new(NULL);
+    struct txn_write writes[3];
+    enum kx_status status = KX_NO_MEMORY;
+    if (mem != NULL && catalog_index_write(mem, old, &writes[0]) &&
+        catalog_index_write(mem, fresh, &writes[1]) &&
+        catalog_facts_write(mem, catalog, &writes[2]))
+        status = txn_apply(catalog->env, writes, 3);
+    talloc_free(mem);
+    return status;
+}
+
+static enum kx_status renew(struct catalog *catalog, struct index *old)
+{
+    struct index *fresh = NULL;
+    enum kx_status status = make_fresh(catalog, old, &fresh);
+    if (status != KX_OK)
+        return status;
+    catalog_drop(catalog, old);
+    old->build.resume_size = 0;
+    catalog_add(catalog, fresh);
+    kx_log(KX_LOG_INFO, "index-outdated",
+           "index=%.*s unicode=%s entries=%" PRIu64 " action=rebuild",
+           (int)fresh->declaration->name.size,
+           (const char *)fresh->declaration->name.data, fold_unicode_version(),
+           old->entries);
+    return store_both(catalog, old, fresh);
+}
+
+enum kx_status catalog_renew(struct catalog *catalog)
+{
+    struct index *old = find_outdated(catalog);
+    enum kx_status status = KX_OK;
+    if (old == NULL)
+        return KX_OK;
+    for (; status == KX_OK && old != NULL; old = find_outdated(catalog))
+        status = renew(catalog, old);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
