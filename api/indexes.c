@@ -98,8 +98,12 @@ enum progress index_show(struct request *request, struct reply *reply)
 
 enum progress index_declare(struct request *request, struct reply *reply)
 {
+    struct query query;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) || !body_json(request, &flaw))
+    if (!query_read(request->query, TAKES_DRY, request->memory, &query,
+                    &flaw) ||
+        !query_flag(&query, PARAMETER_DRY, &request->commit.dry, &flaw) ||
+        !body_json(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DECLARE_INDEX;
     request->commit.declaration = request->body;
@@ -141,6 +145,11 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
     bool named = declared_name(request, &name);
     if (request->commit.status != KX_OK || !named)
         return index_refused(request, reply, kx_buffer_slice(&name));
+    if (request->commit.dry) {
+        answer_json(reply, 200);
+        indexjson_write_estimate(request->commit.estimate, &reply->body);
+        return DONE;
+    }
     if (!index_append(request, reply, kx_buffer_slice(&name), &state))
         return index_missing(request, reply, kx_buffer_slice(&name));
     answer_json(reply, 200);

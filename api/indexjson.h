@@ -23,4 +23,8 @@ void indexjson_write_build(const struct kx_index_info *info,
  * is not known. */
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
+/* Appends what a dry declaration has found. */
+void indexjson_write_estimate(const struct kx_estimate *estimate,
+                              struct kx_buffer *out);
+
 #endif

@@ -18,6 +18,7 @@ enum parameter {
     PARAMETER_INDEX,
     PARAMETER_VERBOSE,
     PARAMETER_FIELDS,
+    PARAMETER_DRY,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -35,7 +36,8 @@ enum parameter_bit {
     TAKES_KEYS = 1 << PARAMETER_KEYS,
     TAKES_INDEX = 1 << PARAMETER_INDEX,
     TAKES_VERBOSE = 1 << PARAMETER_VERBOSE,
-    TAKES_FIELDS = 1 << PARAMETER_FIELDS
+    TAKES_FIELDS = 1 << PARAMETER_FIELDS,
+    TAKES_DRY = 1 << PARAMETER_DRY
 };
 
 struct query {

@@ -8,9 +8,11 @@
  * applied. */
 #include "declare.h"
 
+#include <stdio.h>
 #include <talloc.h>
 
 #include "batch.h"
+#include "estimate.h"
 #include "range.h"
 #include "table.h"
 
@@ -56,6 +58,17 @@ static enum kx_status refuse_other(struct kx_commit *commit,
                    (int)difference.size, (const char *)difference.data);
 }
 
+/* A fault at one member of the declaration. */
+static enum kx_status refuse_member(struct kx_fault *fault, const char *pointer,
+                                    const char *reason,
+                                    const struct declaration *other)
+{
+    kx_fail(fault, KX_BAD_INDEX, "%s index %.*s", reason, (int)other->name.size,
+            (const char *)other->name.data);
+    snprintf(fault->pointer, sizeof fault->pointer, "%s", pointer);
+    return KX_BAD_INDEX;
+}
+
 /* Would this name take keys away from another index's entries? */
 static enum kx_status check_others(const struct catalog *catalog,
                                    const struct declaration *want,
@@ -64,17 +77,15 @@ static enum kx_status check_others(const struct catalog *catalog,
     for (size_t i = 0; i < catalog->count; i++) {
         const struct declaration *other = catalog->indexes[i]->declaration;
         if (kx_starts_with(other->prefix, want->name_key))
-            return kx_fail(fault, KX_BAD_INDEX,
-                           "the name is the first part of the prefix of "
-                           "index %.*s: choose another name",
-                           (int)other->name.size,
-                           (const char *)other->name.data);
+            return refuse_member(fault, "/name",
+                                 "choose another name: it is the first part "
+                                 "of the prefix of",
+                                 other);
         if (kx_starts_with(want->prefix, other->name_key))
-            return kx_fail(fault, KX_BAD_INDEX,
-                           "the prefix lies within the entries of index "
-                           "%.*s: index the entries it was made from",
-                           (int)other->name.size,
-                           (const char *)other->name.data);
+            return refuse_member(fault, "/prefix",
+                                 "index the entries it was made from: the "
+                                 "prefix lies within the entries of",
+                                 other);
     }
     return KX_OK;
 }
@@ -108,14 +119,6 @@ static enum kx_status check_new(struct kx_store *store,
     return status;
 }
 
-/* About how many entries there are to read, at least one. */
-static uint64_t estimate(struct kx_store *store, struct kx_slice start,
-                         struct kx_slice end)
-{
-    double share = table_share(store->env, TABLE_ENTRIES, start, end);
-    return 1 + (uint64_t)((double)store->catalog->entries * share);
-}
-
 /* A new index is ready at once when there is nothing to build it from.  The
  * total is an estimate for showing progress. */
 static enum kx_status start_state(struct kx_store *store,
@@ -131,7 +134,7 @@ static enum kx_status start_state(struct kx_store *store,
     index->state = found ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (found)
-        index->build.total = estimate(store, start, end);
+        index->build.total = estimate_range(store, start, end);
     return status;
 }
 
@@ -144,13 +147,17 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
         catalog_find(store->catalog, index->declaration->name);
     if (have != NULL) {
         if (kx_equal(have->declaration->text, index->declaration->text))
-            return KX_OK;
+            return commit->dry
+                       ? estimate_index(store, commit, have->declaration, true)
+                       : KX_OK;
         return refuse_other(commit, have, index->declaration);
     }
     enum kx_status status = check_new(store, commit, index->declaration);
+    if (status == KX_OK && commit->dry)
+        return estimate_index(store, commit, index->declaration, false);
     if (status == KX_OK)
         status = start_state(store, commit, index);
-    if (status != KX_OK || commit->dry)
+    if (status != KX_OK)
         return status;
     index->id = store->catalog->last_id + 1;
     struct batch batch = {.action = CATALOG_ADD,

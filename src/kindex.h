@@ -579,6 +579,21 @@ struct kx_refusal {
     struct kx_value holds; /* an entry, and this is its value */
 };
 
+/* What an index would be, reckoned from a sample of entries. */
+struct kx_estimate {
+    bool exact;         /* all entries were read, and the numbers are counts */
+    uint64_t read;      /* sampled entries with the prefix */
+    uint64_t sampled;   /* of these: covered */
+    uint64_t covered;   /* entries that the index covers */
+    uint64_t skipped;   /* of these: without an indexable value */
+    uint64_t entries;   /* index entries */
+    uint64_t bytes;     /* on disk */
+    uint64_t conflicts; /* index entries more than a unique index can have */
+    double seconds;     /* to build it */
+    struct kx_slice declaration; /* JSON text, all defaults filled in */
+    struct kx_slice warnings;    /* JSON array of sentences */
+};
+
 enum kx_commit_kind {
     KX_WRITE,         /* checks and mutations */
     KX_DECLARE_INDEX, /* `declaration` */
@@ -605,13 +620,14 @@ struct kx_commit {
     struct kx_commit *next; /* the core's while waiting */
     /* Result. */
     enum kx_status status;
-    uint64_t stamp;            /* of the commit, when KX_OK */
-    struct kx_refusal refusal; /* otherwise */
-    bool created;              /* the first mutation's key was absent, or
-                                * the index was not declared before, or
-                                * now migrates */
-    size_t deleted;            /* KX_DELETE_RANGE: entries removed */
-    bool more;                 /* and some are left */
+    uint64_t stamp;               /* of the commit, when KX_OK */
+    struct kx_refusal refusal;    /* otherwise */
+    bool created;                 /* the first mutation's key was absent, or
+                                   * the index was not declared before, or
+                                   * now migrates */
+    size_t deleted;               /* KX_DELETE_RANGE: entries removed */
+    bool more;                    /* and some are left */
+    struct kx_estimate *estimate; /* of a dry KX_DECLARE_INDEX, in memory */
 };
 
 /* Hands a commit to the writer; never blocks on the disk. Any thread. KX_OK:

@@ -1,0 +1,285 @@
+/* Each sampled entry is indexed as a build would do it, and the rows are kept
+ * for a moment: they give the size, and in a unique index the values that occur
+ * twice. Of pairs with one value a sample of one in n finds one in n times n.
+ */
+#include "estimate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "extract.h"
+#include "sample.h"
+#include "survey.h"
+#include "table.h"
+
+enum {
+    KEYS_MAX = 20000,       /* values of a unique index that are compared */
+    ROW_BYTES = 12,         /* what a row takes beside key and record */
+    PAGE_FILL_PERCENT = 70, /* of a page is used when a build is done */
+    ENTRIES_PER_SECOND = 400000, /* read, or written, by a build */
+    TEXT_MAX = 400
+};
+
+/* A value of a unique index, and who has it. */
+struct owned {
+    struct kx_slice value;
+    struct kx_slice owner;
+};
+
+struct work {
+    struct kx_estimate *estimate;
+    const struct declaration *declaration;
+    void *mem;
+    struct extract extract;
+    struct kx_buffer record;
+    struct survey survey;
+    struct owned *keys;
+    size_t key_count;
+    uint64_t excluded; /* by where */
+    uint64_t refused;  /* would make the build fail */
+    char refusal[TEXT_MAX];
+    char duplicate[TEXT_MAX];
+};
+
+uint64_t estimate_range(struct kx_store *store, struct kx_slice start,
+                        struct kx_slice end)
+{
+    double share = table_share(store->env, TABLE_ENTRIES, start, end);
+    return 1 + (uint64_t)((double)store->catalog->entries * share);
+}
+
+static struct kx_slice copy(void *mem, struct kx_slice slice)
+{
+    void *data = talloc_memdup(mem, slice.data, slice.size);
+    return kx_slice(data, data == NULL ? 0 : slice.size);
+}
+
+static bool keep_key(struct work *work, struct kx_slice index_key,
+                     struct kx_slice owner)
+{
+    if (!work->declaration->unique || work->key_count == KEYS_MAX)
+        return true;
+    struct owned *kept = &work->keys[work->key_count++];
+    *kept = (struct owned){.value = copy(work->mem, index_key),
+                           .owner = copy(work->mem, owner)};
+    return kept->value.size != 0 && kept->owner.size != 0;
+}
+
+static enum kx_status count_rows(struct work *work, struct kx_slice key)
+{
+    for (size_t n = 0; n < work->extract.count; n++) {
+        struct record row;
+        struct kx_slice index_key = extract_key(&work->extract, n);
+        enum kx_status status = extract_record(&work->extract, n, 1, &row);
+        if (status != KX_OK)
+            return status;
+        work->record.size = 0;
+        record_write(&row, &work->record);
+        work->estimate->entries++;
+        work->estimate->bytes += index_key.size + work->record.size + ROW_BYTES;
+        if (work->record.failed || !keep_key(work, index_key, key))
+            return KX_NO_MEMORY;
+    }
+    return KX_OK;
+}
+
+static void note_refusal(struct work *work, struct kx_slice key)
+{
+    struct kx_buffer detail;
+    struct kx_buffer field;
+    if (work->refused++ > 0)
+        return;
+    kx_buffer_init(&detail, work->mem);
+    kx_buffer_init(&field, work->mem);
+    kx_key_to_json(key, &detail);
+    kx_add_text(&detail, ": ");
+    extract_describe(&work->extract, &detail, &field);
+    snprintf(work->refusal, sizeof work->refusal, "%.*s", (int)detail.size,
+             (const char *)detail.data);
+}
+
+static enum kx_status take(void *context, struct kx_slice key,
+                           const struct record *record)
+{
+    struct work *work = context;
+    work->estimate->read++;
+    if (!declaration_covers(work->declaration, key))
+        return KX_OK;
+    work->estimate->sampled++;
+    enum kx_status status =
+        extract_keys(&work->extract, work->declaration, key, record);
+    if (status != KX_OK && status != KX_NOT_INDEXABLE)
+        return status;
+    survey_add(&work->survey, work->extract.document);
+    if (status == KX_NOT_INDEXABLE)
+        note_refusal(work, key);
+    else if (work->extract.excluded)
+        work->excluded++;
+    else if (work->extract.count == 0)
+        work->estimate->skipped++;
+    return count_rows(work, key);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct owned *left = a;
+    const struct owned *right = b;
+    return kx_compare(left->value, right->value);
+}
+
+static void note_duplicate(struct work *work, const struct owned *pair)
+{
+    struct kx_buffer text;
+    size_t skip = work->declaration->name_key.size;
+    kx_buffer_init(&text, work->mem);
+    kx_key_to_json(kx_slice(pair->value.data + skip, pair->value.size - skip),
+                   &text);
+    kx_add_text(&text, " is in ");
+    kx_key_to_json(pair[0].owner, &text);
+    kx_add_text(&text, " and ");
+    kx_key_to_json(pair[1].owner, &text);
+    snprintf(work->duplicate, sizeof work->duplicate, "%.*s", (int)text.size,
+             (const char *)text.data);
+}
+
+static void count_conflicts(struct work *work)
+{
+    if (work->key_count < 2)
+        return;
+    qsort(work->keys, work->key_count, sizeof work->keys[0], by_value);
+    for (size_t i = 1; i < work->key_count; i++) {
+        if (!kx_equal(work->keys[i - 1].value, work->keys[i].value))
+            continue;
+        if (work->estimate->conflicts++ == 0)
+            note_duplicate(work, &work->keys[i - 1]);
+    }
+}
+
+static uint64_t scaled(uint64_t number, double factor)
+{
+    return (uint64_t)((double)number * factor + 0.5);
+}
+
+/* From the sample to the whole. */
+static void extrapolate(struct kx_estimate *estimate, uint64_t total)
+{
+    double factor = 1;
+    if (!estimate->exact && estimate->read > 0 && total > estimate->read)
+        factor = (double)total / (double)estimate->read;
+    estimate->covered = scaled(estimate->sampled, factor);
+    estimate->skipped = scaled(estimate->skipped, factor);
+    estimate->entries = scaled(estimate->entries, factor);
+    estimate->bytes = scaled(estimate->bytes, factor * 100 / PAGE_FILL_PERCENT);
+    estimate->conflicts = scaled(estimate->conflicts, factor * factor);
+    if (estimate->conflicts > estimate->entries)
+        estimate->conflicts = estimate->entries;
+    estimate->seconds = (scaled(estimate->read, factor) + estimate->entries) /
+                        (double)ENTRIES_PER_SECOND;
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(struct kx_buffer *out,
+                                                       const char *format, ...)
+{
+    char text[KX_DETAIL_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    survey_add_warning(text, out);
+}
+
+static void warn_all(const struct work *work, bool declared,
+                     struct kx_buffer *out)
+{
+    const struct kx_estimate *estimate = work->estimate;
+    kx_add_byte(out, '[');
+    if (declared)
+        warn(out, "the same index is declared already: nothing would change");
+    if (estimate->sampled == 0)
+        warn(out, "there are no entries that the index would cover%s",
+             estimate->read == 0 ? "" : " among those sampled");
+    if (estimate->sampled > 0 && work->excluded == estimate->sampled)
+        warn(out, "where holds for none of the %" PRIu64 " sampled entries",
+             estimate->sampled);
+    survey_warn(&work->survey, out);
+    if (work->refused > 0)
+        warn(out,
+             "%" PRIu64 " of %" PRIu64
+             " sampled entries cannot be indexed, and the build would fail: "
+             "%s",
+             work->refused, estimate->sampled, work->refusal);
+    if (estimate->conflicts > 0)
+        warn(out, "the index is unique, but %s", work->duplicate);
+    kx_add_byte(out, ']');
+}
+
+static enum kx_status finish(struct work *work, struct kx_commit *commit,
+                             bool declared)
+{
+    struct kx_buffer warnings;
+    kx_buffer_init(&warnings, commit->memory);
+    warn_all(work, declared, &warnings);
+    work->estimate->warnings = kx_buffer_slice(&warnings);
+    work->estimate->declaration = copy(commit->memory, work->declaration->text);
+    commit->estimate = work->estimate;
+    return warnings.failed || work->estimate->declaration.size == 0
+               ? KX_NO_MEMORY
+               : KX_OK;
+}
+
+/* NULL when memory ran out; all of it is the talloc context mem's. */
+static struct work *make_work(void *mem, struct kx_commit *commit,
+                              const struct declaration *declaration)
+{
+    struct work *work = talloc_zero(mem, struct work);
+    if (work == NULL)
+        return NULL;
+    work->mem = mem;
+    work->declaration = declaration;
+    work->estimate = talloc_zero(commit->memory, struct kx_estimate);
+    work->keys = talloc_array(mem, struct owned, KEYS_MAX);
+    extract_init(&work->extract, mem);
+    kx_buffer_init(&work->record, mem);
+    survey_init(&work->survey, mem, declaration);
+    return work->estimate == NULL || work->keys == NULL ? NULL : work;
+}
+
+/* About how many entries the prefix has. */
+static enum kx_status reckon_total(struct kx_store *store, void *mem,
+                                   struct sampling *sample)
+{
+    struct kx_buffer end;
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&end, sample->prefix);
+    kx_add_byte(&end, 0xff);
+    if (end.failed)
+        return KX_NO_MEMORY;
+    sample->total =
+        estimate_range(store, sample->prefix, kx_buffer_slice(&end));
+    return KX_OK;
+}
+
+enum kx_status estimate_index(struct kx_store *store, struct kx_commit *commit,
+                              const struct declaration *declaration,
+                              bool declared)
+{
+    void *mem = talloc_new(NULL);
+    struct work *work =
+        mem == NULL ? NULL : make_work(mem, commit, declaration);
+    struct sampling sample = {
+        .prefix = declaration->prefix, .take = take, .context = work};
+    enum kx_status status =
+        work == NULL ? KX_NO_MEMORY : reckon_total(store, mem, &sample);
+    if (status == KX_OK)
+        status = sample_entries(store, &sample);
+    if (status == KX_OK) {
+        work->estimate->exact = sample.all;
+        count_conflicts(work);
+        extrapolate(work->estimate, sample.total);
+        status = finish(work, commit, declared);
+    }
+    talloc_free(mem);
+    return status;
+}

@@ -1,0 +1,370 @@
+#!/bin/bash
+# Every form that a declaration can have, and what it makes of entries; what it
+# refuses; what a dry declaration tells.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+declare_index() {
+    request POST /indexes "$1"
+    expect 201
+}
+
+# The keys of an index's entries, without the name.
+entries_of() {
+    curl -s "$url/list?prefix=$1" | jq -c '[.entries[].key[1:]]'
+}
+
+test_case 'with each there is one entry per element, and equal elements make one'
+declare_index '{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
+field '.fields' '[{"path":"/tags","fold":"lower","each":true}]'
+request PUT /kv/p/1 '{"tags":["Red","blue","RED",3,null,{"a":1},["x"]]}'
+expect 201
+request PUT /kv/p/2 '{"tags":["red"]}'
+is 'the entries' "$(entries_of by_tag)" '[["blue","1"],["red","1"],["red","2"],[3,"1"]]'
+request GET '/list?index=by_tag&prefix=RED'
+field '[.entries[].key]' '[["p","1"],["p","2"]]'
+request PATCH /kv/p/1 '{"tags":["green","blue"]}'
+is 'the entries' "$(entries_of by_tag)" '[["blue","1"],["green","1"],["red","2"]]'
+request GET /indexes/by_tag
+field .entries 3
+for tags in '[]' '"red"' 'null' '{"0":"red"}'; do
+    request PUT /kv/p/1 "{\"tags\":$tags}"
+    is "the entries for $tags" "$(entries_of by_tag)" '[["red","2"]]'
+done
+request DELETE /kv/p/2
+is 'the entries' "$(entries_of by_tag)" '[]'
+
+test_case 'a unique index with each: every element belongs to one entry'
+declare_index '{"name":"by_mail","prefix":["u"],"fields":[{"path":"/mails","each":true}],"unique":true}'
+request PUT /kv/u/1 '{"mails":["a@x","b@x","a@x"]}'
+expect 201
+request PUT /kv/u/2 '{"mails":["c@x","b@x"]}'
+expect 409 unique-violation
+field '[.index, .value, .existingKey, .attemptedKey]' '["by_mail",["b@x"],["u","1"],["u","2"]]'
+is 'the entries' "$(entries_of by_mail)" '[["a@x"],["b@x"]]'
+request GET /indexes/by_mail/get/b@x
+header Content-Location /kv/u/1
+request POST /atomic '{"mutations":[{"type":"set","key":["u","1"],"value":{"mails":["b@x"]}},{"type":"set","key":["u","2"],"value":{"mails":["a@x","c@x"]}}]}'
+expect 200
+is 'the entries' "$(entries_of by_mail)" '[["a@x"],["b@x"],["c@x"]]'
+request GET /indexes/by_mail/get/a@x
+header Content-Location /kv/u/2
+
+test_case 'an array with more than 1000 elements is refused, and said which'
+jq -nc '{tags: [range(1000)]}' >"$work/thousand"
+request PUT /kv/p/many "@$work/thousand"
+expect 201
+request GET '/count?index=by_tag'
+field .count 1000
+jq -nc '{tags: [range(1001)]}' >"$work/more"
+request PUT /kv/p/more "@$work/more"
+expect 422 not-indexable
+field '[.index, .pointer, .attemptedKey, .mutation]' '["by_tag","/tags",["p","more"],0]'
+request GET /kv/p/more
+expect 404 key-not-found
+request DELETE /kv/p/many
+request GET '/count?index=by_tag'
+field .count 0
+
+test_case 'parts of the key are fields, alone and with others'
+declare_index '{"name":"by_day","prefix":["log"],"depth":2,"fields":[{"key":2},"/level",{"key":1,"fold":"lower"}],"unique":true}'
+request PUT /kv/log/Web/=7 '{"level":"warn"}'
+request PUT /kv/log/db/=7 '{"level":"info"}'
+request PUT /kv/log/db/=6 '{"level":"warn"}'
+is 'the entries' "$(entries_of by_day)" '[[6,"warn","db"],[7,"info","db"],[7,"warn","web"]]'
+request GET /indexes/by_day/get/=7/warn/WEB
+header Content-Location /kv/log/Web/=7
+request PUT /kv/log/WEB/=7 '{"level":"warn"}'
+expect 409 unique-violation
+declare_index '{"name":"by_second","prefix":["deep"],"fields":[{"key":2}]}'
+request PUT /kv/deep/a 'bytes' -H 'Content-Type: text/plain'
+request PUT /kv/deep/a/b 'bytes' -H 'Content-Type: text/plain'
+request PUT /kv/deep/a/=hex:00ff/c 1
+is 'the entries' "$(entries_of by_second)" '[[{"type":"Uint8Array","value":"AP8","byteLength":2},"a",{"type":"Uint8Array","value":"AP8","byteLength":2},"c"],["b","a","b"]]'
+
+test_case 'casefold knows more pairs of letters than toLowerCase'
+declare_index '{"name":"by_street","prefix":["s"],"fields":[{"path":"/street","fold":"casefold"}],"unique":true}'
+request PUT /kv/s/1 '{"street":"Straße"}'
+expect 201
+request PUT /kv/s/2 '{"street":"STRASSE"}'
+expect 409 unique-violation
+field .value '["strasse"]'
+request GET /indexes/by_street/get/STRASSE
+header Content-Location /kv/s/1
+
+test_case 'bigints and dates in the kv-utils form keep their order'
+declare_index '{"name":"by_big","prefix":["b"],"fields":["/n"]}'
+i=0
+for n in '{"type":"bigint","value":"12345678901234567890"}' '{"type":"bigint","value":"-5"}' 2 '{"type":"Date","value":"1970-01-01T00:00:00.001Z"}' \
+    '{"type":"Date","value":"1969-12-31T23:59:59.000Z"}' '"x"' '{"type":"bigint","value":"7"}' '{"type":"bigint","value":"x"}' '{"type":"Date","value":"soon"}' '{"type":"bigint"}'; do
+    request PUT "/kv/b/$((i++))" "{\"n\":$n}"
+    expect 201
+done
+request GET '/list?index=by_big'
+field '[.entries[].key[1]]' '["5","1","6","0","4","3","2"]'
+request GET '/list?prefix=by_big'
+field '[.entries[] | .key[1] | numbers]' '[-1000,1,2]'
+
+# lines of a condition and the numbers of the values that it lets in
+cat >"$work/conditions" <<'END'
+{"path":"/v","eq":1}|[2]
+{"path":"/v","eq":null}|[1]
+{"path":"/v","ne":1}|[0,1,3,4,5,6,7,8]
+{"path":"/v","in":[1,"a",null]}|[1,2,5]
+{"path":"/v","exists":true}|[1,2,3,4,5,6,7,8]
+{"path":"/v","exists":false}|[0]
+{"path":"/v","gt":1}|[3,8]
+{"path":"/v","ge":1.0}|[2,3,8]
+{"path":"/v","lt":2}|[2]
+{"path":"/v","le":"a"}|[4,5]
+{"path":"/v","gt":1,"le":2}|[3,8]
+[{"path":"/v","eq":2},{"path":"/w","exists":false}]|[3]
+[]|[0,1,2,3,4,5,6,7,8]
+{"path":"/v","eq":{"type":"bigint","value":"1"}}|[]
+END
+
+test_case 'where takes in what fulfils its conditions, and nothing else'
+i=0
+while IFS='|' read -r where _; do
+    i=$((i + 1))
+    declare_index "{\"name\":\"w$i\",\"prefix\":[\"w\"],\"fields\":[{\"key\":1}],\"where\":$where}"
+done <"$work/conditions"
+i=0
+for v in '{}' '{"v":null}' '{"v":1}' '{"v":2}' '{"v":"1"}' '{"v":"a"}' '{"v":true}' '{"v":[1]}' '{"v":2,"w":"x"}'; do
+    request PUT "/kv/w/=$((i++))" "$v"
+done
+i=0
+while IFS='|' read -r where wanted; do
+    i=$((i + 1))
+    is "the entries of $where" "$(curl -s "$url/list?prefix=w$i" | jq -c '[.entries[].key[1]]')" "$wanted"
+done <"$work/conditions"
+request GET /indexes/w11
+field .where '[{"path":"/v","gt":1},{"path":"/v","le":2}]'
+request PUT /kv/w/=2 '{"v":9}'
+is 'who no longer fulfils it' "$(entries_of w1)" '[]'
+request PUT /kv/w/=2 '{"v":1}'
+is 'and does again' "$(entries_of w1)" '[[2,2]]'
+
+test_case 'where goes before unique'
+declare_index '{"name":"by_active","prefix":["a"],"fields":["/name"],"unique":true,"where":{"path":"/status","eq":"active"}}'
+request PUT /kv/a/1 '{"name":"ada","status":"gone"}'
+request PUT /kv/a/2 '{"name":"ada","status":"active"}'
+expect 201
+request PATCH /kv/a/1 '{"status":"active"}'
+expect 409 unique-violation
+
+test_case 'missing error refuses what cannot be indexed, and points to it'
+declare_index '{"name":"by_due","prefix":["i"],"fields":["/due",{"path":"/to","each":true},{"key":1}],"missing":"error"}'
+request PUT /kv/i/1 '{"due":1,"to":["a","b"]}'
+expect 201
+request PUT /kv/i/2 '{"due":1,"to":[]}'
+expect 201
+while IFS='|' read -r body pointer; do
+    request PUT /kv/i/3 "$body"
+    expect 422 not-indexable
+    field '[.index, .attemptedKey, .mutation]' '["by_due",["i","3"],0]'
+    is "the pointer for $body" "$(value .pointer)" "$pointer"
+done <<'END'
+{}|/due
+{"due":null,"to":[]}|/due
+{"due":[],"to":[]}|/due
+{"due":1}|/to
+{"due":1,"to":"a"}|/to
+{"due":1,"to":["a",null]}|/to/1
+7|/due
+END
+request PUT /kv/i/3 x -H 'Content-Type: text/plain'
+expect 422 not-indexable
+request POST /atomic '{"mutations":[{"type":"set","key":["other"],"value":1},{"type":"set","key":["i","9"],"value":{"to":[]}}]}'
+expect 422 not-indexable
+field '[.mutation, .pointer]' '[1,"/due"]'
+request GET /kv/other
+expect 404 key-not-found
+request PATCH /kv/i/1 '{"due":null}'
+expect 422 not-indexable
+is 'the entries' "$(entries_of by_due)" '[[1,"a","1","1"],[1,"b","1","1"]]'
+request PUT /kv/i/3 "{\"due\":\"$(printf '%03000d' 0)\",\"to\":[1]}"
+expect 422 not-indexable
+request DELETE /kv/i/1
+expect 204
+
+test_case 'a build that finds what missing error forbids has failed, and says where'
+request PUT /kv/old/1 '{"n":1}'
+request PUT /kv/old/2 '{}'
+request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
+until_field .state failed GET /indexes/by_old
+field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
+
+test_case 'store fields: the index entry holds a JSON object of these members'
+declare_index '{"name":"cards","prefix":["c"],"fields":["/mail"],"unique":true,"store":{"fields":["/name","/address/city","/address/zip~1code","/tags"]}}'
+field '.store' '{"fields":["/name","/address/city","/address/zip~1code","/tags"]}'
+request PUT /kv/c/1 '{"mail":"a@x","name":"Ada","age":36,"address":{"city":"London","street":"St James","zip/code":7},"tags":[1,{"a":2}]}'
+request GET /kv/cards/a@x
+body_is '{"name":"Ada","address":{"city":"London","zip/code":7},"tags":[1,{"a":2}]}'
+request GET '/indexes/cards/get/a@x?fields=/name,/address/city'
+body_is '{"name":"Ada","address":{"city":"London"}}'
+header Content-Location /kv/c/1
+request GET /indexes/cards/get/a@x
+field .age 36
+request GET '/list?index=cards'
+field '.entries | map([.key, .value.age])' '[[["c","1"],36]]'
+request PUT /kv/c/1 '{"mail":"a@x","name":null,"address":"London"}'
+request GET /kv/cards/a@x
+body_is '{"name":null}'
+request PUT /kv/c/1 '{"mail":"a@x"}'
+request GET /kv/cards/a@x
+body_is '{}'
+
+test_case 'hand-kept entries agree with a store of fields'
+request POST /atomic '{"mutations":[{"type":"set","key":["c","2"],"value":{"mail":"b@x","name":"Bo"}},{"type":"set","key":["cards","b@x"],"value":{"name":"Bo"}}]}'
+expect 200
+request POST /atomic '{"mutations":[{"type":"set","key":["c","3"],"value":{"mail":"c@x","name":"Cy"}},{"type":"set","key":["cards","c@x"],"value":{"name":"Bo"}}]}'
+expect 409 index-owned-key
+field .holds '{"name":"Cy"}'
+
+test_case 'an index built later is the same as one kept from the beginning'
+forms='"prefix":["c"],"fields":[{"path":"/mail","fold":"lower"}],"store":{"fields":["/name"]},"where":{"path":"/name","exists":true}'
+request POST /indexes "{\"name\":\"built\",$forms}"
+until_field .state ready GET /indexes/built
+request GET '/list?prefix=built'
+field '.entries | map([.key, .value])' '[[["built","b@x","2"],{"name":"Bo"}]]'
+
+test_case 'every form survives a restart'
+request GET /indexes
+before=$(value '[.indexes[] | del(.state, .entries)]')
+stop_server
+start_server
+request GET /indexes
+is 'the declarations' "$(value '[.indexes[] | del(.state, .entries)]')" "$before"
+request PUT /kv/p/1 '{"tags":["x","Y"]}'
+is 'the entries' "$(entries_of by_tag)" '[["x","1"],["y","1"]]'
+
+# ---- Declarations that are wrong ---------------------------------------------
+
+test_case 'a misspelt member is told the right one'
+while IFS='|' read -r declaration pointer meant; do
+    request POST /indexes "$declaration"
+    expect 400 bad-index-definition
+    is "pointer and name for $declaration" "$(value '[.pointer, .didYouMean]')" "[\"$pointer\",\"$meant\"]"
+done <<'END'
+{"name":"i","prefix":["a"],"fields":["/a"],"uniqe":true}|/uniqe|unique
+{"name":"i","prefix":["a"],"feilds":["/a"]}|/feilds|fields
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","eahc":true}]}|/fields/0/eahc|each
+{"name":"i","prefix":["a"],"fields":["/a"],"store":{"field":["/a"]}}|/store/field|fields
+{"name":"i","prefix":["a"],"fields":["/a"],"where":[{"path":"/a","exist":true}]}|/where/0/exist|exists
+END
+
+test_case 'what is wrong is pointed at, and a pointer to the character'
+while IFS='|' read -r members pointer words; do
+    request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
+    expect 400 bad-index-definition
+    is "the pointer for $members" "$(value .pointer)" "$pointer"
+    is "$words in the detail for $members" "$(jq --arg w "$words" '.detail | contains($w)' "$answer")" true
+done <<'END'
+"fields":["a"]|/fields/0|character 1
+"fields":["/é/b~2"]|/fields/0|character 5
+"fields":["/b~"]|/fields/0|character 3
+"fields":[{"path":"/a","key":1}]|/fields/0|either a path
+"fields":[{"fold":"lower"}]|/fields/0|either a path
+"fields":[{"key":0}]|/fields/0/key|from 1
+"fields":[{"key":1,"each":true}]|/fields/0|no array
+"fields":[{"key":3}],"depth":2|/fields/0|depth 2
+"fields":[{"path":"/a","each":true},{"path":"/b","each":true}]|/fields/1|at most one
+"fields":["/a"],"store":{"fields":[]}|/store/fields|at least one
+"fields":["/a"],"store":{}|/store|needs fields
+"fields":["/a"],"store":{"fields":["/a/b","/a"]}|/store/fields/1|part
+"fields":["/a"],"store":{"fields":[""]}|/store/fields/0|whole value
+"fields":["/a"],"store":1|/store|pointer
+"fields":["/a"],"where":1|/where|condition
+"fields":["/a"],"where":{"eq":1}|/where|path
+"fields":["/a"],"where":{"path":"/a"}|/where|comparison
+"fields":["/a"],"where":{"path":"/a","gt":null}|/where/gt|null
+"fields":["/a"],"where":{"path":"/a","eq":[1]}|/where/eq|string
+"fields":["/a"],"where":{"path":"/a","in":[]}|/where/in|at least one
+"fields":["/a"],"where":{"path":"/a","in":[1,{}]}|/where/in/1|string
+"fields":["/a"],"where":[{"path":"/a","exists":1}]|/where/0/exists|true or false
+"fields":["/a"],"missing":"fail"|/missing|"skip" or "error"
+END
+request POST /indexes '{"name":"again","prefix":["by_tag"],"fields":["/a"]}'
+expect 400 bad-index-definition
+field '[.pointer, (.detail | contains("by_tag"))]' '["/prefix",true]'
+request POST /indexes '{"name":"p","prefix":["x"],"fields":["/a"]}'
+expect 400 bad-index-definition
+field '.pointer' /name
+
+test_case 'everything in a declaration has a limit'
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], store: {fields: [range(17) | "/f\(.)"]}}')"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], where: [range(17) | {path: "/f\(.)", eq: 1}]}')"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], where: {path: "/a", in: [range(65)]}}')"
+expect 400 bad-index-definition
+request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],\"fields\":[\"/$(printf '%0512d' 0)\"]}"
+expect 400 bad-index-definition
+
+# ---- Dry --------------------------------------------------------------------
+
+test_case 'a dry declaration counts a few entries exactly, and changes nothing'
+for i in 1 2 3 4; do
+    request PUT "/kv/dry/$i" "{\"email\":\"e$((i / 2))@x\",\"tags\":[1,2,$i]}"
+done
+request PUT /kv/dry/5 '{"tags":null}'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"unique":true}'
+expect 200
+header Location ''
+field '[.dry, .declaration.name, .estimate.exact]' '[true,"dry1",true]'
+field '.estimate | [.sampled, .covered, .skipped, .entries, .conflicts]' '[5,5,1,4,1]'
+field '.estimate.bytes > 100 and .estimate.seconds >= 0' true
+field '.warnings | length == 1 and (.[0] | contains("e1@x") and contains("[\"dry\",\"2\"]"))' true
+request GET /indexes/dry1
+expect 404 index-not-found
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":[{"path":"/tags","each":true}]}'
+field '.estimate | [.entries, .skipped, .conflicts]' '[10,1,0]'
+
+test_case 'a field that no entry has is told, with the name that is there'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"store":{"fields":["/tag"]}}'
+expect 200
+field '.warnings | length' 2
+field '.warnings[0] | contains("/emial") and contains("did you mean /email?") and contains("5 sampled")' true
+field '.warnings[1] | contains("/tag") and contains("did you mean /tags?")' true
+
+test_case 'a dry declaration warns of everything that would be in vain'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["nobody"],"fields":["/a"]}'
+field '.warnings | length == 1 and (.[0] | contains("no entries"))' true
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/tags"],"where":{"path":"/email","eq":"q"}}'
+field '.warnings | length == 1 and (.[0] | contains("where"))' true
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"missing":"error"}'
+field '.warnings | length == 1 and (.[0] | contains("would fail") and contains("[\"dry\",\"5\"]"))' true
+request POST '/indexes?dry=1' '{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
+expect 200
+field '.warnings[0] | contains("declared already")' true
+
+test_case 'a dry declaration is refused as the real one would be'
+request POST '/indexes?dry=true' '{"name":"by_tag","prefix":["p"],"fields":["/x"]}'
+expect 409 index-exists
+request POST '/indexes?dry=1' '{"name":"dry","prefix":["p"],"fields":["/x"]}'
+expect 409 index-name-used
+request POST '/indexes?dry=1' '{"name":"i","prefix":["p"],"fields":[]}'
+expect 400 bad-index-definition
+request POST '/indexes?dry=maybe' '{"name":"i","prefix":["p"],"fields":["/a"]}'
+expect 400 bad-parameter
+request POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
+expect 400 unknown-parameter
+
+test_case 'of many entries a sample is taken, and the numbers are about right'
+seq 1 20 | while read -r page; do
+    jq -nc --argjson p "$page" '{mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}'
+done >"$work/pages"
+while read -r page; do
+    curl -s -o "$work/null" "$url/atomic" -d "$page"
+done <"$work/pages"
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["many"],"fields":["/half"]}'
+expect 200
+field '.estimate.exact' false
+field '.estimate.sampled <= 2000 and .estimate.sampled >= 500' true
+field '.estimate.covered > 10000 and .estimate.covered < 40000' true
+field '.estimate | (.entries / .covered) > 0.4 and (.entries / .covered) < 0.6' true
+field '.estimate | .skipped + .entries == .covered' true
+field '.warnings' '[]'
+
+finish
