@@ -147,7 +147,7 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
         return index_refused(request, reply, kx_buffer_slice(&name));
     if (request->commit.dry) {
         answer_json(reply, 200);
-        indexjson_write_estimate(request->commit.estimate, &reply->body);
+        indexjson_write_preview(request->commit.preview, &reply->body);
         return DONE;
     }
     if (!index_append(request, reply, kx_buffer_slice(&name), &state))

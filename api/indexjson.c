@@ -139,24 +139,24 @@ void indexjson_write_used(const struct kx_index_info *info,
     kx_add_byte(out, '}');
 }
 
-void indexjson_write_estimate(const struct kx_estimate *estimate,
-                              struct kx_buffer *out)
+void indexjson_write_preview(const struct kx_preview *preview,
+                             struct kx_buffer *out)
 {
     char text[320];
     snprintf(text, sizeof text,
              ",\"estimate\":{\"exact\":%s,\"sampled\":%llu,\"covered\":%llu,"
              "\"skipped\":%llu,\"entries\":%llu,\"bytes\":%llu,"
              "\"seconds\":%.1f,\"conflicts\":%llu},\"warnings\":",
-             estimate->exact ? "true" : "false",
-             (unsigned long long)estimate->sampled,
-             (unsigned long long)estimate->covered,
-             (unsigned long long)estimate->skipped,
-             (unsigned long long)estimate->entries,
-             (unsigned long long)estimate->bytes, estimate->seconds,
-             (unsigned long long)estimate->conflicts);
+             preview->exact ? "true" : "false",
+             (unsigned long long)preview->sampled,
+             (unsigned long long)preview->covered,
+             (unsigned long long)preview->skipped,
+             (unsigned long long)preview->entries,
+             (unsigned long long)preview->bytes, preview->seconds,
+             (unsigned long long)preview->conflicts);
     kx_add_text(out, "{\"dry\":true,\"declaration\":");
-    kx_add_slice(out, estimate->declaration);
+    kx_add_slice(out, preview->declaration);
     kx_add_text(out, text);
-    kx_add_slice(out, estimate->warnings);
+    kx_add_slice(out, preview->warnings);
     kx_add_byte(out, '}');
 }

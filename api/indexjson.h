@@ -24,7 +24,7 @@ void indexjson_write_build(const struct kx_index_info *info,
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
 /* Appends what a dry declaration has found. */
-void indexjson_write_estimate(const struct kx_estimate *estimate,
-                              struct kx_buffer *out);
+void indexjson_write_preview(const struct kx_preview *preview,
+                             struct kx_buffer *out);
 
 #endif

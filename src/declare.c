@@ -12,7 +12,7 @@
 #include <talloc.h>
 
 #include "batch.h"
-#include "estimate.h"
+#include "preview.h"
 #include "range.h"
 #include "table.h"
 
@@ -134,7 +134,7 @@ static enum kx_status start_state(struct kx_store *store,
     index->state = found ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (found)
-        index->build.total = estimate_range(store, start, end);
+        index->build.total = preview_range(store, start, end);
     return status;
 }
 
@@ -148,13 +148,13 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     if (have != NULL) {
         if (kx_equal(have->declaration->text, index->declaration->text))
             return commit->dry
-                       ? estimate_index(store, commit, have->declaration, true)
+                       ? preview_index(store, commit, have->declaration, true)
                        : KX_OK;
         return refuse_other(commit, have, index->declaration);
     }
     enum kx_status status = check_new(store, commit, index->declaration);
     if (status == KX_OK && commit->dry)
-        return estimate_index(store, commit, index->declaration, false);
+        return preview_index(store, commit, index->declaration, false);
     if (status == KX_OK)
         status = start_state(store, commit, index);
     if (status != KX_OK)

@@ -580,7 +580,7 @@ struct kx_refusal {
 };
 
 /* What an index would be, reckoned from a sample of entries. */
-struct kx_estimate {
+struct kx_preview {
     bool exact;         /* all entries were read, and the numbers are counts */
     uint64_t read;      /* sampled entries with the prefix */
     uint64_t sampled;   /* of these: covered */
@@ -620,14 +620,14 @@ struct kx_commit {
     struct kx_commit *next; /* the core's while waiting */
     /* Result. */
     enum kx_status status;
-    uint64_t stamp;               /* of the commit, when KX_OK */
-    struct kx_refusal refusal;    /* otherwise */
-    bool created;                 /* the first mutation's key was absent, or
-                                   * the index was not declared before, or
-                                   * now migrates */
-    size_t deleted;               /* KX_DELETE_RANGE: entries removed */
-    bool more;                    /* and some are left */
-    struct kx_estimate *estimate; /* of a dry KX_DECLARE_INDEX, in memory */
+    uint64_t stamp;             /* of the commit, when KX_OK */
+    struct kx_refusal refusal;  /* otherwise */
+    bool created;               /* the first mutation's key was absent, or
+                                 * the index was not declared before, or
+                                 * now migrates */
+    size_t deleted;             /* KX_DELETE_RANGE: entries removed */
+    bool more;                  /* and some are left */
+    struct kx_preview *preview; /* of a dry KX_DECLARE_INDEX, in memory */
 };
 
 /* Hands a commit to the writer; never blocks on the disk. Any thread. KX_OK:

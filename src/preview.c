@@ -2,7 +2,7 @@
  * for a moment: they give the size, and in a unique index the values that occur
  * twice. Of pairs with one value a sample of one in n finds one in n times n.
  */
-#include "estimate.h"
+#include "preview.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct owned {
 };
 
 struct work {
-    struct kx_estimate *estimate;
+    struct kx_preview *preview;
     const struct declaration *declaration;
     void *mem;
     struct extract extract;
@@ -43,8 +43,8 @@ struct work {
     char duplicate[TEXT_MAX];
 };
 
-uint64_t estimate_range(struct kx_store *store, struct kx_slice start,
-                        struct kx_slice end)
+uint64_t preview_range(struct kx_store *store, struct kx_slice start,
+                       struct kx_slice end)
 {
     double share = table_share(store->env, TABLE_ENTRIES, start, end);
     return 1 + (uint64_t)((double)store->catalog->entries * share);
@@ -77,8 +77,8 @@ static enum kx_status count_rows(struct work *work, struct kx_slice key)
             return status;
         work->record.size = 0;
         record_write(&row, &work->record);
-        work->estimate->entries++;
-        work->estimate->bytes += index_key.size + work->record.size + ROW_BYTES;
+        work->preview->entries++;
+        work->preview->bytes += index_key.size + work->record.size + ROW_BYTES;
         if (work->record.failed || !keep_key(work, index_key, key))
             return KX_NO_MEMORY;
     }
@@ -104,10 +104,10 @@ static enum kx_status take(void *context, struct kx_slice key,
                            const struct record *record)
 {
     struct work *work = context;
-    work->estimate->read++;
+    work->preview->read++;
     if (!declaration_covers(work->declaration, key))
         return KX_OK;
-    work->estimate->sampled++;
+    work->preview->sampled++;
     enum kx_status status =
         extract_keys(&work->extract, work->declaration, key, record);
     if (status != KX_OK && status != KX_NOT_INDEXABLE)
@@ -118,7 +118,7 @@ static enum kx_status take(void *context, struct kx_slice key,
     else if (work->extract.excluded)
         work->excluded++;
     else if (work->extract.count == 0)
-        work->estimate->skipped++;
+        work->preview->skipped++;
     return count_rows(work, key);
 }
 
@@ -152,7 +152,7 @@ static void count_conflicts(struct work *work)
     for (size_t i = 1; i < work->key_count; i++) {
         if (!kx_equal(work->keys[i - 1].value, work->keys[i].value))
             continue;
-        if (work->estimate->conflicts++ == 0)
+        if (work->preview->conflicts++ == 0)
             note_duplicate(work, &work->keys[i - 1]);
     }
 }
@@ -163,20 +163,20 @@ static uint64_t scaled(uint64_t number, double factor)
 }
 
 /* From the sample to the whole. */
-static void extrapolate(struct kx_estimate *estimate, uint64_t total)
+static void extrapolate(struct kx_preview *preview, uint64_t total)
 {
     double factor = 1;
-    if (!estimate->exact && estimate->read > 0 && total > estimate->read)
-        factor = (double)total / (double)estimate->read;
-    estimate->covered = scaled(estimate->sampled, factor);
-    estimate->skipped = scaled(estimate->skipped, factor);
-    estimate->entries = scaled(estimate->entries, factor);
-    estimate->bytes = scaled(estimate->bytes, factor * 100 / PAGE_FILL_PERCENT);
-    estimate->conflicts = scaled(estimate->conflicts, factor * factor);
-    if (estimate->conflicts > estimate->entries)
-        estimate->conflicts = estimate->entries;
-    estimate->seconds = (scaled(estimate->read, factor) + estimate->entries) /
-                        (double)ENTRIES_PER_SECOND;
+    if (!preview->exact && preview->read > 0 && total > preview->read)
+        factor = (double)total / (double)preview->read;
+    preview->covered = scaled(preview->sampled, factor);
+    preview->skipped = scaled(preview->skipped, factor);
+    preview->entries = scaled(preview->entries, factor);
+    preview->bytes = scaled(preview->bytes, factor * 100 / PAGE_FILL_PERCENT);
+    preview->conflicts = scaled(preview->conflicts, factor * factor);
+    if (preview->conflicts > preview->entries)
+        preview->conflicts = preview->entries;
+    preview->seconds = (scaled(preview->read, factor) + preview->entries) /
+                       (double)ENTRIES_PER_SECOND;
 }
 
 __attribute__((format(printf, 2, 3))) static void warn(struct kx_buffer *out,
@@ -193,24 +193,24 @@ __attribute__((format(printf, 2, 3))) static void warn(struct kx_buffer *out,
 static void warn_all(const struct work *work, bool declared,
                      struct kx_buffer *out)
 {
-    const struct kx_estimate *estimate = work->estimate;
+    const struct kx_preview *preview = work->preview;
     kx_add_byte(out, '[');
     if (declared)
         warn(out, "the same index is declared already: nothing would change");
-    if (estimate->sampled == 0)
+    if (preview->sampled == 0)
         warn(out, "there are no entries that the index would cover%s",
-             estimate->read == 0 ? "" : " among those sampled");
-    if (estimate->sampled > 0 && work->excluded == estimate->sampled)
+             preview->read == 0 ? "" : " among those sampled");
+    if (preview->sampled > 0 && work->excluded == preview->sampled)
         warn(out, "where holds for none of the %" PRIu64 " sampled entries",
-             estimate->sampled);
+             preview->sampled);
     survey_warn(&work->survey, out);
     if (work->refused > 0)
         warn(out,
              "%" PRIu64 " of %" PRIu64
              " sampled entries cannot be indexed, and the build would fail: "
              "%s",
-             work->refused, estimate->sampled, work->refusal);
-    if (estimate->conflicts > 0)
+             work->refused, preview->sampled, work->refusal);
+    if (preview->conflicts > 0)
         warn(out, "the index is unique, but %s", work->duplicate);
     kx_add_byte(out, ']');
 }
@@ -221,10 +221,10 @@ static enum kx_status finish(struct work *work, struct kx_commit *commit,
     struct kx_buffer warnings;
     kx_buffer_init(&warnings, commit->memory);
     warn_all(work, declared, &warnings);
-    work->estimate->warnings = kx_buffer_slice(&warnings);
-    work->estimate->declaration = copy(commit->memory, work->declaration->text);
-    commit->estimate = work->estimate;
-    return warnings.failed || work->estimate->declaration.size == 0
+    work->preview->warnings = kx_buffer_slice(&warnings);
+    work->preview->declaration = copy(commit->memory, work->declaration->text);
+    commit->preview = work->preview;
+    return warnings.failed || work->preview->declaration.size == 0
                ? KX_NO_MEMORY
                : KX_OK;
 }
@@ -238,12 +238,12 @@ static struct work *make_work(void *mem, struct kx_commit *commit,
         return NULL;
     work->mem = mem;
     work->declaration = declaration;
-    work->estimate = talloc_zero(commit->memory, struct kx_estimate);
+    work->preview = talloc_zero(commit->memory, struct kx_preview);
     work->keys = talloc_array(mem, struct owned, KEYS_MAX);
     extract_init(&work->extract, mem);
     kx_buffer_init(&work->record, mem);
     survey_init(&work->survey, mem, declaration);
-    return work->estimate == NULL || work->keys == NULL ? NULL : work;
+    return work->preview == NULL || work->keys == NULL ? NULL : work;
 }
 
 /* About how many entries the prefix has. */
@@ -256,14 +256,13 @@ static enum kx_status reckon_total(struct kx_store *store, void *mem,
     kx_add_byte(&end, 0xff);
     if (end.failed)
         return KX_NO_MEMORY;
-    sample->total =
-        estimate_range(store, sample->prefix, kx_buffer_slice(&end));
+    sample->total = preview_range(store, sample->prefix, kx_buffer_slice(&end));
     return KX_OK;
 }
 
-enum kx_status estimate_index(struct kx_store *store, struct kx_commit *commit,
-                              const struct declaration *declaration,
-                              bool declared)
+enum kx_status preview_index(struct kx_store *store, struct kx_commit *commit,
+                             const struct declaration *declaration,
+                             bool declared)
 {
     void *mem = talloc_new(NULL);
     struct work *work =
@@ -275,9 +274,9 @@ enum kx_status estimate_index(struct kx_store *store, struct kx_commit *commit,
     if (status == KX_OK)
         status = sample_entries(store, &sample);
     if (status == KX_OK) {
-        work->estimate->exact = sample.all;
+        work->preview->exact = sample.all;
         count_conflicts(work);
-        extrapolate(work->estimate, sample.total);
+        extrapolate(work->preview, sample.total);
         status = finish(work, commit, declared);
     }
     talloc_free(mem);
