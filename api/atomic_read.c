@@ -220,20 +220,19 @@ static bool mutation_complete(const struct mutation_reading *reading,
     return operand_fits(reading, flaw);
 }
 
-/* sum, min and max take a number or a KvU64; patch takes JSON. */
-static bool mutation_fits(const struct kx_mutation *mutation, struct flaw *flaw)
+/* sum, min and max take a number, a bigint or a KvU64; patch takes JSON. */
+static bool mutation_fits(const struct kx_mutation *mutation,
+                          const void *memory, struct flaw *flaw)
 {
     bool json = mutation->value.encoding == KX_JSON;
     switch (mutation->type) {
     case KX_SUM:
     case KX_MIN:
     case KX_MAX:
-        if (json ? kx_json_type(mutation->value.data) == KX_JSON_NUMBER
-                 : mutation->value.encoding == KX_LE64)
-            return true;
-        return flaw_set(flaw, PROBLEM_BAD_VALUE,
-                        "sum, min and max take a number in value or a KvU64 "
-                        "in typed.");
+        return kx_value_is_number(&mutation->value, memory) ||
+               flaw_set(flaw, PROBLEM_BAD_VALUE,
+                        "sum, min and max take a number in value, or a KvU64 "
+                        "or a bigint in typed.");
     case KX_PATCH:
         return json ||
                flaw_set(flaw, PROBLEM_BAD_VALUE, "patch takes JSON in value.");
@@ -251,7 +250,8 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
     struct mutation_reading reading = {.memory = atomic->memory,
                                        .mutation = mutation};
     return members_read(value, MUTATION_MEMBERS, &reading, flaw) &&
-           mutation_complete(&reading, flaw) && mutation_fits(mutation, flaw);
+           mutation_complete(&reading, flaw) &&
+           mutation_fits(mutation, atomic->memory, flaw);
 }
 
 /* ---- The document ----------------------------------------------------------

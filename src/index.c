@@ -409,6 +409,7 @@ static enum kx_status agree(struct plan *plan, size_t n,
 {
     const struct kx_mutation *mutation = &plan->commit->mutations[n];
     struct record record;
+    bool same = false;
     enum kx_status status = stored_entry(plan, index, mutation->key, &record);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
@@ -421,7 +422,10 @@ static enum kx_status agree(struct plan *plan, size_t n,
     if (mutation->type == KX_DELETE && !held)
         return KX_OK;
     if (mutation->type == KX_SET && held && !mutation->suffix_stamp &&
-        value_equal(&entry.value, &mutation->value))
+        value_equal(&entry.value, &mutation->value, plan, &same) ==
+            KX_NO_MEMORY)
+        return KX_NO_MEMORY;
+    if (same)
         return KX_OK;
     return refuse_owned(plan->commit, n, index, held ? &entry : NULL);
 }

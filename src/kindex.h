@@ -416,6 +416,10 @@ enum kx_status kx_value_from_typed(struct kx_slice json, const void *memory,
                                    struct kx_value *value_out,
                                    struct kx_fault *fault);
 
+/* Can the value be the operand of a sum: a JSON number, a KvU64, a number or a
+ * bigint (of at most KX_V8_BIGINT_MAX bytes) of V8? memory: for scratch. */
+bool kx_value_is_number(const struct kx_value *value, const void *memory);
+
 /* Is this exactly one value as V8 serializes it (versions 13 to 16), with every
  * length right and nothing behind it? KX_BAD_VALUE says where and why not;
  * KX_NO_MEMORY. memory: a talloc context for scratch. Every value that comes
@@ -532,10 +536,12 @@ bool kx_check_holds(const struct kx_check *check, uint64_t stamp);
 enum kx_mutation_type {
     KX_SET,
     KX_DELETE,
-    KX_SUM, /* KvU64 (wraps) or JSON number; a missing key takes the operand */
+    KX_SUM, /* KvU64 (wraps), number (JSON or V8) or bigint; a missing key
+             * takes the operand */
     KX_MIN,
     KX_MAX,
-    KX_PATCH,       /* RFC 7396 on JSON; a missing key takes the patch */
+    KX_PATCH,       /* RFC 7396 on JSON, or on V8 that JSON can carry (the
+                     * result is JSON); a missing key takes the patch */
     KX_DELETE_RANGE /* key is the inclusive start, end the exclusive end;
                      * removes the first `limit` entries in order. Must be the
                      * commit's only mutation. */
@@ -551,7 +557,13 @@ struct kx_mutation {
     int64_t expires_at_ms; /* 0: the entry does not expire */
     bool suffix_stamp;     /* of KX_SET: the key gets one more part, the digits
                             * of the commit's versionstamp as a string */
-    struct kx_slice end;   /* of KX_DELETE_RANGE */
+    /* Of KX_SUM with a V8 operand: limits of the result, V8 of its type, or
+     * empty; whether a limit then takes its place instead of KX_NUMBER_RANGE.
+     */
+    struct kx_slice sum_min;
+    struct kx_slice sum_max;
+    bool sum_clamp;
+    struct kx_slice end; /* of KX_DELETE_RANGE */
     size_t limit;
 };
 

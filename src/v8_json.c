@@ -85,10 +85,12 @@ static bool field_boolean(struct v8_text *text)
     return write_boolean(text);
 }
 
-static void add_number(struct v8_text *text, double number)
+/* What JSON has no form for is a part of a key in kv-utils' form. */
+static bool field_part(struct v8_text *text, const struct kx_part *part)
 {
-    char digits[32];
-    kx_add(text->out, digits, kx_number_text(number, digits));
+    begin(text);
+    kx_part_to_json(part, text->out);
+    return true;
 }
 
 /* The properties that an array has beside its elements are passed over. Half a
@@ -103,10 +105,16 @@ static bool field_name(struct v8_text *text)
 
 static bool field_number(struct v8_text *text)
 {
+    const char *special = kx_number_special_name(text->token.number);
     if (text->token.role == V8_NAME)
         return field_name(text);
+    if (special != NULL && text->token.number != 0)
+        return field_part(
+            text,
+            &(struct kx_part){.type = KX_NUMBER, .number = text->token.number});
+    char digits[32];
     begin(text);
-    add_number(text, text->token.number);
+    kx_add(text->out, digits, kx_number_text(text->token.number, digits));
     return true;
 }
 
@@ -138,20 +146,15 @@ static bool field_bigint(struct v8_text *text)
     for (size_t i = 0; i < bytes.size; i++)
         magnitude[i] = bytes.data[bytes.size - 1 - i];
     part.bytes = kx_slice(magnitude, bytes.size);
-    begin(text);
-    kx_bigint_decimal(&part, text->out);
-    kx_add_byte(text->out, 'n');
-    return true;
+    return field_part(text, &part);
 }
 
 static bool field_view(struct v8_text *text)
 {
     if (text->token.view.type != 'B')
         return write_null(text);
-    begin(text);
-    kx_add_byte(text->out, V8_FIELD_BYTES);
-    kx_base64_write(text->token.bytes, text->out);
-    return true;
+    return field_part(text, &(struct kx_part){.type = KX_BYTES_PART,
+                                              .bytes = text->token.bytes});
 }
 
 /* Containers in which nothing can be found. */

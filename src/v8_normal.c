@@ -329,17 +329,3 @@ enum kx_status v8_is_foreign(struct kx_slice bytes, const void *memory,
     *foreign_out = foreign;
     return status == KX_END ? KX_OK : status;
 }
-
-enum kx_status kx_v8_check(struct kx_slice bytes, const void *memory,
-                           struct kx_fault *fault)
-{
-    struct v8_reader reader;
-    struct v8_token token;
-    enum kx_status status = v8_open(&reader, bytes, memory);
-    while (status == KX_OK)
-        status = v8_next(&reader, &token);
-    if (status != KX_END)
-        v8_fault(&reader, fault);
-    v8_close(&reader);
-    return status == KX_END ? KX_OK : status;
-}

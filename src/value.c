@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "json_scan.h"
+#include "value_number.h"
 
 const char *value_type_text(const struct kx_value *value)
 {
@@ -35,6 +36,7 @@ const char *value_type_text(const struct kx_value *value)
 
 /* What is to be done, and where the result goes. */
 struct work {
+    const struct kx_mutation *mutation;
     enum kx_mutation_type type;
     const struct kx_value *stored;
     const struct kx_value *operand;
@@ -154,11 +156,42 @@ static enum kx_status combine_u64(struct work *work,
 
 /* ---- Patches ------------------------------------------------------------ */
 
+/* The JSON that is stored; made in json where it is stored as V8. */
+static enum kx_status stored_json(const struct work *work,
+                                  struct kx_buffer *json,
+                                  struct kx_slice *text_out)
+{
+    *text_out = kx_slice(NULL, 0);
+    if (work->stored == NULL)
+        return KX_OK;
+    *text_out = work->stored->data;
+    if (work->stored->encoding == KX_JSON)
+        return KX_OK;
+    enum kx_status status = KX_ABSENT;
+    if (work->stored->encoding == KX_V8)
+        status = kx_v8_to_json(work->stored->data, json);
+    *text_out = kx_buffer_slice(json);
+    if (status == KX_OK)
+        status = kx_json_check(*text_out, NULL);
+    return status == KX_OK || status == KX_NO_MEMORY
+               ? status
+               : kx_fail(work->fault, KX_TYPE_MISMATCH,
+                         "the stored value is %s; a patch needs JSON",
+                         value_type_text(work->stored));
+}
+
 static enum kx_status patch(struct work *work, struct kx_value *result_out)
 {
+    struct kx_buffer json;
+    struct kx_slice stored;
     size_t start = work->out->size;
-    kx_json_merge(work->stored == NULL ? kx_slice(NULL, 0) : work->stored->data,
-                  work->operand->data, work->out);
+    kx_buffer_init(&json, work->out->owner);
+    enum kx_status status = stored_json(work, &json, &stored);
+    if (status == KX_OK)
+        kx_json_merge(stored, work->operand->data, work->out);
+    kx_buffer_free(&json);
+    if (status != KX_OK)
+        return status;
     if (work->out->failed)
         return KX_NO_MEMORY;
     *result_out = (struct kx_value){
@@ -188,15 +221,21 @@ static const char *verb_of(enum kx_mutation_type type)
 static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
 {
     bool number = is_number(work->operand);
-    if (!number && !is_u64(work->operand))
+    bool v8 = work->operand->encoding == KX_V8;
+    if (!kx_value_is_number(work->operand, work->out->owner) && v8)
+        return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
+    if (!number && !v8 && !is_u64(work->operand))
         return kx_fail(work->fault, KX_TYPE_MISMATCH,
-                       "the operand of %s is %s; it must be a KvU64 or a JSON "
-                       "number",
+                       "the operand of %s is %s; it must be a KvU64, a number "
+                       "or a bigint",
                        verb_of(work->type), value_type_text(work->operand));
     if (work->stored == NULL) {
         *result_out = *work->operand;
         return KX_OK;
     }
+    if (v8 || work->stored->encoding == KX_V8)
+        return value_combine_v8(work->mutation, work->stored, work->out,
+                                result_out, work->fault);
     bool fits = number ? is_number(work->stored) : is_u64(work->stored);
     if (!fits)
         return kx_fail(work->fault, KX_TYPE_MISMATCH,
@@ -214,7 +253,8 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
                              struct kx_fault *fault)
 {
     const struct kx_value *operand = &mutation->value;
-    struct work work = {.type = mutation->type,
+    struct work work = {.mutation = mutation,
+                        .type = mutation->type,
                         .stored = stored,
                         .operand = operand,
                         .out = out,
@@ -225,9 +265,5 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
         return kx_fail(fault, KX_TYPE_MISMATCH,
                        "a patch is %s; it must be JSON",
                        value_type_text(operand));
-    if (stored != NULL && stored->encoding != KX_JSON)
-        return kx_fail(fault, KX_TYPE_MISMATCH,
-                       "the stored value is %s; a patch needs JSON",
-                       value_type_text(stored));
     return patch(&work, result_out);
 }

@@ -1,72 +1,51 @@
-/* When two values are the same: as JSON if both are JSON, as bytes if both have
- * another encoding, and a pointer with the JSON in which clients see and write
- * it. This is how a client's own upkeep of an index is compared with the index.
- */
-#include "json_string.h"
+/* When two values are the same. This is how a client's own upkeep of an index
+ * is compared with the index, whichever door it came in by. */
+#include "v8_normal.h"
 #include "value.h"
 
-/* Bytes and bigint parts have no plain JSON form, so nothing equals them. */
-static bool part_equals(const struct kx_part *part, struct kx_slice json)
-{
-    enum kx_json_type type = kx_json_type(json);
-    double number;
-    switch (part->type) {
-    case KX_STRING:
-        return type == KX_JSON_STRING && json_string_is(json, part->bytes);
-    case KX_NUMBER:
-        return type == KX_JSON_NUMBER && kx_number_parse(json, &number) &&
-               number == part->number;
-    case KX_BOOLEAN:
-        return type == (part->boolean ? KX_JSON_TRUE : KX_JSON_FALSE);
-    case KX_BYTES_PART:
-    case KX_BIGINT:
-        return false;
-    }
-    return false;
-}
-
-static bool parts_equal(struct kx_key_reader *reader, struct kx_slice array)
-{
-    struct kx_json_iter iter;
-    struct kx_slice none;
-    struct kx_slice element;
-    struct kx_part part;
-    if (!kx_json_iterate(array, &iter) || iter.object)
-        return false;
-    while (kx_json_next(&iter, &none, &element))
-        if (kx_key_next(reader, &part) != KX_OK || !part_equals(&part, element))
-            return false;
-    return kx_key_next(reader, &part) == KX_END;
-}
-
-/* One part is shown as itself, several as an array. */
-static bool pointer_equals(struct kx_slice pointer, struct kx_slice json)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    kx_key_read(&reader, pointer);
-    if (!kx_json_find(json, kx_text(""), &json))
-        return false;
-    if (kx_part_size(pointer) != pointer.size)
-        return parts_equal(&reader, json);
-    return kx_key_next(&reader, &part) == KX_OK && part_equals(&part, json);
-}
-
-static bool same_encoding_equal(const struct kx_value *a,
-                                const struct kx_value *b)
+/* Of one encoding: as bytes, JSON by its values. */
+static bool plainly_equal(const struct kx_value *a, const struct kx_value *b)
 {
     if (a->encoding == KX_JSON)
         return kx_json_equal(a->data, b->data);
     return kx_equal(a->data, b->data) && kx_equal(a->media_type, b->media_type);
 }
 
-bool value_equal(const struct kx_value *a, const struct kx_value *b)
+/* What has no form in JSON is compared as V8 writes it. */
+static enum kx_status show(const struct kx_value *value, struct kx_buffer *out,
+                           bool *plain_out)
 {
-    if (a->encoding == b->encoding)
-        return same_encoding_equal(a, b);
-    if (a->encoding == KX_POINTER && b->encoding == KX_JSON)
-        return pointer_equals(a->data, b->data);
-    if (a->encoding == KX_JSON && b->encoding == KX_POINTER)
-        return pointer_equals(b->data, a->data);
-    return false;
+    struct kx_value shown = *value;
+    struct kx_buffer normal;
+    kx_buffer_init(&normal, out->owner);
+    enum kx_status status = KX_OK;
+    if (value->encoding == KX_V8)
+        status = v8_normalize(value->data, &normal);
+    if (status == KX_OK && value->encoding == KX_V8)
+        shown.data = kx_buffer_slice(&normal);
+    *plain_out = kx_value_to_json(&shown, out);
+    kx_buffer_free(&normal);
+    return out->failed || status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_OK;
+}
+
+enum kx_status value_equal(const struct kx_value *a, const struct kx_value *b,
+                           const void *memory, bool *equal_out)
+{
+    struct kx_buffer texts[2];
+    bool plain[2] = {false, false};
+    *equal_out = a->encoding == b->encoding && plainly_equal(a, b);
+    if (*equal_out || (a->encoding == b->encoding && a->encoding != KX_V8))
+        return KX_OK;
+    kx_buffer_init(&texts[0], memory);
+    kx_buffer_init(&texts[1], memory);
+    enum kx_status status = show(a, &texts[0], &plain[0]);
+    if (status == KX_OK)
+        status = show(b, &texts[1], &plain[1]);
+    if (status == KX_OK)
+        *equal_out =
+            plain[0] == plain[1] && kx_json_equal(kx_buffer_slice(&texts[0]),
+                                                  kx_buffer_slice(&texts[1]));
+    kx_buffer_free(&texts[0]);
+    kx_buffer_free(&texts[1]);
+    return status;
 }

@@ -1,0 +1,449 @@
+/* V8 values: 129 values as Deno and Node write them, to JSON and back, and what
+ * is refused. */
+#include "kindex.h"
+#include "v8_json.h"
+#include "v8_normal.h"
+#include "vectors.h"
+
+/* One vector at work. */
+struct run {
+    json_t *vector;
+    const char *writer;
+    struct kx_buffer bytes; /* as it is written */
+    struct kx_buffer shown; /* in JSON */
+    struct kx_buffer again; /* from there */
+};
+
+static void run_open(struct run *run, void *memory)
+{
+    kx_buffer_init(&run->bytes, memory);
+    kx_buffer_init(&run->shown, memory);
+    kx_buffer_init(&run->again, memory);
+}
+
+static void run_close(struct run *run)
+{
+    kx_buffer_free(&run->bytes);
+    kx_buffer_free(&run->shown);
+    kx_buffer_free(&run->again);
+}
+
+static bool has(const struct run *run, const char *name)
+{
+    return json_is_true(json_object_get(run->vector, name));
+}
+
+static void assert_bytes(const struct run *run, const char *what,
+                         struct kx_slice a, struct kx_slice b)
+{
+    if (!kx_equal(a, b))
+        fail_msg("%s of %s: %s", vector_text(run->vector, "name"), run->writer,
+                 what);
+}
+
+static struct kx_value v8(struct kx_slice bytes)
+{
+    return (struct kx_value){.encoding = KX_V8, .data = bytes};
+}
+
+typedef void check_fn(struct run *run);
+
+/* Runs a check for each vector and writer; returns how many there were. */
+static int each_vector(void *memory, check_fn *check)
+{
+    static const char *const writers[] = {"deno", "node"};
+    json_t *file = vectors_load("value-vectors.json");
+    struct run run;
+    size_t i;
+    int count = 0;
+    run_open(&run, memory);
+    json_array_foreach(json_object_get(file, "values"), i, run.vector)
+    {
+        if (strcmp(vector_text(run.vector, "encoding"), "VE_V8") != 0)
+            continue;
+        for (int w = 0; w < 2; w++) {
+            run.writer = writers[w];
+            if (!vector_bytes(run.vector, run.writer, &run.bytes))
+                continue;
+            run.shown.size = 0;
+            run.again.size = 0;
+            check(&run);
+            count++;
+        }
+    }
+    run_close(&run);
+    json_decref(file);
+    return count;
+}
+
+/* ---- To JSON and back -----------------------------------------------------
+ */
+
+static void assert_shown(struct run *run)
+{
+    const char *plain = vector_text(run->vector, "value");
+    const char *typed = vector_text(run->vector, "typed");
+    struct kx_value value = v8(kx_buffer_slice(&run->bytes));
+    struct kx_fault fault = {.detail = ""};
+    if (kx_v8_check(value.data, run->bytes.owner, &fault) != KX_OK)
+        fail_msg("%s: %s", vector_text(run->vector, "name"), fault.detail);
+    bool is_plain = kx_value_to_json(&value, &run->shown);
+    struct kx_slice shown = kx_buffer_slice(&run->shown);
+    assert_int_equal(kx_json_check(shown, NULL), KX_OK);
+    if (vector_text(run->vector, "repeat") != NULL)
+        return;
+    assert_int_equal(is_plain, plain != NULL);
+    if (has(run, "raw")) {
+        assert_true(kx_starts_with(shown, kx_text("{\"type\":\"V8\",")));
+        return;
+    }
+    if (plain != NULL)
+        assert_bytes(run, "shown", shown, kx_text(plain));
+    else if (!kx_json_equal(shown, kx_text(typed)))
+        fail_msg("%s: %.*s", vector_text(run->vector, "name"), (int)shown.size,
+                 (const char *)shown.data);
+}
+
+static void values_are_shown_in_json(void **state)
+{
+    assert_int_equal(each_vector(*state, assert_shown), 250);
+}
+
+/* From what is shown; in a context of its own, for typed values leave their
+ * pieces there. */
+static void read_again(struct run *run, bool plain)
+{
+    struct kx_slice shown = kx_buffer_slice(&run->shown);
+    void *memory = talloc_new(NULL);
+    struct kx_value value;
+    if (plain) {
+        kx_v8_from_json(shown, &run->again);
+    } else {
+        assert_int_equal(kx_value_from_typed(shown, memory, &value, NULL),
+                         KX_OK);
+        assert_int_equal(value.encoding, KX_V8);
+        kx_add_slice(&run->again, value.data);
+    }
+    talloc_free(memory);
+}
+
+/* The same value again: the bytes of Deno, in version 15. A view of a part of
+ * its buffer comes back with that part alone, an object that appeared twice as
+ * two; whole numbers that V8 had as doubles come back as integers. */
+static void assert_again(struct run *run)
+{
+    struct kx_value value = v8(kx_buffer_slice(&run->bytes));
+    read_again(run, kx_value_to_json(&value, &run->shown));
+    struct kx_buffer expected;
+    kx_buffer_init(&expected, run->bytes.owner);
+    if (has(run, "raw"))
+        kx_add_slice(&expected, value.data);
+    else if (has(run, "trimmed") || has(run, "expanded"))
+        kx_add_slice(&expected, kx_buffer_slice(&run->again));
+    else
+        assert_int_equal(v8_normalize(value.data, &expected), KX_OK);
+    assert_bytes(run, "again", kx_buffer_slice(&run->again),
+                 kx_buffer_slice(&expected));
+    value.data = kx_buffer_slice(&run->again);
+    expected.size = 0;
+    kx_value_to_json(&value, &expected);
+    assert_true(kx_json_equal(kx_buffer_slice(&expected),
+                              kx_buffer_slice(&run->shown)));
+    kx_buffer_free(&expected);
+}
+
+static void what_is_shown_is_read_as_the_same_value(void **state)
+{
+    assert_int_equal(each_vector(*state, assert_again), 250);
+}
+
+/* ---- For the other program ------------------------------------------------
+ */
+
+/* What Deno reads of both: its own bytes, but for the version. */
+static void assert_for_deno(struct run *run)
+{
+    struct kx_value given = v8(kx_buffer_slice(&run->bytes));
+    struct kx_value value;
+    assert_int_equal(
+        kx_value_for_js(&given, KX_V8_FOR_ANY, &run->shown, &value), KX_OK);
+    if (has(run, "trimmed") && strcmp(run->writer, "node") == 0)
+        return;
+    assert_int_equal(value.encoding, KX_V8);
+    vector_bytes(run->vector, "deno", &run->again);
+    run->again.data[1] = 15;
+    assert_bytes(run, "for Deno", value.data, kx_buffer_slice(&run->again));
+}
+
+static void deno_reads_what_node_writes(void **state)
+{
+    assert_int_equal(each_vector(*state, assert_for_deno), 250);
+}
+
+/* Node gets what it wrote, or the bytes of Deno in its own version. */
+static void assert_for_node(struct run *run)
+{
+    struct kx_value given = v8(kx_buffer_slice(&run->bytes));
+    struct kx_value value;
+    assert_int_equal(
+        kx_value_for_js(&given, KX_V8_FOR_NODE, &run->shown, &value), KX_OK);
+    run->bytes.data[1] = 15;
+    assert_bytes(run, "for Node", value.data, kx_buffer_slice(&run->bytes));
+}
+
+static void node_reads_what_deno_writes(void **state)
+{
+    assert_int_equal(each_vector(*state, assert_for_node), 250);
+}
+
+/* Bytes of the value, after those of `hex`. */
+static struct kx_slice from_hex(struct kx_buffer *out, const char *hex)
+{
+    out->size = 0;
+    add_hex(out, hex);
+    return kx_buffer_slice(out);
+}
+
+static void assert_normal(struct kx_buffer *scratch, const char *given,
+                          const char *expected)
+{
+    struct kx_buffer out;
+    struct kx_buffer wanted;
+    kx_buffer_init(&out, scratch->owner);
+    kx_buffer_init(&wanted, scratch->owner);
+    kx_add_byte(&out, 'x');
+    assert_int_equal(v8_normalize(from_hex(scratch, given), &out), KX_OK);
+    if (!kx_equal(kx_slice(out.data + 1, out.size - 1),
+                  from_hex(&wanted, expected)))
+        fail_msg("%s is not %s", given, expected);
+    kx_buffer_free(&out);
+    kx_buffer_free(&wanted);
+}
+
+/* Objects are numbered anew when a typed array of Node's becomes two. */
+static void references_find_their_objects(void **state)
+{
+    struct kx_buffer hex;
+    kx_buffer_init(&hex, *state);
+    /* [a, {}, a, the same {}] with a = new Uint8Array([7]) */
+    assert_normal(&hex, "ff0f41045c0101076f7b005e015e02240004",
+                  "ff0f4104420107564200010"
+                  "06f7b005e025e03240004");
+    /* two views of one buffer */
+    assert_normal(&hex,
+                  "ff0f4102420201025642000200"
+                  "5e015642010100240002",
+                  "ff0f4102420201025642000200"
+                  "5e015642010100240002");
+    /* an error whose cause, a Map with itself in it, precedes its stack */
+    assert_normal(&hex, "ff0f726d22016d633b22016b5e013a02732201732e",
+                  "ff0f726d22016d73220173633b22016b5e013a022e");
+    kx_buffer_free(&hex);
+}
+
+/* ---- Fields ---------------------------------------------------------------
+ */
+
+static void fields_are_found_in_values_of_javascript(void **state)
+{
+    static const struct {
+        const char *hex;
+        const char *fields;
+    } cases[] = {
+        /* {"a": undefined, "b": [undefined, hole]} */
+        {"ff106f2201615f22016241025f2d2400027b02", "{\"b\":[null,null]}"},
+        {"ff10440000000000000000", "0"},
+        {"ff1044000000000000f87f", "null"},
+        {"ff105a100500000000000000", "{\"type\":\"bigint\",\"value\":\"5\"}"},
+        {"ff107a110500000000000000", "{\"type\":\"bigint\",\"value\":\"-5\"}"},
+        {"ff104e000000000000f87f", "{\"type\":\"number\",\"value\":\"NaN\"}"},
+        {"ff104e0000000000000080", "-0"},
+        {"ff106f220162420301020356420003007b01",
+         "{\"b\":{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}"
+         "}"},
+        {"ff106f2201625c01030102037b01",
+         "{\"b\":{\"type\":\"Uint8Array\",\"value\":\"AQID\",\"byteLength\":3}"
+         "}"},
+        {"ff104204010002005657000400", "null"},
+        {"ff10274902220161302c03", "[1,\"a\",null]"},
+        {"ff106f2201613b490249043a0222016249027b02", "{\"a\":null,\"b\":1}"},
+        {"ff104102490249042203666f6f2203626172240102", "[1,2]"},
+        {"ff106f22046e616d65220163220473656c665e007b02",
+         "{\"name\":\"c\",\"self\":null}"},
+        {"ff10630200d8", "\"\xef\xbf\xbd\""},
+        {"ff106e0000000000001440", "5"},
+        {"ff1073220161", "\"a\""},
+    };
+    struct kx_buffer hex;
+    struct kx_buffer out;
+    kx_buffer_init(&hex, *state);
+    kx_buffer_init(&out, *state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        out.size = 0;
+        assert_int_equal(v8_fields(from_hex(&hex, cases[i].hex), &out), KX_OK);
+        kx_add_byte(&out, '\0');
+        assert_string_equal(out.data, cases[i].fields);
+    }
+    kx_buffer_free(&hex);
+    kx_buffer_free(&out);
+}
+
+/* ---- Refusals and limits ---------------------------------------------------
+ */
+
+static void damaged_values_are_refused(void **state)
+{
+    static const struct {
+        const char *hex;
+        const char *why;
+    } cases[] = {
+        {"", "begins with ff"},
+        {"ff0f", "begins with ff"},
+        {"000f30", "begins with ff"},
+        {"ff0c30", "the version is 13 to 16"},
+        {"ff1130", "the version is 13 to 16"},
+        {"ff0f3030", "something follows"},
+        {"ff0f00", "ends in the middle"},
+        {"ff0f21", "no value begins with this byte"},
+        {"ff0f7b00", "no value begins with this byte"},
+        {"ff0f2d", "only an array has holes"},
+        {"ff0f4e00", "ends in the middle"},
+        {"ff0f49ffffffffff01", "more than 32 bits"},
+        {"ff0f49ffffffff1f", "more than 32 bits"},
+        {"ff0f2205616263", "ends in the middle"},
+        {"ff0f6303616263", "an even size"},
+        {"ff0f5301ff", "not valid UTF-8"},
+        {"ff0f5a0801020304", "a multiple of 8"},
+        {"ff0f6f2201614902", "ends in the middle"},
+        {"ff0f6f22016149027b02", "is not that of the members"},
+        {"ff0f6f5449027b01", "a member's name is"},
+        {"ff0f6f220161490222016149047b02", "two members of one name"},
+        {"ff0f6f22016149026302610049047b02", "two members of one name"},
+        {"ff0f6f4902490222013149047b02", "two members of one name"},
+        {"ff0f41ffffff7f", "more elements than bytes"},
+        {"ff0f410249024904240003", "the length of an array changes"},
+        {"ff0f3b49023a01", "no value begins with this byte"},
+        {"ff0f3b490249043a04", "is not that of the members"},
+        {"ff0f5e00", "an object that did not appear"},
+        {"ff0f41015e02240001", "an object that did not appear"},
+        {"ff0f52490200", "the source of a RegExp"},
+        {"ff0f522201618008", "unknown flags"},
+        {"ff0f7300", "ends in the middle"},
+        {"ff0f734902", "a String object holds a string"},
+        {"ff0f4205010203", "ends in the middle"},
+        {"ff0f7e02010000", "larger than it can be"},
+        {"ff0f420201025642000300", "larger than its buffer"},
+        {"ff0f420201025642020100", "larger than its buffer"},
+        {"ff0f420201025657010100", "begins or ends in an element"},
+        {"ff0f420201025621000200", "unknown type of a typed array"},
+        {"ff0f420201025642000204", "unknown flags of a typed array"},
+        {"ff0f5642000200", "a typed array follows its buffer"},
+        {"ff0f5c0e00", "unknown host object"},
+        {"ff0f5cffffffff0f30", "a host object is described by an object"},
+        {"ff0f726d49022e", "message and stack are strings"},
+        {"ff0f726d2201616d2201612e", "no field of an error"},
+    };
+    struct kx_buffer hex;
+    kx_buffer_init(&hex, *state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kx_fault fault = {.detail = ""};
+        enum kx_status status =
+            kx_v8_check(from_hex(&hex, cases[i].hex), *state, &fault);
+        if (status != KX_BAD_VALUE ||
+            strstr(fault.detail, cases[i].why) == NULL)
+            fail_msg("%s: %s", cases[i].hex, fault.detail);
+    }
+    kx_buffer_free(&hex);
+}
+
+/* So many arrays in each other. */
+static struct kx_slice nested(struct kx_buffer *out, size_t depth)
+{
+    from_hex(out, "ff0f");
+    for (size_t i = 0; i < depth; i++)
+        add_hex(out, "4101");
+    add_hex(out, "30");
+    for (size_t i = 0; i < depth; i++)
+        add_hex(out, "240001");
+    return kx_buffer_slice(out);
+}
+
+/* A text that JSON would not take back is not shown as JSON. */
+static void depth_is_limited(void **state)
+{
+    struct kx_buffer bytes;
+    struct kx_buffer out;
+    struct kx_fault fault;
+    kx_buffer_init(&bytes, *state);
+    kx_buffer_init(&out, *state);
+    assert_int_equal(kx_v8_check(nested(&bytes, 1000), *state, &fault), KX_OK);
+    assert_int_equal(kx_v8_check(nested(&bytes, 1001), *state, &fault),
+                     KX_BAD_VALUE);
+    assert_non_null(strstr(fault.detail, "v8-depth-max of 1000"));
+    assert_int_equal(kx_v8_to_json(nested(&bytes, 64), &out), KX_OK);
+    assert_int_equal(kx_json_check(kx_buffer_slice(&out), NULL), KX_OK);
+    assert_int_equal(kx_v8_to_json(nested(&bytes, 65), &out), KX_ABSENT);
+    out.size = 0;
+    struct kx_value value = v8(nested(&bytes, 65));
+    assert_false(kx_value_to_json(&value, &out));
+    assert_true(kx_starts_with(kx_buffer_slice(&out),
+                               kx_text("{\"type\":\"V8\",\"value\":")));
+    kx_buffer_free(&bytes);
+    kx_buffer_free(&out);
+}
+
+/* [x0] in which x0 = [x1, x1], x1 = [x2, x2] ...: 2^40 elements in 300 bytes.
+ */
+static void references_cannot_make_a_text_endless(void **state)
+{
+    enum { LEVELS = 40 };
+    struct kx_buffer bytes;
+    struct kx_buffer out;
+    kx_buffer_init(&bytes, *state);
+    kx_buffer_init(&out, *state);
+    from_hex(&bytes, "ff0f");
+    for (int i = 0; i < LEVELS; i++)
+        add_hex(&bytes, "4102");
+    add_hex(&bytes, "4100240000");
+    for (int i = LEVELS; i > 0; i--) {
+        kx_add_byte(&bytes, '^');
+        kx_add_byte(&bytes, (uint8_t)i);
+        add_hex(&bytes, "240002");
+    }
+    struct kx_slice value = kx_buffer_slice(&bytes);
+    assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
+    assert_int_equal(kx_v8_to_json(value, &out), KX_BAD_VALUE);
+    assert_int_equal(v8_fields(value, &out), KX_BAD_VALUE);
+    assert_int_equal(out.size, 0);
+    struct kx_value shown = v8(value);
+    assert_false(kx_value_to_json(&shown, &out));
+    assert_true(out.size < 1000);
+    kx_buffer_free(&bytes);
+    kx_buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(values_are_shown_in_json, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(what_is_shown_is_read_as_the_same_value,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(deno_reads_what_node_writes,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(node_reads_what_deno_writes,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(references_find_their_objects,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(
+            fields_are_found_in_values_of_javascript, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(damaged_values_are_refused, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(depth_is_limited, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(references_cannot_make_a_text_endless,
+                                        memory_open, memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
