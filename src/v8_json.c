@@ -27,10 +27,20 @@ static bool write_boolean(struct v8_text *text)
     return !text->token.boxed;
 }
 
+/* V8 writes an array as a sparse one when it had holes once: it need not have
+ * them any more. */
+static bool write_name(struct v8_text *text)
+{
+    enum v8_kind kind = v8_top(&text->reader)->kind;
+    if (kind == V8_SPARSE)
+        return v8_text_index(text, NULL);
+    return kind == V8_OBJECT && v8_text_name(text);
+}
+
 static bool write_number(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
-        return v8_top(&text->reader)->kind == V8_OBJECT && v8_text_name(text);
+        return write_name(text);
     begin(text);
     return !text->token.boxed && v8_text_number(text, text->token.number);
 }
@@ -38,7 +48,7 @@ static bool write_number(struct v8_text *text)
 static bool write_string(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
-        return v8_top(&text->reader)->kind == V8_OBJECT && v8_text_name(text);
+        return write_name(text);
     begin(text);
     return !text->token.boxed && v8_text_string(text, &text->token.string);
 }
@@ -51,6 +61,8 @@ static bool write_open(struct v8_text *text)
 
 static bool write_end(struct v8_text *text)
 {
+    if (text->token.closes == V8_SPARSE && !v8_text_last(text, NULL))
+        return false;
     return v8_text_close(text, text->token.closes == V8_OBJECT ? "}" : "]", 1);
 }
 
@@ -59,7 +71,7 @@ static v8_write_fn *const PLAIN[V8_KINDS] = {
     [V8_FALSE] = write_boolean, [V8_NUMBER] = write_number,
     [V8_STRING] = write_string, [V8_REFERENCE] = v8_text_enter,
     [V8_OBJECT] = write_open,   [V8_ARRAY] = write_open,
-    [V8_END] = write_end,
+    [V8_SPARSE] = write_open,   [V8_END] = write_end,
 };
 
 enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out)
@@ -72,7 +84,8 @@ enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out)
 /* Nothing can be found here; a member that is undefined is not there. */
 static bool field_nothing(struct v8_text *text)
 {
-    if (text->token.role == V8_MEMBER && text->token.kind == V8_UNDEFINED) {
+    if (text->token.role == V8_MEMBER && text->token.kind == V8_UNDEFINED &&
+        v8_top(&text->reader)->kind == V8_OBJECT) {
         text->out->size = text->name_at;
         return true;
     }
@@ -93,14 +106,23 @@ static bool field_part(struct v8_text *text, const struct kx_part *part)
     return true;
 }
 
-/* The properties that an array has beside its elements are passed over. Half a
- * surrogate pair becomes U+FFFD, as in keys. */
+/* The properties that an array has beside its elements, and elements far behind
+ * the others, are passed over. Half a surrogate pair becomes U+FFFD, as in
+ * keys. */
 static bool field_name(struct v8_text *text)
 {
-    if (v8_top(&text->reader)->kind != V8_OBJECT)
+    enum v8_kind kind = v8_top(&text->reader)->kind;
+    if (kind == V8_SPARSE && v8_text_index(text, "null"))
+        return true;
+    if (kind != V8_OBJECT)
         return v8_skip(&text->reader) && v8_text_close(text, "]", 1);
     v8_text_name(text);
     return true;
+}
+
+static bool field_end(struct v8_text *text)
+{
+    return v8_text_close(text, text->token.closes == V8_OBJECT ? "}" : "]", 1);
 }
 
 static bool field_number(struct v8_text *text)
@@ -192,11 +214,11 @@ static v8_write_fn *const FIELDS[V8_KINDS] = {
     [V8_OBJECT] = field_open,
     [V8_ARRAY] = field_open,
     [V8_SET] = field_open,
-    [V8_SPARSE] = field_closed,
+    [V8_SPARSE] = field_open,
     [V8_MAP] = field_closed,
     [V8_ERROR] = field_closed,
     [V8_HOST] = field_closed,
-    [V8_END] = write_end,
+    [V8_END] = field_end,
 };
 
 enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out)

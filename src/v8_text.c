@@ -6,7 +6,10 @@
 #include <talloc.h>
 #include <utf8proc.h>
 
-enum { TEXT_SLACK = 4096 };
+enum {
+    TEXT_SLACK = 4096,
+    HOLES_MAX = 4096 /* that follow each other */
+};
 
 /* ---- Brackets ----------------------------------------------------------- */
 
@@ -139,6 +142,41 @@ bool v8_text_name(struct v8_text *text)
     }
     kx_add_byte(text->out, ':');
     return whole;
+}
+
+/* ---- Sparse arrays ------------------------------------------------------ */
+
+/* `note` of the array's frame is the index that comes next. */
+static bool add_holes(struct v8_text *text, struct v8_frame *frame, uint32_t to,
+                      const char *hole)
+{
+    if (to - frame->note > (hole == NULL ? 0 : HOLES_MAX))
+        return false;
+    for (; frame->note < to; frame->note++) {
+        v8_text_comma(text);
+        kx_add_text(text->out, hole);
+    }
+    return true;
+}
+
+bool v8_text_index(struct v8_text *text, const char *hole)
+{
+    struct v8_frame *frame = v8_top(&text->reader);
+    double index = text->token.number;
+    if (text->token.kind != V8_NUMBER || !(index >= frame->note) ||
+        index >= frame->length || index != (double)(uint32_t)index ||
+        !add_holes(text, frame, (uint32_t)index, hole))
+        return false;
+    frame->note++;
+    v8_text_comma(text);
+    return true;
+}
+
+/* The frame is no longer open, but still there. */
+bool v8_text_last(struct v8_text *text, const char *hole)
+{
+    struct v8_frame *frame = &text->reader.frames[text->reader.depth + 1];
+    return add_holes(text, frame, frame->length, hole);
 }
 
 bool v8_text_enter(struct v8_text *text)

@@ -41,6 +41,14 @@ bool v8_text_string(struct v8_text *text, const struct v8_string *string);
  * v8_text_string. */
 bool v8_text_name(struct v8_text *text);
 
+/* The name of an element in a V8_SPARSE array, its index: goes to its place,
+ * writing `hole` for each element that is missing before it, and appends the
+ * comma. False when it is no index, out of order, or far behind the others; a
+ * hole of NULL: when any is missing. */
+bool v8_text_index(struct v8_text *text, const char *hole);
+/* After the V8_END of a V8_SPARSE array: the same for those behind the last. */
+bool v8_text_last(struct v8_text *text, const char *hole);
+
 /* Appends a double as JSON; false, appending nothing, for what JSON has no
  * number for: -0, NaN and the infinite ones. */
 bool v8_text_number(struct v8_text *text, double number);

@@ -8,8 +8,6 @@
 #include "v8_date.h"
 #include "v8_text.h"
 
-enum { HOLES_MAX = 4096 }; /* that follow each other */
-
 static const struct view_name {
     char type;
     const char *name;
@@ -70,36 +68,13 @@ bool v8_error_letter(struct kx_slice name, uint8_t *letter_out)
 
 /* ---- In front of and behind values ------------------------------------- */
 
-/* A sparse array is written with all its holes; `note` of its frame is the
- * index that comes next. */
-static void add_holes(struct v8_text *text, struct v8_frame *frame, uint32_t to)
-{
-    for (; frame->note < to && !text->out->failed; frame->note++) {
-        v8_text_comma(text);
-        kx_add_text(text->out, "{\"type\":\"hole\"}");
-    }
-}
-
-/* The name of a sparse array's element is its index. */
-static bool sparse_name(struct v8_text *text)
-{
-    struct v8_frame *frame = v8_top(&text->reader);
-    double index = text->token.number;
-    if (text->token.kind != V8_NUMBER || index < frame->note ||
-        index >= frame->length || index != (double)(uint32_t)index ||
-        index - frame->note > HOLES_MAX)
-        return false;
-    add_holes(text, frame, (uint32_t)index);
-    frame->note = (uint32_t)index + 1;
-    v8_text_comma(text);
-    return true;
-}
+static const char HOLE[] = "{\"type\":\"hole\"}";
 
 static bool write_name(struct v8_text *text)
 {
     enum v8_kind kind = v8_top(&text->reader)->kind;
     if (kind == V8_SPARSE)
-        return sparse_name(text);
+        return v8_text_index(text, HOLE);
     return kind == V8_OBJECT && v8_text_name(text);
 }
 
@@ -312,20 +287,10 @@ static bool write_open(struct v8_text *text)
            v8_text_open(text, container->open, container->levels);
 }
 
-/* The frame of the array is no longer open, but still there. */
-static bool end_sparse(struct v8_text *text)
-{
-    struct v8_frame *frame = &text->reader.frames[text->reader.depth + 1];
-    if (frame->length - frame->note > HOLES_MAX)
-        return false;
-    add_holes(text, frame, frame->length);
-    return true;
-}
-
 static bool write_end(struct v8_text *text)
 {
     const struct container *container = &CONTAINERS[text->token.closes];
-    if (text->token.closes == V8_SPARSE && !end_sparse(text))
+    if (text->token.closes == V8_SPARSE && !v8_text_last(text, HOLE))
         return false;
     if (text->token.closes == V8_MAP && text->token.index > 0)
         kx_add_byte(text->out, ']');

@@ -272,6 +272,12 @@ static void fields_are_found_in_values_of_javascript(void **state)
          "{\"name\":\"c\",\"self\":null}"},
         {"ff10630200d8", "\"\xef\xbf\xbd\""},
         {"ff106e0000000000001440", "5"},
+        /* new Array(2).fill(1), [1, , 3], and [1] with 100,000 holes */
+        {"ff1061024900490249024902400202", "[1,1]"},
+        {"ff0f61034900490249044906400203", "[1,null,3]"},
+        {"ff10"
+         "61a18d064900490249c09a0c49024002a18d06",
+         "[1]"},
         {"ff1073220161", "\"a\""},
     };
     struct kx_buffer hex;
