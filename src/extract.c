@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-#include "document.h"
 #include "indexable.h"
 #include "where.h"
 
@@ -19,7 +18,7 @@ void extract_init(struct extract *extract, void *owner)
     extract->capacity = 0;
     extract->count = 0;
     kx_buffer_init(&extract->bytes, owner);
-    kx_buffer_init(&extract->text, owner);
+    document_init(&extract->decoded, owner);
     kx_buffer_init(&extract->scratch, owner);
     kx_buffer_init(&extract->stored, owner);
 }
@@ -324,7 +323,7 @@ enum kx_status extract_keys(struct extract *extract,
 {
     start(extract, declaration, key, record);
     enum kx_status status =
-        document_text(record, &extract->text, &extract->document);
+        document_text(&extract->decoded, record, &extract->document);
     if (status == KX_NO_MEMORY)
         return status;
     if (declaration->where_count != 0) {

@@ -6,6 +6,7 @@
 #define EXTRACT_H
 
 #include "declaration.h"
+#include "document.h"
 #include "record.h"
 
 /* One index key: where it lies in the extraction's bytes, and where in it the
@@ -44,9 +45,10 @@ struct extract {
     /* Its own. */
     size_t capacity;
     struct kx_slice document; /* size 0: the value has no members */
-    struct kx_buffer text;    /* the document, where it had to be made */
+    struct document decoded;  /* where it had to be made */
     struct kx_buffer scratch; /* conditions; the parts behind `each` */
     struct kx_buffer stored;  /* value of STORE_FIELDS, once it is made */
+    enum kx_encoding stored_encoding;
 };
 
 /* An empty extraction whose memory is owner's (a talloc context). */

@@ -1,17 +1,65 @@
 /* What an index entry holds, and the words for what keeps an entry out. */
 #include <stdio.h>
 
+#include <talloc.h>
+
 #include "extract.h"
+#include "v8_typed.h"
+
+/* The members as they are in a value of JavaScript's that JSON cannot carry:
+ * KX_ABSENT when it has no typed form. */
+static enum kx_status project_typed(struct extract *extract, void *memory)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer whole;
+    struct kx_buffer part;
+    struct kx_value value;
+    kx_buffer_init(&whole, memory);
+    kx_buffer_init(&part, memory);
+    enum kx_status status = v8_typed_write(extract->record->value, &whole);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_ABSENT;
+    kx_json_project(kx_buffer_slice(&whole), declaration->stored,
+                    declaration->stored_count, true, &part);
+    if (part.failed)
+        return KX_NO_MEMORY;
+    if (part.size == 0)
+        return KX_ABSENT;
+    status = kx_value_from_typed(kx_buffer_slice(&part), memory, &value, NULL);
+    if (status != KX_OK)
+        return status;
+    extract->stored_encoding = value.encoding;
+    kx_add_slice(&extract->stored, value.data);
+    return KX_OK;
+}
+
+/* KX_ABSENT: plain JSON has to do. */
+static enum kx_status make_typed(struct extract *extract)
+{
+    if (extract->record->encoding != KX_V8 || extract->decoded.plain)
+        return KX_ABSENT;
+    void *memory = talloc_new(extract->stored.owner);
+    if (memory == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status = project_typed(extract, memory);
+    talloc_free(memory);
+    return status;
+}
 
 static enum kx_status make_stored(struct extract *extract)
 {
     const struct declaration *declaration = extract->declaration;
-    if (extract->stored.size == 0 && extract->document.size != 0)
+    struct kx_buffer *stored = &extract->stored;
+    extract->stored_encoding = KX_JSON;
+    enum kx_status status = KX_ABSENT;
+    if (extract->document.size != 0)
+        status = make_typed(extract);
+    if (status == KX_ABSENT && extract->document.size != 0)
         kx_json_project(extract->document, declaration->stored,
-                        declaration->stored_count, false, &extract->stored);
-    if (extract->stored.size == 0)
-        kx_add_text(&extract->stored, "{}");
-    return extract->stored.failed ? KX_NO_MEMORY : KX_OK;
+                        declaration->stored_count, false, stored);
+    if (stored->size == 0)
+        kx_add_text(stored, "{}");
+    return stored->failed || status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_OK;
 }
 
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
@@ -34,8 +82,10 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
     }
     if (declaration->store != STORE_FIELDS)
         return KX_OK;
-    enum kx_status status = make_stored(extract);
-    record_out->encoding = KX_JSON;
+    enum kx_status status = KX_OK;
+    if (extract->stored.size == 0)
+        status = make_stored(extract);
+    record_out->encoding = extract->stored_encoding;
     record_out->value = kx_buffer_slice(&extract->stored);
     return status;
 }

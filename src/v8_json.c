@@ -76,14 +76,22 @@ static v8_write_fn *const PLAIN[V8_KINDS] = {
 
 enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out)
 {
-    return v8_text_write(bytes, PLAIN, out);
+    return v8_text_write(bytes, PLAIN, out, NULL);
 }
 
 /* ---- Fields ------------------------------------------------------------- */
 
-/* Nothing can be found here; a member that is undefined is not there. */
-static bool field_nothing(struct v8_text *text)
+/* Nothing can be found here. */
+static bool field_null(struct v8_text *text)
 {
+    text->changed = true;
+    return write_null(text);
+}
+
+/* A member that is undefined is not there. */
+static bool field_undefined(struct v8_text *text)
+{
+    text->changed = true;
     if (text->token.role == V8_MEMBER && text->token.kind == V8_UNDEFINED &&
         v8_top(&text->reader)->kind == V8_OBJECT) {
         text->out->size = text->name_at;
@@ -94,6 +102,7 @@ static bool field_nothing(struct v8_text *text)
 
 static bool field_boolean(struct v8_text *text)
 {
+    text->changed |= text->token.boxed;
     text->token.boxed = false;
     return write_boolean(text);
 }
@@ -101,6 +110,7 @@ static bool field_boolean(struct v8_text *text)
 /* What JSON has no form for is a part of a key in kv-utils' form. */
 static bool field_part(struct v8_text *text, const struct kx_part *part)
 {
+    text->changed = true;
     begin(text);
     kx_part_to_json(part, text->out);
     return true;
@@ -114,9 +124,12 @@ static bool field_name(struct v8_text *text)
     enum v8_kind kind = v8_top(&text->reader)->kind;
     if (kind == V8_SPARSE && v8_text_index(text, "null"))
         return true;
-    if (kind != V8_OBJECT)
+    if (kind != V8_OBJECT) {
+        text->changed = true;
         return v8_skip(&text->reader) && v8_text_close(text, "]", 1);
-    v8_text_name(text);
+    }
+    if (!v8_text_name(text))
+        text->changed = true;
     return true;
 }
 
@@ -128,6 +141,7 @@ static bool field_end(struct v8_text *text)
 static bool field_number(struct v8_text *text)
 {
     const char *special = kx_number_special_name(text->token.number);
+    text->changed |= text->token.boxed || special != NULL;
     if (text->token.role == V8_NAME)
         return field_name(text);
     if (special != NULL && text->token.number != 0)
@@ -142,8 +156,9 @@ static bool field_number(struct v8_text *text)
 
 static bool field_date(struct v8_text *text)
 {
+    text->changed = true;
     if (text->token.number != text->token.number)
-        return write_null(text);
+        return field_null(text);
     return field_number(text);
 }
 
@@ -152,7 +167,8 @@ static bool field_string(struct v8_text *text)
     if (text->token.role == V8_NAME)
         return field_name(text);
     begin(text);
-    v8_text_string(text, &text->token.string);
+    if (!v8_text_string(text, &text->token.string) || text->token.boxed)
+        text->changed = true;
     return true;
 }
 
@@ -164,7 +180,7 @@ static bool field_bigint(struct v8_text *text)
     while (bytes.size > 0 && bytes.data[bytes.size - 1] == 0)
         bytes.size--;
     if (bytes.size > KX_BIGINT_MAX)
-        return write_null(text);
+        return field_null(text);
     for (size_t i = 0; i < bytes.size; i++)
         magnitude[i] = bytes.data[bytes.size - 1 - i];
     part.bytes = kx_slice(magnitude, bytes.size);
@@ -174,7 +190,7 @@ static bool field_bigint(struct v8_text *text)
 static bool field_view(struct v8_text *text)
 {
     if (text->token.view.type != 'B')
-        return write_null(text);
+        return field_null(text);
     return field_part(text, &(struct kx_part){.type = KX_BYTES_PART,
                                               .bytes = text->token.bytes});
 }
@@ -182,33 +198,35 @@ static bool field_view(struct v8_text *text)
 /* Containers in which nothing can be found. */
 static bool field_closed(struct v8_text *text)
 {
-    return write_null(text) && v8_skip(&text->reader);
+    return field_null(text) && v8_skip(&text->reader);
 }
 
 static bool field_open(struct v8_text *text)
 {
     if (text->levels == KX_JSON_DEPTH_MAX)
         return field_closed(text);
+    if (text->token.kind == V8_SET || text->token.kind == V8_SPARSE)
+        text->changed = true;
     return write_open(text);
 }
 
 static bool field_reference(struct v8_text *text)
 {
-    return v8_text_enter(text) || write_null(text);
+    return v8_text_enter(text) || field_null(text);
 }
 
 static v8_write_fn *const FIELDS[V8_KINDS] = {
-    [V8_UNDEFINED] = field_nothing,
+    [V8_UNDEFINED] = field_undefined,
     [V8_NULL] = write_null,
     [V8_TRUE] = field_boolean,
     [V8_FALSE] = field_boolean,
     [V8_NUMBER] = field_number,
     [V8_BIGINT] = field_bigint,
     [V8_STRING] = field_string,
-    [V8_HOLE] = write_null,
+    [V8_HOLE] = field_null,
     [V8_DATE] = field_date,
-    [V8_REGEXP] = write_null,
-    [V8_BUFFER] = write_null,
+    [V8_REGEXP] = field_null,
+    [V8_BUFFER] = field_null,
     [V8_VIEW] = field_view,
     [V8_REFERENCE] = field_reference,
     [V8_OBJECT] = field_open,
@@ -221,7 +239,11 @@ static v8_write_fn *const FIELDS[V8_KINDS] = {
     [V8_END] = field_end,
 };
 
-enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out)
+enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out,
+                         bool *plain_out)
 {
-    return v8_text_write(bytes, FIELDS, out);
+    bool changed;
+    enum kx_status status = v8_text_write(bytes, FIELDS, out, &changed);
+    *plain_out = !changed;
+    return status;
 }

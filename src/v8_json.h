@@ -10,7 +10,9 @@
  * of a key in JSON ({"type":"bigint","value":"12"}); an undefined member is
  * left out, and everything else that JSON lacks is null. KX_OK; KX_BAD_VALUE,
  * also when references make the text too long; KX_ABSENT when it is too long by
- * itself; KX_NO_MEMORY. */
-enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out);
+ * itself; KX_NO_MEMORY. plain_out: true only if the text is the value as
+ * kx_v8_to_json shows it. */
+enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out,
+                         bool *plain_out);
 
 #endif

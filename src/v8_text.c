@@ -201,13 +201,14 @@ static enum kx_status write_tokens(struct v8_text *text,
 }
 
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
-                             struct kx_buffer *out)
+                             struct kx_buffer *out, bool *changed_out)
 {
     struct v8_text text;
     text.out = out;
     text.start = out->size;
     text.levels = 0;
     text.name_at = 0;
+    text.changed = false;
     kx_buffer_init(&text.scratch, out->owner);
     enum kx_status status = v8_open(&text.reader, bytes, out->owner);
     if (status == KX_OK)
@@ -217,6 +218,8 @@ enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
         status = KX_NO_MEMORY;
     if (status != KX_OK)
         out->size = text.start;
+    if (changed_out != NULL)
+        *changed_out = text.changed;
     kx_buffer_free(&text.scratch);
     v8_close(&text.reader);
     return status;

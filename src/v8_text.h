@@ -12,6 +12,7 @@ struct v8_text {
     struct kx_buffer *out;
     size_t start;    /* of the text in out */
     unsigned levels; /* arrays and objects that are open in the text */
+    bool changed;    /* something could not be written as it is */
     size_t name_at;  /* where the last member's name begins */
     struct kx_buffer scratch;
 };
@@ -21,9 +22,10 @@ typedef bool v8_write_fn(struct v8_text *text);
 
 /* Appends a value to out. KX_OK; KX_ABSENT, with nothing appended: it has no
  * such text, or a longer one than KX_V8_TEXT_FACTOR allows; KX_BAD_VALUE;
- * KX_NO_MEMORY. */
+ * KX_NO_MEMORY. changed_out (NULL is allowed): did a function of the form say
+ * that it changed something? */
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
-                             struct kx_buffer *out);
+                             struct kx_buffer *out, bool *changed_out);
 
 /* Opens or closes brackets; `levels` of them. False when the text would be
  * deeper than KX_JSON_DEPTH_MAX. */

@@ -322,5 +322,5 @@ static v8_write_fn *const TYPED[V8_KINDS] = {
 
 enum kx_status v8_typed_write(struct kx_slice bytes, struct kx_buffer *out)
 {
-    return v8_text_write(bytes, TYPED, out);
+    return v8_text_write(bytes, TYPED, out, NULL);
 }

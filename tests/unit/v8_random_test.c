@@ -94,10 +94,11 @@ static void try_value(struct kx_slice bytes, void *memory, size_t *good)
     struct kx_value js;
     struct kx_buffer out;
     struct kx_fault fault;
+    bool plain;
     kx_buffer_init(&out, memory);
     enum kx_status checked = kx_v8_check(bytes, memory, &fault);
     enum kx_status normal = v8_normalize(bytes, &out);
-    enum kx_status fields = v8_fields(bytes, &out);
+    enum kx_status fields = v8_fields(bytes, &out, &plain);
     assert_int_equal(kx_value_for_js(&value, KX_V8_FOR_ANY, &out, &js), KX_OK);
     if (checked != KX_OK) {
         assert_int_equal(checked, KX_BAD_VALUE);
@@ -106,6 +107,8 @@ static void try_value(struct kx_slice bytes, void *memory, size_t *good)
         return;
     }
     assert_int_equal(normal, KX_OK);
+    if (fields == KX_OK && plain)
+        assert_int_equal(kx_v8_to_json(bytes, &out), KX_OK);
     assert_true(fields == KX_OK || fields == KX_BAD_VALUE ||
                 fields == KX_ABSENT);
     assert_int_equal(kx_v8_check(js.data, memory, &fault), KX_OK);

@@ -282,11 +282,13 @@ static void fields_are_found_in_values_of_javascript(void **state)
     };
     struct kx_buffer hex;
     struct kx_buffer out;
+    bool plain;
     kx_buffer_init(&hex, *state);
     kx_buffer_init(&out, *state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         out.size = 0;
-        assert_int_equal(v8_fields(from_hex(&hex, cases[i].hex), &out), KX_OK);
+        assert_int_equal(v8_fields(from_hex(&hex, cases[i].hex), &out, &plain),
+                         KX_OK);
         kx_add_byte(&out, '\0');
         assert_string_equal(out.data, cases[i].fields);
     }
@@ -403,6 +405,7 @@ static void depth_is_limited(void **state)
 static void references_cannot_make_a_text_endless(void **state)
 {
     enum { LEVELS = 40 };
+    bool plain;
     struct kx_buffer bytes;
     struct kx_buffer out;
     kx_buffer_init(&bytes, *state);
@@ -419,7 +422,7 @@ static void references_cannot_make_a_text_endless(void **state)
     struct kx_slice value = kx_buffer_slice(&bytes);
     assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
     assert_int_equal(kx_v8_to_json(value, &out), KX_BAD_VALUE);
-    assert_int_equal(v8_fields(value, &out), KX_BAD_VALUE);
+    assert_int_equal(v8_fields(value, &out, &plain), KX_BAD_VALUE);
     assert_int_equal(out.size, 0);
     struct kx_value shown = v8(value);
     assert_false(kx_value_to_json(&shown, &out));
