@@ -402,14 +402,24 @@ enum kx_status index_update(struct plan *plan)
 }
 
 /* A set must say the very value, a delete must be of a key that the index does
- * not hold; nothing else can agree. Then there is nothing to do, for the index
- * has written it itself. */
+ * not hold (NULL); nothing else can agree. KX_OK, KX_ABSENT, KX_NO_MEMORY. */
+static enum kx_status says_the_same(const struct plan *plan,
+                                    const struct kx_mutation *mutation,
+                                    const struct kx_entry *held)
+{
+    bool same = mutation->type == KX_DELETE && held == NULL;
+    if (mutation->type == KX_SET && held != NULL && !mutation->suffix_stamp &&
+        value_equal(&held->value, &mutation->value, plan, &same) != KX_OK)
+        return KX_NO_MEMORY;
+    return same ? KX_OK : KX_ABSENT;
+}
+
+/* Where they agree there is nothing to do: the index has written it itself. */
 static enum kx_status agree(struct plan *plan, size_t n,
                             const struct index *index)
 {
     const struct kx_mutation *mutation = &plan->commit->mutations[n];
     struct record record;
-    bool same = false;
     enum kx_status status = stored_entry(plan, index, mutation->key, &record);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
@@ -419,14 +429,9 @@ static enum kx_status agree(struct plan *plan, size_t n,
         form_show(index, &record);
         entry = record_entry(&record, mutation->key);
     }
-    if (mutation->type == KX_DELETE && !held)
-        return KX_OK;
-    if (mutation->type == KX_SET && held && !mutation->suffix_stamp &&
-        value_equal(&entry.value, &mutation->value, plan, &same) ==
-            KX_NO_MEMORY)
-        return KX_NO_MEMORY;
-    if (same)
-        return KX_OK;
+    status = says_the_same(plan, mutation, held ? &entry : NULL);
+    if (status != KX_ABSENT)
+        return status;
     return refuse_owned(plan->commit, n, index, held ? &entry : NULL);
 }
 

@@ -164,7 +164,7 @@ enum kx_status typed_put_buffer(struct typed_sink *sink,
         return status;
     bool resizable = typed->most.size > 0;
     if (resizable && (!kx_number_parse(typed->most, &most) ||
-                      !(most >= (double)bytes.size && most <= KX_V8_SIZE_MAX) ||
+                      !(most >= (double)bytes.size && most <= UINT32_MAX) ||
                       most != (double)(uint32_t)most))
         return typed_bad(sink->fault, "maxByteLength is a whole number, at "
                                       "least the number of bytes.");
