@@ -12,6 +12,7 @@
 #include <talloc.h>
 
 #include "touched.h"
+#include "watch.h"
 
 /* The rows of one batch while they are gathered. Keys and values point into the
  * plan's overlay, or lie in mem. `failed` is looked at once, before they are
@@ -333,6 +334,34 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     return status;
 }
 
+/* Whether a name's keys have become readable, or stopped being so. */
+static bool changes_view(const struct batch *batch, enum kx_index_state before)
+{
+    switch (batch->action) {
+    case CATALOG_KEEP:
+    case CATALOG_FORGET:
+        return false;
+    case CATALOG_ADD:
+    case CATALOG_DROP:
+    case CATALOG_FORM:
+        return true;
+    case CATALOG_BUILD:
+        break;
+    }
+    return batch->state != before;
+}
+
+/* Rows of an index that nobody can read yet are no news; that it can be read
+ * is. */
+static void tell_watches(struct kx_store *store, const struct rows *rows,
+                         const struct batch *batch, enum kx_index_state before)
+{
+    if (changes_view(batch, before))
+        watch_note_all(store->watches);
+    else if (!batch->new_index_rows)
+        watch_note(store->watches, rows->list, rows->count);
+}
+
 /* The plan before this one is freed only when the gate points to the keys of
  * the new one: until then a view may compare with them. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
@@ -350,12 +379,15 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     }
     add_batch_rows(store, &rows, batch, net, net_count);
     struct plan *last = store->plan;
+    enum kx_index_state before =
+        batch->index != NULL ? batch->index->state : KX_INDEX_READY;
     gate_apply_begin(&store->gate);
     enum kx_status status = apply_rows(store, &rows, batch);
     if (status == KX_OK) {
         *number_out = gate_apply_end(&store->gate, net, net_count);
         if (store->touched != NULL)
             touched_note(store->touched, net, net_count);
+        tell_watches(store, &rows, batch, before);
         store->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);

@@ -5,6 +5,8 @@
 
 #include <talloc.h>
 
+#include "watch.h"
+
 /* A throttled build whose time has come goes first: its sweep is small. Then
  * the oldest of the others, which takes along those that fit (sweep.h). */
 struct index *jobs_to_build(const struct kx_store *store)
@@ -76,6 +78,14 @@ bool jobs_run(struct kx_store *store)
     return jobs_waiting(store);
 }
 
+/* To watches it is news that an entry has expired. */
+static void tell(struct kx_store *store)
+{
+    struct kx_ticket *list = watch_take(store->watches, NULL);
+    if (list != NULL)
+        store->options.answer(store->options.answer_context, list);
+}
+
 /* On failure nothing has changed; the plan is then of no more use. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
 {
@@ -84,6 +94,7 @@ enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
     if (status == KX_OK) {
         /* Nobody can see these keys, so no reply has to wait for them. */
         gate_flushed(&store->gate, number);
+        tell(store);
         return KX_OK;
     }
     kx_log(KX_LOG_WARNING, "background-job", "status=%s",

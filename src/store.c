@@ -9,6 +9,7 @@
 #include "jobs.h"
 #include "keeper.h"
 #include "range.h"
+#include "watch.h"
 #include "writer.h"
 
 void kx_options_default(struct kx_options *options)
@@ -48,6 +49,12 @@ static enum kx_status make_cache(struct kx_store *store)
     return store->cache == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
+static enum kx_status make_watches(struct kx_store *store)
+{
+    store->watches = watch_set_create(store);
+    return store->watches == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
 /* Half of the cache holds pages, half single records. On failure nothing stays
  * open. */
 static enum kx_status open_storage(struct kx_store *store,
@@ -64,6 +71,8 @@ static enum kx_status open_storage(struct kx_store *store,
                 range_create(store, store->env, TABLE_ENTRIES, &store->range);
         if (status == KX_OK)
             status = make_cache(store);
+        if (status == KX_OK)
+            status = make_watches(store);
         if (status == KX_OK)
             status = gate_init(&store->gate);
         if (status != KX_OK)
@@ -190,6 +199,7 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
         .packings = atomic_load(&store->packings),
         .record_cache_hits = records.hits,
         .record_cache_misses = records.misses,
+        .watches = watch_count(store->watches),
         .page_cache_hits = pages.cache_hits,
         .page_cache_misses = pages.cache_misses,
     };

@@ -12,6 +12,7 @@
 
 struct sweep;
 struct touched;
+struct watch_set;
 
 /* How far the packing of half-empty pages has come (tidy.c). */
 struct tidy {
@@ -28,6 +29,7 @@ struct kx_store {
     struct env *env;
     struct cache *cache;
     struct plan_base base; /* of the writer's plans */
+    struct watch_set *watches;
     pthread_t writer;
     pthread_t keeper;
 

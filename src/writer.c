@@ -16,6 +16,7 @@
 #include "declare.h"
 #include "jobs.h"
 #include "migrate.h"
+#include "watch.h"
 
 enum {
     /* A batch takes what is waiting and never waits for more: under load it
@@ -176,7 +177,7 @@ static struct kx_ticket *take_parked(struct kx_store *store)
 static void answer(struct kx_store *store, struct kx_commit *first,
                    const struct kx_commit *end)
 {
-    struct kx_ticket *list = take_parked(store);
+    struct kx_ticket *list = watch_take(store->watches, take_parked(store));
     struct kx_commit *commit = first;
     uint64_t stored = 0;
     uint64_t refused = 0;

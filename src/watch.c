@@ -1,0 +1,270 @@
+/* A hash from each watched key to the watches on it. A change either sends the
+ * ticket of a watch on its way or, when its owner is busy with what it was told
+ * before, is remembered as one bit: any number of changes are one.
+ *
+ * Nothing gets lost: a change is noted after it can be read. Whoever reads
+ * before that is told afterwards; whoever is told reads it. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <talloc.h>
+
+#include "store_state.h"
+#include "watch.h"
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(topic) ((topic)->lost = true)
+#include <uthash.h>
+
+/* A watch's part in a topic. */
+struct interest {
+    LIST_ENTRY(interest) others;
+    struct topic *topic;
+    struct kx_watch *watch;
+};
+
+LIST_HEAD(interests, interest);
+
+/* A key that is watched. It is malloc's, for the threads of its watches are
+ * many. */
+struct topic {
+    UT_hash_handle hh;
+    struct interests interests;
+    bool lost; /* the hash had no memory for it */
+    uint8_t key[];
+};
+
+struct kx_watch {
+    struct watch_set *set;
+    LIST_ENTRY(kx_watch) all;
+    struct kx_ticket *ticket; /* NULL: nobody waits */
+    bool told;                /* the ticket will go out with the answers */
+    bool changed;             /* since somebody last waited */
+    size_t count;
+    struct interest interests[];
+};
+
+struct watch_set {
+    pthread_mutex_t lock;
+    struct topic *topics;
+    LIST_HEAD(, kx_watch) all;
+    struct kx_ticket *told; /* to be answered, and out of their watches */
+    atomic_size_t count;    /* of watches */
+};
+
+static int finish(struct watch_set *set)
+{
+    return pthread_mutex_destroy(&set->lock);
+}
+
+struct watch_set *watch_set_create(void *mem)
+{
+    struct watch_set *set = talloc_zero(mem, struct watch_set);
+    if (set == NULL || pthread_mutex_init(&set->lock, NULL) != 0) {
+        talloc_free(set);
+        return NULL;
+    }
+    LIST_INIT(&set->all);
+    talloc_set_destructor(set, finish);
+    return set;
+}
+
+/* ---- Topics, inside the lock ----------------------------------------------
+ */
+
+static struct topic *find_topic(const struct watch_set *set,
+                                struct kx_slice key)
+{
+    struct topic *topic = NULL;
+    HASH_FIND(hh, set->topics, key.data, (unsigned)key.size, topic);
+    return topic;
+}
+
+static struct topic *add_topic(struct watch_set *set, struct kx_slice key)
+{
+    struct topic *topic = malloc(sizeof *topic + key.size);
+    if (topic == NULL)
+        return NULL;
+    topic->lost = false;
+    LIST_INIT(&topic->interests);
+    memcpy(topic->key, key.data, key.size);
+    HASH_ADD_KEYPTR(hh, set->topics, topic->key, (unsigned)key.size, topic);
+    if (!topic->lost)
+        return topic;
+    free(topic);
+    return NULL;
+}
+
+static bool join(struct watch_set *set, struct kx_watch *watch,
+                 struct kx_slice key)
+{
+    struct topic *topic = find_topic(set, key);
+    if (topic == NULL)
+        topic = add_topic(set, key);
+    if (topic == NULL)
+        return false;
+    struct interest *interest = &watch->interests[watch->count++];
+    *interest = (struct interest){.topic = topic, .watch = watch};
+    LIST_INSERT_HEAD(&topic->interests, interest, others);
+    return true;
+}
+
+static void leave(struct watch_set *set, struct interest *interest)
+{
+    struct topic *topic = interest->topic;
+    LIST_REMOVE(interest, others);
+    if (!LIST_EMPTY(&topic->interests))
+        return;
+    HASH_DEL(set->topics, topic);
+    free(topic);
+}
+
+/* A second change before the ticket has gone out is part of the first. */
+static void tell(struct kx_watch *watch)
+{
+    struct watch_set *set = watch->set;
+    struct kx_ticket *ticket = watch->ticket;
+    watch->changed = ticket == NULL && !watch->told;
+    if (ticket == NULL)
+        return;
+    watch->told = true;
+    watch->ticket = NULL;
+    ticket->next = set->told;
+    set->told = ticket;
+}
+
+/* ---- For the writer ---------------------------------------------------------
+ */
+
+/* A watch that is opened while this looks reads what was applied: it enters its
+ * view later. */
+static bool is_unused(const struct watch_set *set)
+{
+    return atomic_load_explicit(&set->count, memory_order_acquire) == 0;
+}
+
+void watch_note(struct watch_set *set, const struct txn_write *rows,
+                size_t count)
+{
+    if (is_unused(set))
+        return;
+    pthread_mutex_lock(&set->lock);
+    for (size_t i = 0; i < count; i++) {
+        struct topic *topic = rows[i].table == TABLE_ENTRIES
+                                  ? find_topic(set, rows[i].key)
+                                  : NULL;
+        struct interest *interest;
+        if (topic != NULL)
+            LIST_FOREACH(interest, &topic->interests, others)
+        tell(interest->watch);
+    }
+    pthread_mutex_unlock(&set->lock);
+}
+
+void watch_note_all(struct watch_set *set)
+{
+    struct kx_watch *watch;
+    pthread_mutex_lock(&set->lock);
+    LIST_FOREACH(watch, &set->all, all)
+    tell(watch);
+    pthread_mutex_unlock(&set->lock);
+}
+
+struct kx_ticket *watch_take(struct watch_set *set, struct kx_ticket *list)
+{
+    if (is_unused(set))
+        return list;
+    pthread_mutex_lock(&set->lock);
+    while (set->told != NULL) {
+        struct kx_ticket *ticket = set->told;
+        set->told = ticket->next;
+        ticket->watch->told = false;
+        ticket->next = list;
+        list = ticket;
+    }
+    pthread_mutex_unlock(&set->lock);
+    return list;
+}
+
+size_t watch_count(const struct watch_set *set)
+{
+    return atomic_load(&set->count);
+}
+
+/* ---- For those who wait -----------------------------------------------------
+ */
+
+static int forget(struct kx_watch *watch)
+{
+    struct watch_set *set = watch->set;
+    pthread_mutex_lock(&set->lock);
+    for (size_t i = 0; i < watch->count; i++)
+        leave(set, &watch->interests[i]);
+    LIST_REMOVE(watch, all);
+    atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
+    pthread_mutex_unlock(&set->lock);
+    return 0;
+}
+
+static bool join_all(struct watch_set *set, struct kx_watch *watch,
+                     const struct kx_slice *keys, size_t count)
+{
+    bool joined = true;
+    pthread_mutex_lock(&set->lock);
+    LIST_INSERT_HEAD(&set->all, watch, all);
+    atomic_fetch_add_explicit(&set->count, 1, memory_order_seq_cst);
+    for (size_t i = 0; joined && i < count; i++)
+        joined = join(set, watch, keys[i]);
+    pthread_mutex_unlock(&set->lock);
+    return joined;
+}
+
+enum kx_status kx_watch_open(struct kx_store *store,
+                             const struct kx_slice *keys, size_t count,
+                             const void *memory, struct kx_watch **watch_out)
+{
+    struct watch_set *set = store->watches;
+    struct kx_watch *watch = talloc_zero_size(
+        memory, sizeof *watch + count * sizeof *watch->interests);
+    if (watch == NULL)
+        return KX_NO_MEMORY;
+    watch->set = set;
+    talloc_set_name_const(watch, "struct kx_watch");
+    talloc_set_destructor(watch, forget);
+    if (join_all(set, watch, keys, count)) {
+        *watch_out = watch;
+        return KX_OK;
+    }
+    talloc_free(watch);
+    return KX_NO_MEMORY;
+}
+
+void kx_watch_close(struct kx_watch *watch)
+{
+    talloc_free(watch);
+}
+
+enum kx_status kx_watch_wait(struct kx_watch *watch, struct kx_ticket *ticket)
+{
+    enum kx_status status = KX_END;
+    pthread_mutex_lock(&watch->set->lock);
+    if (!watch->changed) {
+        ticket->watch = watch;
+        watch->ticket = ticket;
+        status = KX_OK;
+    }
+    watch->changed = false;
+    pthread_mutex_unlock(&watch->set->lock);
+    return status;
+}
+
+bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket)
+{
+    struct kx_watch *watch = ticket->watch;
+    pthread_mutex_lock(&store->watches->lock);
+    bool waits = watch->ticket == ticket;
+    if (waits)
+        watch->ticket = NULL;
+    pthread_mutex_unlock(&store->watches->lock);
+    return waits;
+}

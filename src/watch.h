@@ -1,0 +1,31 @@
+/* Who waits for which keys. The writer notes what it has changed, and the
+ * tickets of those who wait for it go out with the next answers. Nobody is told
+ * what has changed, so nothing has to be kept for a slow one.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include "txn.h"
+
+struct watch_set;
+
+/* Under talloc context mem; no watch may be open when that is freed. NULL when
+ * memory ran out. */
+struct watch_set *watch_set_create(void *mem);
+
+/* Some rows were applied: those who watch one of their keys will be told. Any
+ * thread; cheap while nobody watches anything. */
+void watch_note(struct watch_set *set, const struct txn_write *rows,
+                size_t count);
+/* The state of an index has changed, and with it what can be read: everybody
+ * will be told. */
+void watch_note_all(struct watch_set *set);
+
+/* The tickets of those who are to be told now, linked by next, in front of
+ * `list`. What was noted since is on disk. */
+struct kx_ticket *watch_take(struct watch_set *set, struct kx_ticket *list);
+
+/* Watches that are open now. Any thread. */
+size_t watch_count(const struct watch_set *set);
+
+#endif
