@@ -17,6 +17,7 @@ static const struct {
     {"*/*", FORM_JSON},
     {"application/x-ndjson", FORM_NDJSON},
     {"application/jsonl", FORM_NDJSON},
+    {"text/event-stream", FORM_EVENTS},
 };
 
 static enum form form_of(const char *range, size_t size)

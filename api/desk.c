@@ -11,7 +11,9 @@
 
 bool desk_open(struct desk *desk, struct service *service, unsigned number)
 {
-    *desk = (struct desk){.service = service, .number = number};
+    *desk = (struct desk){
+        .service = service, .number = number, .next_ns = UINT64_MAX};
+    TAILQ_INIT(&desk->waiting);
     desk->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (desk->answers_fd < 0)
         return false;
@@ -103,6 +105,59 @@ bool desk_run_turns(struct desk *desk)
         exchange = next;
     }
     return any;
+}
+
+static uint64_t until(const struct exchange *exchange)
+{
+    uint64_t until_ns = exchange->request.wait.until_ns;
+    return until_ns == 0 ? UINT64_MAX : until_ns;
+}
+
+void desk_queue_news(struct desk *desk, struct exchange *exchange)
+{
+    TAILQ_INSERT_TAIL(&desk->waiting, exchange, waiting);
+    if (until(exchange) < desk->next_ns)
+        desk->next_ns = until(exchange);
+}
+
+void desk_end_news(struct desk *desk, struct exchange *exchange)
+{
+    TAILQ_REMOVE(&desk->waiting, exchange, waiting);
+}
+
+/* All of them are looked through only when the time of one may be over. What is
+ * woken may wait again at once, at the end of the list: it has its turn next
+ * time. */
+bool desk_run_late(struct desk *desk, bool stopping)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    struct exchange *exchange = TAILQ_FIRST(&desk->waiting);
+    struct exchange *last = TAILQ_LAST(&desk->waiting, exchanges);
+    bool any = false;
+    if (!stopping && now_ns < desk->next_ns)
+        return false;
+    desk->next_ns = UINT64_MAX;
+    while (exchange != NULL) {
+        struct exchange *next =
+            exchange == last ? NULL : TAILQ_NEXT(exchange, waiting);
+        bool late = stopping || until(exchange) <= now_ns;
+        if (late)
+            exchange_wake(exchange);
+        else if (until(exchange) < desk->next_ns)
+            desk->next_ns = until(exchange);
+        any |= late;
+        exchange = next;
+    }
+    return any;
+}
+
+int desk_timeout_ms(const struct desk *desk)
+{
+    if (desk->next_ns == UINT64_MAX)
+        return -1;
+    uint64_t now_ns = kx_monotonic_ns();
+    uint64_t left_ns = desk->next_ns > now_ns ? desk->next_ns - now_ns : 0;
+    return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / 1000000) + 1;
 }
 
 void desk_abandon_turns(struct desk *desk)

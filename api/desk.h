@@ -9,8 +9,10 @@
 #include "service.h"
 
 #include <pthread.h>
+#include <sys/queue.h>
 
 struct exchange;
+TAILQ_HEAD(exchanges, exchange);
 
 struct desk {
     struct service *service;
@@ -23,9 +25,11 @@ struct desk {
     size_t free_count;
     struct exchange *turn_first; /* handlers that said AGAIN */
     struct exchange *turn_last;
-    size_t in_flight; /* exchanges begun and not ended */
-    size_t awaited;   /* of these, waiting for the core */
-    bool closing;     /* nothing may be parked any more */
+    struct exchanges waiting; /* for news: their request.wait is the core's */
+    uint64_t next_ns;         /* the time of none of them is over before */
+    size_t in_flight;         /* exchanges begun and not ended */
+    size_t awaited;           /* of these, waiting for the core */
+    bool closing;             /* nothing may be parked any more */
 };
 
 /* Opens the loop's reader and its eventfd; `number` tells the loops of one
@@ -49,6 +53,14 @@ void desk_queue_turn(struct desk *desk, struct exchange *exchange);
 /* Gives each exchange that waits for its turn one slice; false when none
  * waited. */
 bool desk_run_turns(struct desk *desk);
+/* Adds an exchange whose request.wait is with the core, or takes it out. */
+void desk_queue_news(struct desk *desk, struct exchange *exchange);
+void desk_end_news(struct desk *desk, struct exchange *exchange);
+/* Goes on with the exchanges whose time is over; with all that wait for news
+ * when the loop is `stopping`. False when there was none. */
+bool desk_run_late(struct desk *desk, bool stopping);
+/* Milliseconds until desk_run_late has something to do; -1: never. */
+int desk_timeout_ms(const struct desk *desk);
 /* Ends the exchanges that wait for their turn with a problem (503 stopping), or
  * breaks off their streams: the loop gives up waiting for them. */
 void desk_abandon_turns(struct desk *desk);

@@ -1,109 +1,14 @@
 /* Walks a request through its handler's halves, and parks it in between. An
  * exchange that is parked belongs to whatever will continue it: the writer
- * (commits and flushes, by its ticket) or the queue of turns. Ended exchanges
- * are kept with their memory, so that a request in the usual run allocates
- * nothing from the system. */
+ * (commits and flushes, by its ticket) or the queue of turns. */
 #include "exchange.h"
 #include "admission.h"
 #include "router.h"
 
 #include <talloc.h>
 
-enum {
-    MEMORY_POOL = 8 * 1024,       /* of one request, without malloc */
-    FREE_MAX = 256,               /* exchanges kept for reuse */
-    KEEP_MAX = 64 * 1024,         /* bytes of a buffer that is kept for reuse */
-    BODY_RESERVE_MAX = 256 * 1024 /* believed of an announced body size */
-};
-
-/* The exchange is the top of its tree: talloc_free of it frees all it holds. */
-static struct exchange *new_exchange(struct desk *desk)
-{
-    struct exchange *exchange = talloc_zero(NULL, struct exchange);
-    if (exchange == NULL)
-        return NULL;
-    exchange->desk = desk;
-    exchange->request.service = desk->service;
-    exchange->request.reader = desk->reader;
-    exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
-    kx_buffer_init(&exchange->target, exchange);
-    kx_buffer_init(&exchange->body, exchange);
-    kx_buffer_init(&exchange->reply.body, exchange);
-    if (exchange->request.memory != NULL)
-        return exchange;
-    talloc_free(exchange);
-    return NULL;
-}
-
-struct exchange *exchange_begin(struct desk *desk)
-{
-    struct exchange *exchange = desk->free;
-    if (exchange == NULL)
-        exchange = new_exchange(desk);
-    else {
-        desk->free = exchange->next;
-        desk->free_count--;
-    }
-    if (exchange == NULL)
-        return NULL;
-    exchange->phase = EXCHANGE_NEW;
-    desk->in_flight++;
-    atomic_fetch_add_explicit(&desk->service->counters.in_flight, 1,
-                              memory_order_relaxed);
-    return exchange;
-}
-
-/* Large buffers are given back; otherwise one large request on each exchange
- * would keep that much memory for ever. */
-static void clear(struct kx_buffer *buffer)
-{
-    if (buffer->capacity > KEEP_MAX)
-        kx_buffer_free(buffer);
-    buffer->size = 0;
-    buffer->failed = false;
-}
-
-/* Makes the exchange as good as new at its end, and not when it is used again,
- * so that a free one holds no memory of its last request. */
-static void reset(struct exchange *exchange)
-{
-    struct request *request = &exchange->request;
-    struct reply *reply = &exchange->reply;
-    talloc_free_children(request->memory);
-    clear(&exchange->target);
-    clear(&exchange->body);
-    clear(&reply->body);
-    request->route = NULL;
-    request->slices = 0;
-    request->state = NULL;
-    reply->status = 0;
-    reply->content_type = NULL;
-    reply->header_count = 0;
-    reply->flush = 0;
-    reply->stream = NULL;
-    exchange->sent = 0;
-    exchange->last = false;
-    exchange->forsaken = false;
-}
-
-void exchange_end(struct exchange *exchange)
-{
-    struct desk *desk = exchange->desk;
-    desk->in_flight--;
-    atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
-                              memory_order_relaxed);
-    atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
-                              exchange->body_counted, memory_order_relaxed);
-    exchange->body_counted = 0;
-    if (desk->free_count >= FREE_MAX) {
-        talloc_free(exchange);
-        return;
-    }
-    reset(exchange);
-    exchange->next = desk->free;
-    desk->free = exchange;
-    desk->free_count++;
-}
+/* Believed of an announced body size. */
+enum { BODY_RESERVE_MAX = 256 * 1024 };
 
 void exchange_target(struct exchange *exchange, const char *target, size_t size)
 {
@@ -200,6 +105,20 @@ static bool submit(struct exchange *exchange)
     return false;
 }
 
+static void await_turn(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->phase = phase;
+    desk_queue_turn(exchange->desk, exchange);
+}
+
+/* The ticket is with the core already. */
+static void await_news(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    desk_queue_news(exchange->desk, exchange);
+}
+
 /* What follows from how a handler ended. */
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
@@ -210,8 +129,10 @@ static enum exchange_next proceed(struct exchange *exchange,
             return EXCHANGE_PARK;
         break;
     case AGAIN:
-        exchange->phase = EXCHANGE_AWAITS_TURN;
-        desk_queue_turn(exchange->desk, exchange);
+        await_turn(exchange, EXCHANGE_AWAITS_TURN);
+        return EXCHANGE_PARK;
+    case WAIT:
+        await_news(exchange, EXCHANGE_AWAITS_NEWS);
         return EXCHANGE_PARK;
     case DONE:
         break;
@@ -227,6 +148,13 @@ static enum exchange_next handle(struct exchange *exchange)
     enum progress progress = request->route->handle(request, &exchange->reply);
     request->slices++;
     return proceed(exchange, progress);
+}
+
+static enum exchange_next finish(struct exchange *exchange)
+{
+    exchange->finishing = true;
+    return proceed(exchange, exchange->request.route->finish(&exchange->request,
+                                                             &exchange->reply));
 }
 
 /* A body that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is
@@ -315,17 +243,18 @@ enum exchange_next exchange_run(struct exchange *exchange)
  * chunk's wait the door only has to ask for the chunk again. */
 static enum exchange_next take_answer(struct exchange *exchange)
 {
-    struct request *request = &exchange->request;
     switch (exchange->phase) {
     case EXCHANGE_AWAITS_COMMIT:
-        return proceed(exchange,
-                       request->route->finish(request, &exchange->reply));
+        return finish(exchange);
     case EXCHANGE_AWAITS_TURN:
         return handle(exchange);
+    case EXCHANGE_AWAITS_NEWS:
+        return exchange->finishing ? finish(exchange) : handle(exchange);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
     case EXCHANGE_CHUNK_AWAITS_FLUSH:
     case EXCHANGE_CHUNK_AWAITS_TURN:
+    case EXCHANGE_CHUNK_AWAITS_NEWS:
     case EXCHANGE_READY:
     case EXCHANGE_NEW:
     case EXCHANGE_OPEN:
@@ -336,10 +265,35 @@ static enum exchange_next take_answer(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
+static bool awaits_news(const struct exchange *exchange)
+{
+    return exchange->phase == EXCHANGE_AWAITS_NEWS ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
+}
+
 void exchange_continue(struct exchange *exchange)
 {
+    if (awaits_news(exchange))
+        desk_end_news(exchange->desk, exchange);
+    exchange->request.wait.cancel = NULL;
     if (exchange->forsaken || take_answer(exchange) == EXCHANGE_REPLY)
         exchange->ready(exchange);
+}
+
+void exchange_wake(struct exchange *exchange)
+{
+    struct wait *wait = &exchange->request.wait;
+    if (!wait->cancel(exchange->desk->service->store, &wait->ticket))
+        return;
+    exchange->desk->awaited--;
+    exchange_continue(exchange);
+}
+
+void exchange_forsake(struct exchange *exchange)
+{
+    exchange->forsaken = true;
+    if (awaits_news(exchange))
+        exchange_wake(exchange);
 }
 
 /* A reply that has not begun becomes a problem. A stream whose status is sent
@@ -371,8 +325,10 @@ static bool pull(struct exchange *exchange)
         return true;
     if (chunk->size > 0 || exchange->last || chunk->failed)
         return false;
-    exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
-    desk_queue_turn(exchange->desk, exchange);
+    if (stream->request->wait.cancel != NULL)
+        await_news(exchange, EXCHANGE_CHUNK_AWAITS_NEWS);
+    else
+        await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;
 }
 

@@ -22,9 +22,11 @@ enum exchange_phase {
     EXCHANGE_AWAITS_COMMIT,
     EXCHANGE_AWAITS_FLUSH,
     EXCHANGE_AWAITS_TURN,
+    EXCHANGE_AWAITS_NEWS /* what request.wait says */,
     EXCHANGE_READY, /* the reply can be sent */
     EXCHANGE_CHUNK_AWAITS_FLUSH /* the next chunk of a stream is kept back */,
-    EXCHANGE_CHUNK_AWAITS_TURN /* the stream had nothing to say this time */
+    EXCHANGE_CHUNK_AWAITS_TURN /* the stream had nothing to say this time */,
+    EXCHANGE_CHUNK_AWAITS_NEWS /* nor will it before request.wait is over */
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
@@ -35,16 +37,18 @@ struct exchange {
     struct request request;
     struct reply reply;
     struct desk *desk;
-    struct exchange *next;   /* in a list of the desk */
+    struct exchange *next; /* in a list of the desk */
+    TAILQ_ENTRY(exchange) waiting;
     struct kx_ticket ticket; /* for a flush */
     struct kx_buffer target; /* of the request line */
     struct kx_buffer body;
     uint64_t body_counted; /* bytes among the service's body_bytes */
     size_t sent;           /* bytes of the present chunk */
     enum exchange_phase phase;
-    bool last;     /* the present chunk is the stream's last one */
-    bool forsaken; /* the door's: nobody waits for the reply any more. A parked
-                    * exchange is then made `ready` without further work */
+    bool last;      /* the present chunk is the stream's last one */
+    bool finishing; /* the handler's second half has begun */
+    bool forsaken;  /* nobody waits for the reply any more. A parked exchange is
+                     * then made `ready` without further work */
     /* The door's: called on the loop's thread when a parked exchange is
      * EXCHANGE_READY, or when its next chunk can be asked for again. Set before
      * exchange_open. */
@@ -82,6 +86,12 @@ void exchange_hold(struct exchange *exchange);
 
 /* The desk's: goes on with a parked exchange whose answer or turn came. */
 void exchange_continue(struct exchange *exchange);
+/* The door's: the client of a parked exchange is gone. `ready` is called as
+ * soon as the exchange is nobody else's, perhaps from within this call. */
+void exchange_forsake(struct exchange *exchange);
+/* The desk's: goes on with an exchange that waits for news (request.wait) as if
+ * they had come; nothing happens when they are just coming. */
+void exchange_wake(struct exchange *exchange);
 /* The desk's: ends an exchange that waits for its turn with a problem. */
 void exchange_abandon(struct exchange *exchange);
 

@@ -262,5 +262,5 @@ void http2_stream_close(struct http2_stream *stream)
         return;
     }
     connection->parked--;
-    stream->exchange->forsaken = true;
+    exchange_forsake(stream->exchange);
 }

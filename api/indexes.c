@@ -4,8 +4,10 @@
  * other and are answered when they are durable; building goes on afterwards. */
 #include "handlers.h"
 
+#include "accept.h"
 #include "answer.h"
 #include "body.h"
+#include "index_wait.h"
 #include "indexes.h"
 #include "indexjson.h"
 #include "percent.h"
@@ -80,6 +82,28 @@ bool index_append(struct request *request, struct reply *reply,
     return found;
 }
 
+/* The name is in the request's memory, where it outlives this call. */
+static enum progress send_events(struct request *request, struct reply *reply,
+                                 struct kx_slice name)
+{
+    reply->status = 200;
+    reply->content_type = "text/event-stream";
+    reply_header(reply, "Cache-Control", "no-store");
+    reply->stream = index_events(request, name);
+    if (reply->stream == NULL)
+        reply->body.failed = true;
+    return DONE;
+}
+
+static bool is_there(struct request *request, struct kx_slice name)
+{
+    struct kx_index_info info;
+    kx_read_begin(request->reader);
+    bool found = kx_index_find(request->reader, name, &info) == KX_OK;
+    kx_read_end(request->reader);
+    return found;
+}
+
 enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
@@ -87,10 +111,14 @@ enum progress index_show(struct request *request, struct reply *reply)
     if (!index_no_parameters(request, &flaw) ||
         !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
-    answer_json(reply, 200);
-    if (!index_append(request, reply, kx_buffer_slice(&name), NULL))
-        return index_missing(request, reply, kx_buffer_slice(&name));
-    return DONE;
+    struct kx_slice text = kx_buffer_slice(&name);
+    if (accept_form(request->header(request, "Accept")) == FORM_EVENTS)
+        return is_there(request, text) ? send_events(request, reply, text)
+                                       : index_missing(request, reply, text);
+    enum progress progress = index_await(request, reply, text, NULL);
+    if (progress == DONE && reply->status == 0)
+        answer_json(reply, 200);
+    return progress;
 }
 
 /* ---- POST and DELETE --------------------------------------------------------
@@ -135,9 +163,9 @@ enum progress index_refused(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* 201 when it can be used at once, 202 while it is built, 200 when the same was
- * declared before: declaring is idempotent. The state is read after the commit,
- * so a short build may be over already. */
+/* 201 when it can be used at once, 202 while it is built, 200 when the
+ * same was declared before: declaring is idempotent. The state is read after
+ * the commit, so a short build may be over already. */
 enum progress index_declare_finish(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
@@ -150,8 +178,10 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
         indexjson_write_preview(request->commit.preview, &reply->body);
         return DONE;
     }
-    if (!index_append(request, reply, kx_buffer_slice(&name), &state))
-        return index_missing(request, reply, kx_buffer_slice(&name));
+    enum progress progress =
+        index_await(request, reply, kx_buffer_slice(&name), &state);
+    if (progress != DONE || reply->status != 0)
+        return progress;
     answer_json(reply, 200);
     if (request->commit.created)
         reply->status = state == KX_INDEX_READY ? 201 : 202;

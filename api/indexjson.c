@@ -13,14 +13,13 @@ uint64_t indexjson_eta(const struct kx_index_info *info)
     return (uint64_t)((double)left / info->per_second) + 1;
 }
 
-/* 0 to 100, also where the estimate was too low. */
+/* Less than 100, also where the estimate was too low: it is not done. */
 static double percent(const struct kx_index_info *info)
 {
     if (info->total == 0)
         return 0;
-    if (info->done >= info->total)
-        return 100;
-    return 100.0 * (double)info->done / (double)info->total;
+    double share = 100.0 * (double)info->done / (double)info->total;
+    return share > 99.9 ? 99.9 : share;
 }
 
 void indexjson_write_build(const struct kx_index_info *info,

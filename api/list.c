@@ -114,7 +114,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     enum form form = accept_form(accept);
     struct page page = {.limit = LIMIT_DEFAULT};
     struct flaw flaw;
-    if (form == FORM_OTHER)
+    if (form == FORM_OTHER || form == FORM_EVENTS)
         return not_acceptable(request, reply, accept);
     if (form == FORM_NDJSON)
         page.limit = SIZE_MAX;

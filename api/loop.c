@@ -67,6 +67,7 @@ static int timeout_ms(const struct loop *loop)
         return 0;
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
+    timeout = sooner(timeout, desk_timeout_ms(&loop->desk));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
     return sooner(timeout, 10);
@@ -95,13 +96,14 @@ static void begin_stop(struct loop *loop)
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
 }
 
-/* Continues what was answered and what waits for its turn; false when there
- * was neither. */
+/* Continues what was answered, what has waited long enough and what waits for
+ * its turn; false when there was nothing. */
 static bool continue_exchanges(struct loop *loop)
 {
     bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
     loop->answers.woken = false;
-    return desk_run_turns(&loop->desk) || answered;
+    bool late = desk_run_late(&loop->desk, loop->listener == NULL);
+    return desk_run_turns(&loop->desk) || answered || late;
 }
 
 /* The flag is cleared first: what becomes ready meanwhile wakes the loop

@@ -5,6 +5,7 @@
 
 #include "answer.h"
 #include "body.h"
+#include "index_wait.h"
 #include "indexes.h"
 
 static enum progress begin(struct request *request, struct reply *reply,
@@ -23,7 +24,7 @@ static enum progress begin(struct request *request, struct reply *reply,
     return COMMIT;
 }
 
-/* The index as it is now. */
+/* The index as it is now, or once its state has settled. */
 static enum progress finish(struct request *request, struct reply *reply,
                             enum kx_index_state *state_out)
 {
@@ -32,10 +33,10 @@ static enum progress finish(struct request *request, struct reply *reply,
         return index_missing(request, reply, name);
     if (request->commit.status != KX_OK)
         return index_refused(request, reply, name);
-    answer_json(reply, 200);
-    if (!index_append(request, reply, name, state_out))
-        return index_missing(request, reply, name);
-    return DONE;
+    enum progress progress = index_await(request, reply, name, state_out);
+    if (progress == DONE && reply->status == 0)
+        answer_json(reply, 200);
+    return progress;
 }
 
 enum progress index_migrate(struct request *request, struct reply *reply)
@@ -46,10 +47,10 @@ enum progress index_migrate(struct request *request, struct reply *reply)
 enum progress index_migrate_finish(struct request *request, struct reply *reply)
 {
     enum kx_index_state state = KX_INDEX_READY;
-    finish(request, reply, &state);
+    enum progress progress = finish(request, reply, &state);
     if (reply->status == 200 && state == KX_INDEX_MIGRATING)
         reply->status = 202;
-    return DONE;
+    return progress;
 }
 
 enum progress index_undo_migration(struct request *request, struct reply *reply)

@@ -9,6 +9,9 @@
  *   AGAIN   there is more to do than fits in one slice: the door calls the
  *           handler again after other requests had their turn. request->slices
  *           counts the calls before this one, request->state is the handler's.
+ *   WAIT    request->wait is with the core: the door calls the same half again
+ *           when its ticket is answered, its time is over, or the server stops
+ *           (then service->stopping is set, and nothing may wait any more).
  */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
@@ -26,7 +29,7 @@ enum method {
     METHOD_OTHER
 };
 
-enum progress { DONE, COMMIT, AGAIN };
+enum progress { DONE, COMMIT, AGAIN, WAIT };
 
 struct route;
 struct service;
@@ -36,6 +39,14 @@ struct request;
 /* Value of a request header by its name (any case), NULL when absent. When a
  * list header is repeated the door joins the values with ", ". */
 typedef const char *header_fn(const struct request *request, const char *name);
+
+/* What a handler or a stream waits for: it gives the ticket to the core, and
+ * says how to take it back. */
+struct wait {
+    struct kx_ticket ticket; /* its owner is the exchange */
+    bool (*cancel)(struct kx_store *store, struct kx_ticket *ticket);
+    uint64_t until_ns; /* by the monotonic clock; 0: for ever */
+};
 
 /* Filled by the door, then by admission.c; `slices` and `commit`'s result by
  * the exchange. A handler only reads it, but for commit, state, and what it
@@ -57,6 +68,7 @@ struct request {
                                * in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */
     struct kx_commit commit;  /* for COMMIT */
+    struct wait wait;         /* for WAIT */
     unsigned slices;          /* calls of the handler before this one */
     void *state;              /* what the handler keeps between its calls */
 };
@@ -96,7 +108,9 @@ void reply_headerf(struct request *request, struct reply *reply,
 struct stream {
     /* Appends the next slice (some tens of kilobytes at most) to chunk and sets
      * *flush_out as in struct reply: the chunk is kept back until then. Returns
-     * false when this was the last one. */
+     * false when this was the last one. With nothing to say for now it appends
+     * nothing; it is asked again after others had their turn, or if it has set
+     * request->wait, when that is over (see WAIT). */
     bool (*next)(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out);
     struct request *request;

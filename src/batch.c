@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "news.h"
 #include "touched.h"
 #include "watch.h"
 
@@ -388,6 +389,8 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         if (store->touched != NULL)
             touched_note(store->touched, net, net_count);
         tell_watches(store, &rows, batch, before);
+        if (batch->action != CATALOG_KEEP)
+            news_note(store);
         store->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);

@@ -839,6 +839,20 @@ enum kx_status kx_conflict_next(struct kx_reader *reader,
  * Valid until the next call on the reader. */
 struct kx_slice kx_conflict_position(struct kx_reader *reader);
 
+/* How many times it was told that something about an index has changed: its
+ * state, the progress of its build, its pace. Ask before you look. Any
+ * thread. */
+uint64_t kx_news(struct kx_store *store);
+/* Registers a ticket for the next change after `seen` (from kx_news). KX_OK:
+ * the answer function will be called with it, not more than some times a
+ * second. KX_END: there is one already, and the ticket is not taken. Any
+ * thread. */
+enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
+                            struct kx_ticket *ticket);
+/* Takes a ticket back: it is not answered any more. False: it is answered or
+ * just about to be. All must be back before kx_close. Any thread. */
+bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket);
+
 /* ---- Watches --------------------------------------------------------- */
 
 /* Waiting until some entries may have changed: until one was written, removed

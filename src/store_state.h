@@ -48,7 +48,8 @@ struct kx_store {
     struct kx_commit *last;
     uint32_t queued;
     bool stopping;
-    struct kx_ticket *parked; /* replies that wait for the present flush */
+    struct kx_ticket *curious; /* wait for news of indexes */
+    struct kx_ticket *parked;  /* replies that wait for the present flush */
 
     /* The writer's own. */
     struct plan *plan; /* of the last batch: the gate points into it */
@@ -60,10 +61,13 @@ struct kx_store {
     unsigned sweep_shift;   /* it takes less by so many powers of two */
     struct tidy tidy;
     uint64_t last_commit_ns; /* when the queue was last not empty */
+    bool news_due;           /* something about an index has changed */
+    uint64_t news_told_ns;
     struct touched *touched; /* keys changed during the sweep, or NULL */
 
     /* Counters, any thread. */
     atomic_bool disk_full;
+    _Atomic uint64_t news;
     _Atomic uint64_t commits;
     _Atomic uint64_t refused;
     _Atomic uint64_t flushes;

@@ -16,6 +16,7 @@
 #include "declare.h"
 #include "jobs.h"
 #include "migrate.h"
+#include "news.h"
 #include "watch.h"
 
 enum {
@@ -330,6 +331,7 @@ void *writer_run(void *argument)
         while (list != NULL)
             list = run_batch(store, list);
         more = jobs_run(store);
+        news_tell(store, !more);
     }
     return NULL;
 }

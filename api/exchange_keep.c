@@ -1,0 +1,103 @@
+/* Making exchanges, and keeping those that are over for the next ones, with
+ * their memory, so that a request in the usual run allocates nothing from the
+ * system. */
+#include "exchange.h"
+
+#include <talloc.h>
+
+enum {
+    MEMORY_POOL = 8 * 1024, /* of one request, without malloc */
+    FREE_MAX = 256,         /* exchanges kept for reuse */
+    KEEP_MAX = 64 * 1024    /* bytes of a buffer that is kept for reuse */
+};
+
+/* The exchange is the top of its tree: talloc_free of it frees all it holds. */
+static struct exchange *new_exchange(struct desk *desk)
+{
+    struct exchange *exchange = talloc_zero(NULL, struct exchange);
+    if (exchange == NULL)
+        return NULL;
+    exchange->desk = desk;
+    exchange->request.service = desk->service;
+    exchange->request.reader = desk->reader;
+    exchange->request.wait.ticket.owner = exchange;
+    exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
+    kx_buffer_init(&exchange->target, exchange);
+    kx_buffer_init(&exchange->body, exchange);
+    kx_buffer_init(&exchange->reply.body, exchange);
+    if (exchange->request.memory != NULL)
+        return exchange;
+    talloc_free(exchange);
+    return NULL;
+}
+
+struct exchange *exchange_begin(struct desk *desk)
+{
+    struct exchange *exchange = desk->free;
+    if (exchange == NULL)
+        exchange = new_exchange(desk);
+    else {
+        desk->free = exchange->next;
+        desk->free_count--;
+    }
+    if (exchange == NULL)
+        return NULL;
+    exchange->phase = EXCHANGE_NEW;
+    desk->in_flight++;
+    atomic_fetch_add_explicit(&desk->service->counters.in_flight, 1,
+                              memory_order_relaxed);
+    return exchange;
+}
+
+/* Large buffers are given back; otherwise one large request on each exchange
+ * would keep that much memory for ever. */
+static void clear(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEEP_MAX)
+        kx_buffer_free(buffer);
+    buffer->size = 0;
+    buffer->failed = false;
+}
+
+/* Makes the exchange as good as new at its end, and not when it is used again,
+ * so that a free one holds no memory of its last request. */
+static void reset(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    talloc_free_children(request->memory);
+    clear(&exchange->target);
+    clear(&exchange->body);
+    clear(&reply->body);
+    request->route = NULL;
+    request->slices = 0;
+    request->state = NULL;
+    reply->status = 0;
+    reply->content_type = NULL;
+    reply->header_count = 0;
+    reply->flush = 0;
+    reply->stream = NULL;
+    exchange->sent = 0;
+    exchange->last = false;
+    exchange->finishing = false;
+    exchange->forsaken = false;
+}
+
+void exchange_end(struct exchange *exchange)
+{
+    struct desk *desk = exchange->desk;
+    desk->in_flight--;
+    atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
+                              memory_order_relaxed);
+    atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
+                              exchange->body_counted, memory_order_relaxed);
+    exchange->body_counted = 0;
+    if (desk->free_count >= FREE_MAX) {
+        talloc_free(exchange);
+        return;
+    }
+    reset(exchange);
+    exchange->next = desk->free;
+    desk->free = exchange;
+    desk->free_count++;
+}
