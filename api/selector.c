@@ -195,14 +195,8 @@ bool selector_resume(struct selector *selector, struct kx_slice position,
         return false;
     bound->size = 0;
     kx_add_slice(bound, position);
-    kx_add_byte(bound, 0x00);
-    if (bound->failed)
-        return false;
-    if (range->reverse)
-        range->end = kx_slice(bound->data, position.size);
-    else
-        range->start = kx_buffer_slice(bound);
-    return true;
+    range->after = kx_buffer_slice(bound);
+    return !bound->failed;
 }
 
 enum kx_status selector_scan(const struct selector *selector,

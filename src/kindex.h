@@ -685,6 +685,9 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
 struct kx_range {
     struct kx_slice start; /* inclusive */
     struct kx_slice end;   /* exclusive */
+    struct kx_slice after; /* only what comes behind this in the direction of
+                            * the scan: a kx_scan_position, of a scan of any
+                            * time; empty: all */
     bool reverse;          /* last to first; the bounds keep their meaning */
     bool keys_only;        /* values may be left empty */
     /* JSON Pointers: only these members of the values are needed. An index that

@@ -27,6 +27,9 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
     if (index == NULL)
         return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
                        (int)name.size, (const char *)name.data);
+    struct index *successor = catalog_successor(reader->store->catalog, index);
+    if (successor != NULL)
+        index = successor;
     kx_scan_end(reader);
     struct kx_slice name_key = index->declaration->name_key;
     reader->start.size = 0;

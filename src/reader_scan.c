@@ -10,7 +10,6 @@ static enum kx_status begin(struct kx_reader *reader,
         return KX_NO_MEMORY;
     reader->position.size = 0;
     reader->ended = false;
-    reader->reverse = range->reverse;
     reader->count_only = range->count_only;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status =
@@ -36,6 +35,39 @@ void reader_bounds(struct kx_reader *reader, struct kx_slice name,
         kx_add_byte(&reader->end, 0xff);
 }
 
+static size_t leading_parts(struct kx_slice key, size_t count)
+{
+    size_t size = 0;
+    while (count-- > 0)
+        size += kx_part_size(kx_slice(key.data + size, key.size - size));
+    return size;
+}
+
+/* The index may have become unique since it gave the position, or ceased to be
+ * so: then the same entry, which is passed over, has another position now. */
+static void resume(struct kx_reader *reader, struct kx_slice name,
+                   struct kx_slice after)
+{
+    const struct declaration *declaration =
+        reader->index == NULL ? NULL : reader->index->declaration;
+    size_t fields = after.size;
+    if (after.size == 0)
+        return;
+    if (declaration != NULL)
+        fields = leading_parts(after, declaration->field_count);
+    struct kx_buffer *bound = reader->reverse ? &reader->end : &reader->start;
+    bound->size = 0;
+    kx_add_slice(bound, name);
+    if (reader->reverse && declaration != NULL && declaration->unique)
+        after.size = fields;
+    kx_add_slice(bound, after);
+    if (!reader->reverse)
+        kx_add_byte(bound, declaration != NULL && !declaration->unique &&
+                                   after.size == fields
+                               ? 0xff
+                               : 0x00);
+}
+
 /* A range that is wider than the index's entries is scanned without them. */
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault)
@@ -51,6 +83,8 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
     kx_scan_end(reader);
     reader->index = NULL;
     reader_bounds(reader, kx_slice(NULL, 0), range);
+    reader->reverse = range->reverse;
+    resume(reader, kx_slice(NULL, 0), range->after);
     return begin(reader, range);
 }
 
@@ -66,6 +100,8 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     reader->index = index;
     use_read(&index->use, reader->now_ms);
     reader_bounds(reader, index->declaration->name_key, range);
+    reader->reverse = range->reverse;
+    resume(reader, index->declaration->name_key, range->after);
     return begin(reader, range);
 }
 

@@ -96,12 +96,14 @@ static void a_resumed_range_follows_its_position(void **state)
     kx_buffer_init(&bound, *state);
     assert_true(make("prefix=a", *state, &selector, &flaw));
     assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
-    same_bytes("forward", selector.range.start, "02610002620000");
+    same_bytes("forward", selector.range.after, "026100026200");
+    same_bytes("forward", selector.range.start, "02610000");
     same_bytes("forward", selector.range.end, "026100ff");
     assert_true(make("prefix=a&reverse", *state, &selector, &flaw));
     assert_true(selector_resume(&selector, kx_slice("\2a\0\2b\0", 6), &bound));
     same_bytes("reverse", selector.range.start, "02610000");
-    same_bytes("reverse", selector.range.end, "026100026200");
+    same_bytes("reverse", selector.range.after, "026100026200");
+    same_bytes("reverse", selector.range.end, "026100ff");
     talloc_free_children(*state);
 }
 
