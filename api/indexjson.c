@@ -97,6 +97,38 @@ static void write_use(const struct kx_index_info *info, uint64_t bytes,
     kx_add_text(out, text);
 }
 
+static void write_samples(const struct kx_sample *samples, size_t count,
+                          struct kx_buffer *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        kx_add(out, ",", i > 0);
+        kx_key_to_json(kx_slice(samples[i].key, samples[i].size), out);
+    }
+}
+
+/* What became of hand-kept entries, and the keys of some. */
+static void write_adoption(const struct kx_adoption *adoption,
+                           struct kx_buffer *out)
+{
+    char number[48];
+    kx_add_text(out, ",\"adopt\":{");
+    for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++) {
+        snprintf(number, sizeof number, "\"%s\":%llu,", kx_adopted_text(kind),
+                 (unsigned long long)adoption->counts[kind]);
+        kx_add_text(out, number);
+    }
+    kx_add_text(out, adoption->done ? "\"done\":true" : "\"done\":false");
+    kx_add_text(out, ",\"samples\":{");
+    for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++) {
+        snprintf(number, sizeof number, "%s\"%s\":[", kind > 0 ? "]," : "",
+                 kx_adopted_text(kind));
+        kx_add_text(out, number);
+        write_samples(adoption->samples[kind], adoption->sample_counts[kind],
+                      out);
+    }
+    kx_add_text(out, "]}}");
+}
+
 static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
 {
     char entries[48];
@@ -116,6 +148,8 @@ static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
                  (unsigned long long)info->conflicts);
         kx_add_text(out, conflicts);
     }
+    if (info->adoption->asked)
+        write_adoption(info->adoption, out);
     if (info->state == KX_INDEX_MIGRATING)
         write_migration(info, out);
     else

@@ -111,7 +111,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                               NULL},
     [PROBLEM_INDEX_NAME_USED] =
         {"index-name-used", 409, "There are entries under the index's name",
-         "Use another name, or delete those entries first.", NULL},
+         "If they are an index kept by hand, declare it with \"adopt\": true "
+         "to take them over (?dry=1 tells what that changes); else use another "
+         "name, or delete them first.",
+         NULL},
     [PROBLEM_INDEX_NOT_UNIQUE] =
         {"index-not-unique", 409, "The index is not unique",
          "Use GET /list?index={name}&prefix=... for the entries with this "

@@ -41,6 +41,23 @@ static void log_built(const struct index *index)
            index->build.done);
 }
 
+/* The index has read everything. If it adopts, hand-kept entries that belong to
+ * none may be left: that is the next job's work (adopt_sweep.c). */
+static void complete(struct batch *batch, struct kx_adoption *adoption)
+{
+    const struct index *index = batch->index;
+    batch->build.total = batch->build.done;
+    if (!index_adopts(index)) {
+        batch->state =
+            index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
+        return;
+    }
+    *adoption = index->adoption;
+    adoption->gathered = true;
+    batch->adoption = adoption;
+    batch->build.resume_size = 0;
+}
+
 /* All rows are added: stores how far the build has come, on disk, so that a
  * crash takes back no more than one round. After the last round the index is
  * ready, or conflicted, once everything is on disk: from then on its rows are
@@ -54,11 +71,9 @@ static enum kx_status finish_round(struct kx_store *store, struct round *round)
                           .build = *round_build(round),
                           .durable = round_complete(round),
                           .stamp = store->catalog->stamp + 1};
-    if (batch.durable) {
-        batch.state =
-            index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
-        batch.build.total = batch.build.done;
-    }
+    struct kx_adoption adoption;
+    if (batch.durable)
+        complete(&batch, &adoption);
     enum kx_status status = jobs_apply(store, &batch);
     if (status == KX_OK && !batch.durable)
         status = env_flush(store->env);

@@ -103,12 +103,18 @@ static bool mends(const struct count_delta *delta)
            delta->index->conflicts == 0 && delta->index->replaces == 0;
 }
 
-/* The rows of the indexes that the plan has made ready. */
-static bool add_mended_rows(struct rows *rows, const struct plan *plan)
+static bool adopts(const struct count_delta *delta)
+{
+    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
+}
+
+/* The rows of the indexes that the plan has made ready, or that have taken over
+ * hand-kept entries. */
+static bool add_index_rows(struct rows *rows, const struct plan *plan)
 {
     struct txn_write write;
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
-        if (!mends(&plan->totals[i]))
+        if (!mends(&plan->totals[i]) && !adopts(&plan->totals[i]))
             continue;
         if (!catalog_index_write(rows->mem, plan->totals[i].index, &write))
             return false;
@@ -130,7 +136,7 @@ static void add_catalog_rows(struct kx_store *store, struct rows *rows,
         good = catalog_index_write(rows->mem, batch->index, &write);
     if (good && batch->action != CATALOG_KEEP)
         add_row(rows, write);
-    good = good && add_mended_rows(rows, batch->plan);
+    good = good && add_index_rows(rows, batch->plan);
     if (good && batch->other != NULL) {
         good = catalog_index_write(rows->mem, batch->other, &write);
         add_row(rows, write);
@@ -182,6 +188,9 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
         index->entries += (uint64_t)(delta->entries * sign);
         index->conflicts += (uint64_t)(delta->conflicts * sign);
         atomic_fetch_add(&index->use.writes, (uint64_t)(delta->writes * sign));
+        for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+            index->adoption.counts[kind] +=
+                delta->adopted[kind] * (uint64_t)sign;
     }
 }
 
@@ -192,6 +201,16 @@ static void turn(const struct plan *plan, enum kx_index_state from,
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
         if (mends(&plan->totals[i]) && plan->totals[i].index->state == from)
             plan->totals[i].index->state = to;
+}
+
+/* What a job takes over, or with the second call, has not taken over. */
+static void swap_adoption(const struct batch *batch)
+{
+    if (batch->adoption == NULL)
+        return;
+    struct kx_adoption other = *batch->adoption;
+    *batch->adoption = batch->index->adoption;
+    batch->index->adoption = other;
 }
 
 /* Only values change here, no lists: all of it can be taken back. (The last
@@ -216,6 +235,8 @@ static struct backup change_catalog(struct catalog *catalog,
     backup.replaces = index->replaces;
     index->entries += (uint64_t)batch->index_entries;
     index->conflicts += (uint64_t)batch->index_conflicts;
+    catalog->entries += (uint64_t)batch->entries;
+    swap_adoption(batch);
     if (batch->action == CATALOG_ADD)
         catalog->last_id = index->id;
     if (batch->action == CATALOG_DROP) {
@@ -253,6 +274,8 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
         return;
     batch->index->entries = backup->index_entries;
     batch->index->conflicts = backup->index_conflicts;
+    catalog->entries -= (uint64_t)batch->entries;
+    swap_adoption(batch);
     batch->index->state = backup->state;
     batch->index->build = backup->build;
     batch->index->declaration = backup->declaration;

@@ -33,6 +33,9 @@ struct batch {
     int64_t index_entries;   /* added to the index's count */
     int64_t index_conflicts; /* and to that of its conflict rows */
     struct index *other;     /* set by batch_apply: one that goes with it */
+    int64_t entries;         /* added to the number of clients' entries */
+    struct kx_adoption *adoption; /* with CATALOG_BUILD: changes places with the
+                                   * index's; NULL: that stays */
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next

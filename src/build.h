@@ -9,12 +9,6 @@
 
 #include "record.h"
 
-/* The key of an entry that was left out, to show what such an entry is like. */
-struct sample {
-    uint8_t key[KX_SAMPLE_KEY_MAX];
-    size_t size;
-};
-
 struct build {
     uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
     size_t resume_size;          /* 0: none yet */
@@ -25,7 +19,7 @@ struct build {
     uint64_t done;      /* entries read */
     uint64_t total;     /* estimate of entries to read */
     uint64_t skipped;   /* of these: without an indexable value */
-    struct sample samples[KX_SAMPLES_MAX]; /* of the skipped ones */
+    struct kx_sample samples[KX_SAMPLES_MAX]; /* of the skipped ones */
     size_t sample_count;
     int64_t started_at_ms;
     uint64_t run_base;       /* done when this process began to read */
@@ -42,5 +36,11 @@ json_t *build_to_json(const struct build *build);
 
 /* Reads the stored form; false when it is none. */
 bool build_from_json(const json_t *json, struct build *build_out);
+
+/* The same for what was taken over of hand-kept entries; no JSON at all (NULL)
+ * is nothing. */
+json_t *build_adoption_to_json(const struct kx_adoption *adoption);
+bool build_adoption_from_json(const json_t *json,
+                              struct kx_adoption *adoption_out);
 
 #endif

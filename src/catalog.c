@@ -27,6 +27,17 @@ const char *kx_index_state_text(enum kx_index_state state)
     return "";
 }
 
+const char *kx_adopted_text(enum kx_adopted kind)
+{
+    static const char *const texts[KX_ADOPTED_KINDS] = {
+        [KX_KEPT] = "kept",
+        [KX_MENDED] = "mended",
+        [KX_ADDED] = "added",
+        [KX_REMOVED] = "removed",
+    };
+    return texts[kind];
+}
+
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -68,7 +79,8 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
     if (record->index == 0)
         return true;
     const struct index *index = catalog_by_id(catalog, record->index);
-    return index != NULL && index_readable(index);
+    return index != NULL && index_shown(index) &&
+           !index_row_hidden(index, record);
 }
 
 bool catalog_show(const struct catalog *catalog, struct record *record,

@@ -37,6 +37,7 @@ struct index {
     struct build build;
     struct use use;
     struct pace pace; /* of the build, or of whatever else works on it */
+    struct kx_adoption adoption;
     char failure[KX_DETAIL_MAX];
     bool outdated; /* stored with another version of Unicode */
 };
@@ -78,12 +79,39 @@ static inline bool index_readable(const struct index *index)
     return index->state == KX_INDEX_READY;
 }
 
+/* Can the entries under its name be read as keys? Also while it takes over what
+ * was there, and for as long as that has conflicts. */
+static inline bool index_shown(const struct index *index)
+{
+    return index_readable(index) || index->adoption.asked;
+}
+
+/* May there be hand-kept entries under its name, not taken over yet? */
+static inline bool index_adopts(const struct index *index)
+{
+    return index->adoption.asked && !index->adoption.done;
+}
+
+/* Is it built from entries that it has not read yet? */
+static inline bool index_gathers(const struct index *index)
+{
+    return index->state == KX_INDEX_BUILDING && !index->adoption.gathered;
+}
+
 /* Is it kept up by writes? */
 static inline bool index_maintained(const struct index *index)
 {
     return index->state == KX_INDEX_READY ||
            index->state == KX_INDEX_BUILDING ||
            index->state == KX_INDEX_CONFLICTED;
+}
+
+/* Is a row of this index that of a further owner of a unique value, and no
+ * index entry (conflict.h)? */
+static inline bool index_row_hidden(const struct index *index,
+                                    const struct record *record)
+{
+    return index->declaration->unique && record->owner_at != 0;
 }
 
 /* Is a stored record one that clients can see: not expired, and if it is an

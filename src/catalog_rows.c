@@ -124,10 +124,11 @@ static json_t *index_document(const struct index *index)
 {
     struct kx_slice declaration = index->declaration->text;
     json_t *document = json_pack(
-        "{s:I, s:s, s:s%, s:o, s:b, s:I, s:s, s:s}", "id",
+        "{s:I, s:s, s:s%, s:o, s:o, s:b, s:I, s:s, s:s}", "id",
         (json_int_t)index->id, "state", kx_index_state_text(index->state),
         "declaration", (const char *)declaration.data, declaration.size,
-        "build", build_to_json(&index->build), "paused", index->pace.paused,
+        "build", build_to_json(&index->build), "adoption",
+        build_adoption_to_json(&index->adoption), "paused", index->pace.paused,
         "perSecond", (json_int_t)index->pace.per_second, "failure",
         index->failure, "unicode", fold_unicode_version());
     return document == NULL ? NULL : add_form(document, index);
@@ -213,7 +214,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
                     &build, "paused", &paused, "perSecond", &per_second,
                     "failure", &failure, "unicode", &unicode) != 0 ||
         !state_of(state, &index->state) ||
-        !build_from_json(build, &index->build))
+        !build_from_json(build, &index->build) ||
+        !build_adoption_from_json(json_object_get(document, "adoption"),
+                                  &index->adoption))
         return KX_FAILED;
     index->id = (uint32_t)id;
     index->build.resumed = index->state == KX_INDEX_BUILDING;

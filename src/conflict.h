@@ -17,13 +17,6 @@
 /* Begins a conflict row's key behind the name. */
 enum { CONFLICT_MARK = 0xfe };
 
-/* Is it a row of a further owner, and not an index entry? */
-static inline bool conflict_row(const struct index *index,
-                                const struct record *record)
-{
-    return index->declaration->unique && record->owner_at != 0;
-}
-
 /* May a value have several owners, as far as the plan has come? */
 bool conflict_possible(const struct plan *plan, const struct index *index);
 

@@ -86,6 +86,13 @@ static enum kx_status read_unique(struct reading *reading,
     return reading_flag(reading, value, &declaration->unique);
 }
 
+static enum kx_status read_adopt(struct reading *reading, struct kx_slice value,
+                                 void *target)
+{
+    struct declaration *declaration = target;
+    return reading_flag(reading, value, &declaration->adopt);
+}
+
 static enum kx_status read_missing(struct reading *reading,
                                    struct kx_slice value, void *target)
 {
@@ -99,15 +106,11 @@ static enum kx_status read_missing(struct reading *reading,
 }
 
 static const struct member members[] = {
-    {"name", read_name},
-    {"prefix", read_prefix},
-    {"depth", read_depth},
-    {"fields", declaration_read_fields},
-    {"unique", read_unique},
-    {"store", declaration_read_store},
-    {"missing", read_missing},
-    {"where", declaration_read_where},
-    {NULL, NULL},
+    {"name", read_name},       {"prefix", read_prefix},
+    {"depth", read_depth},     {"fields", declaration_read_fields},
+    {"unique", read_unique},   {"store", declaration_read_store},
+    {"missing", read_missing}, {"where", declaration_read_where},
+    {"adopt", read_adopt},     {NULL, NULL},
 };
 
 /* Key parts behind the last one that `depth` allows are in no entry. */

@@ -59,6 +59,7 @@ struct declaration {
     bool has_each; /* entries may have any number of index entries */
     bool folds; /* some field does: the entries depend on Unicode's version */
     bool unique;
+    bool adopt; /* what is under the name already; not part of the text */
     enum index_store store;
     struct kx_slice stored[KX_STORED_MAX]; /* JSON Pointers of STORE_FIELDS;
                                             * none begins another */

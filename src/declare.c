@@ -90,12 +90,40 @@ static enum kx_status check_others(const struct catalog *catalog,
     return KX_OK;
 }
 
-/* An index owns all keys under its name, so there must be none yet. Entries of
- * a dropped index of this name, which carry its id, are in nobody's way. */
-static enum kx_status check_new(struct kx_store *store,
-                                struct kx_commit *commit,
-                                const struct declaration *want)
+/* While entries are taken over they are clients' entries and the index's at the
+ * same time: an index that covers every key must not take them for the former.
+ */
+static enum kx_status check_adopt(const struct catalog *catalog,
+                                  const struct index *want,
+                                  struct kx_fault *fault)
 {
+    if (want->adoption.asked && want->declaration->prefix.size == 0)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "an index with an empty prefix would be made of the "
+                       "entries that it adopts, too");
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct index *other = catalog->indexes[i];
+        bool clash =
+            want->adoption.asked
+                ? other->declaration->prefix.size == 0
+                : want->declaration->prefix.size == 0 && index_adopts(other);
+        if (clash)
+            return kx_fail(fault, KX_BAD_INDEX,
+                           "not together with index %.*s: an index with an "
+                           "empty prefix covers entries that the other adopts",
+                           (int)other->declaration->name.size,
+                           (const char *)other->declaration->name.data);
+    }
+    return KX_OK;
+}
+
+/* An index owns all keys under its name, so there must be none yet, or it must
+ * be said that they are to be taken over. Entries of a dropped index of this
+ * name, which carry its id, are in nobody's way. */
+static enum kx_status check_new(struct kx_store *store,
+                                struct kx_commit *commit, struct index *index)
+{
+    const struct declaration *want = index->declaration;
     struct kx_fault *fault = &commit->refusal.fault;
     const struct catalog *catalog = store->catalog;
     if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
@@ -111,15 +139,18 @@ static enum kx_status check_new(struct kx_store *store,
     if (end.size == 0)
         return KX_NO_MEMORY;
     status = find_any(store, want->name_key, end, &found);
-    if (status == KX_OK && found)
+    if (status != KX_OK)
+        return status;
+    index->adoption.asked = found && want->adopt;
+    if (found && !want->adopt)
         return kx_fail(fault, KX_INDEX_NAME_USED,
-                       "there are entries whose keys begin with \"%.*s\": "
-                       "remove them or choose another name",
+                       "there are entries whose keys begin with \"%.*s\"",
                        (int)want->name.size, (const char *)want->name.data);
-    return status;
+    return check_adopt(catalog, index, fault);
 }
 
-/* A new index is ready at once when there is nothing to build it from.  The
+/* A new index is ready at once when there is nothing to build it from or to
+ * take over. The
  * total is an estimate for showing progress. */
 static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
@@ -131,9 +162,10 @@ static enum kx_status start_state(struct kx_store *store,
         return KX_NO_MEMORY;
     bool found = false;
     enum kx_status status = find_any(store, start, end, &found);
-    index->state = found ? KX_INDEX_BUILDING : KX_INDEX_READY;
+    index->state =
+        found || index->adoption.asked ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
-    if (found)
+    if (index->state == KX_INDEX_BUILDING)
         index->build.total = preview_range(store, start, end);
     return status;
 }
@@ -152,7 +184,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                        : KX_OK;
         return refuse_other(commit, have, index->declaration);
     }
-    enum kx_status status = check_new(store, commit, index->declaration);
+    enum kx_status status = check_new(store, commit, index);
     if (status == KX_OK && commit->dry)
         return preview_index(store, commit, index->declaration, false);
     if (status == KX_OK)

@@ -12,11 +12,11 @@
  * stored. So an index entry is removed only if its owner is still the same. */
 #include <talloc.h>
 
+#include "adopt.h"
 #include "conflict.h"
 #include "extract.h"
 #include "form.h"
 #include "refuse.h"
-#include "value.h"
 
 /* One changed entry and one index that covers it. before and now are set when
  * `had` and `has` are; their slices lie in the overlay. */
@@ -65,9 +65,9 @@ static bool needs_no_look(const struct index *index)
  * one had expired or the value was used twice already, this one may have a
  * conflict row. */
 static enum kx_status remove_entry(struct plan *plan,
-                                   const struct effect *effect,
-                                   struct kx_slice index_key)
+                                   const struct effect *effect, size_t n)
 {
+    struct kx_slice index_key = extract_key(&plan->before, n);
     struct kx_slice nothing = kx_slice(NULL, 0);
     struct kx_slice owner = owner_of(effect);
     struct record stored;
@@ -76,6 +76,8 @@ static enum kx_status remove_entry(struct plan *plan,
             stored_entry(plan, effect->index, index_key, &stored);
         if (status != KX_OK && status != KX_ABSENT)
             return status;
+        if (status == KX_ABSENT && index_adopts(effect->index))
+            return adopt_remove(plan, effect->index, n);
         if (status == KX_ABSENT ||
             !kx_equal(record_owner(&stored, index_key), owner))
             return conflict_remove(plan, effect->index, index_key, owner);
@@ -106,6 +108,10 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
     plan->record.size = 0;
     enum kx_status status =
         form_write(effect->index, &plan->now, n, stamp, &plan->record);
+    if (status != KX_OK)
+        return status;
+    if (index_adopts(effect->index))
+        status = adopt_take(plan, effect->index, index_key);
     if (status != KX_OK)
         return status;
     plan_count_write(plan, effect->index);
@@ -242,7 +248,7 @@ static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
     for (size_t n = 0; status == KX_OK && n < plan->before.count; n++) {
         struct kx_slice key = extract_key(&plan->before, n);
         if (!keeps_key(plan, effect, &plan->now, key))
-            status = remove_entry(plan, effect, key);
+            status = remove_entry(plan, effect, n);
     }
     return status;
 }
@@ -399,58 +405,4 @@ enum kx_status index_update(struct plan *plan)
     if (status == KX_OK)
         status = each_effect(plan, count, add_new);
     return status;
-}
-
-/* A set must say the very value, a delete must be of a key that the index does
- * not hold (NULL); nothing else can agree. KX_OK, KX_ABSENT, KX_NO_MEMORY. */
-static enum kx_status says_the_same(const struct plan *plan,
-                                    const struct kx_mutation *mutation,
-                                    const struct kx_entry *held)
-{
-    bool same = mutation->type == KX_DELETE && held == NULL;
-    if (mutation->type == KX_SET && held != NULL && !mutation->suffix_stamp &&
-        value_equal(&held->value, &mutation->value, plan, &same) != KX_OK)
-        return KX_NO_MEMORY;
-    return same ? KX_OK : KX_ABSENT;
-}
-
-/* Where they agree there is nothing to do: the index has written it itself. */
-static enum kx_status agree(struct plan *plan, size_t n,
-                            const struct index *index)
-{
-    const struct kx_mutation *mutation = &plan->commit->mutations[n];
-    struct record record;
-    enum kx_status status = stored_entry(plan, index, mutation->key, &record);
-    if (status != KX_OK && status != KX_ABSENT)
-        return status;
-    bool held = status == KX_OK && !record_expired(&record, plan->now_ms);
-    struct kx_entry entry = {.stamp = 0};
-    if (held) {
-        form_show(index, &record);
-        entry = record_entry(&record, mutation->key);
-    }
-    status = says_the_same(plan, mutation, held ? &entry : NULL);
-    if (status != KX_ABSENT)
-        return status;
-    return refuse_owned(plan->commit, n, index, held ? &entry : NULL);
-}
-
-/* A range delete passes over index entries by itself (mutate.c). */
-enum kx_status index_agree(struct plan *plan)
-{
-    const struct kx_commit *commit = plan->commit;
-    if (plan->catalog->count == 0)
-        return KX_OK;
-    for (size_t i = 0; i < commit->mutation_count; i++) {
-        if (commit->mutations[i].type == KX_DELETE_RANGE)
-            continue;
-        const struct index *index =
-            catalog_owner(plan->catalog, commit->mutations[i].key);
-        if (index == NULL)
-            continue;
-        enum kx_status status = agree(plan, i, index);
-        if (status != KX_OK)
-            return status;
-    }
-    return KX_OK;
 }

@@ -16,8 +16,7 @@ struct index *jobs_to_build(const struct kx_store *store)
     struct index *first = NULL;
     for (size_t i = 0; i < catalog->count; i++) {
         struct index *index = catalog->indexes[i];
-        if (index->state != KX_INDEX_BUILDING ||
-            pace_allowance(&index->pace, now_ms) == 0)
+        if (!index_gathers(index) || pace_allowance(&index->pace, now_ms) == 0)
             continue;
         if (!pace_free(&index->pace))
             return index;
@@ -54,8 +53,8 @@ static bool expiry_due(const struct kx_store *store)
 bool jobs_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           build_waiting(store) || migrate_next(store) != NULL ||
-           tidy_waiting(store);
+           build_waiting(store) || adopt_next(store) != NULL ||
+           migrate_next(store) != NULL || tidy_waiting(store);
 }
 
 /* A sweep may have a round of an index that was dropped: it is forgotten before
@@ -69,6 +68,8 @@ bool jobs_run(struct kx_store *store)
     struct index *index = migrate_next(store);
     if (build_waiting(store))
         backfill_step(store);
+    else if (adopt_next(store) != NULL)
+        adopt_step(store, adopt_next(store));
     else if (index != NULL)
         migrate_step(store, index);
     else if (store->catalog->dropping_count > 0)

@@ -29,6 +29,11 @@ void backfill_end(struct kx_store *store);
 struct index *migrate_next(const struct kx_store *store);
 /* migrate.c: rewrites its next rows. */
 void migrate_step(struct kx_store *store, struct index *index);
+/* adopt_sweep.c: an index that has read all its entries and may have hand-kept
+ * ones left, or NULL. */
+struct index *adopt_next(const struct kx_store *store);
+/* Removes the next ones of these; the index is ready after the last. */
+void adopt_step(struct kx_store *store, struct index *index);
 /* drop.c: removes the next entries of a dropped index. */
 void drop_step(struct kx_store *store, struct index *index);
 /* expire.c: removes the next entries whose time is over and sets

@@ -741,6 +741,33 @@ enum kx_index_state {
 /* The state's name in JSON, such as "building". */
 const char *kx_index_state_text(enum kx_index_state state);
 
+/* What becomes of the entries that clients have kept under the name of an index
+ * which is declared to adopt them. */
+enum kx_adopted {
+    KX_KEPT,    /* right: it keeps its versionstamp */
+    KX_MENDED,  /* it said something else than the index */
+    KX_ADDED,   /* it was missing */
+    KX_REMOVED, /* no entry has such an index entry */
+    KX_ADOPTED_KINDS
+};
+/* The name in JSON, such as "kept". */
+const char *kx_adopted_text(enum kx_adopted kind);
+
+struct kx_sample {
+    uint8_t key[KX_SAMPLE_KEY_MAX];
+    size_t size;
+};
+
+/* All zero: the index adopts nothing. */
+struct kx_adoption {
+    bool asked;
+    bool gathered; /* all entries have been indexed: what is left is removed */
+    bool done;
+    uint64_t counts[KX_ADOPTED_KINDS];
+    struct kx_sample samples[KX_ADOPTED_KINDS][KX_SAMPLES_MAX];
+    size_t sample_counts[KX_ADOPTED_KINDS];
+};
+
 struct kx_index_info {
     struct kx_slice name;
     struct kx_slice declaration; /* JSON text, all defaults filled in */
@@ -775,6 +802,7 @@ struct kx_index_info {
                            * themselves */
     int64_t last_read_ms; /* 0: not since then */
     uint64_t writes;      /* index entries that commits put or removed */
+    const struct kx_adoption *adoption; /* valid until the end of the view */
 };
 
 /* Between begin and end. The strings are valid until the end of the view.

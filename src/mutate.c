@@ -91,7 +91,8 @@ static enum kx_status delete_range(struct plan *plan,
             break;
         if (!record_read(bytes, &record))
             status = KX_FAILED;
-        else if (record.index != 0 || record_expired(&record, plan->now_ms))
+        else if (record.index != 0 || record_expired(&record, plan->now_ms) ||
+                 catalog_owner(plan->catalog, key) != NULL)
             continue;
         else if (commit->deleted == mutation->limit)
             break;

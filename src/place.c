@@ -5,6 +5,7 @@
 
 #include <talloc.h>
 
+#include "adopt.h"
 #include "conflict.h"
 #include "range.h"
 #include "table.h"
@@ -16,6 +17,7 @@ struct placing {
     size_t count; /* of rows in batch->writes; write_count of them are kept */
     size_t next;  /* the row to place next */
     const struct txn_write *last; /* kept last, and no conflict row; or NULL */
+    struct kx_adoption *adoption; /* NULL: nothing is taken over */
 };
 
 /* What to do with a row. */
@@ -25,6 +27,7 @@ enum verdict {
     ROW_REPLACES,   /* or by an owner whose time is over */
     ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
     ROW_CONFLICTS,  /* another live entry has this unique value */
+    ROW_ADOPTS,     /* a client has written an entry there */
     ROW_IS_BROKEN
 };
 
@@ -37,6 +40,8 @@ static enum verdict examine(const struct index *index,
         return ROW_IS_NEW;
     if (!record_read(bytes, &there) || !record_read(row->value, &mine))
         return ROW_IS_BROKEN;
+    if (there.index == 0 && index_adopts(index))
+        return ROW_ADOPTS;
     if (there.index != index->id)
         return ROW_OVERWRITES;
     if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
@@ -53,6 +58,9 @@ static void forget_cached(struct placing *placing, struct kx_slice key)
 
 static void keep_row(struct placing *placing, bool counts)
 {
+    if (counts && placing->adoption != NULL)
+        adopt_count(placing->adoption, KX_ADDED,
+                    placing->batch->writes[placing->next].key);
     struct batch *batch = placing->batch;
     struct txn_write *place = &batch->writes[batch->write_count++];
     *place = batch->writes[placing->next];
@@ -97,6 +105,38 @@ static enum kx_status keep_conflict(struct placing *placing,
     return value.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+/* The row takes the place of a hand-kept entry, and what of it is right. */
+static enum kx_status keep_adopted(struct placing *placing,
+                                   struct kx_slice stored)
+{
+    struct batch *batch = placing->batch;
+    struct txn_write *row = &batch->writes[placing->next];
+    struct record hand;
+    struct record record;
+    if (!record_read(stored, &hand) || !record_read(row->value, &record))
+        return KX_FAILED;
+    batch->entries--;
+    forget_cached(placing, row->key);
+    if (record_expired(&hand, kx_now_ms())) {
+        keep_row(placing, true);
+        return KX_OK;
+    }
+    enum kx_status status = adopt_merge(&hand, row->key, &record, placing->mem);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool right = status == KX_OK;
+    adopt_count(placing->adoption, right ? KX_KEPT : KX_MENDED, row->key);
+    batch->index_entries++;
+    keep_row(placing, false);
+    if (!right)
+        return KX_OK;
+    struct kx_buffer value;
+    kx_buffer_init(&value, placing->mem);
+    record_write(&record, &value);
+    batch->writes[batch->write_count - 1].value = kx_buffer_slice(&value);
+    return value.failed ? KX_NO_MEMORY : KX_OK;
+}
+
 /* Places the next row, under whose key `stored` is found (size 0: nothing). A
  * row that this step keeps there comes before what is stored. */
 static enum kx_status place(struct placing *placing, struct kx_slice stored)
@@ -120,6 +160,8 @@ static enum kx_status place(struct placing *placing, struct kx_slice stored)
         return KX_OK;
     case ROW_CONFLICTS:
         return keep_conflict(placing, row);
+    case ROW_ADOPTS:
+        return keep_adopted(placing, stored);
     case ROW_IS_BROKEN:
         break;
     }
@@ -140,12 +182,36 @@ static enum kx_status place_below(struct placing *placing, struct kx_slice key)
     return status;
 }
 
+/* Of several rows with this key the one that a hand-kept entry agrees with
+ * comes first. */
+static void prefer_adopted(struct placing *placing, struct kx_slice key,
+                           struct kx_slice stored)
+{
+    struct txn_write *rows = placing->batch->writes;
+    struct txn_write *first = &rows[placing->next];
+    struct record hand;
+    struct record record;
+    if (placing->adoption == NULL || !record_read(stored, &hand))
+        return;
+    for (size_t i = placing->next;
+         i < placing->count && kx_equal(rows[i].key, key); i++) {
+        if (!record_read(rows[i].value, &record) ||
+            adopt_merge(&hand, key, &record, placing->mem) != KX_OK)
+            continue;
+        struct txn_write other = *first;
+        *first = rows[i];
+        rows[i] = other;
+        return;
+    }
+}
+
 /* Places the rows with this key, under which `stored` is found. */
 static enum kx_status place_at(struct placing *placing, struct kx_slice key,
                                struct kx_slice stored)
 {
     const struct txn_write *rows = placing->batch->writes;
     enum kx_status status = KX_OK;
+    prefer_adopted(placing, key, stored);
     while (status == KX_OK && placing->next < placing->count &&
            kx_equal(rows[placing->next].key, key)) {
         status = place(placing, stored);
@@ -181,5 +247,15 @@ enum kx_status place_rows(struct kx_store *store, void *mem,
 {
     struct placing placing = {
         .store = store, .batch = batch, .mem = mem, .count = count};
+    if (index_adopts(batch->index)) {
+        placing.adoption = talloc_memdup(mem, &batch->index->adoption,
+                                         sizeof *placing.adoption);
+        if (placing.adoption == NULL)
+            return KX_NO_MEMORY;
+        batch->action = CATALOG_BUILD;
+        batch->state = batch->index->state;
+        batch->build = batch->index->build;
+        batch->adoption = placing.adoption;
+    }
     return place_all(&placing);
 }

@@ -48,6 +48,8 @@ static void add_delta(struct count_delta *list, size_t *count,
             list[i].entries += delta.entries;
             list[i].conflicts += delta.conflicts;
             list[i].writes += delta.writes;
+            for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+                list[i].adopted[kind] += delta.adopted[kind];
             return;
         }
     }
@@ -74,6 +76,14 @@ void plan_count_write(struct plan *plan, struct index *index)
     add_delta(plan->deltas, &plan->delta_count, delta);
 }
 
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind)
+{
+    struct count_delta delta = {.index = index};
+    delta.adopted[kind] = 1;
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
 static void keep_counts(struct plan *plan)
 {
     for (size_t i = 0; i < plan->delta_count; i++)
@@ -94,7 +104,7 @@ enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out)
 {
     const struct index *owner = catalog_owner(plan->catalog, key);
-    if (owner != NULL && !index_readable(owner))
+    if (owner != NULL && !index_shown(owner))
         return not_ready(plan, owner);
     struct kx_slice bytes;
     enum kx_status status = overlay_get(plan->overlay, key, &bytes);
@@ -117,7 +127,7 @@ static enum kx_status plan_steps(struct plan *plan)
     if (status == KX_OK)
         status = index_update(plan);
     if (status == KX_OK)
-        status = index_agree(plan);
+        status = agree_all(plan);
     return status;
 }
 
@@ -150,8 +160,8 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
 }
 
 /* The entry may have been written again since its time was noted, with a later
- * one or none: it is looked at once more. Uses up no stamp: nothing that can be
- * seen changes. */
+ * one or none, or an index may have taken it over: it is looked at once more.
+ * Uses up no stamp: nothing that can be seen changes. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key)
 {
     struct kx_commit nobody = {.kind = KX_WRITE};
@@ -162,7 +172,8 @@ enum kx_status plan_expire(struct plan *plan, struct kx_slice key)
     enum kx_status status = overlay_get(plan->overlay, key, &bytes);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
-    if (!record_read(bytes, &record) || !record_expired(&record, plan->now_ms))
+    if (!record_read(bytes, &record) || record.index != 0 ||
+        !record_expired(&record, plan->now_ms))
         return KX_OK;
     status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
     if (status == KX_OK)

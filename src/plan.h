@@ -20,6 +20,7 @@ struct count_delta {
     int64_t entries;
     int64_t conflicts; /* conflict rows */
     int64_t writes;    /* rows put or removed */
+    uint64_t adopted[KX_ADOPTED_KINDS];
 };
 
 /* One for each batch. It is the talloc parent of the overlay and the scratch
@@ -88,10 +89,10 @@ enum kx_status mutate_all(struct plan *plan);
 /* index.c: brings the index entries of all changed entries up to date. KX_OK,
  * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled, errors. */
 enum kx_status index_update(struct plan *plan);
-/* index.c: a mutation on a key that belongs to an index must say what the index
+/* agree.c: a mutation on a key that belongs to an index must say what the index
  * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,
  * errors. After index_update only. */
-enum kx_status index_agree(struct plan *plan);
+enum kx_status agree_all(struct plan *plan);
 
 /* Adds to the number of entries of an index (NULL: of the clients). Counts when
  * the commit holds. */
@@ -101,6 +102,9 @@ void plan_count_conflicts(struct plan *plan, struct index *index,
                           int64_t conflicts);
 /* And to the number of its rows that were put or removed. */
 void plan_count_write(struct plan *plan, struct index *index);
+/* Counts a hand-kept entry that was taken over. */
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind);
 
 /* The refusal of the present commit. */
 static inline struct kx_refusal *plan_refusal(struct plan *plan)

@@ -116,7 +116,7 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_fault *fault)
 {
     struct index *owner = catalog_owner(reader->store->catalog, key);
-    if (owner != NULL && !index_readable(owner))
+    if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
         use_read(&owner->use, reader->now_ms);
@@ -168,6 +168,7 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .reads = atomic_load(&index->use.reads),
         .last_read_ms = atomic_load(&index->use.last_read_ms),
         .writes = atomic_load(&index->use.writes),
+        .adoption = &index->adoption,
     };
     for (size_t i = 0; i < build->sample_count; i++)
         info->samples[i] =

@@ -86,7 +86,7 @@ static bool holds_entry(const struct kx_reader *reader,
 {
     if (reader->count_only)
         return true;
-    if (row->encoding == KX_POINTER)
+    if (row->encoding == KX_POINTER || row->own)
         return false;
     return index->declaration->store != STORE_FIELDS || reader->fields_stored;
 }

@@ -76,7 +76,7 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
     if (owner != NULL &&
         !kx_starts_with(range->end, owner->declaration->name_key))
         owner = NULL;
-    if (owner != NULL && !index_readable(owner))
+    if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
         use_read(&owner->use, reader->now_ms);

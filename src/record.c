@@ -11,6 +11,7 @@ enum {
     STAMP_SHIFT = 5,
     /* Of the two bytes that say where the owner is. */
     OWNER_MASK = 0x0fff,
+    OWN_STAMP = 0x2000,
     ODD_FORM = 0x4000,
     OTHER_FORM = 0x8000
 };
@@ -47,6 +48,7 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     record->index = (uint32_t)take(rest, 4);
     unsigned owner = (unsigned)take(rest, 2);
     record->owner_at = (uint16_t)(owner & OWNER_MASK);
+    record->own = (owner & OWN_STAMP) != 0;
     record->odd = (owner & ODD_FORM) != 0;
     if ((owner & OTHER_FORM) != 0 && !take_slice(rest, 4, &record->other))
         return false;
@@ -91,6 +93,8 @@ static size_t significant_bytes(uint64_t number)
 static void put_owner(struct kx_buffer *out, const struct record *record)
 {
     unsigned owner = record->owner_at;
+    if (record->own)
+        owner |= OWN_STAMP;
     if (record->odd)
         owner |= ODD_FORM;
     if (record->other.size != 0)

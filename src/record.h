@@ -8,11 +8,12 @@
  *   8         expiry time in ms, little endian          (if bit 3)
  *   4, 2      id of the index, where the owner is       (if bit 4), both little
  *             endian: 0 < n <= 2048: at offset n of the row's own key; 0: 2
- *             bytes of length and the owner's bytes follow. n has two more
- *             bits; bit 14: the form is an odd one; bit 15: a length of 4 bytes
- *             and the other form, a record like this, come before the owner
- *   1 + n     length and text of the media type         (if KX_BYTES)
- *   rest      the value
+ *             bytes of length and the owner's bytes follow. n has three
+ *             more bits; bit 13: a copy that a client made, with a stamp of its
+ *             own (adopt.h); bit 14: the form is an odd one; bit 15: a length
+ * of 4 bytes and the other form, a record like this, come before the owner 1 +
+ * n     length and text of the media type         (if KX_BYTES) rest      the
+ * value
  *
  * While an index gets another `store` its rows have both forms (form.h).
  */
@@ -35,6 +36,7 @@ struct record {
     uint16_t owner_at;
     bool odd;              /* which of the two forms this is */
     struct kx_slice other; /* bytes of the other one's record, if any */
+    bool own; /* a copy whose stamp and bytes are not those of its owner */
     struct kx_slice owner; /* primary key after the prefix, when owner_at 0 */
     struct kx_slice media_type;
     struct kx_slice value;

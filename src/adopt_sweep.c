@@ -1,0 +1,122 @@
+/* The end of taking over hand-kept entries: all entries have been indexed, and
+ * commits have kept the index up to date since. So what clients' entries are
+ * left under the name belong to no entry, and are removed, some in each job.
+ * After a crash the work goes on from the last stored key. */
+#include <inttypes.h>
+#include <talloc.h>
+
+#include "adopt.h"
+#include "jobs.h"
+#include "range.h"
+
+struct index *adopt_next(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct index *index = catalog->indexes[i];
+        if (index->state == KX_INDEX_BUILDING && index->adoption.gathered &&
+            pace_allowance(&index->pace, now_ms) > 0)
+            return index;
+    }
+    return NULL;
+}
+
+/* Expired ones are freed with the others, but nobody has seen them go. */
+static enum kx_status remove_row(void *mem, struct batch *batch,
+                                 struct kx_slice key,
+                                 const struct record *record)
+{
+    void *copy = talloc_memdup(mem, key.data, key.size);
+    if (copy == NULL)
+        return KX_NO_MEMORY;
+    batch->writes[batch->write_count++] =
+        (struct txn_write){.type = TXN_DELETE,
+                           .table = TABLE_ENTRIES,
+                           .key = kx_slice(copy, key.size)};
+    batch->entries--;
+    if (!record_expired(record, kx_now_ms()))
+        adopt_count(batch->adoption, KX_REMOVED, key);
+    return KX_OK;
+}
+
+/* Collects the removals among the next rows, at most job_size. KX_END: those
+ * are all. */
+static enum kx_status collect(struct kx_store *store, void *mem,
+                              struct batch *batch)
+{
+    const struct declaration *declaration = batch->index->declaration;
+    const struct build *build = &batch->index->build;
+    struct kx_slice start = declaration->name_key;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct kx_buffer end;
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&end, declaration->name_key);
+    kx_add_byte(&end, 0xff);
+    if (build->resume_size != 0)
+        start = kx_slice(build->resume, build->resume_size);
+    if (end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        range_begin(store->range, start, kx_buffer_slice(&end), false);
+    for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {
+        struct record record;
+        status = range_next(store->range, &key, &bytes);
+        if (status == KX_OK && record_read(bytes, &record) && record.index == 0)
+            status = remove_row(mem, batch, key, &record);
+    }
+    if (status == KX_OK) {
+        memcpy(batch->build.resume, key.data, key.size);
+        batch->build.resume_size = key.size;
+    }
+    range_end(store->range);
+    return status;
+}
+
+/* The last batch also makes the index ready, or conflicted, and is on disk with
+ * all before it when that is seen: from then on the rows are read. */
+static enum kx_status apply(struct kx_store *store, struct batch *batch,
+                            bool last)
+{
+    struct index *index = batch->index;
+    if (!last)
+        return jobs_apply(store, batch);
+    batch->adoption->done = true;
+    batch->build.resume_size = 0;
+    batch->state = index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
+    batch->stamp = store->catalog->stamp + 1;
+    batch->durable = true;
+    enum kx_status status = jobs_apply(store, batch);
+    const uint64_t *counts = index->adoption.counts;
+    if (status == KX_OK)
+        kx_log(KX_LOG_INFO, "index-adopted",
+               "index=%.*s state=%s kept=%" PRIu64 " mended=%" PRIu64
+               " added=%" PRIu64 " removed=%" PRIu64,
+               (int)index->declaration->name.size,
+               (const char *)index->declaration->name.data,
+               kx_index_state_text(index->state), counts[KX_KEPT],
+               counts[KX_MENDED], counts[KX_ADDED], counts[KX_REMOVED]);
+    return status;
+}
+
+void adopt_step(struct kx_store *store, struct index *index)
+{
+    void *mem = talloc_new(NULL);
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = index->state,
+                          .build = index->build};
+    enum kx_status status = KX_NO_MEMORY;
+    batch.adoption =
+        talloc_memdup(mem, &index->adoption, sizeof index->adoption);
+    batch.writes =
+        talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+    if (batch.writes != NULL && batch.adoption != NULL)
+        status = collect(store, mem, &batch);
+    if (status == KX_OK || status == KX_END)
+        status = apply(store, &batch, status == KX_END);
+    if (status != KX_OK)
+        kx_log(KX_LOG_WARNING, "adopt", "status=%s", kx_status_name(status));
+    talloc_free(mem);
+}

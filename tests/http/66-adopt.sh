@@ -1,0 +1,223 @@
+#!/bin/bash
+# Indexes that a program has kept by hand, as in Deno's guide, are taken over by
+# declaration: what is right stays, what is not is mended, and all is counted.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+adopt() {
+    request POST /indexes "$1"
+    [ "$status" = 202 ] || expect 201
+}
+
+counts() {
+    request GET "/indexes/$1"
+    value '.adopt | [.kept, .mended, .added, .removed]'
+}
+
+tag_of() {
+    request GET "$1"
+    header_value ETag
+}
+
+put() {
+    request PUT "$1" "$2"
+    [ "$status" = 201 ] || expect 201
+}
+
+# ---- Pointers ----------------------------------------------------------------
+
+put /kv/users/ada '{"id":"ada","email":"Ada@x.org","favoriteColor":"blue"}'
+put /kv/users/bob '{"id":"bob","email":"bob@x.org","favoriteColor":"green"}'
+put /kv/users/carl '{"id":"carl","email":"carl@x.org","favoriteColor":"blue"}'
+put /kv/users/dan '{"id":"dan","email":"dan@x.org","favoriteColor":"red"}'
+put /kv/users_by_email/ada@x.org '"ada"'                     # right
+put /kv/users_by_email/bob@x.org '"bob" '                    # right
+put /kv/users_by_email/carl@x.org '"bob"'                    # wrong
+put /kv/users_by_email/gone@x.org '"gone"'                   # dangling
+put /kv/users_by_email/old/style '"ada"'                     # of no shape
+put /kv/users_by_favorite_color/blue/ada '"ada"'             # right
+put /kv/users_by_favorite_color/green/bob '["users","bob"]'  # wrong
+put /kv/users_by_favorite_color/blue/dan '"dan"'             # dangling
+ada=$(tag_of /kv/users_by_email/ada@x.org)
+carl=$(tag_of /kv/users_by_email/carl@x.org)
+color=$(tag_of /kv/users_by_favorite_color/blue/ada)
+
+email='"name":"users_by_email","prefix":["users"],"fields":[{"path":"/email","fold":"lower"}],"unique":true'
+
+test_case 'without adopt entries under the name are in the way'
+request POST /indexes "{$email}"
+expect 409 index-name-used
+field '.hint | contains("\"adopt\": true")' true
+request POST /indexes "{$email,\"adopt\":1}"
+expect 400 bad-index-definition
+field .pointer /adopt
+
+test_case 'pointers that are kept by hand are taken over'
+adopt "{$email,\"adopt\":true}"
+until_field .state ready GET /indexes/users_by_email
+field '[.entries, .adopt.kept, .adopt.mended, .adopt.added, .adopt.removed, .adopt.done]' '[4,2,1,1,2,true]'
+field .adopt.samples.mended '[["users_by_email","carl@x.org"]]'
+field .adopt.samples.added '[["users_by_email","dan@x.org"]]'
+field '.adopt.samples.removed | sort' '[["users_by_email","gone@x.org"],["users_by_email","old","style"]]'
+field '.adopt.samples.kept | length' 2
+request GET /list?prefix=users_by_email
+field '[.entries[] | [.key[1], .value]]' '[["ada@x.org","ada"],["bob@x.org","bob"],["carl@x.org","carl"],["dan@x.org","dan"]]'
+
+test_case 'what was right keeps its versionstamp, what was mended gets another'
+is 'the tag of ada' "$(tag_of /kv/users_by_email/ada@x.org)" "$ada"
+is 'another tag for carl' "$([ "$(tag_of /kv/users_by_email/carl@x.org)" != "$carl" ] && echo yes)" yes
+request POST /atomic "{\"checks\":[{\"key\":[\"users_by_email\",\"ada@x.org\"],\"versionstamp\":$ada}],\"mutations\":[]}"
+expect 200
+
+test_case 'the same declaration again is the same index, with adopt or without'
+request POST /indexes "{$email,\"adopt\":true}"
+expect 200
+request POST /indexes "{$email}"
+expect 200
+field .adopt.kept 2
+
+test_case 'and so are pointers of an index that is not unique'
+adopt '{"name":"users_by_favorite_color","prefix":["users"],"fields":["/favoriteColor"],"adopt":true}'
+until_field .state ready GET /indexes/users_by_favorite_color
+is 'the counts' "$(counts users_by_favorite_color)" '[1,1,2,1]'
+request GET /list?prefix=users_by_favorite_color
+field '[.entries[] | [.key[1:][], .value]]' '[["blue","ada","ada"],["blue","carl","carl"],["green","bob","bob"],["red","dan","dan"]]'
+is 'the tag' "$(tag_of /kv/users_by_favorite_color/blue/ada)" "$color"
+request GET '/list?index=users_by_favorite_color&prefix=blue'
+field '[.entries[].value.id]' '["ada","carl"]'
+
+test_case 'from then on it is an index like any other'
+request PUT /kv/users/eve '{"email":"ADA@x.org"}'
+expect 409 unique-violation
+request PATCH /kv/users/ada '{"email":"ada@y.org"}'
+expect 200
+request GET /kv/users_by_email/ada@x.org
+expect 404
+request PUT /kv/users_by_email/zoe '"zoe"'
+expect 409 index-owned-key
+
+# ---- Copies ------------------------------------------------------------------
+
+test_case 'duplicated values are taken over, whatever commits wrote them'
+one='{"id":"one", "email":"one@x.org"}'
+request POST /atomic "{\"mutations\":[
+    {\"type\":\"set\",\"key\":[\"people\",\"one\"],\"value\":$one},
+    {\"type\":\"set\",\"key\":[\"people_by_email\",\"one@x.org\"],\"value\":$one}]}"
+expect 200
+put /kv/people/two '{"id":"two","email":"two@x.org"}'
+put /kv/people_by_email/two@x.org '{"email":"two@x.org", "id":"two"}'
+put /kv/people/six '{"id":"six","email":"six@x.org"}'
+put /kv/people_by_email/six@x.org '{"id":"six","email":"six@x.org","old":true}'
+put /kv/people_by_email/ten@x.org '{"id":"ten","email":"ten@x.org"}'
+two=$(tag_of /kv/people_by_email/two@x.org)
+person=$(tag_of /kv/people/two)
+adopt '{"name":"people_by_email","prefix":["people"],"fields":["/email"],"unique":true,"store":"value","adopt":true}'
+until_field .state ready GET /indexes/people_by_email
+is 'the counts' "$(counts people_by_email)" '[2,1,0,1]'
+request GET /list?prefix=people_by_email
+field '[.entries[].value.id]' '["one","six","two"]'
+field '.entries[1].value | has("old")' false
+
+test_case 'a copy that was kept is as it was; through the index it is the entry itself'
+request GET /kv/people_by_email/two@x.org
+body_is '{"email":"two@x.org", "id":"two"}'
+header ETag "$two"
+request GET /indexes/people_by_email/get/two@x.org
+body_is '{"id":"two","email":"two@x.org"}'
+header ETag "$person"
+request GET '/list?index=people_by_email&prefix=two@x.org'
+field '[.entries[].versionstamp]' "[$person]"
+
+test_case 'after its entry is written it is a copy like the others'
+request PATCH /kv/people/two '{"name":"Two"}'
+person=$(header_value ETag)
+request GET /kv/people_by_email/two@x.org
+header ETag "$person"
+field .name Two
+
+# ---- Duplicates, and nothing to adopt ------------------------------------------
+
+test_case 'what has several owners is conflicted; the keys can still be read'
+put /kv/m/a '{"v":"same"}'
+put /kv/m/b '{"v":"same"}'
+put /kv/m_by_v/same '"b"'
+adopt '{"name":"m_by_v","prefix":["m"],"fields":["/v"],"unique":true,"adopt":true}'
+until_field .state conflicted GET /indexes/m_by_v
+is 'the counts' "$(counts m_by_v)" '[1,0,0,0]'
+request GET /indexes/m_by_v/conflicts
+field '.conflicts[0].keys' '[["m","b"],["m","a"]]'
+request GET /kv/m_by_v/same
+body_is '"b"'
+request GET /list?prefix=m_by_v
+field '.entries | length' 1
+request GET /list?index=m_by_v
+expect 409 index-not-ready
+request DELETE /kv/m/b
+request GET /kv/m_by_v/same
+body_is '"a"'
+request GET /indexes/m_by_v
+field .state ready
+
+test_case 'where there is nothing to take over, adopt changes nothing'
+adopt '{"name":"fresh","prefix":["m"],"fields":["/v"],"adopt":true}'
+until_field .state ready GET /indexes/fresh
+field 'has("adopt")' false
+
+test_case 'entries of which the primary is gone are removed, and their expiry with them'
+put '/kv/e_by_v/1?ttl=2s' '"x"'
+put '/kv/e_by_v/2?ttl=1h' '"y"'
+put '/kv/e/y?ttl=1h' '{"v":"2"}'
+adopt '{"name":"e_by_v","prefix":["e"],"fields":["/v"],"unique":true,"adopt":true}'
+until_field .state ready GET /indexes/e_by_v
+is 'the counts' "$(counts e_by_v)" '[1,0,0,1]'
+request GET /count?prefix=e_by_v
+field .count 1
+
+test_case 'an index cannot adopt what another covers as entries'
+put /kv/h/1/x '"x"'
+request POST /indexes '{"name":"h","prefix":[],"fields":["/v"],"adopt":true}'
+expect 400 bad-index-definition
+
+# ---- Live ------------------------------------------------------------------
+
+test_case 'while it goes on, entries can be read, and writes go on by the rules'
+for i in {0..4}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n", .], value: {v: "v\(.)", x: 1}}]}')"
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n_by_v", "v\(.)"], value: (if . % 10 == 0 then 0 else . end)}]}')"
+done
+tag=$(tag_of /kv/n_by_v/v4999)
+adopt '{"name":"n_by_v","prefix":["n"],"fields":["/v"],"unique":true,"adopt":true}'
+for i in {4900..4999}; do
+    request GET "/kv/n_by_v/v$i"
+    expect 200
+done
+header ETag "$tag"
+request PUT /kv/n_by_v/v4999 7
+expect 409 index-owned-key
+field .holds 4999
+request PUT /kv/n_by_v/v4999 4999
+expect 200
+request POST /atomic '{"mutations":[{"type":"delete","key":["n",4998]},{"type":"delete","key":["n_by_v","v4998"]}]}'
+expect 200
+request GET /kv/n_by_v/v4998
+expect 404
+request PATCH /kv/n/=4997 '{"v":"new"}'
+expect 200
+request GET /kv/n_by_v/v4997
+expect 404
+request GET /kv/n_by_v/new
+body_is 4997
+request DELETE /list?prefix=n_by_v
+expect 409 index-owned-key
+kill -KILL "$server"
+{ wait "$server"; } 2>"$work/null"
+start_server
+until_field .state ready GET /indexes/n_by_v
+field '.adopt | .removed + .added' 0
+field '.adopt | .kept + .mended >= 4998' true
+field .entries 4999
+request GET '/list?prefix=n_by_v' '' -H 'Accept: application/x-ndjson'
+is 'wrong pointers' "$(jq -c 'select(.key and .key[1] != "v\(.value)" and .key[1] != "new")' "$answer")" ''
+is 'the tag' "$(tag_of /kv/n_by_v/v4999)" "$tag"
+
+finish
