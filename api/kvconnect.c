@@ -54,19 +54,13 @@ void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out)
     message_bytes(field, kx_slice(bytes, sizeof bytes), out);
 }
 
-static int encoding_of(const struct kx_value *value)
+/* Of a value that is made for JavaScript. */
+static unsigned encoding_of(const struct kx_value *value)
 {
-    switch (value->encoding) {
-    case KX_LE64:
+    if (value->encoding == KX_LE64)
         return DATAPATH__VALUE_ENCODING__VE_LE64;
-    case KX_BYTES:
-        return DATAPATH__VALUE_ENCODING__VE_BYTES;
-    case KX_JSON:
-    case KX_V8:
-    case KX_POINTER:
-        break;
-    }
-    return DATAPATH__VALUE_ENCODING__VE_V8;
+    return value->encoding == KX_BYTES ? DATAPATH__VALUE_ENCODING__VE_BYTES
+                                       : DATAPATH__VALUE_ENCODING__VE_V8;
 }
 
 static size_t field_size(size_t size)
@@ -74,30 +68,50 @@ static size_t field_size(size_t size)
     return size == 0 ? 0 : 1 + message_varint_size(size) + size;
 }
 
-/* The size is known beforehand: nothing has to be moved afterwards. */
-void kvconnect_entry(unsigned field, const struct kx_entry *entry,
-                     struct kx_buffer *out)
+/* @deno/kv in Node reads Buffers and the like as Node writes them. */
+void kvconnect_writer_init(struct kvconnect_writer *writer,
+                           const struct request *request, struct kx_buffer *out)
 {
-    const struct kx_value *value = &entry->value;
-    size_t size = field_size(entry->key.size) + field_size(value->data.size) +
+    const char *agent = request->header(request, "User-Agent");
+    bool node = agent != NULL && strcmp(agent, "node") == 0;
+    writer->out = out;
+    writer->reader = node ? KX_V8_FOR_NODE : KX_V8_FOR_ANY;
+    kx_buffer_init(&writer->scratch, request->memory);
+}
+
+/* The size is known beforehand: nothing has to be moved afterwards. */
+void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
+                     const struct kx_entry *entry)
+{
+    struct kx_buffer *out = writer->out;
+    struct kx_value value;
+    writer->scratch.size = 0;
+    if (kx_value_for_js(&entry->value, writer->reader, &writer->scratch,
+                        &value) != KX_OK) {
+        out->failed = true;
+        return;
+    }
+    size_t size = field_size(entry->key.size) + field_size(value.data.size) +
                   2 + field_size(KX_STAMP_BYTES);
     message_begin(field, size, out);
     message_bytes(ENTRY_KEY, entry->key, out);
-    message_bytes(ENTRY_VALUE, value->data, out);
-    message_number(ENTRY_ENCODING, (uint64_t)encoding_of(value), out);
+    message_bytes(ENTRY_VALUE, value.data, out);
+    message_number(ENTRY_ENCODING, encoding_of(&value), out);
     kvconnect_stamp(ENTRY_STAMP, entry->stamp, out);
 }
 
 static const char OCTETS[] = "application/octet-stream";
 
-bool kvconnect_value(int encoding, struct kx_slice data,
+bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
                      struct kx_value *value_out, struct flaw *flaw)
 {
+    struct kx_fault fault = {.status = KX_OK};
     *value_out = (struct kx_value){.data = data};
     switch (encoding) {
     case DATAPATH__VALUE_ENCODING__VE_V8:
         value_out->encoding = KX_V8;
-        return true;
+        fault.status = kx_v8_check(data, memory, &fault);
+        return fault.status == KX_OK || flaw_fault(flaw, &fault);
     case DATAPATH__VALUE_ENCODING__VE_LE64:
         value_out->encoding = KX_LE64;
         return data.size == sizeof(uint64_t) ||

@@ -32,16 +32,29 @@ bool kvconnect_admit(const struct request *request, struct flaw *flaw);
  * messages. Returns DONE. */
 enum progress kvconnect_answer(struct reply *reply);
 
-/* Appends an entry as field `field` of a message. */
-void kvconnect_entry(unsigned field, const struct kx_entry *entry,
-                     struct kx_buffer *out);
+/* Writes entries for one client. */
+struct kvconnect_writer {
+    struct kx_buffer *out;    /* of the reply */
+    struct kx_buffer scratch; /* values that had to be transcoded */
+    enum kx_v8_reader reader;
+};
+
+/* Begins to write to out for the client that sent the request. */
+void kvconnect_writer_init(struct kvconnect_writer *writer,
+                           const struct request *request,
+                           struct kx_buffer *out);
+
+/* Appends an entry as field `field` of a message, its value in a form that the
+ * client understands. Running out of memory shows in out->failed. */
+void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
+                     const struct kx_entry *entry);
 
 /* Appends the 10 bytes of a versionstamp as field `field`. */
 void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out);
 
 /* Reads data with the number of a wire encoding as a value; its slices lie in
- * data. False with a flaw when it is no such value. */
-bool kvconnect_value(int encoding, struct kx_slice data,
+ * data. False with a flaw when it is no such value. memory: for scratch. */
+bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
                      struct kx_value *value_out, struct flaw *flaw);
 
 #endif

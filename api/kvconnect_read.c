@@ -11,10 +11,13 @@
 enum { OUTPUT_RANGES = 1, OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
 enum { RANGE_VALUES = 1 };
 
-/* What stopped a read, and the index it is about. */
-struct stop {
+/* A read under way, and what stopped it. */
+struct reading {
+    struct kx_reader *reader;
+    struct kvconnect_writer writer;
+    struct kx_buffer record; /* of a look-up */
     struct kx_fault fault;
-    struct kx_slice start; /* of the range */
+    struct kx_slice start; /* of the present range */
     bool too_large;
 };
 
@@ -26,60 +29,55 @@ static bool is_one_key(const struct kx_range *range)
            kx_starts_with(range->end, range->start);
 }
 
-static enum kx_status read_rows(struct request *request,
-                                const struct kx_range *range, size_t limit,
-                                struct kx_buffer *out, struct stop *stop)
+static enum kx_status read_rows(struct reading *reading,
+                                const struct kx_range *range, size_t limit)
 {
+    const struct kx_buffer *out = reading->writer.out;
     struct kx_entry entry;
-    enum kx_status status = kx_scan(request->reader, range, &stop->fault);
+    enum kx_status status = kx_scan(reading->reader, range, &reading->fault);
     if (status != KX_OK)
         return status;
-    while (status == KX_OK && limit-- > 0 && !stop->too_large) {
-        status = kx_scan_next(request->reader, &entry);
+    while (status == KX_OK && limit-- > 0 && !reading->too_large) {
+        status = kx_scan_next(reading->reader, &entry);
         if (status == KX_OK)
-            kvconnect_entry(RANGE_VALUES, &entry, out);
-        stop->too_large = out->size > KVCONNECT_REPLY_MAX;
+            kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
+        reading->too_large = out->size > KVCONNECT_REPLY_MAX;
     }
-    kx_scan_end(request->reader);
+    kx_scan_end(reading->reader);
     return status == KX_END ? KX_OK : status;
 }
 
 /* The entry under the start, if there is one, is the first of the range. */
-static enum kx_status read_first(struct request *request,
-                                 const struct kx_range *range,
-                                 struct kx_buffer *out, struct stop *stop)
+static enum kx_status read_first(struct reading *reading,
+                                 const struct kx_range *range)
 {
-    struct kx_buffer record;
     struct kx_entry entry;
-    kx_buffer_init(&record, request->memory);
-    enum kx_status status =
-        kx_read(request->reader, range->start, &record, &entry, &stop->fault);
+    enum kx_status status = kx_read(reading->reader, range->start,
+                                    &reading->record, &entry, &reading->fault);
     if (status == KX_OK)
-        kvconnect_entry(RANGE_VALUES, &entry, out);
+        kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
     else if (status == KX_ABSENT && is_one_key(range))
         status = KX_OK;
     else if (status == KX_ABSENT)
-        status = read_rows(request, range, 1, out, stop);
+        status = read_rows(reading, range, 1);
     return status;
 }
 
 /* An empty range is an answer as well: its place is kept. */
-static enum kx_status read_range(struct request *request,
-                                 const Datapath__ReadRange *message,
-                                 struct kx_buffer *out, struct stop *stop)
+static enum kx_status read_range(struct reading *reading,
+                                 const Datapath__ReadRange *message)
 {
     struct kx_range range = {.start = message_slice(message->start),
                              .end = message_slice(message->end),
                              .reverse = message->reverse};
-    size_t place = message_open(OUTPUT_RANGES, out);
+    size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
     enum kx_status status = KX_OK;
-    stop->start = range.start;
+    reading->start = range.start;
     if (kx_compare(range.start, range.end) < 0)
-        status =
-            message->limit == 1 && !range.reverse
-                ? read_first(request, &range, out, stop)
-                : read_rows(request, &range, (size_t)message->limit, out, stop);
-    message_close(place, out);
+        status = message->limit == 1 && !range.reverse
+                     ? read_first(reading, &range)
+                     : read_rows(reading, &range, (size_t)message->limit);
+    message_close(place, reading->writer.out);
     return status;
 }
 
@@ -123,23 +121,37 @@ static bool check_ranges(const Datapath__SnapshotRead *read, struct flaw *flaw)
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own. */
 static enum progress refuse(struct request *request, struct reply *reply,
-                            const struct stop *stop)
+                            const struct reading *reading)
 {
     struct kx_buffer index;
-    if (stop->too_large)
+    if (reading->too_large)
         return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
                        "The entries asked for have more than %d bytes; ask "
                        "for fewer at a time.",
                        KVCONNECT_REPLY_MAX);
     kx_buffer_init(&index, request->memory);
-    refusal_index_of(stop->start, &index);
-    return refusal_read(request, reply, &stop->fault, kx_buffer_slice(&index));
+    refusal_index_of(reading->start, &index);
+    return refusal_read(request, reply, &reading->fault,
+                        kx_buffer_slice(&index));
+}
+
+/* fault is large, and only its texts are cleared. */
+static void start_reading(struct reading *reading,
+                          const struct request *request, struct kx_buffer *out)
+{
+    reading->reader = request->reader;
+    reading->fault.status = KX_OK;
+    reading->fault.detail[0] = reading->fault.pointer[0] = '\0';
+    reading->too_large = false;
+    kx_buffer_init(&reading->record, request->memory);
+    kvconnect_writer_init(&reading->writer, request, out);
 }
 
 enum progress kvconnect_read(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
-    struct stop stop;
+    struct reading reading;
+    struct kx_fault *fault = &reading.fault;
     struct flaw flaw;
     if (!kvconnect_admit(request, &flaw))
         return flaw_reply(request, reply, &flaw);
@@ -147,15 +159,13 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
         message_read(request, &datapath__snapshot_read__descriptor, &flaw);
     if (read == NULL || !check_ranges(read, &flaw))
         return flaw_reply(request, reply, &flaw);
-    stop.fault.detail[0] = stop.fault.pointer[0] = '\0';
-    stop.fault.status = KX_OK;
-    stop.too_large = false;
+    start_reading(&reading, request, out);
     kx_read_begin(request->reader);
-    for (size_t i = 0; i < read->n_ranges && stop.fault.status == KX_OK; i++)
-        stop.fault.status = read_range(request, read->ranges[i], out, &stop);
+    for (size_t i = 0; i < read->n_ranges && fault->status == KX_OK; i++)
+        fault->status = read_range(&reading, read->ranges[i]);
     reply->flush = kx_read_end(request->reader);
-    if (stop.fault.status != KX_OK || stop.too_large)
-        return refuse(request, reply, &stop);
+    if (fault->status != KX_OK || reading.too_large)
+        return refuse(request, reply, &reading);
     message_number(OUTPUT_STRONG, true, out);
     message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
                    out);

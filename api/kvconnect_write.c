@@ -122,7 +122,7 @@ static bool read_expiry(const Datapath__Mutation *message,
     return true;
 }
 
-static bool read_mutation(const Datapath__Mutation *message,
+static bool read_mutation(const Datapath__Mutation *message, void *memory,
                           struct kx_mutation *mutation, struct flaw *flaw)
 {
     int type = (int)message->mutation_type;
@@ -142,7 +142,7 @@ static bool read_mutation(const Datapath__Mutation *message,
         return flaw_set(flaw, PROBLEM_BAD_REQUEST,
                         "A '%s' mutation needs a value.", TYPES[type].name);
     return kvconnect_value((int)message->value->encoding,
-                           message_slice(message->value->data),
+                           message_slice(message->value->data), memory,
                            &mutation->value, flaw) &&
            fits(message, mutation, flaw) &&
            read_expiry(message, mutation, flaw);
@@ -161,7 +161,7 @@ static bool read_mutations(const Datapath__AtomicWrite *write, void *memory,
     if (mutations == NULL)
         return flaw_no_memory(flaw);
     for (size_t i = 0; i < count; i++)
-        if (!read_mutation(write->mutations[i], &mutations[i], flaw))
+        if (!read_mutation(write->mutations[i], memory, &mutations[i], flaw))
             return false;
     commit->mutations = mutations;
     commit->mutation_count = count;
