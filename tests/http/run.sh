@@ -47,7 +47,7 @@ for script in "$@"; do
 done
 
 if [ $compare = yes ]; then
-    tests/openapi/install.sh >"$work/compare" 2>&1 &&
+    tests/lib/npm.sh tests/openapi >"$work/compare" 2>&1 &&
         node tests/openapi/responses.js openapi.yaml "$work"/*.record \
             >"$work/compare" 2>&1
     count "answers as in openapi.yaml" "$work/compare" $?

@@ -24,7 +24,7 @@ part() {
     [ "${bad%% *}" -eq 0 ] || echo "$output"
 }
 
-if ! ./install.sh; then
+if ! ../lib/npm.sh .; then
     echo "the npm packages could not be installed"
     echo "0 passed, 1 failed"
     exit 1

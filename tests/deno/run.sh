@@ -1,0 +1,54 @@
+#!/bin/bash
+# Unmodified Deno and @deno/kv programs against the server in $BUILD: each story
+# runs in Deno and in Node, each time with a server of its own. Ends with "N
+# passed, N failed". With arguments: these stories.
+set -u
+cd "$(dirname "$0")"
+KINDEX=$(realpath "../../${BUILD:-build}/kindex")
+. ../lib/http.sh
+[ $# -gt 0 ] || set -- [a-z]*[a-z].mjs
+
+if ! ../lib/npm.sh . || ! deno=$(node -p 'require("./deno.js")'); then
+    echo "the npm packages could not be installed"
+    exit 1
+fi
+export DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
+export DENO_KV_ACCESS_TOKEN='any token'
+
+run_in() {
+    local world=$1
+    shift
+    case $world in
+    Node) timeout 120 node "$@" ;;
+    Deno) timeout 120 "$deno" run --quiet --no-config --unstable-kv \
+        --allow-all "$@" ;;
+    esac
+}
+
+# The last line of an output is added to the sums; shows one with a failure.
+count() {
+    local ok bad line
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' <<<"$3" | tail -1)
+    read -r ok _ bad _ <<<"${line:-0 passed, 1 failed}"
+    [ "$2" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+    passed=$((passed + ok))
+    failed=$((failed + bad))
+    echo "== $1: $ok passed, $bad failed"
+    [ "$bad" -eq 0 ] || echo "$3"
+}
+
+story() {
+    local output
+    rm -rf "$work/data"
+    start_server
+    output=$(run_in "$1" "$2" "$url" 2>&1)
+    count "$1 $2" $? "$output"
+    stop_server || count "the server after $1 $2" 1 "$(tail -5 "$log")"
+}
+
+for name in "$@"; do
+    [ "$name" != kv.mjs ] || continue
+    story Node "$name"
+    story Deno "$name"
+done
+ended=yes
