@@ -6,6 +6,7 @@
 
 #include "datapath.pb-c.h"
 #include "message.h"
+#include "query.h"
 #include "service.h"
 
 /* Version 1 has another name for the header, and none for the version. */
@@ -24,6 +25,11 @@ static bool check_database(const struct request *request, struct flaw *flaw)
 
 bool kvconnect_admit(const struct request *request, struct flaw *flaw)
 {
+    struct query query;
+    if (request->query.size > 0 &&
+        !query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                    flaw))
+        return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && (version[0] < '0' + KVCONNECT_FIRST ||
                             version[0] > '0' + KVCONNECT_LAST || version[1]))

@@ -17,6 +17,12 @@ static const char UNSPOKEN[] =
     "The metadata exchange of KV Connect takes "
     "{\"supportedVersions\":[...]} with 1, 2 or 3 among the versions.";
 
+/* A request for another part of the service, with a wrong address. */
+static bool is_stray(const struct request *request)
+{
+    return !kx_equal(request->path, kx_text("/"));
+}
+
 /* The highest version that both speak; 0: none. */
 static int common_version(struct kx_slice versions)
 {
@@ -37,12 +43,14 @@ static int common_version(struct kx_slice versions)
 }
 
 /* A client from before there were versions sends no body. */
-static bool negotiate(struct kx_slice body, int *version_out, struct flaw *flaw)
+static bool negotiate(const struct request *request, int *version_out,
+                      struct flaw *flaw)
 {
+    struct kx_slice body = request->body;
     struct kx_slice versions;
     struct kx_fault fault = {0};
     *version_out = KVCONNECT_FIRST;
-    if (body.size == 0)
+    if (body.size == 0 && !is_stray(request))
         return true;
     if (kx_json_check(body, &fault) != KX_OK)
         return flaw_json(flaw, body, &fault);
@@ -91,13 +99,24 @@ static void add_expiry(struct kx_buffer *out)
     kx_add(out, text, strftime(text, sizeof text, "\"%Y-%m-%dT%TZ\"", &tm));
 }
 
+static enum progress answer_nowhere(struct request *request,
+                                    struct reply *reply)
+{
+    size_t size = request->path.size;
+    request->route = NULL;
+    return problem(request, reply, PROBLEM_NOT_FOUND,
+                   "There is nothing at %.*s.", size < 300 ? (int)size : 300,
+                   (const char *)request->path.data);
+}
+
 enum progress kvconnect_metadata(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     struct flaw flaw;
     int version;
-    if (!negotiate(request->body, &version, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    if (!negotiate(request, &version, &flaw))
+        return is_stray(request) ? answer_nowhere(request, reply)
+                                 : flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     kx_add_text(out, "{\"version\":");
     kx_add_byte(out, (uint8_t)('0' + version));

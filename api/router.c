@@ -81,22 +81,41 @@ static bool matches(const char *pattern, struct kx_slice path,
     return path.size == 0;
 }
 
-/* HEAD is GET whose body the door leaves out (RFC 9110 section 9.3.2). */
-void route_find(struct request *request)
+static bool find_row(struct request *request, enum method method,
+                     struct kx_slice path)
 {
-    enum method method =
-        request->method == METHOD_HEAD ? METHOD_GET : request->method;
     struct match match;
-    request->route = NULL;
     for (size_t row = 0; row < ROUTE_COUNT; row++)
         if (ROUTES[row].method == method &&
-            matches(ROUTES[row].pattern, request->path, &match)) {
+            matches(ROUTES[row].pattern, path, &match)) {
             request->route = &ROUTES[row];
             request->argument = match.argument;
             request->tail = match.tail;
             request->has_tail = match.has_tail;
-            return;
+            return true;
         }
+    return false;
+}
+
+static bool is_path(struct kx_slice path)
+{
+    struct match match;
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (matches(ROUTES[row].pattern, path, &match))
+            return true;
+    return false;
+}
+
+/* HEAD is GET whose body the door leaves out (RFC 9110 section 9.3.2). A client
+ * of KV Connect may be given any address of the server to begin with. */
+void route_find(struct request *request)
+{
+    enum method method =
+        request->method == METHOD_HEAD ? METHOD_GET : request->method;
+    request->route = NULL;
+    if (!find_row(request, method, request->path) && method == METHOD_POST &&
+        !is_path(request->path))
+        find_row(request, method, kx_text("/"));
 }
 
 void route_allow(const struct request *request, char *out, size_t size)

@@ -1,0 +1,187 @@
+#!/bin/bash
+# KV Connect, with messages written out byte by byte: what Deno and @deno/kv
+# send, how it goes together with REST, and what is refused.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# Messages are written as hexadecimal digits. varint NUMBER, text TEXT
+varint() {
+    local number=$1
+    for (( ; number > 127; number >>= 7)); do
+        printf '%02x' $((number & 127 | 128))
+    done
+    printf '%02x' "$number"
+}
+
+text() {
+    printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n'
+}
+
+# field NUMBER HEX...: bytes or a message.  number NUMBER VALUE
+field_of() {
+    local number=$1 hex
+    shift
+    hex=$(printf '%s' "$@")
+    printf '%02x%s%s' $((number << 3 | 2)) "$(varint $((${#hex} / 2)))" "$hex"
+}
+
+number() {
+    printf '%02x%s' $(($1 << 3)) "$(varint "$2")"
+}
+
+# A string as a part of a key.
+part() {
+    printf '02%s00' "$(text "$1")"
+}
+
+# mutation TYPE KEY [ENCODING VALUE]    check KEY [STAMP]    range START END LIMIT
+mutation() {
+    field_of 2 "$(field_of 1 "$2")" \
+        "${3:+$(field_of 2 "$(field_of 1 "$4")" "$(number 2 "$3")")}" \
+        "$(number 3 "$1")"
+}
+
+check() {
+    field_of 1 "$(field_of 1 "$1")" "${2:+$(field_of 2 "$2")}"
+}
+
+range() {
+    field_of 1 "$(field_of 1 "$1")" "$(field_of 2 "$2")" "$(number 3 "$3")"
+}
+
+V8=1 LE64=2 BYTES=3 SET=1 SUM=3
+
+# message PATH HEX [CURL-OPTION...]
+message() {
+    # shellcheck disable=SC2059 # the format is the message
+    printf "$(sed 's/../\\x&/g' <<<"$2")" >"$work/message"
+    request POST "$1" "@$work/message" \
+        -H 'Content-Type: application/x-protobuf' "${@:3}"
+}
+
+# The answer as hexadecimal digits.
+bytes() {
+    od -An -v -tx1 "$answer" | tr -d ' \n'
+}
+
+refused() {
+    is status "$status" "$1"
+    header Content-Type 'text/plain*'
+    is "words about $2" "$(grep -c "$2" "$answer")" 1
+}
+
+test_case 'the metadata exchange tells version, database and endpoint'
+request POST / '{"supportedVersions":[1,2,3]}' -H 'Authorization: Bearer abc'
+expect 200
+header Content-Type application/json
+field 'keys' '["databaseId","endpoints","expiresAt","token","version"]'
+field '[.version, .endpoints, .token]' '[3,[{"url":"/v2","consistency":"strong"}],"abc"]'
+field '.expiresAt | fromdate > now + 86400' true
+id=$(value .databaseId)
+
+test_case 'version 1 gets the address that the client has used'
+request POST / '' -H 'Host: kv.example:99'
+expect 200
+field '[.version, .endpoints[0].url]' '[1,"http://kv.example:99/v2"]'
+
+test_case 'any address of the server will do to open it, and a wrong one is still wrong'
+request POST /my/database '{"supportedVersions":[2,3]}'
+expect 200
+field '[.version, .databaseId]' "[3,\"$id\"]"
+request POST /atomics '{"mutations":[]}'
+expect 404 not-found
+request POST /atomics
+expect 404 not-found
+request POST /list '{"supportedVersions":[3]}'
+expect 405 method-not-allowed
+
+test_case 'the same over HTTP/2'
+request POST / '{"supportedVersions":[3]}' --http2-prior-knowledge
+expect 200
+field .databaseId "$id"
+message /v2/snapshot_read '' --http2-prior-knowledge
+is 'the bytes' "$(bytes)" 20014001
+
+test_case 'what was set over KV Connect is read over REST, and the other way round'
+one=$(part u)21bff0000000000000 two=$(part u)21c000000000000000
+object=ff0f6f2201614902 # {"a":1}, but for its end
+message /v2/atomic_write "$(mutation $SET "$one" $V8 "${object}7b01")"
+expect 200
+header Content-Type application/x-protobuf
+is 'the bytes' "$(bytes)" 0801120a00000000000000010000
+request GET /kv/u/=1
+expect 200
+header Content-Type application/json
+body_is '{"a":1}'
+request PUT /kv/u/=2 '{"a":2}'
+message /v2/snapshot_read "$(range "$two" "${two}00" 1)"
+expect 200
+header Content-Type application/x-protobuf
+is 'the bytes' "$(bytes)" "$(field_of 1 "$(field_of 1 "$(field_of 1 "$two")" \
+    "$(field_of 2 ff0f6f22016149047b01)" 1801 \
+    "$(field_of 4 00000000000000020000)")")20014001"
+
+test_case 'a V8 value that is cut off is not stored'
+message /v2/atomic_write "$(mutation $SET "$one" $V8 "$object")"
+refused 400 V8
+request GET /kv/u/=1
+body_is '{"a":1}'
+
+test_case 'a check that fails is told by its number, and nothing is written'
+message /v2/atomic_write "$(check "$(part z)")$(check "$one")$(mutation $SET "$(part z)" $BYTES 00)"
+expect 200
+is 'the bytes' "$(bytes)" 0802220101
+request GET /kv/z
+expect 404
+message /v2/atomic_write "$(check "$one" 00000000000000010000)$(check "$one" 00000000000000010001)"
+is 'the bytes' "$(bytes)" 0802220101
+
+test_case 'a violation of a unique index is a failed check without a number'
+request POST /indexes '{"name":"by_a","prefix":["u"],"fields":["/a"],"unique":true}'
+until_field .state ready GET /indexes/by_a
+message /v2/atomic_write "$(mutation $SET "$(part u)$(part x)" $V8 ff0f6f22016149047b01)"
+expect 200
+is 'the bytes' "$(bytes)" 0802
+request GET /kv/u/x
+expect 404
+
+test_case 'a key of an index is refused in words'
+message /v2/atomic_write "$(mutation $SET "$(part by_a)$(part x)" $BYTES 00)"
+refused 409 by_a
+
+test_case 'a KvU64 on something else is refused in the words of Deno, and leaves no trace'
+message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(mutation $SUM "$one" $LE64 0100000000000000)"
+refused 409 "Failed to perform 'sum' mutation on a non-U64 value in the database"
+request GET /kv/z
+expect 404
+
+test_case 'queues are refused in words'
+message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(field_of 3 "$(field_of 1 ff0f30)")"
+refused 400 'Enqueue operations are not supported'
+request GET /kv/z
+expect 404
+
+test_case 'what is too large, too much or from elsewhere is refused in plain text'
+head -c 70000 /dev/zero >"$work/large"
+request POST /v2/snapshot_read "@$work/large"
+refused 413 65536
+message /v2/snapshot_read "$(range 27 ff 1001)"
+refused 400 1001
+message /v2/snapshot_read '' -H 'Origin: http://elsewhere.example'
+refused 403 Origin
+message '/v2/snapshot_read?limit=1' ''
+refused 400 limit
+message /v2/snapshot_read '' -H 'x-denokv-version: 9'
+refused 400 version
+message /v2/snapshot_read '' -H 'x-denokv-database-id: 00000000-0000-0000-0000-000000000000'
+refused 400 "$id"
+request GET /v2/snapshot_read
+expect 405 method-not-allowed
+
+test_case 'the database keeps its name over a restart'
+stop_server
+start_server
+request POST / '{"supportedVersions":[3]}'
+field .databaseId "$id"
+
+finish
