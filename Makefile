@@ -93,9 +93,8 @@ clang: $(MESSAGES).h
 shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
 shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
-http:            $(BUILD)/kindex ; @tests/http/run.sh
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-fault:           $(BUILD)/kindex ; @tests/fault/run.sh
+http deno fault: $(BUILD)/kindex ; @tests/$@/run.sh
 prove:           $(BUILD)/kindex ; @tests/fault/run.sh long
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
@@ -116,5 +115,5 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http openapi-check fault prove instructions \
+        shape-self-test unit http deno openapi-check fault prove instructions \
         bench bench-peers fresh

@@ -26,9 +26,8 @@ static bool check_database(const struct request *request, struct flaw *flaw)
 bool kvconnect_admit(const struct request *request, struct flaw *flaw)
 {
     struct query query;
-    if (request->query.size > 0 &&
-        !query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                    flaw))
+    if (request->query.size > 0 && !query_read(request->query, TAKES_NOTHING,
+                                               request->memory, &query, flaw))
         return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && (version[0] < '0' + KVCONNECT_FIRST ||

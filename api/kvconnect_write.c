@@ -132,6 +132,9 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
     *mutation = (struct kx_mutation){
         .type = TYPES[type].type,
         .key = message_slice(message->key),
+        .sum_min = message_slice(message->sum_min),
+        .sum_max = message_slice(message->sum_max),
+        .sum_clamp = message->sum_clamp != 0,
         .suffix_stamp =
             type == DATAPATH__MUTATION_TYPE__M_SET_SUFFIX_VERSIONSTAMPED_KEY};
     if (!check_key(mutation->key, flaw))

@@ -20,6 +20,7 @@ unit              modules
 asan-unit         modules, under sanitizers
 http              the service over HTTP
 asan-http         the service over HTTP, under sanitizers
+deno              unmodified Deno and @deno/kv programs
 fault             killed and restarted, nothing acknowledged is lost
 instructions      instructions per request
 '
