@@ -34,7 +34,8 @@ int64_t jobs_due_ms(const struct kx_store *store)
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *index = catalog->indexes[i];
         int64_t at_ms = pace_due_ms(&index->pace, now_ms);
-        if (index->state == KX_INDEX_BUILDING && at_ms < due_ms)
+        if ((index->state == KX_INDEX_BUILDING || migrate_waits(index)) &&
+            at_ms < due_ms)
             due_ms = at_ms;
     }
     return due_ms;

@@ -25,9 +25,12 @@ struct index *jobs_to_build(const struct kx_store *store);
 void backfill_step(struct kx_store *store);
 /* Forgets the sweep that is under way; nothing that is stored depends on it. */
 void backfill_end(struct kx_store *store);
-/* migrate.c: an index whose rows get another form, or NULL. */
+/* migrate_rows.c: are rows of the index to be rewritten? */
+bool migrate_waits(const struct index *index);
+/* migrate_rows.c: the index to work on next as far as the paces allow, or NULL.
+ */
 struct index *migrate_next(const struct kx_store *store);
-/* migrate.c: rewrites its next rows. */
+/* migrate_rows.c: rewrites its next rows. */
 void migrate_step(struct kx_store *store, struct index *index);
 /* adopt_sweep.c: an index that has read all its entries and may have hand-kept
  * ones left, or NULL. */

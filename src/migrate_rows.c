@@ -35,13 +35,19 @@ static bool is_mended(const struct index *index)
            index->conflicts == 0;
 }
 
+bool migrate_waits(const struct index *index)
+{
+    return index->form.mixed && index->state == KX_INDEX_READY;
+}
+
 struct index *migrate_next(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++)
-        if ((catalog->indexes[i]->form.mixed &&
-             catalog->indexes[i]->state == KX_INDEX_READY) ||
-            is_mended(catalog->indexes[i]))
+        if (is_mended(catalog->indexes[i]) ||
+            (migrate_waits(catalog->indexes[i]) &&
+             pace_allowance(&catalog->indexes[i]->pace, now_ms) > 0))
             return catalog->indexes[i];
     return NULL;
 }
@@ -130,6 +136,17 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
     return rewrite(step, key, bytes, &row);
 }
 
+/* How many rows the job may look at. */
+static size_t take_share(struct step *step)
+{
+    int64_t now_ms = kx_now_ms();
+    size_t limit = pace_allowance(&step->index->pace, now_ms);
+    if (limit > step->store->job_size)
+        limit = step->store->job_size;
+    pace_spend(&step->index->pace, limit, now_ms);
+    return limit;
+}
+
 /* From the last key on, which is passed over: KX_END after the last row. */
 static enum kx_status take_rows(struct step *step)
 {
@@ -152,9 +169,9 @@ static enum kx_status take_rows(struct step *step)
         return KX_NO_MEMORY;
     enum kx_status status = range_begin(store->range, kx_buffer_slice(&start),
                                         kx_buffer_slice(&end), false);
+    size_t limit = take_share(step);
     for (size_t i = 0;
-         status == KX_OK && i < store->job_size && step->bytes < STEP_BYTES_MAX;
-         i++) {
+         status == KX_OK && i < limit && step->bytes < STEP_BYTES_MAX; i++) {
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK)
             status = take_row(step, key, bytes);
