@@ -34,18 +34,26 @@ static enum kx_status finish(struct record *row, uint64_t stamp,
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The form that is to come, then the present one around it. */
-static enum kx_status write_both(const struct index *index,
-                                 struct extract *extract, size_t n,
-                                 uint64_t stamp, struct kx_buffer *out)
+/* Appends the form that is to come. */
+static enum kx_status write_target(const struct index *index,
+                                   struct extract *extract, size_t n,
+                                   uint64_t stamp, struct kx_buffer *out)
+{
+    struct record row;
+    enum kx_status status = make(index, extract, index->form.target, n, &row);
+    row.odd = !index->form.odd;
+    return status == KX_OK ? finish(&row, stamp, extract, out) : status;
+}
+
+enum kx_status form_write(const struct index *index, struct extract *extract,
+                          size_t n, uint64_t stamp, struct kx_buffer *out)
 {
     struct record row;
     struct kx_buffer other;
     kx_buffer_init(&other, out->owner);
-    enum kx_status status = make(index, extract, index->form.target, n, &row);
-    row.odd = !index->form.odd;
-    if (status == KX_OK)
-        status = finish(&row, stamp, extract, &other);
+    enum kx_status status = KX_OK;
+    if (index->form.target != NULL)
+        status = write_target(index, extract, n, stamp, &other);
     if (status == KX_OK)
         status = make(index, extract, index->declaration, n, &row);
     row.odd = index->form.odd;
@@ -56,13 +64,18 @@ static enum kx_status write_both(const struct index *index,
     return status;
 }
 
-enum kx_status form_write(const struct index *index, struct extract *extract,
-                          size_t n, uint64_t stamp, struct kx_buffer *out)
+enum kx_status form_rewrite(const struct index *index, struct extract *extract,
+                            size_t n, struct record *row, struct kx_buffer *out)
 {
-    struct record row;
+    struct kx_buffer other;
+    kx_buffer_init(&other, out->owner);
+    form_pick(index, row);
+    enum kx_status status = KX_OK;
     if (index->form.target != NULL)
-        return write_both(index, extract, n, stamp, out);
-    enum kx_status status = make(index, extract, index->declaration, n, &row);
-    row.odd = index->form.odd;
-    return status == KX_OK ? finish(&row, stamp, extract, out) : status;
+        status = write_target(index, extract, n, row->stamp, &other);
+    row->other = kx_buffer_slice(&other);
+    if (status == KX_OK)
+        record_write(row, out);
+    kx_buffer_free(&other);
+    return out->failed ? KX_NO_MEMORY : status;
 }

@@ -84,26 +84,37 @@ static enum kx_status read_owner(struct step *step, struct kx_slice key,
                                                                   : KX_FAILED;
 }
 
+/* Finds the index key among those of the entry that the row stands for.
+ * KX_ABSENT: there is no such entry, or it has another key. */
+static enum kx_status find_key(struct step *step, struct kx_slice key,
+                               const struct record *row, struct record *owner,
+                               size_t *n_out)
+{
+    struct extract *extract = &step->extract;
+    enum kx_status status = read_owner(step, key, row, owner);
+    if (status == KX_OK)
+        status = extract_keys(extract, step->index->declaration,
+                              kx_buffer_slice(&step->primary), owner);
+    if (status != KX_OK)
+        return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;
+    *n_out = extract_find(extract, key);
+    return *n_out == extract->count ? KX_ABSENT : KX_OK;
+}
+
 /* The row as it should be now, in step->mem. KX_ABSENT: there should be none.
  */
 static enum kx_status make_row(struct step *step, struct kx_slice key,
                                struct record *row, struct kx_slice *bytes_out)
 {
+    size_t n = 0;
     struct record owner;
     struct kx_buffer out;
-    struct extract *extract = &step->extract;
-    enum kx_status status = read_owner(step, key, row, &owner);
-    if (status == KX_OK)
-        status = extract_keys(extract, step->index->declaration,
-                              kx_buffer_slice(&step->primary), &owner);
-    if (status != KX_OK)
-        return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;
-    size_t n = extract_find(extract, key);
-    if (n == extract->count)
-        return KX_ABSENT;
-    form_pick(step->index, row);
+    enum kx_status status = KX_OK;
+    if (step->index->form.target != NULL)
+        status = find_key(step, key, row, &owner, &n);
     kx_buffer_init(&out, step->mem);
-    status = form_write(step->index, extract, n, row->stamp, &out);
+    if (status == KX_OK)
+        status = form_rewrite(step->index, &step->extract, n, row, &out);
     *bytes_out = kx_buffer_slice(&out);
     return status;
 }

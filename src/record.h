@@ -7,13 +7,13 @@
  *   1-8       versionstamp counter, little endian, no leading zeros
  *   8         expiry time in ms, little endian          (if bit 3)
  *   4, 2      id of the index, where the owner is       (if bit 4), both little
- *             endian: 0 < n <= 2048: at offset n of the row's own key; 0: 2
- *             bytes of length and the owner's bytes follow. n has three
- *             more bits; bit 13: a copy that a client made, with a stamp of its
- *             own (adopt.h); bit 14: the form is an odd one; bit 15: a length
- * of 4 bytes and the other form, a record like this, come before the owner 1 +
- * n     length and text of the media type         (if KX_BYTES) rest      the
- * value
+ *             endian: 0 < n < 4096: at offset n of the row's own key; 0: 2
+ *             bytes of length and the owner's bytes follow. n has more bits:
+ *             13: a copy that a client made, with a stamp of its own (adopt.h)
+ *             14: the form is an odd one
+ *             15: before the owner come 4 bytes of length and the other form
+ *   1 + n     length and text of the media type         (if KX_BYTES)
+ *   rest      the value
  *
  * While an index gets another `store` its rows have both forms (form.h).
  */
