@@ -34,10 +34,8 @@ enum kx_limit {
     KX_INDEX_NAME_MAX = 128,  /* bytes of an index name */
     KX_INDEXES_MAX = 256,     /* declared indexes of a store */
     KX_V8_DEPTH_MAX = 1000,   /* objects inside each other in a V8 value */
-    KX_V8_SIZE_MAX = 1 << 30, /* bytes of a V8 value */
+    KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */
     KX_V8_BIGINT_MAX = 4096,  /* bytes of a bigint that is reckoned with */
-    KX_V8_TEXT_FACTOR = 32,   /* JSON text of a V8 value: this many times its
-                               * bytes, and 4096 more */
     KX_FIELDS_MAX = 16,       /* fields of one index */
     KX_PROJECTION_MAX = 16,   /* members that a read asks for */
     KX_STORED_MAX = 16,       /* members that the entries of an index store */

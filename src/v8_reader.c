@@ -319,7 +319,7 @@ enum kx_status v8_open(struct v8_reader *reader, struct kx_slice bytes,
     return reader->status;
 }
 
-_Static_assert(KX_V8_SIZE_MAX == 1 << 30, "the sentence says 1 GiB");
+_Static_assert(KX_V8_SIZE_MAX == 1073741824, "the sentence says 1 GiB");
 
 void v8_close(struct v8_reader *reader)
 {

@@ -7,6 +7,7 @@
 #include <utf8proc.h>
 
 enum {
+    TEXT_FACTOR = 32, /* bytes of text for one of a value */
     TEXT_SLACK = 4096,
     HOLES_MAX = 4096 /* that follow each other */
 };
@@ -213,7 +214,7 @@ enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
     enum kx_status status = v8_open(&text.reader, bytes, out->owner);
     if (status == KX_OK)
         status = write_tokens(&text, form,
-                              bytes.size * KX_V8_TEXT_FACTOR + TEXT_SLACK);
+                              bytes.size * TEXT_FACTOR + TEXT_SLACK);
     if (out->failed || text.scratch.failed)
         status = KX_NO_MEMORY;
     if (status != KX_OK)

@@ -21,7 +21,7 @@ struct v8_text {
 typedef bool v8_write_fn(struct v8_text *text);
 
 /* Appends a value to out. KX_OK; KX_ABSENT, with nothing appended: it has no
- * such text, or a longer one than KX_V8_TEXT_FACTOR allows; KX_BAD_VALUE;
+ * such text, or one of more than 32 times its bytes; KX_BAD_VALUE;
  * KX_NO_MEMORY. changed_out (NULL is allowed): did a function of the form say
  * that it changed something? */
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
