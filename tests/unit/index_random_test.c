@@ -1,97 +1,80 @@
-/* After every one of some thousand random commits, expiries and restarts, the
- * entries of each index are those that a rebuild from the data gives, computed
- * here anew with jansson. KX_TEST_SEED=n replays a run.
+/* Random declarations of every form, random writes to the entries they cover:
+ * after each commit, expiry and restart the entries of each index are those
+ * that a model reckons from the data (index_model.h), the commit ends as the
+ * model foretells, and at last each index built anew from the data has the same
+ * entries. Then the same with mistakes in the model, and with damage in the
+ * store, each of which must be seen. KX_TEST_SEED=n replays a run.
  */
-#include <jansson.h>
+#include "../lib/index_model.h"
 
-#include "../lib/store.h"
+#include "range.h"
+#include "store_state.h"
 
-enum { COMMITS = 3000, OWNERS = 12 };
+enum { STORES = 12, SHAPES = 6, COMMITS = 300, LIFE_MAX = 30, MUTATIONS = 4 };
 
-struct shape {
-    const char *name;
-    const char *fields[2];
-    bool unique;
-    bool copy;
+/* An entry in the model. */
+struct slot {
+    bool present;
+    struct document document;
+    int64_t expires_at_ms;
 };
 
-static const struct shape shapes[] = {
-    {"by_u", {"u", NULL}, true, false},
-    {"copy_u", {"u", NULL}, true, true},
-    {"by_ab", {"a", "b"}, false, false},
-    {"copy_a", {"a", NULL}, false, true},
+struct run {
+    struct test_store test;
+    uint64_t seed;
+    void *mem; /* emptied for each commit */
+    enum flaw flaw;
+    int64_t now;
+    struct shape shapes[SHAPES];
+    struct slot slots[SLOTS];
+    struct slot before[SLOTS]; /* the last commit */
+    char wrong[4000];          /* what was found, "" while all is well */
 };
-
-enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
 struct line {
     struct kx_slice key;
     const char *text;
 };
 
-static void declare_all(struct test_store *test, void *mem)
+static bool alive(const struct run *run, const struct slot *slot)
 {
-    for (size_t i = 0; i < SHAPES; i++) {
-        const struct shape *shape = &shapes[i];
-        char *second = shape->fields[1] == NULL
-                           ? talloc_strdup(mem, "")
-                           : talloc_asprintf(mem, ",\"/%s\"", shape->fields[1]);
-        char *text = talloc_asprintf(
-            mem,
-            "{\"name\":\"%s\",\"prefix\":[\"p\"],\"fields\":[\"/%s\"%s],"
-            "\"unique\":%s,\"store\":\"%s\"}",
-            shape->name, shape->fields[0], second,
-            shape->unique ? "true" : "false",
-            shape->copy ? "value" : "pointer");
-        assert_int_equal(test_declare(test, mem, text), KX_OK);
-    }
+    return slot->present &&
+           (slot->expires_at_ms == 0 || slot->expires_at_ms > run->now);
 }
 
-/* Appends a scalar member as a key part; false when it is not indexable. */
-static bool add_member(struct kx_buffer *key, const json_t *document,
-                       const char *name)
-{
-    const json_t *value = json_object_get(document, name);
-    if (json_is_string(value))
-        kx_key_add_string(key, kx_text(json_string_value(value)));
-    else if (json_is_number(value))
-        kx_key_add_number(key, json_number_value(value));
-    else if (json_is_boolean(value))
-        kx_key_add_boolean(key, json_is_true(value));
-    else
-        return false;
-    return true;
-}
+/* ---- Entries ---------------------------------------------------------- */
 
-static bool expected_line(void *mem, const struct shape *shape,
-                          const struct kx_entry *entry, struct line *line_out)
+static const char *line_text(struct run *run, const struct kx_entry *entry,
+                             bool pointer)
 {
-    struct kx_buffer key;
     struct kx_buffer text;
-    kx_buffer_init(&key, mem);
-    kx_buffer_init(&text, mem);
-    json_t *document =
-        json_loadb((const char *)entry->value.data.data, entry->value.data.size,
-                   JSON_DECODE_ANY, NULL);
-    kx_key_add_string(&key, kx_text(shape->name));
-    bool indexed = add_member(&key, document, shape->fields[0]);
-    if (indexed && shape->fields[1] != NULL)
-        indexed = add_member(&key, document, shape->fields[1]);
-    json_decref(document);
-    size_t skip = test_key(mem, "[\"p\"]").size;
-    struct kx_slice owner =
-        kx_slice(entry->key.data + skip, entry->key.size - skip);
-    if (!shape->unique)
-        kx_add_slice(&key, owner);
-    struct kx_entry shown = {.key = kx_buffer_slice(&key),
-                             .value = entry->value};
-    if (!shape->copy)
-        shown.value = (struct kx_value){.encoding = KX_POINTER, .data = owner};
-    test_show(&shown, &text);
+    kx_buffer_init(&text, run->mem);
+    test_show(entry, &text);
     kx_add_byte(&text, 0);
-    *line_out = (struct line){.key = kx_buffer_slice(&key),
-                              .text = (const char *)text.data};
-    return indexed;
+    return talloc_asprintf(run->mem, "%s%lld %llu\n", (const char *)text.data,
+                           (long long)entry->expires_at_ms,
+                           pointer ? 0 : (unsigned long long)entry->stamp);
+}
+
+/* All entries of an index as they are stored. */
+static const char *have(struct run *run, const struct shape *shape)
+{
+    struct kx_slice name =
+        test_key(run->mem, talloc_asprintf(run->mem, "[\"%s\"]", shape->name));
+    struct kx_buffer end;
+    kx_buffer_init(&end, run->mem);
+    kx_add_slice(&end, name);
+    kx_add_byte(&end, 0xff);
+    struct kx_range range = {.start = name, .end = kx_buffer_slice(&end)};
+    struct kx_entry entry;
+    char *out = talloc_strdup(run->mem, "");
+    kx_read_begin(run->test.reader);
+    assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
+    while (kx_scan_next(run->test.reader, &entry) == KX_OK)
+        out = talloc_strdup_append(out,
+                                   line_text(run, &entry, shape->store == 0));
+    kx_read_end(run->test.reader);
+    return out;
 }
 
 static int by_key(const void *a, const void *b)
@@ -100,115 +83,397 @@ static int by_key(const void *a, const void *b)
                       ((const struct line *)b)->key);
 }
 
-/* What a rebuild of one index from all owners would list. */
-static const char *rebuild(struct test_store *test, void *mem,
-                           const struct shape *shape)
+/* The entry as it is stored; false for one that has just expired in reality but
+ * not in a model with that flaw. */
+static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
 {
-    struct line lines[OWNERS];
+    struct kx_buffer *record = talloc(run->mem, struct kx_buffer);
+    kx_buffer_init(record, run->mem);
+    kx_read_begin(run->test.reader);
+    enum kx_status status = kx_read(run->test.reader, slot_key(run->mem, slot),
+                                    record, entry, NULL);
+    kx_read_end(run->test.reader);
+    return status == KX_OK;
+}
+
+static struct line make_line(struct run *run, const struct shape *shape,
+                             size_t slot, struct kx_slice value)
+{
+    struct kx_slice skip = test_key(run->mem, "[\"p\"]");
+    struct kx_slice whole = slot_key(run->mem, slot);
+    struct kx_slice owner =
+        kx_slice(whole.data + skip.size, whole.size - skip.size);
+    struct kx_entry entry = {.stamp = 0};
+    struct kx_buffer key;
+    read_primary(run, slot, &entry);
+    kx_buffer_init(&key, run->mem);
+    kx_key_add_string(&key, kx_text(shape->name));
+    kx_add_slice(&key, value);
+    if (!shape->unique)
+        kx_add_slice(&key, owner);
+    entry.key = kx_buffer_slice(&key);
+    if (shape->store == 0)
+        entry.value = (struct kx_value){.encoding = KX_POINTER, .data = owner};
+    if (shape->store == 2)
+        entry.value = test_json(stored_json(
+            run->mem, shape, &run->slots[slot].document, run->flaw));
+    return (struct line){.key = entry.key,
+                         .text = line_text(run, &entry, shape->store == 0)};
+}
+
+/* All entries that it must have. */
+static const char *want(struct run *run, const struct shape *shape)
+{
+    struct line lines[SLOTS * ELEMENTS];
     size_t count = 0;
-    struct kx_range range = {.start = test_key(mem, "[\"p\",0]"),
-                             .end = test_key(mem, "[\"p\",1000]")};
-    struct kx_entry entry;
-    kx_read_begin(test->reader);
-    assert_int_equal(kx_scan(test->reader, &range, NULL), KX_OK);
-    while (kx_scan_next(test->reader, &entry) == KX_OK)
-        count += expected_line(mem, shape, &entry, &lines[count]);
-    kx_read_end(test->reader);
+    const struct slot *slots =
+        run->flaw == FLAW_STALE ? run->before : run->slots;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad;
+        if (!(run->flaw == FLAW_EXPIRY ? slots[slot].present
+                                       : alive(run, &slots[slot])))
+            continue;
+        struct values values = index_values(
+            run->mem, shape, &slots[slot].document, slot, run->flaw, &bad);
+        for (size_t n = 0; n < values.count; n++)
+            lines[count++] =
+                make_line(run, shape, slot, kx_buffer_slice(&values.list[n]));
+    }
     qsort(lines, count, sizeof lines[0], by_key);
-    char *out = talloc_strdup(mem, "");
+    char *out = talloc_strdup(run->mem, "");
     for (size_t i = 0; i < count; i++)
         out = talloc_strdup_append(out, lines[i].text);
     return out;
 }
 
-static void compare_all(struct test_store *test, void *mem, const char *after)
+static void compare(struct run *run, const struct shape *shape)
 {
+    const char *stored = have(run, shape);
+    const char *reckoned = want(run, shape);
+    if (strcmp(stored, reckoned) != 0 && run->wrong[0] == '\0')
+        snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
+                 shape_json(run->mem, shape), stored, reckoned);
+}
+
+/* ---- Commits ---------------------------------------------------------- */
+
+static bool refuses(struct run *run, const struct shape *shape)
+{
+    bool any = false;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad = false;
+        if (alive(run, &run->slots[slot]))
+            index_values(run->mem, shape, &run->slots[slot].document, slot,
+                         FLAW_NONE, &bad);
+        any |= bad;
+    }
+    return shape->error && any;
+}
+
+static bool has_duplicates(struct run *run, const struct shape *shape)
+{
+    struct kx_slice seen[SLOTS * ELEMENTS];
+    size_t count = 0;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad;
+        if (!alive(run, &run->slots[slot]))
+            continue;
+        struct values values = index_values(
+            run->mem, shape, &run->slots[slot].document, slot, FLAW_NONE, &bad);
+        for (size_t n = 0; n < values.count; n++) {
+            seen[count] = kx_buffer_slice(&values.list[n]);
+            for (size_t m = 0; m < count; m++)
+                if (kx_equal(seen[m], seen[count]))
+                    return shape->unique;
+            count++;
+        }
+    }
+    return false;
+}
+
+/* Is that how the commit must end? */
+static bool foretold(struct run *run, enum kx_status status)
+{
+    bool refused = false;
+    bool duplicate = false;
     for (size_t i = 0; i < SHAPES; i++) {
-        char *prefix = talloc_asprintf(mem, "[\"%s\"]", shapes[i].name);
-        const char *have = test_list(test, mem, prefix);
-        const char *want = rebuild(test, mem, &shapes[i]);
-        if (strcmp(have, want) != 0)
-            fail_msg("index %s after %s:\nhave %s\nwant %s", shapes[i].name,
-                     after, have, want);
+        refused |= run->flaw != FLAW_ERROR && refuses(run, &run->shapes[i]);
+        duplicate |=
+            run->flaw != FLAW_UNIQUE && has_duplicates(run, &run->shapes[i]);
     }
+    if (status == KX_NOT_INDEXABLE)
+        return refused;
+    if (status == KX_UNIQUE_VIOLATION)
+        return duplicate;
+    return status == KX_OK && !refused && !duplicate;
 }
 
-static const char *random_scalar(uint64_t *seed, void *mem, size_t variety)
+static int64_t random_expiry(struct run *run)
 {
-    static const char *const other[] = {"null", "[1]", "{}", "true", "false"};
-    size_t n = random_below(seed, variety);
-    switch (random_below(seed, 6)) {
+    return random_below(&run->seed, 5) > 0
+               ? 0
+               : run->now + 1 + (int64_t)random_below(&run->seed, LIFE_MAX);
+}
+
+static void set(struct run *run, struct slot *slot,
+                struct kx_mutation *mutation)
+{
+    slot->present = true;
+    slot->document = random_document(&run->seed);
+    slot->expires_at_ms = random_expiry(run);
+    mutation->type = KX_SET;
+    mutation->expires_at_ms = slot->expires_at_ms;
+    mutation->value = test_json(document_json(run->mem, &slot->document));
+    if (slot->document.json)
+        return;
+    mutation->value.encoding = KX_BYTES;
+    mutation->value.media_type = kx_text("text/plain");
+}
+
+/* One member, which objects would be merged with: so it is none, or a new
+ * array. null removes it. */
+static void patch(struct run *run, struct slot *slot,
+                  struct kx_mutation *mutation)
+{
+    const struct sample_value *value =
+        &sample_values[random_below(&run->seed, PLAIN)];
+    bool removes = random_below(&run->seed, 4) == 0;
+    struct document *document = &slot->document;
+    const char *text = removes ? "null" : value->json;
+    const char *form = "{\"a\":%s}";
+    switch (random_below(&run->seed, 3)) {
     case 0:
-        return other[n % 5];
+        document->a = removes ? NULL : value;
+        break;
     case 1:
-        return talloc_asprintf(mem, "%zu", n);
-    case 2:
-        return talloc_asprintf(mem, "-%zu.5e1", n);
+        form = removes ? "{\"n\":%s}" : "{\"n\":{\"x\":%s}}";
+        document->n = !removes;
+        document->x = removes ? NULL : value;
+        break;
     default:
-        return talloc_asprintf(mem, "\"v%zu\"", n);
+        form = removes ? "{\"t\":%s}" : "{\"t\":[%s]}";
+        document->t_count = removes ? -1 : 1;
+        document->t_other = NULL;
+        document->t[0] = value;
     }
+    char *out = talloc_strndup(run->mem, form, strstr(form, "%s") - form);
+    out = talloc_asprintf_append(out, "%s%s", text, strstr(form, "%s") + 2);
+    mutation->type = KX_PATCH;
+    mutation->value = test_json(out);
 }
 
-static struct kx_mutation random_mutation(uint64_t *seed, void *mem)
+/* A mutation, and what it does to the model. */
+static struct kx_mutation mutate(struct run *run)
 {
-    char *key = talloc_asprintf(mem, "[\"p\",%zu]", random_below(seed, OWNERS));
+    size_t n = random_below(&run->seed, SLOTS);
+    struct slot *slot = &run->slots[n];
+    size_t what = random_below(&run->seed, 8);
     struct kx_mutation mutation = {.type = KX_DELETE,
-                                   .key = test_key(mem, key)};
-    if (random_below(seed, 4) == 0)
-        return mutation;
-    mutation.type = KX_SET;
-    mutation.value = test_json(talloc_asprintf(
-        mem, "{\"u\":%s,\"a\":%s,\"b\":%s}", random_scalar(seed, mem, 40),
-        random_scalar(seed, mem, 3), random_scalar(seed, mem, 3)));
-    if (random_below(seed, 5) == 0)
-        mutation.expires_at_ms =
-            kx_now_ms() + 1 + (int64_t)(random_below(seed, 30));
+                                   .key = slot_key(run->mem, n)};
+    if (what == 0)
+        slot->present = false;
+    else if (what < 4 && alive(run, slot) && slot->document.json)
+        patch(run, slot, &mutation);
+    else
+        set(run, slot, &mutation);
     return mutation;
 }
 
-static void run_commit(struct test_store *test, void *mem, uint64_t *seed)
+/* The first entries from a random one on. */
+static struct kx_mutation delete_range(struct run *run)
 {
-    struct kx_mutation mutations[4];
-    size_t count = 1 + random_below(seed, 4);
-    for (size_t i = 0; i < count; i++)
-        mutations[i] = random_mutation(seed, mem);
+    size_t limit = 1 + random_below(&run->seed, 3);
+    size_t from = random_below(&run->seed, SLOTS);
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = slot_key(run->mem, from),
+                                   .end = test_key(run->mem, "[\"p\",1000]"),
+                                   .limit = limit};
+    for (size_t slot = from; slot < SLOTS && limit > 0; slot++) {
+        limit -= alive(run, &run->slots[slot]);
+        if (alive(run, &run->slots[slot]))
+            run->slots[slot].present = false;
+    }
+    return mutation;
+}
+
+static void run_commit(struct run *run)
+{
+    struct kx_mutation mutations[MUTATIONS];
+    size_t count = 1 + random_below(&run->seed, MUTATIONS);
+    memcpy(run->before, run->slots, sizeof run->slots);
+    if (random_below(&run->seed, 20) == 0) {
+        mutations[0] = delete_range(run);
+        count = 1;
+    } else {
+        for (size_t i = 0; i < count; i++)
+            mutations[i] = mutate(run);
+    }
     struct kx_commit commit = {
-        .mutations = mutations, .mutation_count = count, .memory = mem};
-    enum kx_status status = test_commit(test, &commit);
+        .mutations = mutations, .mutation_count = count, .memory = run->mem};
+    enum kx_status status = test_commit(&run->test, &commit);
+    if (!foretold(run, status) && run->wrong[0] == '\0')
+        snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",
+                 kx_status_name(status), commit.refusal.fault.detail);
     if (status != KX_OK)
-        assert_int_equal(status, KX_UNIQUE_VIOLATION);
+        memcpy(run->slots, run->before, sizeof run->slots);
+}
+
+/* ---- Runs -------------------------------------------------------------- */
+
+static void begin_run(struct run *run, uint64_t seed, enum flaw flaw)
+{
+    *run = (struct run){.seed = seed, .flaw = flaw, .now = 1000000};
+    run->mem = talloc_new(NULL);
+    kx_clock_set(run->now);
+    test_store_new(&run->test);
+    for (size_t i = 0; i < SHAPES; i++) {
+        run->shapes[i] = random_shape(&run->seed, i);
+        assert_int_equal(test_declare(&run->test, run->mem,
+                                      shape_json(run->mem, &run->shapes[i])),
+                         KX_OK);
+    }
+}
+
+static void end_run(struct run *run)
+{
+    talloc_free(run->mem);
+    kx_clock_set(0);
+    test_store_remove(&run->test);
+}
+
+static void compare_all(struct run *run)
+{
+    for (size_t i = 0; i < SHAPES; i++)
+        compare(run, &run->shapes[i]);
+}
+
+/* Stops at the first thing that is wrong. */
+static void write_and_compare(struct run *run, int commits)
+{
+    for (int i = 0; i < commits && run->wrong[0] == '\0'; i++) {
+        kx_clock_set(run->now += (int64_t)random_below(&run->seed, 4));
+        talloc_free_children(run->mem);
+        run_commit(run);
+        compare_all(run);
+        if (random_below(&run->seed, 100) == 0) {
+            test_store_close(&run->test);
+            test_store_open(&run->test);
+        }
+    }
+}
+
+static void wait_ready(struct run *run, const char *name)
+{
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    while (info.state == KX_INDEX_BUILDING) {
+        kx_read_begin(run->test.reader);
+        kx_index_find(run->test.reader, kx_text(name), &info);
+        kx_read_end(run->test.reader);
+        usleep(500);
+    }
+    assert_int_equal(info.state, KX_INDEX_READY);
+}
+
+/* Declares each index again under another name. */
+static void build_and_compare(struct run *run)
+{
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct shape again = run->shapes[i];
+        snprintf(again.name, sizeof again.name, "again%zu", i);
+        assert_int_equal(
+            test_declare(&run->test, run->mem, shape_json(run->mem, &again)),
+            KX_OK);
+        wait_ready(run, again.name);
+        compare(run, &again);
+    }
 }
 
 static void indexes_equal_a_rebuild_after_every_commit(void **state)
 {
     uint64_t seed = random_seed("index_random_test");
-    struct test_store test;
+    struct run *run = talloc(NULL, struct run);
     (void)state;
-    test_store_new(&test);
-    void *mem = talloc_new(NULL);
-    declare_all(&test, mem);
-    int64_t now = 1000000;
-    for (int i = 0; i < COMMITS; i++) {
-        char after[32];
-        kx_clock_set(now += (int64_t)random_below(&seed, 4));
-        talloc_free_children(mem);
-        run_commit(&test, mem, &seed);
-        snprintf(after, sizeof after, "commit %d", i);
-        compare_all(&test, mem, after);
-        if (random_below(&seed, 500) == 0) {
-            test_store_close(&test);
-            test_store_open(&test);
-        }
+    for (int i = 0; i < STORES; i++) {
+        begin_run(run, random_next(&seed), FLAW_NONE);
+        write_and_compare(run, COMMITS);
+        build_and_compare(run);
+        if (run->wrong[0] != '\0')
+            fail_msg("store %d: %s", i, run->wrong);
+        end_run(run);
     }
-    talloc_free(mem);
-    kx_clock_set(0);
-    test_store_remove(&test);
+    talloc_free(run);
+}
+
+static void every_mistake_is_seen(void **state)
+{
+    uint64_t seed = random_seed("index_random_test");
+    struct run *run = talloc(NULL, struct run);
+    (void)state;
+    for (enum flaw flaw = FLAW_NONE + 1; flaw < FLAWS; flaw++) {
+        bool seen = false;
+        for (int i = 0; i < STORES && !seen; i++) {
+            begin_run(run, random_next(&seed), flaw);
+            write_and_compare(run, COMMITS);
+            seen = run->wrong[0] != '\0';
+            end_run(run);
+        }
+        if (!seen)
+            fail_msg("mistake %d was not seen", (int)flaw);
+    }
+    talloc_free(run);
+}
+
+/* The first row of an index is taken out of the table, past everything. */
+static bool lose_a_row(struct run *run, const struct shape *shape)
+{
+    struct kx_store *store = run->test.store;
+    struct range *range = NULL;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct kx_slice name =
+        test_key(run->mem, talloc_asprintf(run->mem, "[\"%s\"]", shape->name));
+    range_create(run->mem, store->env, TABLE_ENTRIES, &range);
+    range_begin(range, name, kx_slice(NULL, 0), false);
+    bool found =
+        range_next(range, &key, &bytes) == KX_OK && kx_starts_with(key, name);
+    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
+    write.key = kx_slice(talloc_memdup(run->mem, key.data, key.size), key.size);
+    range_end(range);
+    if (found)
+        assert_int_equal(txn_apply(store->env, &write, 1), KX_OK);
+    talloc_free(range);
+    return found;
+}
+
+static void a_lost_row_is_seen(void **state)
+{
+    uint64_t seed = random_seed("index_random_test");
+    struct run *run = talloc(NULL, struct run);
+    size_t lost = 0;
+    (void)state;
+    begin_run(run, seed, FLAW_NONE);
+    write_and_compare(run, COMMITS);
+    assert_string_equal(run->wrong, "");
+    for (size_t i = 0; i < SHAPES; i++) {
+        run->wrong[0] = '\0';
+        if (!lose_a_row(run, &run->shapes[i]))
+            continue;
+        lost++;
+        compare(run, &run->shapes[i]);
+        assert_string_not_equal(run->wrong, "");
+    }
+    assert_true(lost > 0);
+    end_run(run);
+    talloc_free(run);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indexes_equal_a_rebuild_after_every_commit),
+        cmocka_unit_test(every_mistake_is_seen),
+        cmocka_unit_test(a_lost_row_is_seen),
     };
+    kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
