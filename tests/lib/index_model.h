@@ -62,7 +62,7 @@ static inline const struct sample_value *random_value(uint64_t *seed)
 }
 
 /* A document: NULL where a member is missing. */
-struct document {
+struct written {
     bool json; /* else it is bytes */
     const struct sample_value *a;
     const struct sample_value *b;
@@ -78,9 +78,9 @@ static inline const struct sample_value *perhaps(uint64_t *seed)
     return random_below(seed, 8) > 0 ? random_value(seed) : NULL;
 }
 
-static inline struct document random_document(uint64_t *seed)
+static inline struct written random_document(uint64_t *seed)
 {
-    struct document document = {.json = random_below(seed, 16) > 0};
+    struct written document = {.json = random_below(seed, 16) > 0};
     document.a = perhaps(seed);
     document.b = perhaps(seed);
     document.n = random_below(seed, 6) > 0;
@@ -102,7 +102,7 @@ static inline char *add_member(char *out, const char *name,
     return talloc_asprintf_append(out, "%s\"%s\":%s", comma, name, value->json);
 }
 
-static inline char *array_text(void *mem, const struct document *document)
+static inline char *array_text(void *mem, const struct written *document)
 {
     char *out = talloc_strdup(mem, "[");
     for (int i = 0; i < document->t_count; i++)
@@ -111,7 +111,7 @@ static inline char *array_text(void *mem, const struct document *document)
     return talloc_strdup_append(out, "]");
 }
 
-static inline char *document_json(void *mem, const struct document *document)
+static inline char *document_json(void *mem, const struct written *document)
 {
     char *out = add_member(talloc_strdup(mem, "{"), "a", document->a);
     struct sample_value array = {.json = array_text(mem, document)};
@@ -249,7 +249,7 @@ static inline struct kx_slice slot_key(void *mem, size_t slot)
 }
 
 static inline const struct sample_value *
-member_of(const struct document *document, enum source source)
+member_of(const struct written *document, enum source source)
 {
     if (!document->json)
         return NULL;
@@ -272,7 +272,7 @@ static inline bool equals(void *mem, const struct sample_value *value,
 }
 
 static inline bool let_in(void *mem, const struct shape *shape,
-                          const struct document *document)
+                          const struct written *document)
 {
     const struct sample_value *value = member_of(document, shape->where_field);
     const struct sample_value *operand = shape->operand;
@@ -297,7 +297,7 @@ static inline bool let_in(void *mem, const struct shape *shape,
 /* The parts of one field: how many, and their JSON. `bad` is set when the
  * entry, or an element, cannot be indexed. */
 static inline size_t field_parts(const struct shape *shape, size_t i,
-                                 const struct document *document, size_t slot,
+                                 const struct written *document, size_t slot,
                                  enum flaw flaw, const char *parts[ELEMENTS],
                                  bool *bad)
 {
@@ -368,7 +368,7 @@ static inline void drop_repeated(struct values *values)
 /* The values under which an index has an entry. `bad`: something was left
  * out. */
 static inline struct values index_values(void *mem, const struct shape *shape,
-                                         const struct document *document,
+                                         const struct written *document,
                                          size_t slot, enum flaw flaw, bool *bad)
 {
     struct values values = {.count = 0};
@@ -389,7 +389,7 @@ static inline struct values index_values(void *mem, const struct shape *shape,
 
 /* What a store of fields holds. */
 static inline char *stored_json(void *mem, const struct shape *shape,
-                                const struct document *document, enum flaw flaw)
+                                const struct written *document, enum flaw flaw)
 {
     struct sample_value array = {.json = array_text(mem, document)};
     struct sample_value n = {.json = "{}"};

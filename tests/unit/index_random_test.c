@@ -15,7 +15,7 @@ enum { STORES = 12, SHAPES = 6, COMMITS = 300, LIFE_MAX = 30, MUTATIONS = 4 };
 /* An entry in the model. */
 struct slot {
     bool present;
-    struct document document;
+    struct written document;
     int64_t expires_at_ms;
 };
 
@@ -238,7 +238,7 @@ static void patch(struct run *run, struct slot *slot,
     const struct sample_value *value =
         &sample_values[random_below(&run->seed, PLAIN)];
     bool removes = random_below(&run->seed, 4) == 0;
-    struct document *document = &slot->document;
+    struct written *document = &slot->document;
     const char *text = removes ? "null" : value->json;
     const char *form = "{\"a\":%s}";
     switch (random_below(&run->seed, 3)) {
