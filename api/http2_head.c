@@ -12,9 +12,19 @@ struct sizes {
     uint16_t value;
 };
 
-enum { LINE = 4 /* ": " and CR LF, in HTTP/1.1 */ };
+enum {
+    LINE = 4,   /* ": " and CR LF, in HTTP/1.1 */
+    USUAL = 512 /* bytes of all fields of a request */
+};
 
 _Static_assert(FRAMING_HEADERS_MAX <= UINT16_MAX, "struct sizes is enough");
+
+void http2_head_init(struct http2_head *head, const void *owner)
+{
+    *head = (struct http2_head){.flaw = NULL};
+    kx_buffer_init(&head->fields, owner);
+    kx_buffer_reserve(&head->fields, USUAL);
+}
 
 void http2_head_flaw(struct http2_head *head, enum problem_code why,
                      const char *flaw)

@@ -7,7 +7,6 @@
 
 #include "problem.h"
 
-/* Zeroed but for the owner of `fields` at the beginning. */
 struct http2_head {
     struct kx_buffer fields; /* sizes, name, NUL, value, NUL; one by one */
     uint32_t size;           /* bytes, as HTTP/1.1 would write them */
@@ -16,6 +15,9 @@ struct http2_head {
     const char *flaw;      /* what is wrong, NULL: nothing so far */
     enum problem_code why; /* of the flaw */
 };
+
+/* A head without fields, which will live under owner (a talloc context). */
+void http2_head_init(struct http2_head *head, const void *owner);
 
 /* Takes a copy of a field; ":authority" becomes Host, the other pseudo fields
  * are only counted. Over a limit, or after a flaw, nothing is kept. */

@@ -1,8 +1,18 @@
 /* The head of a reply as fields, the same that HTTP/1.1 would show. */
 #include "http2_state.h"
 
-#include <stdio.h>
 #include <time.h>
+
+/* The number in decimal, at the end of out. */
+static const char *digits(uint64_t number, char *out, size_t size)
+{
+    char *first = out + size - 1;
+    *first = '\0';
+    do
+        *--first = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    return first;
+}
 
 /* Made once a second (RFC 9110 section 6.6.1). */
 static const char *date(struct http2 *http2)
@@ -35,15 +45,16 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
 {
     const struct reply *reply = &stream->exchange->reply;
     size_t count = 0;
-    snprintf(stream->status, sizeof stream->status, "%d", reply->status);
-    fields[count++] = (struct header){":status", stream->status};
+    fields[count++] = (struct header){
+        ":status",
+        digits((uint64_t)reply->status, stream->status, sizeof stream->status)};
     fields[count++] = (struct header){"date", date(stream->connection->door)};
     if (reply->content_type != NULL)
         fields[count++] = (struct header){"content-type", reply->content_type};
     if (has_length(reply)) {
-        snprintf(stream->length, sizeof stream->length, "%zu",
-                 reply->body.size);
-        fields[count++] = (struct header){"content-length", stream->length};
+        fields[count++] = (struct header){
+            "content-length",
+            digits(reply->body.size, stream->length, sizeof stream->length)};
     }
     for (size_t i = 0; i < reply->header_count; i++)
         fields[count++] = reply->headers[i];

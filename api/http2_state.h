@@ -54,7 +54,7 @@ struct http2_stream {
     bool replied;         /* the reply's head was handed to the library */
     size_t dropped;       /* of a body that is not wanted */
     size_t sent;          /* of a reply that is no stream */
-    char status[12];
+    char status[24];
     char length[24];
 };
 

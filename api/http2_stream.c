@@ -108,7 +108,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     stream->exchange = exchange;
     stream->connection = connection;
     stream->id = id;
-    kx_buffer_init(&stream->head.fields, exchange->request.memory);
+    http2_head_init(&stream->head, exchange->request.memory);
     exchange->request.method = METHOD_OTHER;
     exchange->request.connection = stream;
     exchange->request.header = find_header;
@@ -118,16 +118,23 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     return stream;
 }
 
+static void take_target(struct http2_stream *stream, struct kx_slice value)
+{
+    size_t size =
+        value.size <= FRAMING_TARGET_MAX ? value.size : FRAMING_TARGET_MAX + 1;
+    exchange_target(stream->exchange, (const char *)value.data, size);
+}
+
 void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
                         struct kx_slice value)
 {
-    if (kx_equal(name, kx_text(":path"))) {
-        size_t size = value.size <= FRAMING_TARGET_MAX ? value.size
-                                                       : FRAMING_TARGET_MAX + 1;
-        exchange_target(stream->exchange, (const char *)value.data, size);
-    } else if (kx_equal(name, kx_text(":method")))
-        stream->exchange->request.method =
-            method_parse((const char *)value.data);
+    if (name.data[0] == ':') {
+        if (kx_equal(name, kx_text(":path")))
+            take_target(stream, value);
+        else if (kx_equal(name, kx_text(":method")))
+            stream->exchange->request.method =
+                method_parse((const char *)value.data);
+    }
     http2_head_add(&stream->head, name, value);
 }
 
