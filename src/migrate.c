@@ -160,6 +160,7 @@ static enum kx_status migrate_keys(struct wish *wish, struct index *successor,
     successor->declaration = wish->want;
     successor->build.started_at_ms = kx_now_ms();
     successor->build.total = wish->index->entries;
+    successor->pace = wish->index->pace;
     struct batch batch = {
         .action = CATALOG_ADD, .index = successor, .stamp = catalog->stamp + 1};
     enum kx_status status = batch_apply(wish->store, &batch, number_out);
