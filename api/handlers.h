@@ -79,6 +79,18 @@ handler_fn kvconnect_write;
 /* Answers kvconnect_write. */
 handler_fn kvconnect_write_finish;
 
+/* ---- pace.c ---------------------------------------------------------------
+ */
+
+/* POST /indexes/{name}/pause: background work on it stops; 200. */
+handler_fn index_pause;
+/* POST /indexes/{name}/resume: it goes on. */
+handler_fn index_resume;
+/* POST /indexes/{name}/throttle: it does so many entries per second. */
+handler_fn index_throttle;
+/* Answers all three with the index. */
+handler_fn index_pace_finish;
+
 /* ---- migration.c --------------------------------------------------------- */
 
 /* PATCH /indexes/{name}: another store or unique; 202 while the index migrates,

@@ -128,9 +128,11 @@ enum progress index_declare(struct request *request, struct reply *reply)
 {
     struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, TAKES_DRY, request->memory, &query,
-                    &flaw) ||
+    if (!query_read(request->query, TAKES_DRY | TAKES_PAUSED, request->memory,
+                    &query, &flaw) ||
         !query_flag(&query, PARAMETER_DRY, &request->commit.dry, &flaw) ||
+        !query_flag(&query, PARAMETER_PAUSED, &request->commit.pace.paused,
+                    &flaw) ||
         !body_json(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DECLARE_INDEX;

@@ -7,7 +7,7 @@
 
 uint64_t indexjson_eta(const struct kx_index_info *info)
 {
-    if (!(info->per_second > 0))
+    if (!(info->per_second > 0) || info->paused)
         return 0;
     uint64_t left = info->total > info->done ? info->total - info->done : 0;
     return (uint64_t)((double)left / info->per_second) + 1;
@@ -22,6 +22,19 @@ static double percent(const struct kx_index_info *info)
     return share > 99.9 ? 99.9 : share;
 }
 
+/* Some keys of entries that the build left out. */
+static void write_samples(const struct kx_index_info *info,
+                          struct kx_buffer *out)
+{
+    kx_add_text(out, "\"skippedKeys\":[");
+    for (size_t i = 0; i < info->sample_count; i++) {
+        if (i > 0)
+            kx_add_byte(out, ',');
+        kx_key_to_json(info->samples[i], out);
+    }
+    kx_add_byte(out, ']');
+}
+
 void indexjson_write_build(const struct kx_index_info *info,
                            struct kx_buffer *out)
 {
@@ -33,12 +46,43 @@ void indexjson_write_build(const struct kx_index_info *info,
     snprintf(text, sizeof text,
              "{\"done\":%llu,\"total\":%llu,\"percent\":%.1f,"
              "\"perSecond\":%.0f,\"etaSeconds\":%s,\"skipped\":%llu,"
-             "\"startedAt\":%lld,\"resumed\":%s}",
+             "\"startedAt\":%lld,\"resumed\":%s,",
              (unsigned long long)info->done, (unsigned long long)info->total,
              percent(info), info->per_second, eta,
              (unsigned long long)info->skipped, (long long)info->started_at_ms,
              info->resumed ? "true" : "false");
     kx_add_text(out, text);
+    write_samples(info, out);
+    kx_add_byte(out, '}');
+}
+
+/* What the build has left out. */
+static void write_skipped(const struct kx_index_info *info,
+                          struct kx_buffer *out)
+{
+    char text[40];
+    if (info->skipped == 0)
+        return;
+    snprintf(text, sizeof text, ",\"skipped\":%llu,",
+             (unsigned long long)info->skipped);
+    kx_add_text(out, text);
+    write_samples(info, out);
+}
+
+/* Unless it is as fast as it goes. */
+static void write_pace(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    char limit[24] = "null";
+    if (!info->paused && info->per_second_max == 0)
+        return;
+    if (info->per_second_max != 0)
+        snprintf(limit, sizeof limit, "%lu",
+                 (unsigned long)info->per_second_max);
+    kx_add_text(out, ",\"pace\":{\"paused\":");
+    kx_add_text(out, info->paused ? "true" : "false");
+    kx_add_text(out, ",\"perSecond\":");
+    kx_add_text(out, limit);
+    kx_add_byte(out, '}');
 }
 
 /* The declaration without its closing brace, so that more members can
@@ -141,7 +185,10 @@ static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
     if (info->state == KX_INDEX_BUILDING) {
         kx_add_text(out, ",\"build\":");
         indexjson_write_build(info, out);
+    } else if (info->state != KX_INDEX_MIGRATING) {
+        write_skipped(info, out);
     }
+    write_pace(info, out);
     if (info->conflicts != 0) {
         char conflicts[40];
         snprintf(conflicts, sizeof conflicts, ",\"conflicts\":%llu",

@@ -15,7 +15,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_LIMIT] = "limit",     [PARAMETER_CURSOR] = "cursor",
     [PARAMETER_KEYS] = "keys",       [PARAMETER_INDEX] = "index",
     [PARAMETER_VERBOSE] = "verbose", [PARAMETER_FIELDS] = "fields",
-    [PARAMETER_DRY] = "dry",
+    [PARAMETER_DRY] = "dry",         [PARAMETER_PAUSED] = "paused",
 };
 
 const char *query_name(enum parameter parameter)

@@ -19,6 +19,7 @@ enum parameter {
     PARAMETER_VERBOSE,
     PARAMETER_FIELDS,
     PARAMETER_DRY,
+    PARAMETER_PAUSED,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -37,7 +38,8 @@ enum parameter_bit {
     TAKES_INDEX = 1 << PARAMETER_INDEX,
     TAKES_VERBOSE = 1 << PARAMETER_VERBOSE,
     TAKES_FIELDS = 1 << PARAMETER_FIELDS,
-    TAKES_DRY = 1 << PARAMETER_DRY
+    TAKES_DRY = 1 << PARAMETER_DRY,
+    TAKES_PAUSED = 1 << PARAMETER_PAUSED
 };
 
 struct query {

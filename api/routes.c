@@ -29,6 +29,9 @@ const struct route ROUTES[] = {
     {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
     {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",  SCOPE_INDEX, BODY_ENVELOPE, index_migrate, index_migrate_finish},
     {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration", SCOPE_INDEX, BODY_NONE, index_undo_migration, index_undo_migration_finish},
+    {METHOD_POST,   "/indexes/{name}/pause",    "pauseIndex",    SCOPE_INDEX, BODY_NONE, index_pause, index_pace_finish},
+    {METHOD_POST,   "/indexes/{name}/resume",   "resumeIndex",   SCOPE_INDEX, BODY_NONE, index_resume, index_pace_finish},
+    {METHOD_POST,   "/indexes/{name}/throttle", "throttleIndex", SCOPE_INDEX, BODY_ENVELOPE, index_throttle, index_pace_finish},
     {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
     {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts", SCOPE_READ, BODY_NONE, index_conflicts, NULL},
 

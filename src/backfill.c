@@ -12,7 +12,8 @@
 
 enum {
     SWEEPS = 16, /* of a build, at least */
-    SWEEP_ENTRIES_MIN = 4096
+    SWEEP_ENTRIES_MIN = 4096,
+    READS = 4 /* entries are read in the time that one is written */
 };
 
 /* Adds the next rows of a round, and counts them. */
@@ -104,7 +105,7 @@ void backfill_end(struct kx_store *store)
 static enum kx_status read_step(struct kx_store *store, struct sweep *sweep)
 {
     uint64_t before = sweep_entries(sweep);
-    enum kx_status status = sweep_read(sweep, store->job_size);
+    enum kx_status status = sweep_read(sweep, store->job_size * READS);
     atomic_fetch_add(&store->backfilled, sweep_entries(sweep) - before);
     return status;
 }

@@ -155,6 +155,7 @@ struct backup {
     uint64_t index_conflicts;
     enum kx_index_state state;
     struct build build;
+    struct pace pace;
     struct declaration *declaration;
     struct form form;
     uint32_t replaces;
@@ -230,6 +231,7 @@ static struct backup change_catalog(struct catalog *catalog,
     backup.index_conflicts = index->conflicts;
     backup.state = index->state;
     backup.build = index->build;
+    backup.pace = index->pace;
     backup.declaration = index->declaration;
     backup.form = index->form;
     backup.replaces = index->replaces;
@@ -249,6 +251,10 @@ static struct backup change_catalog(struct catalog *catalog,
         if (batch->failure != NULL)
             snprintf(index->failure, sizeof index->failure, "%s",
                      batch->failure);
+    }
+    if (batch->action == CATALOG_PACE) {
+        index->pace = batch->pace;
+        index->build.run_started_ns = 0;
     }
     if (batch->action == CATALOG_FORM) {
         index->declaration = batch->declaration;
@@ -278,6 +284,7 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
     swap_adoption(batch);
     batch->index->state = backup->state;
     batch->index->build = backup->build;
+    batch->index->pace = backup->pace;
     batch->index->declaration = backup->declaration;
     batch->index->form = backup->form;
     batch->index->replaces = backup->replaces;
@@ -364,6 +371,7 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     switch (batch->action) {
     case CATALOG_KEEP:
     case CATALOG_FORGET:
+    case CATALOG_PACE:
         return false;
     case CATALOG_ADD:
     case CATALOG_DROP:

@@ -13,6 +13,7 @@ enum catalog_action {
     CATALOG_FORGET, /* its entries are gone */
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
                      * comes in the place of the one that it replaces */
+    CATALOG_PACE,   /* it gets `pace` */
     CATALOG_FORM    /* it gets `declaration`, `form` and `build` */
 };
 
@@ -25,6 +26,7 @@ struct batch {
     struct index *index;       /* of the action */
     enum kx_index_state state; /* of CATALOG_BUILD */
     struct build build;
+    struct pace pace;
     struct declaration *declaration; /* of CATALOG_FORM */
     struct form form;
     bool durable; /* it is on disk before anybody sees it; without a plan */

@@ -192,6 +192,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     if (status != KX_OK)
         return status;
     index->id = store->catalog->last_id + 1;
+    index->pace.paused = commit->pace.paused;
     struct batch batch = {.action = CATALOG_ADD,
                           .index = index,
                           .stamp = store->catalog->stamp + 1};

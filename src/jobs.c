@@ -5,6 +5,15 @@
 
 #include <talloc.h>
 
+enum {
+    JOB_MIN = 32, /* entries of a step */
+    JOB_MAX = 4096,
+    STEP_NS_MIN = 50000,    /* of a step while commits come in */
+    STEP_NS_BUSY = 1000000, /* and at most then */
+    STEP_NS_MAX = 2000000,  /* when there are none */
+    QUIET_NS = 20000000     /* since the last commit */
+};
+
 #include "watch.h"
 
 /* A throttled build whose time has come goes first: its sweep is small. Then
@@ -58,14 +67,38 @@ bool jobs_waiting(struct kx_store *store)
            migrate_next(store) != NULL || tidy_waiting(store);
 }
 
-/* A sweep may have a round of an index that was dropped: it is forgotten before
- * the index is. Nothing is done on a full disk, for jobs write, too. */
-bool jobs_run(struct kx_store *store)
+/* How long a step may take: while commits come in, no longer than half of the
+ * time that they take themselves, so that they keep the greater part of it. A
+ * reader waits for a step, too, at any time. */
+static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
 {
-    if (env_failed(store->env) || atomic_load(&store->disk_full))
-        return false;
-    if (expiry_due(store))
-        expire_step(store);
+    if (now_ns - store->last_commit_ns > QUIET_NS)
+        return STEP_NS_MAX;
+    uint64_t half_ns = store->commits_ns / 2;
+    if (half_ns < STEP_NS_MIN)
+        return STEP_NS_MIN;
+    return half_ns < STEP_NS_BUSY ? half_ns : STEP_NS_BUSY;
+}
+
+/* By the time that the last step took. A step of another kind, or under other
+ * conditions, has another price: the sizes follow within a few steps. */
+static void size_next(struct kx_store *store, uint64_t began_ns)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    uint64_t took_ns = now_ns - began_ns + 1;
+    uint64_t size = store->job_size * step_ns(store, now_ns) / took_ns;
+    if (size > store->job_size * 2)
+        size = store->job_size * 2;
+    if (size < JOB_MIN)
+        size = JOB_MIN;
+    store->job_size = size < JOB_MAX ? size : JOB_MAX;
+}
+
+/* One step of the first work there is; false when there is none. A sweep may
+ * have a round of an index that was dropped: it is forgotten before the index
+ * is. */
+static bool run_step(struct kx_store *store)
+{
     struct index *index = migrate_next(store);
     if (build_waiting(store))
         backfill_step(store);
@@ -77,6 +110,21 @@ bool jobs_run(struct kx_store *store)
         drop_step(store, store->catalog->dropping[0]);
     else if (tidy_waiting(store))
         tidy_step(store);
+    else
+        return false;
+    return true;
+}
+
+/* Nothing is done on a full disk, for jobs write, too. */
+bool jobs_run(struct kx_store *store)
+{
+    if (env_failed(store->env) || atomic_load(&store->disk_full))
+        return false;
+    if (expiry_due(store))
+        expire_step(store);
+    uint64_t began_ns = kx_monotonic_ns();
+    if (run_step(store))
+        size_next(store, began_ns);
     return jobs_waiting(store);
 }
 

@@ -606,11 +606,20 @@ struct kx_preview {
 };
 
 enum kx_commit_kind {
-    KX_WRITE,         /* checks and mutations */
-    KX_DECLARE_INDEX, /* `declaration` */
-    KX_DROP_INDEX,    /* `index_name` */
-    KX_MIGRATE_INDEX, /* `index_name`; `declaration` is a merge patch */
-    KX_UNDO_MIGRATION /* `index_name` */
+    KX_WRITE,          /* checks and mutations */
+    KX_DECLARE_INDEX,  /* `declaration`; pace.paused: not to be built yet */
+    KX_DROP_INDEX,     /* `index_name` */
+    KX_MIGRATE_INDEX,  /* `index_name`; `declaration` is a merge patch */
+    KX_UNDO_MIGRATION, /* `index_name` */
+    KX_PACE_INDEX      /* `index_name`, `pace` */
+};
+
+/* How fast background work on an index may go. Stored with the index. */
+struct kx_pace {
+    bool sets_paused;
+    bool paused; /* not at all */
+    bool sets_limit;
+    uint32_t per_second; /* so many entries, 0: as fast as it goes */
 };
 
 /* A commit lies in the caller's memory, with everything it points to, from
@@ -625,6 +634,7 @@ struct kx_commit {
     bool dry;                    /* find out the result, change nothing */
     struct kx_slice declaration; /* JSON text */
     struct kx_slice index_name;
+    struct kx_pace pace;
     void *memory; /* talloc context for results; no other
                    * thread may use it until the answer */
     struct kx_ticket ticket;

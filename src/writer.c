@@ -17,6 +17,7 @@
 #include "jobs.h"
 #include "migrate.h"
 #include "news.h"
+#include "regulate.h"
 #include "watch.h"
 
 enum {
@@ -25,8 +26,7 @@ enum {
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
-    JOB_MIN = 256,              /* entries of a job while commits come in */
-    JOB_MAX = 4096,             /* and when the writer has nothing else to do */
+    JOB_SIZE = 256,             /* entries of the first background job */
     IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */
 };
 
@@ -263,6 +263,9 @@ static struct kx_commit *run_batch(struct kx_store *store,
     case KX_UNDO_MIGRATION:
         migrate_undo(store, first, &number);
         break;
+    case KX_PACE_INDEX:
+        regulate(store, first, &number);
+        break;
     }
     if (number != 0) {
         enum kx_status status = flush(store, number);
@@ -308,28 +311,26 @@ enum kx_status writer_submit_alone(struct kx_store *store,
     return KX_OK;
 }
 
-/* Small jobs while commits come in, larger ones when nothing else is to do. */
-static void size_jobs(struct kx_store *store, bool busy)
+/* Jobs take their measure from how long the commits take. */
+static void run_batches(struct kx_store *store, struct kx_commit *list)
 {
-    if (busy)
-        store->job_size = JOB_MIN;
-    else if (store->job_size < JOB_MAX)
-        store->job_size *= 2;
+    uint64_t began_ns = kx_monotonic_ns();
+    while (list != NULL)
+        list = run_batch(store, list);
+    store->last_commit_ns = kx_monotonic_ns();
+    store->commits_ns = store->last_commit_ns - began_ns;
 }
 
 void *writer_run(void *argument)
 {
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
-    store->job_size = JOB_MIN;
+    store->job_size = JOB_SIZE;
     tidy_reset(store);
     bool more = jobs_waiting(store);
     while (take(store, !more, &list)) {
         if (list != NULL)
-            store->last_commit_ns = kx_monotonic_ns();
-        size_jobs(store, list != NULL);
-        while (list != NULL)
-            list = run_batch(store, list);
+            run_batches(store, list);
         more = jobs_run(store);
         news_tell(store, !more);
     }

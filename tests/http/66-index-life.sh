@@ -1,0 +1,209 @@
+#!/bin/bash
+# The life of a build: it is watched, waited for, paused, throttled, and goes on
+# after a restart as it was. Nothing here depends on how long anything takes: a
+# build that must not be over yet is paused, or so throttled that it would need
+# hours.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# 8,000 users in eight commits; those of the last have no e-mail address.
+for i in {0..7}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | {type: "set", key: ["u", . + 1000 * $i],
+        value: ({n: ., color: (["red", "green", "blue"][. % 3])} + if $i < 7 then {email: "user\(. + 1000 * $i)@x.org"} else {} end)}]}')"
+done
+
+test_case 'an index that is declared paused is not built'
+request POST '/indexes?paused=true' '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
+expect 202
+field .pace '{"paused":true,"perSecond":null}'
+field '.build | [.done, .percent, .perSecond, .etaSeconds, .skipped, .skippedKeys]' '[0,0,0,null,0,[]]'
+request GET /indexes/by_email/get/user1@x.org
+expect 409 index-not-ready
+request GET /indexes/by_email
+field '[.state, .build.done]' '["building",0]'
+
+test_case 'paused is also kept up by writes'
+request PUT /kv/u/new '{"email":"new@x.org"}'
+expect 201
+request PUT /kv/u/twin '{"email":"new@x.org"}'
+expect 409 unique-violation
+
+test_case 'who prefers to wait is answered when the time is over, with what there is'
+request GET /indexes/by_email '' -H 'Prefer: wait=1'
+expect 200
+header Preference-Applied wait=1
+field '[.state, .pace.paused]' '["building",true]'
+
+test_case 'a client that waits is answered when the state has settled'
+curl -s -D "$work/head2" -o "$work/waited" -H 'Prefer: respond-async, wait=55' "$url/indexes/by_email" &
+waiting=$!
+request POST /indexes/by_email/resume
+expect 200
+field 'has("pace")' false
+wait $waiting
+is 'the state after waiting' "$(jq -r .state "$work/waited")" ready
+is 'the preference' "$(grep -ci '^preference-applied: wait=55' "$work/head2")" 1
+request GET /indexes/by_email/get/user1@x.org
+header Content-Location /kv/u/=1
+request GET /indexes/by_email
+field .entries 7001
+
+test_case 'an index says what its build has left out'
+field .skipped 1000
+field '.skippedKeys | length' 5
+field '[.skippedKeys[] | [.[0], .[1] >= 7000]] | unique' '[["u",true]]'
+
+test_case 'a wait for what has settled already is no wait'
+request GET /indexes/by_email '' -H 'Prefer: wait=50'
+expect 200
+header Preference-Applied wait=50
+field .state ready
+
+test_case 'a declaration may wait for its build'
+request POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
+expect 201
+header Preference-Applied wait=50
+field '[.state, .entries]' '["ready",8000]'
+request POST /indexes '{"name":"by_n","prefix":["u"],"fields":["/n"]}' -H 'Prefer: wait=50'
+expect 200
+
+test_case 'a preference that means nothing is passed over'
+for prefer in 'wait=x' 'wait' 'wait=-1' 'handling=lenient' 'waiting=10'; do
+    request GET /indexes/by_n '' -H "Prefer: $prefer"
+    expect 200
+    header Preference-Applied ''
+done
+request GET /indexes/by_n '' -H 'Prefer: wait=100000'
+header Preference-Applied wait=60
+
+test_case 'events tell of the build until its state has settled'
+request POST '/indexes?paused=true' '{"name":"by_color","prefix":["u"],"fields":["/color"]}'
+curl -sN -D "$work/head3" -o "$work/events" -H 'Accept: text/event-stream' "$url/indexes/by_color" &
+events=$!
+first_event() { [ -s "$work/events" ]; }
+wait_until first_event
+is 'the first event' "$(head -1 "$work/events")" 'event: progress'
+is 'what it tells' "$(sed -n 's/^data: //p' "$work/events" | head -1 | jq -c '[.name, .state, .build.done, .pace.paused]')" '["by_color","building",0,true]'
+request POST /indexes/by_color/resume
+wait $events
+is 'its type' "$(grep -ci '^content-type: text/event-stream' "$work/head3")" 1
+is 'the last event' "$(grep '^event: ' "$work/events" | tail -1)" 'event: settled'
+is 'what it tells at last' "$(sed -n 's/^data: //p' "$work/events" | tail -1 | jq -c '[.state, .entries]')" '["ready",8000]'
+is 'done only grows' "$(sed -n 's/^data: //p' "$work/events" | jq -s '[.[].build.done // 8000] | . == sort')" true
+is 'each event is whole' "$(grep -c '^event: ' "$work/events")" "$(grep -c '^$' "$work/events")"
+
+test_case 'events of what has settled, of what goes, and of what is not there'
+curl -s -H 'Accept: text/event-stream' "$url/indexes/by_color" >"$work/events"
+is 'the only event' "$(grep '^event: ' "$work/events")" 'event: settled'
+request POST '/indexes?paused=true' '{"name":"by_gone","prefix":["u"],"fields":["/color"]}'
+rm -f "$work/events"
+curl -sN -o "$work/events" -H 'Accept: text/event-stream' "$url/indexes/by_gone" &
+events=$!
+wait_until first_event
+request DELETE /indexes/by_gone
+wait $events
+is 'the last event' "$(tail -3 "$work/events" | head -2 | tr '\n' ' ')" 'event: gone data: {"name":"by_gone"} '
+request GET /indexes/by_gone '' -H 'Accept: text/event-stream'
+expect 404 index-not-found
+
+test_case 'a throttled build goes on slowly, and is let go'
+request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":["/color","/n"]}'
+request POST /indexes/by_slow/throttle '{"perSecond":1}'
+expect 200
+field .pace '{"paused":true,"perSecond":1}'
+before=$SECONDS
+request POST /indexes/by_slow/resume
+field .pace '{"paused":false,"perSecond":1}'
+until_field '.build.done >= 2' true GET /indexes/by_slow
+is 'no faster than it may' "$(value ".build.done <= $SECONDS - $before + 2")" true
+field .state building
+request POST /indexes/by_slow/throttle '{"perSecond":null}'
+expect 200
+until_field .state ready GET /indexes/by_slow
+field .entries 8000
+
+test_case 'a pace is said in whole numbers'
+request POST /indexes/by_slow/throttle '{"perSecond":0}'
+expect 400
+request POST /indexes/by_slow/throttle '{"perSecond":"fast"}'
+expect 400
+request POST /indexes/by_slow/throttle '{"persecond":5}'
+expect 400 unknown-member
+field .didYouMean perSecond
+request POST /indexes/by_slow/throttle '{}'
+expect 400
+request POST /indexes/by_slow/pause 'x'
+expect 413
+request POST /indexes/by_nobody/pause
+expect 404 index-not-found
+request POST '/indexes/by_slow/resume?now=1'
+expect 400 unknown-parameter
+
+test_case 'a paused build stays where it is, also over a restart'
+request POST '/indexes?paused=true' '{"name":"by_late","prefix":["u"],"fields":["/n"],"store":"value"}'
+request POST /indexes/by_late/throttle '{"perSecond":1}'
+request POST /indexes/by_late/resume
+until_field '.build.done >= 2' true GET /indexes/by_late
+request POST /indexes/by_late/pause
+field .pace '{"paused":true,"perSecond":1}'
+done=$(value .build.done)
+skipped=$(value .build.skipped)
+stop_server
+start_server
+request GET /indexes/by_late
+field '[.state, .pace, .build.done, .build.skipped]' "[\"building\",{\"paused\":true,\"perSecond\":1},$done,$skipped]"
+field .build.resumed true
+request POST /indexes/by_late/throttle '{"perSecond":null}'
+request GET /indexes/by_late
+field .build.done "$done"
+request POST /indexes/by_late/resume '' -H 'Prefer: wait=50'
+field '[.state, .entries]' '["ready",8000]'
+request GET /count?index=by_late
+field .count 8000
+
+test_case 'several builds are one scan of the entries'
+metric() { curl -s "$url/metrics" | sed -n "s/^$1 //p"; }
+before=$(metric kindex_index_backfilled_total)
+for name in one two three; do
+    request POST '/indexes?paused=true' "{\"name\":\"by_$name\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}"
+done
+request POST '/indexes?paused=true' '{"name":"by_part","prefix":["u"],"depth":1,"fields":["/email"]}'
+# Only the first is let go, slowly: the others join it where it is.
+request POST /indexes/by_one/throttle '{"perSecond":100}'
+request POST /indexes/by_one/resume
+until_field '.build.done >= 10' true GET /indexes/by_one
+for name in two three part; do
+    request POST /indexes/by_$name/resume
+done
+request POST /indexes/by_one/throttle '{"perSecond":null}'
+for name in one two three part; do
+    until_field .state ready GET /indexes/by_$name
+done
+request GET /count?prefix=by_two
+field .count 8000
+request GET /indexes/by_part
+field .entries 7001
+for name in one two three; do
+    request GET "/list?prefix=by_$name" '' -H 'Accept: application/x-ndjson'
+    jq -c 'select(.key) | .key[1:]' "$answer" >"$work/$name"
+done
+is 'the same entries' "$(cmp "$work/one" "$work/two" && cmp "$work/two" "$work/three" && echo same)" same
+read_entries=$(($(metric kindex_index_backfilled_total) - before))
+# By themselves they would read 32,000 and more.
+is 'entries read' "$([ "$read_entries" -ge 8000 ] && [ "$read_entries" -lt 26000 ] && echo few || echo "$read_entries")" few
+
+test_case 'clients that wait do not keep the server from stopping'
+request POST '/indexes?paused=true' '{"name":"by_never","prefix":["u"],"fields":["/n"]}'
+rm -f "$work/events"
+curl -sN -o "$work/events" -H 'Accept: text/event-stream' "$url/indexes/by_never" &
+events=$!
+curl -s -o "$work/waited" -H 'Prefer: wait=60' "$url/indexes/by_never" &
+waiting=$!
+wait_until first_event
+before=$SECONDS
+stop_server
+is 'its exit status' $? 0
+is 'stopped in time' "$([ $((SECONDS - before)) -lt 30 ] && echo yes)" yes
+wait $events $waiting
+
+finish
