@@ -23,8 +23,8 @@ static double percent(const struct kx_index_info *info)
 }
 
 /* Some keys of entries that the build left out. */
-static void write_samples(const struct kx_index_info *info,
-                          struct kx_buffer *out)
+static void write_skipped_keys(const struct kx_index_info *info,
+                               struct kx_buffer *out)
 {
     kx_add_text(out, "\"skippedKeys\":[");
     for (size_t i = 0; i < info->sample_count; i++) {
@@ -52,7 +52,7 @@ void indexjson_write_build(const struct kx_index_info *info,
              (unsigned long long)info->skipped, (long long)info->started_at_ms,
              info->resumed ? "true" : "false");
     kx_add_text(out, text);
-    write_samples(info, out);
+    write_skipped_keys(info, out);
     kx_add_byte(out, '}');
 }
 
@@ -66,7 +66,7 @@ static void write_skipped(const struct kx_index_info *info,
     snprintf(text, sizeof text, ",\"skipped\":%llu,",
              (unsigned long long)info->skipped);
     kx_add_text(out, text);
-    write_samples(info, out);
+    write_skipped_keys(info, out);
 }
 
 /* Unless it is as fast as it goes. */
