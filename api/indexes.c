@@ -175,11 +175,8 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
     bool named = declared_name(request, &name);
     if (request->commit.status != KX_OK || !named)
         return index_refused(request, reply, kx_buffer_slice(&name));
-    if (request->commit.dry) {
-        answer_json(reply, 200);
-        indexjson_write_preview(request->commit.preview, &reply->body);
-        return DONE;
-    }
+    if (request->commit.dry)
+        return index_rehearse(request, reply, kx_buffer_slice(&name));
     enum progress progress =
         index_await(request, reply, kx_buffer_slice(&name), &state);
     if (progress != DONE || reply->status != 0)

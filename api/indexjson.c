@@ -220,6 +220,7 @@ void indexjson_write_used(const struct kx_index_info *info,
 }
 
 void indexjson_write_preview(const struct kx_preview *preview,
+                             const struct kx_adoption *adoption,
                              struct kx_buffer *out)
 {
     char text[320];
@@ -238,5 +239,7 @@ void indexjson_write_preview(const struct kx_preview *preview,
     kx_add_slice(out, preview->declaration);
     kx_add_text(out, text);
     kx_add_slice(out, preview->warnings);
+    if (adoption != NULL)
+        write_adoption(adoption, out);
     kx_add_byte(out, '}');
 }

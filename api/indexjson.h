@@ -23,8 +23,10 @@ void indexjson_write_build(const struct kx_index_info *info,
  * is not known. */
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
-/* Appends what a dry declaration has found. */
+/* Appends what a dry declaration has found, and what it would adopt (or NULL).
+ */
 void indexjson_write_preview(const struct kx_preview *preview,
+                             const struct kx_adoption *adoption,
                              struct kx_buffer *out);
 
 #endif

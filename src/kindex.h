@@ -813,6 +813,22 @@ struct kx_index_info {
     const struct kx_adoption *adoption; /* valid until the end of the view */
 };
 
+/* What a declaration with `adopt` would do to the entries under its name, found
+ * out without doing it. kx_rehearse: in talloc context mem; as
+ * declaring: KX_BAD_INDEX and so on, KX_NO_MEMORY. next, within a view: looks
+ * at about `limit` more entries; KX_OK: there are more, KX_END: that was all,
+ * errors of the storage. result: as far as it has come; it belongs to the
+ * rehearsal; `done` is false when there were too many entries to tell. One
+ * thread. */
+struct kx_rehearsal;
+enum kx_status kx_rehearse(void *mem, struct kx_slice declaration,
+                           struct kx_rehearsal **rehearsal_out,
+                           struct kx_fault *fault);
+enum kx_status kx_rehearse_next(struct kx_rehearsal *rehearsal,
+                                struct kx_reader *reader, size_t limit);
+const struct kx_adoption *
+kx_rehearsal_result(const struct kx_rehearsal *rehearsal);
+
 /* Between begin and end. The strings are valid until the end of the view.
  * KX_OK or KX_INDEX_ABSENT. */
 enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,

@@ -52,6 +52,23 @@ request POST /indexes "{$email,\"adopt\":1}"
 expect 400 bad-index-definition
 field .pointer /adopt
 
+test_case 'a dry run counts what would be done, and does nothing'
+request POST '/indexes?dry=1' "{$email,\"adopt\":true}"
+expect 200
+field '.adopt | [.kept, .mended, .added, .removed, .done]' '[2,1,1,2,true]'
+field .adopt.samples.mended '[["users_by_email","carl@x.org"]]'
+field .adopt.samples.added '[["users_by_email","dan@x.org"]]'
+field '.adopt.samples.removed | length' 2
+request POST '/indexes?dry=1' '{"name":"users_by_favorite_color","prefix":["users"],"fields":["/favoriteColor"],"adopt":true}'
+field '.adopt | [.kept, .mended, .added, .removed]' '[1,1,2,1]'
+request POST '/indexes?dry=1' "{$email}"
+expect 409 index-name-used
+request GET /indexes
+field .indexes '[]'
+request GET /kv/users_by_email/gone@x.org
+expect 200
+is 'the tag of carl' "$(tag_of /kv/users_by_email/carl@x.org)" "$carl"
+
 test_case 'pointers that are kept by hand are taken over'
 adopt "{$email,\"adopt\":true}"
 until_field .state ready GET /indexes/users_by_email
@@ -111,6 +128,8 @@ put /kv/people_by_email/six@x.org '{"id":"six","email":"six@x.org","old":true}'
 put /kv/people_by_email/ten@x.org '{"id":"ten","email":"ten@x.org"}'
 two=$(tag_of /kv/people_by_email/two@x.org)
 person=$(tag_of /kv/people/two)
+request POST '/indexes?dry=1' '{"name":"people_by_email","prefix":["people"],"fields":["/email"],"unique":true,"store":"value","adopt":true}'
+field '.adopt | [.kept, .mended, .added, .removed]' '[2,1,0,1]'
 adopt '{"name":"people_by_email","prefix":["people"],"fields":["/email"],"unique":true,"store":"value","adopt":true}'
 until_field .state ready GET /indexes/people_by_email
 is 'the counts' "$(counts people_by_email)" '[2,1,0,1]'
@@ -141,6 +160,8 @@ test_case 'what has several owners is conflicted; the keys can still be read'
 put /kv/m/a '{"v":"same"}'
 put /kv/m/b '{"v":"same"}'
 put /kv/m_by_v/same '"b"'
+request POST '/indexes?dry=1' '{"name":"m_by_v","prefix":["m"],"fields":["/v"],"unique":true,"adopt":true}'
+field '[(.adopt | .kept, .mended, .added, .removed), .estimate.conflicts]' '[1,0,0,0,1]'
 adopt '{"name":"m_by_v","prefix":["m"],"fields":["/v"],"unique":true,"adopt":true}'
 until_field .state conflicted GET /indexes/m_by_v
 is 'the counts' "$(counts m_by_v)" '[1,0,0,0]'
@@ -186,6 +207,8 @@ for i in {0..4}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n_by_v", "v\(.)"], value: (if . % 10 == 0 then 0 else . end)}]}')"
 done
 tag=$(tag_of /kv/n_by_v/v4999)
+request POST '/indexes?dry=1' '{"name":"n_by_v","prefix":["n"],"fields":["/v"],"unique":true,"adopt":true}'
+field '.adopt | [.kept, .mended, .added, .removed]' '[4501,499,0,0]'
 adopt '{"name":"n_by_v","prefix":["n"],"fields":["/v"],"unique":true,"adopt":true}'
 for i in {4900..4999}; do
     request GET "/kv/n_by_v/v$i"

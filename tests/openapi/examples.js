@@ -111,6 +111,7 @@ deleteEntry precondition-failed
 deleteEntryByQuery note
 
 declareIndex index-name-used
+declareIndex adopt
 declareIndex orders
 declareIndex items
 declareIndex dry
