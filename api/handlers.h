@@ -41,6 +41,11 @@ handler_fn list_count;
 /* POST /get: many keys and ranges in one view. */
 handler_fn batch_get;
 
+/* ---- explain.c ---------------------------------------------------------- */
+
+/* POST /explain: which index answers a question, and why others do not. */
+handler_fn explain_list;
+
 /* ---- atomic.c ----------------------------------------------------------- */
 
 /* POST /atomic: checks and mutations that hold together or not at all. */

@@ -18,6 +18,7 @@ const struct route ROUTES[] = {
     {METHOD_DELETE, "/list",  "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete, list_delete_finish},
     {METHOD_GET,    "/count", "countEntries",  SCOPE_READ,  BODY_NONE,     list_count,  NULL},
     {METHOD_POST,   "/get",   "getMany",       SCOPE_READ,  BODY_ENVELOPE, batch_get,   NULL},
+    {METHOD_POST, "/explain", "explainList", SCOPE_READ, BODY_ENVELOPE, explain_list, NULL},
 
     /* Checks and mutations that hold together or not at all. */
     {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish},

@@ -38,6 +38,15 @@ const char *kx_adopted_text(enum kx_adopted kind)
     return texts[kind];
 }
 
+/* One that comes in another's place is not known yet. */
+struct index *catalog_at(const struct catalog *catalog, size_t n)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->replaces == 0 && n-- == 0)
+            return catalog->indexes[i];
+    return NULL;
+}
+
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
 {
     for (size_t i = 0; i < catalog->count; i++)

@@ -63,6 +63,9 @@ enum kx_status catalog_load(void *mem, struct env *env,
 /* The index with this name, or NULL. */
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
 
+/* The n-th index that clients know, in name order, or NULL. */
+struct index *catalog_at(const struct catalog *catalog, size_t n);
+
 /* The index to whose entries a key belongs by its first part, or NULL. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
 

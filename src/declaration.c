@@ -47,8 +47,8 @@ static enum kx_status read_name(struct reading *reading, struct kx_slice value,
     return key.failed ? reading_no_memory(reading) : status;
 }
 
-static enum kx_status read_prefix(struct reading *reading,
-                                  struct kx_slice value, void *target)
+enum kx_status declaration_read_prefix(struct reading *reading,
+                                       struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     if (kx_json_type(value) != KX_JSON_ARRAY)
@@ -70,8 +70,8 @@ static enum kx_status read_prefix(struct reading *reading,
     return KX_OK;
 }
 
-static enum kx_status read_depth(struct reading *reading, struct kx_slice value,
-                                 void *target)
+enum kx_status declaration_read_depth(struct reading *reading,
+                                      struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     return reading_count(reading, value,
@@ -106,11 +106,16 @@ static enum kx_status read_missing(struct reading *reading,
 }
 
 static const struct member members[] = {
-    {"name", read_name},       {"prefix", read_prefix},
-    {"depth", read_depth},     {"fields", declaration_read_fields},
-    {"unique", read_unique},   {"store", declaration_read_store},
-    {"missing", read_missing}, {"where", declaration_read_where},
-    {"adopt", read_adopt},     {NULL, NULL},
+    {"name", read_name},
+    {"prefix", declaration_read_prefix},
+    {"depth", declaration_read_depth},
+    {"fields", declaration_read_fields},
+    {"unique", read_unique},
+    {"store", declaration_read_store},
+    {"missing", read_missing},
+    {"where", declaration_read_where},
+    {"adopt", read_adopt},
+    {NULL, NULL},
 };
 
 /* Key parts behind the last one that `depth` allows are in no entry. */

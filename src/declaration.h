@@ -44,6 +44,9 @@ struct condition {
     bool exists;             /* of WHERE_EXISTS: what must be so */
     struct kx_slice *values; /* encoded key parts; an empty one is null */
     size_t value_count;      /* 1, except of WHERE_IN and WHERE_EXISTS */
+    size_t key_part; /* of a question (question.h) only, as in a field */
+    enum fold fold;
+    bool each;
 };
 
 /* Immutable once it is parsed, and shared by all threads that look at its

@@ -28,18 +28,24 @@ static enum kx_status read_key(struct reading *reading, struct kx_slice value,
                          &draft->field.key_part);
 }
 
-static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
-                                void *target)
+enum kx_status declaration_read_fold(struct reading *reading,
+                                     struct kx_slice value, enum fold *fold_out)
 {
     static const char *const words[] = {[FOLD_NONE] = "none",
                                         [FOLD_LOWER] = "lower",
                                         [FOLD_CASEFOLD] = "casefold",
                                         NULL};
-    struct draft *draft = target;
     size_t word = FOLD_NONE;
     enum kx_status status = reading_word(reading, value, words, &word);
-    draft->field.fold = word;
+    *fold_out = word;
     return status;
+}
+
+static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return declaration_read_fold(reading, value, &draft->field.fold);
 }
 
 static enum kx_status read_each(struct reading *reading, struct kx_slice value,
@@ -168,7 +174,7 @@ static enum kx_status read_stored(struct reading *reading,
     return KX_OK;
 }
 
-static enum kx_status read_stored_list(struct reading *reading,
+enum kx_status declaration_read_stored(struct reading *reading,
                                        struct kx_slice value, void *target)
 {
     (void)target;
@@ -179,7 +185,7 @@ static enum kx_status read_stored_list(struct reading *reading,
 }
 
 static const struct member store_members[] = {
-    {"fields", read_stored_list},
+    {"fields", declaration_read_stored},
     {NULL, NULL},
 };
 

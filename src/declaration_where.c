@@ -12,6 +12,9 @@
 struct draft {
     struct kx_slice path;
     bool has_path;
+    size_t key_part;
+    enum fold fold;
+    bool each;
 };
 
 static enum kx_status read_path(struct reading *reading, struct kx_slice value,
@@ -20,6 +23,29 @@ static enum kx_status read_path(struct reading *reading, struct kx_slice value,
     struct draft *draft = target;
     draft->has_path = true;
     return reading_pointer(reading, value, &draft->path);
+}
+
+static enum kx_status read_key(struct reading *reading, struct kx_slice value,
+                               void *target)
+{
+    struct draft *draft = target;
+    return reading_count(reading, value,
+                         "which part of the key after the prefix",
+                         &draft->key_part);
+}
+
+static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return declaration_read_fold(reading, value, &draft->fold);
+}
+
+static enum kx_status read_each(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return reading_flag(reading, value, &draft->each);
 }
 
 static enum kx_status add_condition(struct reading *reading,
@@ -51,14 +77,21 @@ static enum kx_status read_operand(struct reading *reading,
     return KX_OK;
 }
 
-static const struct member condition_members[];
+static enum comparison comparison_of(const struct member *member)
+{
+    int comparison = WHERE_EQ;
+    while (strcmp(declaration_comparison((enum comparison)comparison),
+                  member->name) != 0)
+        comparison++;
+    return (enum comparison)comparison;
+}
 
 /* For all that compare with one value: the table says which. */
 static enum kx_status read_comparison(struct reading *reading,
                                       struct kx_slice value, void *target)
 {
     struct condition condition = {
-        .comparison = (enum comparison)(reading->member - condition_members),
+        .comparison = comparison_of(reading->member),
         .values = talloc(reading->declaration, struct kx_slice),
         .value_count = 1};
     (void)target;
@@ -111,22 +144,44 @@ static enum kx_status read_in(struct reading *reading, struct kx_slice value,
     return add_condition(reading, condition);
 }
 
+/* The first three are a question's. */
 static const struct member condition_members[] = {
-    [WHERE_EQ] = {"eq", read_comparison},
-    [WHERE_NE] = {"ne", read_comparison},
-    [WHERE_IN] = {"in", read_in},
-    [WHERE_EXISTS] = {"exists", read_exists},
-    [WHERE_GT] = {"gt", read_comparison},
-    [WHERE_GE] = {"ge", read_comparison},
-    [WHERE_LT] = {"lt", read_comparison},
-    [WHERE_LE] = {"le", read_comparison},
-    [WHERE_LE + 1] = {"path", read_path},
-    [WHERE_LE + 2] = {NULL, NULL},
+    {"key", read_key},
+    {"fold", read_fold},
+    {"each", read_each},
+    {"path", read_path},
+    {"eq", read_comparison},
+    {"ne", read_comparison},
+    {"in", read_in},
+    {"exists", read_exists},
+    {"gt", read_comparison},
+    {"ge", read_comparison},
+    {"lt", read_comparison},
+    {"le", read_comparison},
+    {NULL, NULL},
 };
+enum { QUESTIONS_ONLY = 3 };
 
 const char *declaration_comparison(enum comparison comparison)
 {
-    return condition_members[comparison].name;
+    static const char *const names[] = {
+        [WHERE_EQ] = "eq", [WHERE_NE] = "ne",         [WHERE_IN] = "in",
+        [WHERE_GT] = "gt", [WHERE_EXISTS] = "exists", [WHERE_GE] = "ge",
+        [WHERE_LT] = "lt", [WHERE_LE] = "le"};
+    return names[comparison];
+}
+
+static enum kx_status check_subject(struct reading *reading,
+                                    const struct draft *draft)
+{
+    bool has_key = draft->key_part != 0;
+    if (draft->has_path != has_key)
+        return KX_OK;
+    if (reading->question)
+        return reading_bad(reading, "a condition has either a path, such as "
+                                    "\"/status\", or a key, such as 1");
+    return reading_bad(reading,
+                       "a condition needs a path, such as \"/status\"");
 }
 
 static enum kx_status read_condition(struct reading *reading,
@@ -135,18 +190,22 @@ static enum kx_status read_condition(struct reading *reading,
     struct declaration *declaration = reading->declaration;
     size_t before = declaration->where_count;
     struct draft draft = {.has_path = false};
-    enum kx_status status = reading_members(reading, value, condition_members,
-                                            "a condition", &draft);
+    size_t first = reading->question ? 0 : QUESTIONS_ONLY;
+    enum kx_status status = reading_members(
+        reading, value, condition_members + first, "a condition", &draft);
+    if (status == KX_OK)
+        status = check_subject(reading, &draft);
     if (status != KX_OK)
         return status;
-    if (!draft.has_path)
-        return reading_bad(reading,
-                           "a condition needs a path, such as \"/status\"");
     if (declaration->where_count == before)
         return reading_bad(reading, "a condition needs a comparison: eq, ne, "
                                     "in, exists, gt, ge, lt or le");
-    for (size_t i = before; i < declaration->where_count; i++)
+    for (size_t i = before; i < declaration->where_count; i++) {
         declaration->where[i].path = draft.path;
+        declaration->where[i].key_part = draft.key_part;
+        declaration->where[i].fold = draft.fold;
+        declaration->where[i].each = draft.each;
+    }
     return KX_OK;
 }
 

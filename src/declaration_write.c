@@ -12,7 +12,8 @@ static void write_number(const char *name, size_t number, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-static void write_field(const struct field *field, struct kx_buffer *out)
+/* An object that is not closed yet: more members may follow. */
+static void write_subject(const struct field *field, struct kx_buffer *out)
 {
     kx_add_byte(out, '{');
     if (field->key_part != 0) {
@@ -27,6 +28,11 @@ static void write_field(const struct field *field, struct kx_buffer *out)
         kx_add_text(out, ",\"fold\":\"casefold\"");
     if (field->each)
         kx_add_text(out, ",\"each\":true");
+}
+
+static void write_field(const struct field *field, struct kx_buffer *out)
+{
+    write_subject(field, out);
     kx_add_byte(out, '}');
 }
 
@@ -64,11 +70,14 @@ static void write_operand(struct kx_slice operand, struct kx_buffer *out)
         kx_add_text(out, "null");
 }
 
-static void write_condition(const struct condition *condition,
-                            struct kx_buffer *out)
+void declaration_write_condition(const struct condition *condition,
+                                 struct kx_buffer *out)
 {
-    kx_add_text(out, "{\"path\":");
-    kx_json_escape(condition->path, out);
+    struct field subject = {.path = condition->path,
+                            .key_part = condition->key_part,
+                            .fold = condition->fold,
+                            .each = condition->each};
+    write_subject(&subject, out);
     kx_add_text(out, ",\"");
     kx_add_text(out, declaration_comparison(condition->comparison));
     kx_add_text(out, "\":");
@@ -91,7 +100,7 @@ static void write_where(const struct declaration *declaration,
     kx_add_text(out, ",\"where\":[");
     for (size_t i = 0; i < declaration->where_count; i++) {
         kx_add(out, ",", i > 0);
-        write_condition(&declaration->where[i], out);
+        declaration_write_condition(&declaration->where[i], out);
     }
     kx_add_byte(out, ']');
 }

@@ -198,11 +198,9 @@ enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out)
 {
     const struct catalog *catalog = reader->store->catalog;
-    for (size_t i = 0; i < catalog->count; i++) {
-        if (catalog->indexes[i]->replaces != 0 || n-- > 0)
-            continue;
-        describe(catalog, catalog->indexes[i], info_out);
-        return KX_OK;
-    }
-    return KX_END;
+    const struct index *index = catalog_at(catalog, n);
+    if (index == NULL)
+        return KX_END;
+    describe(catalog, index, info_out);
+    return KX_OK;
 }

@@ -15,6 +15,7 @@ struct reading {
     char pointer[128];           /* of the value being read */
     size_t pointer_end;          /* its bytes */
     const struct member *member; /* the row that is being read */
+    bool question; /* conditions have the members of a field, too */
 };
 
 /* Reads the raw value of one member into target; says in the fault what is
@@ -67,10 +68,23 @@ enum kx_status reading_word(struct reading *reading, struct kx_slice value,
 /* KX_NO_MEMORY, with the fault filled. */
 enum kx_status reading_no_memory(struct reading *reading);
 
-/* Members of a declaration that have files of their own. */
+/* The member `fold` of a field. */
+enum kx_status declaration_read_fold(struct reading *reading,
+                                     struct kx_slice value,
+                                     enum fold *fold_out);
+
+/* Members of a declaration that have files of their own, or are those of a
+ * question as well. The target of the first two is the declaration. */
+member_fn declaration_read_prefix;
+member_fn declaration_read_depth;
+member_fn declaration_read_stored;
 member_fn declaration_read_fields;
 member_fn declaration_read_store;
 member_fn declaration_read_where;
+
+/* Appends one condition as canonical JSON. */
+void declaration_write_condition(const struct condition *condition,
+                                 struct kx_buffer *out);
 
 /* Appends the canonical JSON of a checked declaration to its text. KX_OK,
  * KX_NO_MEMORY. */

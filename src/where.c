@@ -29,8 +29,7 @@ static enum kx_status look(struct kx_slice document, struct kx_slice path,
     return status == KX_NO_MEMORY || scratch->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Are they parts of one type? */
-static bool comparable(struct kx_slice a, struct kx_slice b)
+bool where_comparable(struct kx_slice a, struct kx_slice b)
 {
     struct kx_key_reader reader;
     struct kx_part part;
@@ -63,7 +62,7 @@ static bool equals_one(const struct condition *condition, enum found found,
 static bool is_ordered(const struct condition *condition, struct kx_slice part)
 {
     struct kx_slice operand = condition->values[0];
-    if (!comparable(part, operand))
+    if (!where_comparable(part, operand))
         return false;
     int order = kx_compare(part, operand);
     switch (condition->comparison) {
@@ -102,6 +101,11 @@ static bool holds(const struct condition *condition, enum found found,
         return found == FOUND_PART && is_ordered(condition, part);
     }
     return false;
+}
+
+bool where_admits(const struct condition *condition, struct kx_slice part)
+{
+    return holds(condition, part.size == 0 ? FOUND_NULL : FOUND_PART, part);
 }
 
 enum kx_status where_holds(const struct declaration *declaration,

@@ -10,4 +10,10 @@
 enum kx_status where_holds(const struct declaration *declaration,
                            struct kx_slice document, struct kx_buffer *scratch);
 
+/* Does the condition hold for a value, an encoded part (size 0: null)? */
+bool where_admits(const struct condition *condition, struct kx_slice part);
+
+/* Are both parts of one type, so that they can be greater and less? */
+bool where_comparable(struct kx_slice a, struct kx_slice b);
+
 #endif

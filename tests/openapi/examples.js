@@ -91,6 +91,8 @@ countEntries blue
 getMany both
 
 listIndexes all
+explainList answered
+explainList advice
 getIndex email
 getIndex index-not-found
 listConflicts none
@@ -128,7 +130,8 @@ getMetrics metrics
 const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/];
 // Members of which only the type is compared.
 const FREE = ['databaseId', 'expiresAt', 'startedAt', 'perSecond', 'etaSeconds', 'percent',
-  'done', 'total', 'state', 'build', 'detail'];
+  'done', 'total', 'state', 'build', 'detail',
+  'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
 
 class Story {
   constructor(doc) {

@@ -1,0 +1,19 @@
+/* A fit of the core's as a request that can be sent: the selection of GET
+ * /list, and its address. */
+#ifndef API_ASK_H
+#define API_ASK_H
+
+#include "selector.h"
+
+/* What GET /list would select, folded as the index does; with the number of
+ * entries that it would read. Views of its own are opened on the reader. False
+ * when memory ran out, or the index is not there any more. */
+bool ask_estimate(const struct kx_fit *fit, struct kx_reader *reader,
+                  struct selection *selection,
+                  struct kx_estimate *estimate_out);
+
+/* Appends the address: "/list?index=users_by_color&prefix=blue". */
+void ask_address(const struct selection *selection,
+                 const struct kx_question *question, struct kx_buffer *out);
+
+#endif

@@ -1,0 +1,50 @@
+/* Whether an index answers a question, and by which part of it. A pure function
+ * of declaration and question.
+ */
+#ifndef FIT_H
+#define FIT_H
+
+#include "question.h"
+
+/* Fills fit, but for the name; its bounds lie under talloc context mem. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status fit_make(void *mem, const struct declaration *index,
+                        const struct kx_question *question,
+                        struct kx_fit *fit_out);
+
+/* The same for the entries themselves, without an index: its bounds are whole
+ * keys. */
+enum kx_status fit_entries(void *mem, const struct kx_question *question,
+                           struct kx_fit *fit_out);
+
+/* ---- fit_imply.c
+ * --------------------------------------------------------------
+ */
+
+/* Does the condition say that there is something that can be indexed? */
+bool fit_needs_value(const struct condition *condition);
+
+/* Is it about a value as it stands at its path? */
+bool fit_is_plain(const struct condition *condition);
+
+/* Does one of the plain ones of a list imply this one, which is plain, too? */
+bool fit_implied(const struct condition *list, size_t count,
+                 const struct condition *wanted);
+
+/* ---- fit_bounds.c -------------------------------------------------------- */
+
+/* Bounds of a range as encoded parts behind what is equal. */
+struct span {
+    struct kx_buffer low;  /* inclusive; empty: none */
+    struct kx_buffer high; /* exclusive; empty: none */
+};
+
+/* Narrows the span by a condition that is gt, ge, lt or le; false when it
+ * cannot be said by bounds. A span begins with two empty buffers. */
+bool fit_span_narrow(struct span *span, const struct condition *condition);
+
+/* Gives a span of one bound the other end of the type of its bound, where there
+ * is one. */
+void fit_span_close(struct span *span);
+
+#endif
