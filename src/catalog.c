@@ -78,6 +78,16 @@ struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
     return NULL;
 }
 
+uint64_t catalog_row_count(const struct catalog *catalog)
+{
+    uint64_t rows = catalog->entries;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->entries + catalog->indexes[i]->conflicts;
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        rows += catalog->dropping[i]->entries;
+    return rows;
+}
+
 /* Entries of a dropped index are gone for clients from the moment of the drop.
  */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,

@@ -117,6 +117,9 @@ static inline bool index_row_hidden(const struct index *index,
     return index->declaration->unique && record->owner_at != 0;
 }
 
+/* About how many rows the table of entries has. */
+uint64_t catalog_row_count(const struct catalog *catalog);
+
 /* Is a stored record one that clients can see: not expired, and if it is an
  * index entry, one of a readable index? */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,

@@ -317,6 +317,17 @@ static enum kx_status hand_over(struct plan *plan, struct index *index,
     return status;
 }
 
+/* What one commit changes is held in memory, and written in one transaction. */
+static enum kx_status check_size(struct plan *plan)
+{
+    if (overlay_change_count(plan->overlay) <= KX_CHANGES_MAX)
+        return KX_OK;
+    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+                   "with its index entries the commit changes more than %d "
+                   "entries",
+                   KX_CHANGES_MAX);
+}
+
 typedef enum kx_status effect_fn(struct plan *plan,
                                  const struct effect *effect);
 
@@ -337,6 +348,8 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
                 !declaration_covers(effect.index->declaration, effect.key))
                 continue;
             enum kx_status status = step(plan, &effect);
+            if (status == KX_OK)
+                status = check_size(plan);
             if (status != KX_OK)
                 return status;
         }

@@ -43,9 +43,11 @@ enum kx_limit {
     KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
     KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
     KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
-    KX_SAMPLES_MAX = 5,          /* keys shown of what a build left out */
-    KX_SAMPLE_KEY_MAX = 256,     /* encoded bytes of such a key */
-    KX_DETAIL_MAX = 512          /* bytes of a fault's detail, with its NUL */
+    KX_CHANGES_MAX = 300000, /* entries that one commit changes, index entries
+                              * included */
+    KX_SAMPLES_MAX = 5,      /* keys shown of what a build left out */
+    KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
+    KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
 

@@ -87,7 +87,8 @@ enum kx_status check_all(struct plan *plan);
 enum kx_status mutate_all(struct plan *plan);
 
 /* index.c: brings the index entries of all changed entries up to date. KX_OK,
- * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled, errors. */
+ * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,
+ * KX_COMMIT_TOO_LARGE, errors. */
 enum kx_status index_update(struct plan *plan);
 /* agree.c: a mutation on a key that belongs to an index must say what the index
  * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,

@@ -15,9 +15,10 @@
 #include "table.h"
 
 enum {
-    KEYS_MAX = 20000,       /* values of a unique index that are compared */
-    ROW_BYTES = 12,         /* what a row takes beside key and record */
-    PAGE_FILL_PERCENT = 70, /* of a page is used when a build is done */
+    KEYS_MAX = 20000, /* values of a unique index that are compared */
+    ROW_COST = 200,   /* of making a row, in bytes that could be read instead */
+    ROW_BYTES = 12,   /* what a row takes beside key and record */
+    PAGE_FILL_PERCENT = 70,      /* of a page is used when a build is done */
     ENTRIES_PER_SECOND = 400000, /* read, or written, by a build */
     TEXT_MAX = 400
 };
@@ -30,6 +31,7 @@ struct owned {
 
 struct work {
     struct kx_preview *preview;
+    struct sampling *sampling;
     const struct declaration *declaration;
     void *mem;
     struct extract extract;
@@ -47,7 +49,7 @@ uint64_t preview_range(struct kx_store *store, struct kx_slice start,
                        struct kx_slice end)
 {
     double share = table_share(store->env, TABLE_ENTRIES, start, end);
-    return 1 + (uint64_t)((double)store->catalog->entries * share);
+    return 1 + (uint64_t)((double)catalog_row_count(store->catalog) * share);
 }
 
 static struct kx_slice copy(void *mem, struct kx_slice slice)
@@ -78,6 +80,7 @@ static enum kx_status count_rows(struct work *work, struct kx_slice key)
         work->record.size = 0;
         record_write(&row, &work->record);
         work->preview->entries++;
+        work->sampling->cost += ROW_COST;
         work->preview->bytes += index_key.size + work->record.size + ROW_BYTES;
         if (work->record.failed || !keep_key(work, index_key, key))
             return KX_NO_MEMORY;
@@ -271,8 +274,10 @@ enum kx_status preview_index(struct kx_store *store, struct kx_commit *commit,
         .prefix = declaration->prefix, .take = take, .context = work};
     enum kx_status status =
         work == NULL ? KX_NO_MEMORY : reckon_total(store, mem, &sample);
-    if (status == KX_OK)
+    if (status == KX_OK) {
+        work->sampling = &sample;
         status = sample_entries(store, &sample);
+    }
     if (status == KX_OK) {
         work->preview->exact = sample.all;
         count_conflicts(work);

@@ -33,14 +33,6 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     return status == KX_END ? KX_OK : status;
 }
 
-static uint64_t rows_of_table(const struct catalog *catalog)
-{
-    uint64_t rows = catalog->entries;
-    for (size_t i = 0; i < catalog->count; i++)
-        rows += catalog->indexes[i]->entries;
-    return rows;
-}
-
 /* The rows that are left of the range when `tally` of it was read. */
 static uint64_t estimate_rows(struct kx_reader *reader,
                               const struct tally *tally)
@@ -49,7 +41,7 @@ static uint64_t estimate_rows(struct kx_reader *reader,
     double share =
         table_share(store->env, TABLE_ENTRIES, kx_buffer_slice(&reader->start),
                     kx_buffer_slice(&reader->end));
-    double rows = share * (double)rows_of_table(store->catalog);
+    double rows = share * (double)catalog_row_count(store->catalog);
     return rows > (double)tally->rows ? (uint64_t)rows : tally->rows;
 }
 

@@ -29,7 +29,13 @@ static enum kx_status give(struct walk *walk, struct kx_slice key,
         return KX_FAILED;
     if (record.index != 0 || record_expired(&record, walk->now_ms))
         return KX_OK;
+    sample->cost += bytes.size;
     return sample->take(sample->context, key, &record);
+}
+
+static bool exhausted(const struct walk *walk)
+{
+    return walk->sample->cost >= SAMPLE_COST_MAX;
 }
 
 /* From walk->start, which then is behind the last row. KX_END: there are no
@@ -43,7 +49,7 @@ static enum kx_status take_run(struct walk *walk, size_t count)
     kx_buffer_init(&next, walk->start.owner);
     enum kx_status status = range_begin(range, kx_buffer_slice(&walk->start),
                                         kx_buffer_slice(&walk->end), false);
-    for (size_t i = 0; status == KX_OK && i < count; i++) {
+    for (size_t i = 0; status == KX_OK && i < count && !exhausted(walk); i++) {
         status = range_next(range, &key, &bytes);
         if (status == KX_OK)
             status = give(walk, key, bytes);
@@ -112,7 +118,7 @@ static enum kx_status take_runs(struct walk *walk)
     enum kx_status status = find_end(walk, false, &walk->first);
     if (status == KX_OK)
         status = find_end(walk, true, &walk->last);
-    for (size_t n = 0; status == KX_OK && n < PLACES; n++) {
+    for (size_t n = 0; status == KX_OK && n < PLACES && !exhausted(walk); n++) {
         go_to(walk, n);
         status = walk->start.failed ? KX_NO_MEMORY
                                     : take_run(walk, SAMPLE_MAX / PLACES);

@@ -6,7 +6,8 @@
 
 #include "store_state.h"
 
-enum { SAMPLE_MAX = 2000 };
+/* It blocks the writer, so it is ended by its cost, too. */
+enum { SAMPLE_MAX = 2000, SAMPLE_COST_MAX = 16 << 20 };
 
 /* Is given each stored entry, in key order, none twice; its slices are valid
  * until it returns. Anything but KX_OK ends the sample. */
@@ -18,6 +19,7 @@ struct sampling {
     uint64_t total;         /* about how many entries there are */
     sample_fn *take;
     void *context;
+    uint64_t cost; /* bytes read; `take` may add what it does besides */
     /* Result. */
     bool all; /* every entry was given */
 };

@@ -66,6 +66,24 @@ request DELETE /kv/p/many
 request GET '/count?index=by_tag'
 field .count 0
 
+test_case 'a commit changes at most 300000 entries, index entries included'
+declare_index '{"name":"by_word","prefix":["text"],"fields":[{"path":"","each":true}]}'
+jq -nc '{mutations: [range(310) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
+request POST /atomic "@$work/words"
+expect 413 commit-too-large
+field '.detail | contains("300000")' true
+request GET '/count?index=by_word'
+field .count 0
+jq -nc '{mutations: [range(290) | {type: "set", key: ["text", .], value: [range(1000)]}]}' >"$work/words"
+request POST /atomic "@$work/words"
+expect 200
+request GET '/count?index=by_word'
+field .count 290000
+request DELETE '/list?prefix=text&limit=200'
+field '[.deleted, .more]' '[200,true]'
+request GET '/count?index=by_word'
+field .count 90000
+
 test_case 'parts of the key are fields, alone and with others'
 declare_index '{"name":"by_day","prefix":["log"],"depth":2,"fields":[{"key":2},"/level",{"key":1,"fold":"lower"}],"unique":true}'
 request PUT /kv/log/Web/=7 '{"level":"warn"}'
@@ -351,6 +369,14 @@ request POST '/indexes?dry=maybe' '{"name":"i","prefix":["p"],"fields":["/a"]}'
 expect 400 bad-parameter
 request POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
 expect 400 unknown-parameter
+
+test_case 'large entries are sampled as well, but not all of them'
+printf '{"a":"%01000000d"}' 0 >"$work/million"
+for i in {1..24}; do
+    curl -s -o "$work/null" -X PUT "$url/kv/large/$i" -d "@$work/million"
+done
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["large"],"fields":["/b"]}'
+field '.estimate | [.exact, .sampled >= 10, .sampled < 24]' '[false,true,true]'
 
 test_case 'of many entries a sample is taken, and the numbers are about right'
 seq 1 20 | while read -r page; do
