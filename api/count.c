@@ -41,6 +41,7 @@ static bool begin(struct request *request, struct count *count,
                        flaw))
         return false;
     count->selector.range.count_only = true;
+    count->selector.range.yields = true;
     request->state = count;
     return true;
 }
@@ -52,6 +53,8 @@ static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
     struct kx_entry entry;
     for (unsigned i = 0; i < SLICE_ENTRIES; i++) {
         enum kx_status status = kx_scan_next(reader, &entry);
+        if (status == KX_AGAIN)
+            break;
         if (status != KX_OK)
             return status;
         count->entries++;

@@ -58,6 +58,19 @@ static bool read_page(struct request *request, struct page *page,
                       request->memory, flaw);
 }
 
+/* Nothing is to be shown so far, and there is more to look through. */
+static enum progress look_further(struct request *request, struct reply *reply,
+                                  struct page *page)
+{
+    reply->body.size = 0;
+    if (request->state == NULL)
+        request->state = talloc_memdup(request->memory, page, sizeof *page);
+    if (request->state != NULL)
+        return AGAIN;
+    reply->body.failed = true;
+    return DONE;
+}
+
 /* Room is made before the view begins: commits wait while it is open. */
 static enum progress send_page(struct request *request, struct reply *reply,
                                struct page *page)
@@ -67,7 +80,11 @@ static enum progress send_page(struct request *request, struct reply *reply,
     kx_add_byte(&reply->body, '{');
     kx_read_begin(request->reader);
     fault.status = page_write(page, request->reader, &reply->body, &fault);
-    reply->flush = kx_read_end(request->reader);
+    uint64_t flush = kx_read_end(request->reader);
+    if (flush > reply->flush)
+        reply->flush = flush;
+    if (fault.status == KX_AGAIN)
+        return look_further(request, reply, page);
     if (fault.status != KX_OK)
         return refusal_read(request, reply, &fault, page->selector.index);
     answer_json(reply, 200);
@@ -114,6 +131,8 @@ enum progress list_get(struct request *request, struct reply *reply)
     enum form form = accept_form(accept);
     struct page page = {.limit = LIMIT_DEFAULT};
     struct flaw flaw;
+    if (request->state != NULL)
+        return send_page(request, reply, request->state);
     if (form == FORM_OTHER || form == FORM_EVENTS)
         return not_acceptable(request, reply, accept);
     if (form == FORM_NDJSON)
@@ -122,6 +141,7 @@ enum progress list_get(struct request *request, struct reply *reply)
         return flaw_reply(request, reply, &flaw);
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
+    page.selector.range.yields = true;
     return send_page(request, reply, &page);
 }
 

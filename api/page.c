@@ -1,6 +1,6 @@
 /* One page of a scan as JSON. Whether there are more entries is found out by
- * asking for one more than the page has, so that a cursor never leads to an
- * empty page. */
+ * asking for one more than the page has, so that a cursor does not lead to an
+ * empty page, unless it takes too long to find that one. */
 #include "page.h"
 
 bool page_begin(struct page *page, struct selection *selection,
@@ -28,7 +28,8 @@ bool page_begin(struct page *page, struct selection *selection,
 }
 
 /* Appends entries up to the limit; *last is then the position of the last one
- * when there are more of them, else empty. */
+ * when there are more of them, else empty. A page ends early where there is too
+ * much to pass over; KX_AGAIN: it would be empty. */
 static enum kx_status write_entries(const struct page *page,
                                     struct kx_reader *reader,
                                     struct kx_buffer *out,
@@ -38,8 +39,8 @@ static enum kx_status write_entries(const struct page *page,
     enum kx_status status;
     size_t start = out->size;
     bool full = false;
-    for (size_t count = 1; (status = kx_scan_next(reader, &entry)) == KX_OK;
-         count++) {
+    size_t count = 1;
+    for (; (status = kx_scan_next(reader, &entry)) == KX_OK; count++) {
         if (full)
             return KX_OK; /* this one is for the next page */
         if (count > 1)
@@ -49,6 +50,10 @@ static enum kx_status write_entries(const struct page *page,
         if (full)
             kx_add_slice(last, kx_scan_position(reader));
     }
+    if (status == KX_AGAIN && !full)
+        kx_add_slice(last, kx_scan_position(reader));
+    if (status == KX_AGAIN)
+        return count > 1 ? KX_OK : KX_AGAIN;
     last->size = 0;
     return status == KX_END ? KX_OK : status;
 }
@@ -64,6 +69,9 @@ enum kx_status page_write(struct page *page, struct kx_reader *reader,
     kx_add_text(out, "\"entries\":[");
     status = write_entries(page, reader, out, &last);
     kx_scan_end(reader);
+    if (status == KX_AGAIN &&
+        !selector_resume(&page->selector, kx_buffer_slice(&last), &page->bound))
+        return KX_NO_MEMORY;
     page->more = last.size > 0;
     if (page->more) {
         kx_add_text(out, "],\"cursor\":\"");

@@ -42,6 +42,8 @@ static enum kx_status add_slice(struct scroll *scroll, struct kx_reader *reader,
         if (scroll->count == scroll->page.limit)
             return KX_END;
         status = kx_scan_next(reader, &entry);
+        if (status == KX_AGAIN)
+            break;
         if (status != KX_OK)
             return status;
         add_line(scroll, &entry, chunk);
@@ -106,6 +108,7 @@ struct stream *scroll_open(struct request *request, const struct page *page)
     if (scroll == NULL)
         return NULL;
     scroll->page = *page;
+    scroll->page.selector.range.yields = true;
     scroll->page.selector.range.fields = scroll->page.shape.fields.paths;
     scroll->stream.next = scroll_next;
     scroll->stream.request = request;

@@ -57,6 +57,7 @@ enum kx_limit {
     X(KX_OK, "done")                                                           \
     X(KX_ABSENT, "there is no such entry")                                     \
     X(KX_END, "there are no more entries")                                     \
+    X(KX_AGAIN, "there is more to look through")                               \
     X(KX_CHECK_FAILED, "a check failed")                                       \
     X(KX_UNIQUE_VIOLATION, "the value is already used in a unique index")      \
     X(KX_TYPE_MISMATCH, "the stored value has another type")                   \
@@ -699,6 +700,7 @@ struct kx_range {
                             * the scan: a kx_scan_position, of a scan of any
                             * time; empty: all */
     bool reverse;          /* last to first; the bounds keep their meaning */
+    bool yields;           /* kx_scan_next may give up for now: KX_AGAIN */
     bool keys_only;        /* values may be left empty */
     /* JSON Pointers: only these members of the values are needed. An index that
      * holds them is not followed; whatever else the values have may be missing.
@@ -721,7 +723,10 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              const struct kx_range *range,
                              struct kx_fault *fault);
 /* Next entry, valid until the next call on the reader: KX_OK, KX_END,
- * KX_FAILED. kx_scan_position is then the key to resume after. */
+ * KX_FAILED. kx_scan_position is then the key to resume after. KX_AGAIN, for a
+ * range that yields: many rows were passed over that nobody is to see (expired
+ * ones, those of a dropped index). Call again, or end the view and go on behind
+ * kx_scan_position in another one, so that others have their turn. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The key in scan order of the entry given last: its own key, or the index

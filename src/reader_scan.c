@@ -3,6 +3,10 @@
  * readable or was dropped) are passed over. */
 #include "reader_state.h"
 
+/* Rows that a scan which yields passes over at a time: less than a
+ * millisecond. */
+enum { PASSED_MAX = 1000 };
+
 static enum kx_status begin(struct kx_reader *reader,
                             const struct kx_range *range)
 {
@@ -11,6 +15,7 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->position.size = 0;
     reader->ended = false;
     reader->count_only = range->count_only;
+    reader->yields = range->yields;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
@@ -124,7 +129,7 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out)
 {
-    for (;;) {
+    for (int passed = 0; !reader->yields || passed < PASSED_MAX; passed++) {
         struct kx_slice key;
         struct kx_slice bytes;
         enum kx_status status = range_next(reader->rows, &key, &bytes);
@@ -139,6 +144,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         if (status != KX_ABSENT)
             return status;
     }
+    return KX_AGAIN;
 }
 
 struct kx_slice kx_scan_position(struct kx_reader *reader)

@@ -23,6 +23,7 @@ struct kx_reader {
     bool scanning;
     bool ended; /* the scan has reached its bound */
     bool reverse;
+    bool yields;
     bool count_only;
     bool fields_stored;     /* all that is asked for is in the index's rows */
     uint64_t resolved;      /* entries looked up in this view, by an index */

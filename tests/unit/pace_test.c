@@ -1,0 +1,79 @@
+/* How much may be worked on when: by a clock that is given. */
+#include "pace.h"
+#include "unit.h"
+
+static void without_a_limit_there_is_none(void **state)
+{
+    struct pace pace = {.paused = false};
+    (void)state;
+    assert_true(pace_free(&pace));
+    assert_true(pace_allowance(&pace, 5000) == SIZE_MAX);
+    pace_spend(&pace, 1000000, 5000);
+    assert_true(pace_allowance(&pace, 5000) == SIZE_MAX);
+    assert_int_equal(pace_due_ms(&pace, 5000), 5000);
+}
+
+static void what_is_paused_is_never_due(void **state)
+{
+    struct pace pace = {.paused = true, .per_second = 10};
+    (void)state;
+    assert_false(pace_free(&pace));
+    assert_int_equal(pace_allowance(&pace, 5000), 0);
+    assert_true(pace_due_ms(&pace, 5000) == INT64_MAX);
+}
+
+/* Works as much as it may until the time is over. */
+static size_t work(struct pace *pace, int64_t from_ms, int64_t to_ms)
+{
+    size_t done = 0;
+    for (int64_t now_ms = from_ms; now_ms < to_ms;) {
+        size_t piece = pace_allowance(pace, now_ms);
+        done += piece;
+        if (piece > 0)
+            pace_spend(pace, piece, now_ms);
+        now_ms = pace_due_ms(pace, now_ms) > now_ms ? pace_due_ms(pace, now_ms)
+                                                    : now_ms + 1;
+    }
+    return done;
+}
+
+static void a_second_has_so_many(void **state)
+{
+    (void)state;
+    for (uint32_t rate = 1; rate <= 1000000; rate *= 10) {
+        struct pace pace = {.per_second = rate};
+        assert_int_equal(work(&pace, 100000, 110000), 10 * rate);
+    }
+}
+
+static void a_clock_that_is_set_back_stops_nothing(void **state)
+{
+    struct pace pace = {.per_second = 100};
+    (void)state;
+    pace_spend(&pace, 10, 5000000);
+    assert_int_equal(pace_allowance(&pace, 5000000), 0);
+    assert_int_equal(pace_due_ms(&pace, 5000000), 5000100);
+    assert_int_equal(pace_allowance(&pace, 1000), 10);
+}
+
+static void paces_are_equal_by_what_they_say(void **state)
+{
+    struct pace one = {.per_second = 100};
+    struct pace other = {.per_second = 100, .next_ms = 77};
+    (void)state;
+    assert_true(pace_equal(&one, &other));
+    other.paused = true;
+    assert_false(pace_equal(&one, &other));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_limit_there_is_none),
+        cmocka_unit_test(what_is_paused_is_never_due),
+        cmocka_unit_test(a_second_has_so_many),
+        cmocka_unit_test(a_clock_that_is_set_back_stops_nothing),
+        cmocka_unit_test(paces_are_equal_by_what_they_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
