@@ -1,13 +1,13 @@
 #!/bin/bash
-# The README's tour: each of its commands is run on a new store and must answer
-# what stands below it.
+# The README's tour and its chapter on indexes: each of their commands is run, in
+# order, on a new store and must answer what stands below it.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 K=$url
 
-# The lines between ``` of the chapter "Tour".
+# The lines between ``` of these chapters.
 tour() {
-    awk '/^## / { on = $0 == "## Tour" } /^```/ { block = !block; next }
+    awk '/^## / { on = $0 == "## Tour" || $0 == "## Indexes" } /^```/ { block = !block; next }
          on && block' "$(dirname "$0")/../../README.md"
 }
 
@@ -32,7 +32,7 @@ while IFS= read -r line; do
         command=${line#'$ '}
         expected=
         ;;
-    *) expected=$line ;;
+    *) expected=${expected:+$expected$'\n'}$line ;;
     esac
 done < <(tour)
 finish_command
