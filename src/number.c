@@ -152,6 +152,40 @@ static char *put_decimal(char *out, const struct decimal *decimal)
     return put(out, decimal->digits + point, decimal->count - point);
 }
 
+static char *put_whole(char *out, uint64_t number)
+{
+    char digits[24];
+    char *first = digits + sizeof digits;
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return put(out, first, (int)(digits + sizeof digits - first));
+}
+
+/* Numbers with few digits behind the point, such as prices: the fewest that
+ * give the number back are its shortest form. NULL for other numbers. */
+static char *put_short(char *out, double number)
+{
+    static const double tens[] = {1e1, 1e2, 1e3, 1e4};
+    if (number >= 1e11)
+        return NULL;
+    for (int places = 1; places <= 4; places++) {
+        double scaled = rint(number * tens[places - 1]);
+        if (scaled == 0 || scaled / tens[places - 1] != number)
+            continue;
+        uint64_t whole = (uint64_t)scaled;
+        char *point = put_whole(out, whole / (uint64_t)tens[places - 1]);
+        *point = '.';
+        for (char *at = point + places; at > point; at--) {
+            *at = (char)('0' + whole % 10);
+            whole /= 10;
+        }
+        return point + places + 1;
+    }
+    return NULL;
+}
+
 /* Whole numbers below 2^53, the most common by far, go without the search for
  * the shortest digits. */
 size_t kx_number_text(double number, char *out)
@@ -163,11 +197,15 @@ size_t kx_number_text(double number, char *out)
     if (!isfinite(number)) {
         at += sprintf(at, "%s", isnan(number) ? "NaN" : "Infinity");
     } else if (positive < 0x1p53 && positive == (double)(uint64_t)positive) {
-        at += sprintf(at, "%llu", (unsigned long long)positive);
+        at = put_whole(at, (uint64_t)positive);
     } else {
+        char *end = put_short(at, positive);
         struct decimal decimal;
-        shorten(positive, &decimal);
-        at = put_decimal(at, &decimal);
+        if (end == NULL) {
+            shorten(positive, &decimal);
+            end = put_decimal(at, &decimal);
+        }
+        at = end;
     }
     *at = '\0';
     return (size_t)(at - out);

@@ -70,6 +70,17 @@ static bool add_name(struct names *names, const struct v8_token *token)
     return !names->hashes.failed;
 }
 
+enum { FEW = 16 };
+
+static bool any_twice_of_few(const uint64_t *hashes, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (hashes[i] == hashes[k])
+                return true;
+    return false;
+}
+
 static int by_size(const void *a, const void *b)
 {
     const uint64_t *x = a;
@@ -84,8 +95,8 @@ static bool close_names(struct names *names, size_t first)
     uint64_t *hashes = (uint64_t *)(void *)names->hashes.data + first;
     size_t count = count_of(names) - first;
     names->hashes.size = first * sizeof *hashes;
-    if (count < 2)
-        return true;
+    if (count <= FEW)
+        return !any_twice_of_few(hashes, count);
     qsort(hashes, count, sizeof *hashes, by_size);
     for (size_t i = 1; i < count; i++)
         if (hashes[i - 1] == hashes[i])

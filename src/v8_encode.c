@@ -11,7 +11,7 @@ static void put_token(struct v8_writer *writer, struct kx_slice token,
                       put_fn *put)
 {
     struct kx_slice body = json_string_body(token);
-    if (memchr(body.data, '\\', body.size) == NULL) {
+    if (body.size == 0 || memchr(body.data, '\\', body.size) == NULL) {
         put(writer, body);
         return;
     }

@@ -312,12 +312,31 @@ static bool is_late(const struct v8_reader *reader,
            (reader->frames[reader->depth].length & CAUSE_BIT) != 0;
 }
 
+/* Could there be a host object or an error at all? They begin with a backslash,
+ * or with an r and the tag of what is in it. */
+static bool may_be_foreign(struct kx_slice bytes)
+{
+    const uint8_t *end = bytes.data + bytes.size;
+    const uint8_t *at = bytes.data;
+    if (memchr(at, '\\', bytes.size) != NULL)
+        return true;
+    while ((at = memchr(at, 'r', (size_t)(end - at))) != NULL) {
+        at++;
+        if (at < end && memchr("EFRSTUmsc", *at, 10) != NULL)
+            return true;
+    }
+    return false;
+}
+
 enum kx_status v8_is_foreign(struct kx_slice bytes, const void *memory,
                              bool *foreign_out)
 {
     struct v8_reader reader;
     struct v8_token token;
     bool foreign = false;
+    *foreign_out = false;
+    if (!may_be_foreign(bytes))
+        return KX_OK;
     enum kx_status status = v8_open(&reader, bytes, memory);
     while (status == KX_OK && !foreign) {
         status = v8_next(&reader, &token);

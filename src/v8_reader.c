@@ -21,6 +21,11 @@ bool v8_wrong(struct v8_reader *reader, const char *sentence)
     return false;
 }
 
+bool v8_ends_early(struct v8_reader *reader)
+{
+    return v8_wrong(reader, "it ends in the middle");
+}
+
 enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault)
 {
     if (reader->status != KX_BAD_VALUE)

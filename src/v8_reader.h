@@ -166,15 +166,44 @@ enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault);
 
 /* Notes what is wrong at the present place. Always false. */
 bool v8_wrong(struct v8_reader *reader, const char *sentence);
-/* Take a number, a double, so many bytes. False when they are not there. */
-bool v8_take_varint(struct v8_reader *reader, uint32_t *number_out);
+/* The same for a value that is cut off. Always false. */
+bool v8_ends_early(struct v8_reader *reader);
+/* Take a double, so many bytes, a number that is not known to be short. False
+ * when they are not there. */
 bool v8_take_double(struct v8_reader *reader, double *number_out);
 bool v8_take_bytes(struct v8_reader *reader, size_t size,
                    struct kx_slice *bytes_out);
-/* Takes the next tag, passing over padding. */
-bool v8_take_tag(struct v8_reader *reader, uint8_t *tag_out);
-/* The next tag, which stays; 0 when there is none. */
-uint8_t v8_peek_tag(struct v8_reader *reader);
+bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out);
+
+/* Takes a number. */
+static inline bool v8_take_varint(struct v8_reader *reader,
+                                  uint32_t *number_out)
+{
+    if (reader->at == reader->size || reader->data[reader->at] >= 0x80)
+        return v8_take_long_varint(reader, number_out);
+    *number_out = reader->data[reader->at++];
+    return true;
+}
+
+/* The next tag, which stays, after passing over padding; 0 when there is none.
+ */
+static inline uint8_t v8_peek_tag(struct v8_reader *reader)
+{
+    while (reader->at < reader->size && reader->data[reader->at] == 0)
+        reader->at++;
+    return reader->at < reader->size ? reader->data[reader->at] : 0;
+}
+
+/* Takes the next tag. */
+static inline bool v8_take_tag(struct v8_reader *reader, uint8_t *tag_out)
+{
+    *tag_out = v8_peek_tag(reader);
+    if (*tag_out == 0)
+        return v8_ends_early(reader);
+    reader->at++;
+    return true;
+}
+
 /* Gives the object that begins at `at` the next number. False without memory.
  */
 bool v8_add_object(struct v8_reader *reader, struct v8_token *token, size_t at,

@@ -5,28 +5,23 @@
 
 /* ---- Taking bytes ------------------------------------------------------- */
 
-static bool ends_early(struct v8_reader *reader)
-{
-    return v8_wrong(reader, "it ends in the middle");
-}
-
 bool v8_take_bytes(struct v8_reader *reader, size_t size,
                    struct kx_slice *bytes_out)
 {
     if (reader->size - reader->at < size)
-        return ends_early(reader);
+        return v8_ends_early(reader);
     *bytes_out = kx_slice(reader->data + reader->at, size);
     reader->at += size;
     return true;
 }
 
 /* Seven bits in each byte, the lowest first. V8's lengths have 32 bits. */
-bool v8_take_varint(struct v8_reader *reader, uint32_t *number_out)
+bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out)
 {
     uint64_t number = 0;
     for (unsigned shift = 0; shift < 35; shift += 7) {
         if (reader->at == reader->size)
-            return ends_early(reader);
+            return v8_ends_early(reader);
         uint8_t byte = reader->data[reader->at++];
         number |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -47,22 +42,6 @@ bool v8_take_double(struct v8_reader *reader, double *number_out)
     memcpy(&bits, bytes.data, sizeof bits);
     bits = le64toh(bits);
     memcpy(number_out, &bits, sizeof bits);
-    return true;
-}
-
-uint8_t v8_peek_tag(struct v8_reader *reader)
-{
-    while (reader->at < reader->size && reader->data[reader->at] == 0)
-        reader->at++;
-    return reader->at < reader->size ? reader->data[reader->at] : 0;
-}
-
-bool v8_take_tag(struct v8_reader *reader, uint8_t *tag_out)
-{
-    *tag_out = v8_peek_tag(reader);
-    if (*tag_out == 0)
-        return ends_early(reader);
-    reader->at++;
     return true;
 }
 

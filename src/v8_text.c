@@ -6,6 +6,8 @@
 #include <talloc.h>
 #include <utf8proc.h>
 
+#include "json_scan.h"
+
 enum {
     TEXT_FACTOR = 32, /* bytes of text for one of a value */
     TEXT_SLACK = 4096,
@@ -91,20 +93,36 @@ static bool from_utf16(struct kx_slice bytes, struct kx_buffer *utf8)
     return whole;
 }
 
-static bool is_ascii(struct kx_slice bytes)
+/* Most strings are ASCII and have nothing to escape. */
+static bool is_simple(const struct v8_text *text,
+                      const struct v8_string *string)
 {
-    uint8_t any = 0;
-    for (size_t i = 0; i < bytes.size; i++)
-        any |= bytes.data[i];
-    return any < 0x80;
+    const uint8_t *start = string->bytes.data;
+    struct json_text bytes = {.start = text->reader.data,
+                              .end = start + string->bytes.size};
+    return string->charset != V8_UTF16 && json_skip_plain(start, bytes) == NULL;
+}
+
+static void add_simple(struct kx_buffer *out, struct kx_slice bytes)
+{
+    if (!kx_buffer_reserve(out, bytes.size + 2))
+        return;
+    uint8_t *at = out->data + out->size;
+    *at = '"';
+    memcpy(at + 1, bytes.data, bytes.size);
+    at[bytes.size + 1] = '"';
+    out->size += bytes.size + 2;
 }
 
 bool v8_text_string(struct v8_text *text, const struct v8_string *string)
 {
     struct kx_buffer *scratch = &text->scratch;
     bool whole = true;
-    if (string->charset == V8_UTF8 ||
-        (string->charset == V8_LATIN1 && is_ascii(string->bytes))) {
+    if (is_simple(text, string)) {
+        add_simple(text->out, string->bytes);
+        return true;
+    }
+    if (string->charset == V8_UTF8) {
         kx_json_escape(string->bytes, text->out);
         return true;
     }
@@ -213,8 +231,8 @@ enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
     kx_buffer_init(&text.scratch, out->owner);
     enum kx_status status = v8_open(&text.reader, bytes, out->owner);
     if (status == KX_OK)
-        status = write_tokens(&text, form,
-                              bytes.size * TEXT_FACTOR + TEXT_SLACK);
+        status =
+            write_tokens(&text, form, bytes.size * TEXT_FACTOR + TEXT_SLACK);
     if (out->failed || text.scratch.failed)
         status = KX_NO_MEMORY;
     if (status != KX_OK)

@@ -143,8 +143,28 @@ static void add_utf16(struct kx_slice utf8, struct kx_buffer *out)
     }
 }
 
+static bool is_ascii(struct kx_slice utf8)
+{
+    static const uint64_t high = UINT64_C(0x8080808080808080);
+    const uint8_t *at = utf8.data;
+    size_t left = utf8.size;
+    uint64_t any = 0;
+    for (; left >= sizeof any; left -= sizeof any, at += sizeof any) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        any |= word;
+    }
+    for (; left > 0; left--)
+        any |= *at++;
+    return (any & high) == 0;
+}
+
 void v8_put_string(struct v8_writer *writer, struct kx_slice utf8)
 {
+    if (is_ascii(utf8)) {
+        v8_put_latin1(writer, utf8);
+        return;
+    }
     struct measure size = measure(utf8);
     if (size.wide) {
         begin_utf16(writer, size.units * 2);
@@ -153,10 +173,7 @@ void v8_put_string(struct v8_writer *writer, struct kx_slice utf8)
     }
     v8_put_tag(writer, '"');
     v8_put_varint(writer, size.units);
-    if (size.units == utf8.size)
-        v8_put_bytes(writer, utf8);
-    else
-        add_latin1(utf8, writer->out);
+    add_latin1(utf8, writer->out);
 }
 
 /* The index of an array has no leading zeros and is at most 2^32 - 2. */
