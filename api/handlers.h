@@ -83,6 +83,8 @@ handler_fn kvconnect_read;
 handler_fn kvconnect_write;
 /* Answers kvconnect_write. */
 handler_fn kvconnect_write_finish;
+/* POST /v2/watch: frames without an end. */
+handler_fn kvconnect_watch;
 
 /* ---- pace.c ---------------------------------------------------------------
  */

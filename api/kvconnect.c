@@ -75,13 +75,14 @@ static size_t field_size(size_t size)
 
 /* @deno/kv in Node reads Buffers and the like as Node writes them. */
 void kvconnect_writer_init(struct kvconnect_writer *writer,
-                           const struct request *request, struct kx_buffer *out)
+                           const struct request *request, const void *memory,
+                           struct kx_buffer *out)
 {
     const char *agent = request->header(request, "User-Agent");
     bool node = agent != NULL && strcmp(agent, "node") == 0;
     writer->out = out;
     writer->reader = node ? KX_V8_FOR_NODE : KX_V8_FOR_ANY;
-    kx_buffer_init(&writer->scratch, request->memory);
+    kx_buffer_init(&writer->scratch, memory);
 }
 
 /* The size is known beforehand: nothing has to be moved afterwards. */

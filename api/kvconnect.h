@@ -4,6 +4,7 @@
  *                         write
  *   kvconnect_read.c      snapshot_read: ranges in one view
  *   kvconnect_write.c     atomic_write: checks and mutations
+ *   kvconnect_watch.c     watch: entries again whenever they have changed
  *
  * What was wrong is answered as plain text with a 4xx status, since clients
  * show the text to their user and repeat a request for ever after a 5xx. Only
@@ -19,6 +20,7 @@ enum kvconnect_limit {
     KVCONNECT_ROWS_MAX = 1000, /* limits of all ranges together */
     KVCONNECT_CHECKS_MAX = 100,
     KVCONNECT_MUTATIONS_MAX = 1000,
+    KVCONNECT_WATCH_KEYS_MAX = 10,
     KVCONNECT_REPLY_MAX = 72 << 20 /* bytes: that many rows of 64 KiB */
 };
 
@@ -39,9 +41,10 @@ struct kvconnect_writer {
     enum kx_v8_reader reader;
 };
 
-/* Begins to write to out for the client that sent the request. */
+/* Begins to write to out for the client that sent the request. memory: a talloc
+ * context for what has to be transcoded. */
 void kvconnect_writer_init(struct kvconnect_writer *writer,
-                           const struct request *request,
+                           const struct request *request, const void *memory,
                            struct kx_buffer *out);
 
 /* Appends an entry as field `field` of a message, its value in a form that the

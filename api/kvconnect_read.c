@@ -144,7 +144,7 @@ static void start_reading(struct reading *reading,
     reading->fault.detail[0] = reading->fault.pointer[0] = '\0';
     reading->too_large = false;
     kx_buffer_init(&reading->record, request->memory);
-    kvconnect_writer_init(&reading->writer, request, out);
+    kvconnect_writer_init(&reading->writer, request, request->memory, out);
 }
 
 enum progress kvconnect_read(struct request *request, struct reply *reply)

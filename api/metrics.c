@@ -53,6 +53,8 @@ static const struct figure {
      offsetof(struct kx_figures, batch_max)},
     {"kindex_commits_queued", "gauge", "Commits that wait for the writer.",
      offsetof(struct kx_figures, queued)},
+    {"kindex_watches", "gauge", "Watches that are open.",
+     offsetof(struct kx_figures, watches)},
     {"kindex_expired_total", "counter",
      "Entries removed because their time was over.",
      offsetof(struct kx_figures, expired)},

@@ -40,6 +40,7 @@ const struct route ROUTES[] = {
     {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_NONE,  BODY_KEYS,    kvconnect_metadata, NULL},
     {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_READ,  BODY_KEYS,    kvconnect_read,     NULL},
     {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish},
+    {METHOD_POST, "/v2/watch",         "watch",            SCOPE_READ,  BODY_KEYS,    kvconnect_watch,    NULL},
 
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},

@@ -4,6 +4,7 @@
 # passed, N failed". With arguments: these stories.
 set -u
 cd "$(dirname "$0")"
+export KINDEX
 KINDEX=$(realpath "../../${BUILD:-build}/kindex")
 . ../lib/http.sh
 [ $# -gt 0 ] || set -- [a-z]*[a-z].mjs
@@ -35,7 +36,7 @@ count() {
     passed=$((passed + ok))
     failed=$((failed + bad))
     echo "== $1: $ok passed, $bad failed"
-    [ "$bad" -eq 0 ] || echo "$3"
+    [ "$bad" -eq 0 ] || head -c 4000 <<<"$3"
 }
 
 story() {

@@ -1,0 +1,236 @@
+/* POST .../watch: a reply without an end, in frames. A frame is its length (4
+ * bytes, little endian) and a WatchOutput with all keys in one view. Each shows
+ * every key: Deno takes one that is called unchanged for absent. A frame of
+ * length 0 says that the connection is alive.
+ *
+ * A frame is made when the client has room for it, from what the entries are by
+ * then: who reads slowly gets fewer frames, and nothing is kept for it. */
+#include "handlers.h"
+
+#include <stdatomic.h>
+#include <talloc.h>
+
+#include "datapath.pb-c.h"
+#include "kvconnect.h"
+#include "message.h"
+#include "refusal.h"
+#include "service.h"
+
+enum { OUTPUT_STATUS = 1, OUTPUT_KEYS = 2 };
+enum { KEY_CHANGED = 1, KEY_ENTRY = 2 };
+enum { FRAME_HEAD = 4, KEEP_MAX = 512 /* bytes of a chunk, while it waits */ };
+
+static const uint64_t SILENCE_NS = 5000000000;
+static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
+
+/* What one client watches, and what it was shown last. */
+struct watching {
+    struct stream stream;
+    struct kx_watch *watch;
+    uint64_t sent_ns; /* when the last frame was made */
+    size_t count;
+    struct kx_slice keys[KVCONNECT_WATCH_KEYS_MAX];
+    uint64_t stamps[KVCONNECT_WATCH_KEYS_MAX]; /* 0: absent */
+};
+
+/* ---- Frames ---------------------------------------------------------------
+ */
+
+/* One frame under way. */
+struct frame {
+    struct kvconnect_writer writer;
+    struct kx_buffer record;
+    bool changed; /* it has something to show */
+};
+
+/* A key of an index that cannot be read for now is shown as absent: when it can
+ * be, there is news. */
+static enum kx_status add_key(struct watching *watching, size_t i,
+                              struct frame *frame)
+{
+    struct kx_buffer *out = frame->writer.out;
+    struct kx_entry entry = {.stamp = 0};
+    struct kx_fault fault = {.status = KX_OK};
+    enum kx_status status =
+        kx_read(watching->stream.request->reader, watching->keys[i],
+                &frame->record, &entry, &fault);
+    if (status != KX_OK && status != KX_ABSENT && status != KX_INDEX_NOT_READY)
+        return status;
+    size_t place = message_open(OUTPUT_KEYS, out);
+    message_number(KEY_CHANGED, true, out);
+    if (status == KX_OK)
+        kvconnect_entry(&frame->writer, KEY_ENTRY, &entry);
+    message_close(place, out);
+    frame->changed |= entry.stamp != watching->stamps[i];
+    watching->stamps[i] = entry.stamp;
+    return KX_OK;
+}
+
+static void put_length(size_t length, uint8_t *out)
+{
+    for (size_t i = 0; i < FRAME_HEAD; i++)
+        out[i] = (uint8_t)(length >> (8 * i));
+}
+
+/* Appends a frame if there is something to show; false when the entries cannot
+ * be read any more. What is not shown need not be on disk. */
+static bool add_frame(struct watching *watching, struct kx_buffer *chunk,
+                      uint64_t *flush_out)
+{
+    struct request *request = watching->stream.request;
+    void *memory = talloc_new(request->memory);
+    struct frame frame = {.changed = false};
+    enum kx_status status = memory == NULL ? KX_NO_MEMORY : KX_OK;
+    size_t start = chunk->size;
+    kx_buffer_init(&frame.record, memory);
+    kvconnect_writer_init(&frame.writer, request, memory, chunk);
+    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
+    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                   chunk);
+    kx_read_begin(request->reader);
+    for (size_t i = 0; i < watching->count && status == KX_OK; i++)
+        status = add_key(watching, i, &frame);
+    *flush_out = kx_read_end(request->reader);
+    talloc_free(memory);
+    if (status != KX_OK || !frame.changed || chunk->failed) {
+        *flush_out = 0;
+        chunk->size = start;
+    } else {
+        put_length(chunk->size - start - FRAME_HEAD, chunk->data + start);
+        watching->sent_ns = kx_monotonic_ns();
+    }
+    return status == KX_OK;
+}
+
+/* Waits for a change, or until the client must hear something. False when there
+ * is a change already. */
+static bool await_change(struct watching *watching)
+{
+    struct wait *wait = &watching->stream.request->wait;
+    if (kx_watch_wait(watching->watch, &wait->ticket) != KX_OK)
+        return false;
+    wait->cancel = kx_watch_cancel;
+    wait->until_ns = watching->sent_ns + SILENCE_NS;
+    return true;
+}
+
+static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
+{
+    if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
+        return false;
+    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
+    watching->sent_ns = kx_monotonic_ns();
+    return true;
+}
+
+/* A large frame's memory is not kept through a long silence. */
+static void give_back(struct kx_buffer *chunk)
+{
+    if (chunk->capacity > KEEP_MAX)
+        kx_buffer_free(chunk);
+}
+
+/* The client of a server that stops finds the reply at its end, and asks
+ * again. */
+static bool next(struct stream *stream, struct kx_buffer *chunk,
+                 uint64_t *flush_out)
+{
+    struct watching *watching = stream->state;
+    do {
+        if (atomic_load(&stream->request->service->stopping) ||
+            !add_frame(watching, chunk, flush_out))
+            return false;
+        if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
+            return true;
+    } while (!await_change(watching));
+    give_back(chunk);
+    return true;
+}
+
+/* ---- The request ----------------------------------------------------------
+ */
+
+static bool take_keys(struct watching *watching, const Datapath__Watch *message,
+                      struct flaw *flaw)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    watching->count = message->n_keys;
+    if (message->n_keys < 1 || message->n_keys > KVCONNECT_WATCH_KEYS_MAX)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "There are %zu keys; a watch has 1 to %d.",
+                        message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
+    for (size_t i = 0; i < message->n_keys; i++) {
+        watching->keys[i] = message_slice(message->keys[i]->key);
+        watching->stamps[i] = NOT_SHOWN;
+        fault.status = kx_key_check(watching->keys[i], &fault);
+        if (fault.status != KX_OK)
+            return flaw_fault(flaw, &fault);
+    }
+    return true;
+}
+
+/* What cannot be watched, such as a key of an index that is being built, can be
+ * refused only before the reply has begun. */
+static enum kx_status try_keys(struct watching *watching, size_t *at_out,
+                               struct kx_fault *fault)
+{
+    struct request *request = watching->stream.request;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    enum kx_status status = KX_OK;
+    kx_buffer_init(&record, request->memory);
+    kx_read_begin(request->reader);
+    for (size_t i = 0; i < watching->count; i++) {
+        status =
+            kx_read(request->reader, watching->keys[i], &record, &entry, fault);
+        *at_out = i;
+        if (status != KX_OK && status != KX_ABSENT)
+            break;
+        status = KX_OK;
+    }
+    kx_read_end(request->reader);
+    kx_buffer_free(&record);
+    return status;
+}
+
+/* The watch is open before the first frame is read: no change gets lost. */
+static enum progress begin(struct watching *watching, struct reply *reply)
+{
+    struct request *request = watching->stream.request;
+    struct kx_fault fault = {.status = KX_OK};
+    struct kx_buffer index;
+    size_t at = 0;
+    fault.status = try_keys(watching, &at, &fault);
+    if (fault.status == KX_OK)
+        fault.status =
+            kx_watch_open(request->service->store, watching->keys,
+                          watching->count, request->memory, &watching->watch);
+    if (fault.status != KX_OK) {
+        kx_buffer_init(&index, request->memory);
+        refusal_index_of(watching->keys[at], &index);
+        return refusal_read(request, reply, &fault, kx_buffer_slice(&index));
+    }
+    reply->status = 200;
+    reply->content_type = "application/octet-stream";
+    reply->stream = &watching->stream;
+    return DONE;
+}
+
+enum progress kvconnect_watch(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!kvconnect_admit(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    struct watching *watching = talloc_zero(request->memory, struct watching);
+    if (watching == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    const Datapath__Watch *message =
+        message_read(request, &datapath__watch__descriptor, &flaw);
+    if (message == NULL || !take_keys(watching, message, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    watching->stream =
+        (struct stream){.next = next, .request = request, .state = watching};
+    return begin(watching, reply);
+}

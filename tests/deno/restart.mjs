@@ -1,0 +1,62 @@
+// A server that goes away and comes back: a watch goes on by itself, and
+// writes that failed meanwhile are repeated by the client.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { finish, openKv, rest, test, until } from './kv.mjs';
+
+const directory = mkdtempSync(path.join(tmpdir(), 'kindex-restart-'));
+const portFile = path.join(directory, 'port');
+
+// Starts the server on its directory; with port 0 on a free one.
+async function start(port) {
+  rmSync(portFile, { force: true });
+  const server = spawn(process.env.KINDEX, ['serve', '--cache', '16MiB',
+    '--data', path.join(directory, 'data'), '--listen', `127.0.0.1:${port}`,
+    '--port-file', portFile], { stdio: 'ignore' });
+  const read = () => {
+    try { return readFileSync(portFile, 'utf8').trim(); } catch { return ''; }
+  };
+  return { server, port: await until(read, (text) => text !== '') };
+}
+
+async function stop({ server }) {
+  const ended = new Promise((done) => { server.on('exit', done); });
+  server.kill('SIGTERM');
+  assert.equal(await ended, 0);
+}
+
+let running = await start(0);
+const at = `http://127.0.0.1:${running.port}`;
+const kv = await openKv(at);
+
+await test('a watch goes on after a restart, with what has changed', async () => {
+  await kv.set(['w'], 'before');
+  const reader = kv.watch([['w']]).getReader();
+  assert.equal((await reader.read()).value[0].value, 'before');
+  await stop(running);
+  running = await start(running.port);
+  await rest('PUT', '/kv/w', 'after', at);
+  let seen = 'before';
+  while (seen === 'before') seen = (await reader.read()).value[0].value;
+  assert.equal(seen, 'after');
+  await reader.cancel();
+});
+
+await test('what was stored is there after a restart', async () => {
+  const { versionstamp } = await kv.set(['kept'], new Map([['a', 1n]]));
+  await stop(running);
+  running = await start(running.port);
+  const entry = await kv.get(['kept']);
+  assert.deepEqual(entry.value, new Map([['a', 1n]]));
+  assert.equal(entry.versionstamp, versionstamp);
+  assert.ok((await kv.set(['next'], 1)).versionstamp > versionstamp);
+});
+
+kv.close();
+await stop(running);
+rmSync(directory, { recursive: true });
+finish();
