@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { finish, openKv, rest, test, until } from './kv.mjs';
+import { finish, openKv, rest, runtime, test, until } from './kv.mjs';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'kindex-restart-'));
 const portFile = path.join(directory, 'port');
@@ -23,10 +23,12 @@ async function start(port) {
   return { server, port: await until(read, (text) => text !== '') };
 }
 
+// Deno tells the signal that was sent, whether or not it was what ended the
+// process.
 async function stop({ server }) {
   const ended = new Promise((done) => { server.on('exit', done); });
   server.kill('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await ended, runtime === 'Deno' ? null : 0);
 }
 
 let running = await start(0);

@@ -51,10 +51,14 @@ range() {
 
 V8=1 LE64=2 BYTES=3 SET=1 SUM=3
 
+to_bytes() {
+    # shellcheck disable=SC2059 # the format is the message
+    printf "$(sed 's/../\\x&/g' <<<"$1")" >"$work/message"
+}
+
 # message PATH HEX [CURL-OPTION...]
 message() {
-    # shellcheck disable=SC2059 # the format is the message
-    printf "$(sed 's/../\\x&/g' <<<"$2")" >"$work/message"
+    to_bytes "$2"
     request POST "$1" "@$work/message" \
         -H 'Content-Type: application/x-protobuf' "${@:3}"
 }
@@ -154,6 +158,23 @@ message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(mutation $SUM 
 refused 409 "Failed to perform 'sum' mutation on a non-U64 value in the database"
 request GET /kv/z
 expect 404
+
+test_case 'a watch shows all its keys at once, and says every 5 seconds that it lives'
+request PUT /kv/w 1
+stamp=$(curl --silent --head "$url/kv/w" | sed -n 's/^ETag: "\(.*\)"\r/\1/p')
+first=0801$(field_of 2 0801 "$(field_of 2 "$(field_of 1 "$(part w)")" "$(field_of 2 ff0f4902)" 1801 \
+    "$(field_of 4 "$stamp")")")$(field_of 2 0801)
+frames=$(printf '%02x' $((${#first} / 2)))000000${first}00000000
+to_bytes "$(field_of 1 "$(field_of 1 "$(part w)")")$(field_of 1 "$(field_of 1 "$(part none)")")"
+curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" "$url/v2/watch" |
+    head -c $((${#frames} / 2)) >"$answer"
+is 'the bytes' "$(bytes)" "$frames"
+for count in 0 11; do
+    message /v2/watch "$(for ((i = 0; i < count; i++)); do field_of 1 "$(field_of 1 "$(part w)")"; done)"
+    refused 400 '1 to 10'
+done
+message /v2/watch "$(field_of 1 "$(field_of 1 01ff)")"
+refused 400 key
 
 test_case 'queues are refused in words'
 message /v2/atomic_write "$(mutation $SET "$(part z)" $BYTES 00)$(field_of 3 "$(field_of 1 ff0f30)")"

@@ -20,6 +20,7 @@ const PROBLEM = 'application/problem+json';
 // Every command of the document, once.
 const STORY = `
 atomicWrite not-a-write
+watch not-a-watch
 snapshotRead nothing
 snapshotRead not-a-message
 exchangeMetadata open
