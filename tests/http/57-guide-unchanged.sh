@@ -1,0 +1,198 @@
+#!/bin/bash
+# The functions of Deno's guide, which keep their indexes by hand, against
+# declared indexes: they run unchanged, and lose the same races as before.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+# What the guide stores in an index: the id, or the user.
+held() { # FORM USER
+    [ "$1" = pointer ] && jq -c .id <<<"$2" || printf '%s' "$2"
+}
+
+# The operation of insertUser: both keys must be free, both are set.
+insert_user() { # FORM USER
+    local id email color
+    read -r id email color < <(jq -r '[.id, .email, .favoriteColor] | @tsv' <<<"$2")
+    printf '{"checks":[{"key":["users","%s"],"versionstamp":null},{"key":["users_by_email","%s"],"versionstamp":null}],
+        "mutations":[{"type":"set","key":["users","%s"],"value":%s},
+            {"type":"set","key":["users_by_email","%s"],"value":%s},
+            {"type":"set","key":["users_by_favorite_color","%s","%s"],"value":%s}]}' \
+        "$id" "$email" "$id" "$2" "$email" "$(held "$1" "$2")" \
+        "$color" "$id" "$(held "$1" "$2")"
+}
+
+# Of deleteUser: the user must be as it was read, all its keys are deleted.
+delete_user() { # USER VERSIONSTAMP [VERSIONSTAMP of the email key]
+    local id email color
+    read -r id email color < <(jq -r '[.id, .email, .favoriteColor] | @tsv' <<<"$1")
+    printf '{"checks":[{"key":["users","%s"],"versionstamp":%s}%s],
+        "mutations":[{"type":"delete","key":["users","%s"]},
+            {"type":"delete","key":["users_by_email","%s"]},
+            {"type":"delete","key":["users_by_favorite_color","%s","%s"]}]}' \
+        "$id" "$2" "${3:+,{\"key\":[\"users_by_email\",\"$email\"],\"versionstamp\":$3\}}" \
+        "$id" "$email" "$color" "$id"
+}
+
+stamp_of() { # KEY
+    request POST /get "{\"keys\":[$1]}"
+    jq -c '.entries[0].versionstamp' "$answer"
+}
+
+user() { # ID EMAIL COLOR
+    printf '{"id":"%s","email":"%s","favoriteColor":"%s"}' "$@"
+}
+
+raced() {
+    [ "$(wc -l <"$work/raced")" = 10 ]
+}
+
+# Sends ten bodies at once; what they were answered.
+race() { # COMMAND, given the number
+    local i
+    for i in {0..9}; do
+        "$@" "$i" >"$work/body$i"
+        curl -s -o "$work/answer$i" -w '%{http_code}\n' -X POST "$url/atomic" --data-binary "@$work/body$i" &
+    done >"$work/raced"
+    wait_until raced
+    sort "$work/raced" | uniq -c | xargs
+}
+
+same_email() {
+    insert_user "$form" "$(user "racer$1" same@x.org red)"
+}
+
+same_delete() {
+    delete_user "$zoe" "$stamp"
+}
+
+ada=$(user ada ada@x.org blue)
+bob=$(user bob bob@x.org blue)
+zoe=$(user zoe zoe@x.org green)
+for form in pointer value; do
+    request POST /indexes "{\"name\":\"users_by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],\"unique\":true,\"store\":\"$form\"}"
+    expect 201
+    request POST /indexes "{\"name\":\"users_by_favorite_color\",\"prefix\":[\"users\"],\"fields\":[\"/favoriteColor\"],\"store\":\"$form\"}"
+    expect 201
+
+    test_case "insertUser stores the user and both index entries ($form)"
+    request POST /atomic "$(insert_user $form "$ada")"
+    expect 200
+    stamp=$(value .versionstamp)
+    request POST /get '{"keys":[["users","ada"],["users_by_email","ada@x.org"],["users_by_favorite_color","blue","ada"]]}'
+    field '[.entries[].versionstamp] | unique' "[\"$stamp\"]"
+    field '.entries[1:] | map(.value) | unique' "[$(held $form "$ada")]"
+    request POST /atomic "$(insert_user $form "$bob")"
+    expect 200
+    request GET '/list?prefix=users_by_favorite_color/blue'
+    field '[.entries[].key[2]]' '["ada","bob"]'
+
+    test_case "insertUser fails by its checks when the id or the email is used ($form)"
+    request POST /atomic "$(insert_user $form "$(user ada other@x.org red)")"
+    expect 409 check-failed
+    field '[.failedChecks[].key]' '[["users","ada"]]'
+    request POST /atomic "$(insert_user $form "$(user eve ada@x.org red)")"
+    expect 409 check-failed
+    field '.failedChecks[] | [.check, .key, .expected, .actual]' "[1,[\"users_by_email\",\"ada@x.org\"],null,\"$stamp\"]"
+    request POST /atomic "$(insert_user $form "$ada")"
+    expect 409 check-failed
+    field '.failedChecks | length' 2
+    request GET /kv/users/eve
+    expect 404
+
+    test_case "without its checks it is the index that refuses ($form)"
+    request POST /atomic "$(insert_user $form "$(user eve ada@x.org red)" | jq -c '.checks = []')"
+    expect 409 unique-violation
+    field '[.existingKey, .attemptedKey]' '[["users","ada"],["users","eve"]]'
+
+    test_case "of many insertUser with one email one wins, the others fail by their checks ($form)"
+    is 'the answers' "$(race same_email)" '1 200 9 409'
+    is 'the reasons' "$(jq -r 'select(.status) | .code' "$work"/answer[0-9] | sort -u)" check-failed
+    request GET /count?prefix=users_by_email
+    field .count 3
+    request GET /indexes/users_by_email/get/same@x.org
+    winner=$(cat "$answer")
+    request GET "/kv/users/$(jq -r .id <<<"$winner")"
+    body_is "$winner"
+
+    test_case "deleteUser takes all three keys ($form)"
+    stamp=$(stamp_of '["users","bob"]')
+    request POST /atomic "$(delete_user "$bob" "$stamp")"
+    expect 200
+    request POST /get '{"keys":[["users","bob"],["users_by_email","bob@x.org"],["users_by_favorite_color","blue","bob"]]}'
+    field '[.entries[].versionstamp]' '[null,null,null]'
+
+    test_case "deleteUser that has read both keys checks both ($form)"
+    stamp=$(stamp_of '["users","ada"]')
+    email=$(stamp_of '["users_by_email","ada@x.org"]')
+    request POST /atomic "$(delete_user "$ada" "$stamp" '"00000000000000010000"')"
+    expect 409 check-failed
+    field '.failedChecks[] | [.key[0], .actual]' "[\"users_by_email\",$email]"
+    request POST /atomic "$(delete_user "$ada" "$stamp" "$email")"
+    expect 200
+    request GET /kv/users_by_email/ada@x.org
+    expect 404
+
+    test_case "deleteUser loses against a change of the user, and holds when it is repeated ($form)"
+    request POST /atomic "$(insert_user $form "$ada")"
+    stamp=\"$(value .versionstamp)\"
+    request PATCH /kv/users/ada '{"email":"ada@y.org"}'
+    expect 200
+    request POST /atomic "$(delete_user "$ada" "$stamp")"
+    expect 409 check-failed
+    field '.failedChecks[0].expected' "$(jq -r . <<<"$stamp")"
+    stamp=$(stamp_of '["users","ada"]')
+    request POST /atomic "$(delete_user "$(user ada ada@y.org blue)" "$stamp")"
+    expect 200
+    request GET '/list?prefix=users_by_email'
+    field '[.entries[].key[1]]' '["same@x.org"]'
+
+    test_case "of many deleteUser of one user one wins ($form)"
+    request POST /atomic "$(insert_user $form "$zoe")"
+    stamp=\"$(value .versionstamp)\"
+    is 'the answers' "$(race same_delete)" '1 200 9 409'
+    is 'the reasons' "$(jq -r 'select(.status) | .code' "$work"/answer[0-9] | sort -u)" check-failed
+
+    test_case "deleteUser that forgets to check deletes nothing of another user ($form)"
+    request POST /atomic "$(insert_user $form "$zoe")"
+    request PATCH /kv/users/zoe '{"email":"zoe@y.org"}'
+    request POST /atomic "$(insert_user $form "$(user eve zoe@x.org red)")"
+    expect 200
+    request POST /atomic '{"mutations":[{"type":"delete","key":["users","zoe"]},{"type":"delete","key":["users_by_email","zoe@x.org"]}]}'
+    expect 409 index-owned-key
+    field '[.index, .mutation, .key]' '["users_by_email",1,["users_by_email","zoe@x.org"]]'
+    field ".holds | tojson" "$(held $form "$(user eve zoe@x.org red)")"
+    request GET /kv/users/zoe
+    expect 200
+
+    test_case "a mistake in it is refused, and told what the index holds ($form)"
+    request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"users_by_email","max@x.org"\],"value"/"users_by_email","MAX@x.org"],"value"/')"
+    expect 409 index-owned-key
+    field '[.key, .holds]' '[["users_by_email","MAX@x.org"],null]'
+    request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"blue","max"\],"value":.*/"blue","max"],"value":"maxi"}]}/')"
+    expect 409 index-owned-key
+    field '[.index, .mutation]' '["users_by_favorite_color",2]'
+    field ".holds | tojson" "$(held $form "$(user max max@x.org blue)")"
+    request GET /kv/users/max
+    expect 404
+
+    request DELETE '/list?prefix=users'
+    request DELETE /indexes/users_by_email
+    request DELETE /indexes/users_by_favorite_color
+done
+
+test_case 'a pointer to a key of several parts is an array of them'
+request POST /indexes '{"name":"by_name","prefix":["t"],"fields":["/n"],"unique":true}'
+request POST /atomic '{"mutations":[{"type":"set","key":["t","eu",7,true],"value":{"n":"a"}},{"type":"set","key":["by_name","a"],"value":["eu",7,true]}]}'
+expect 200
+request POST /atomic '{"mutations":[{"type":"set","key":["t","eu",8,true],"value":{"n":"b"}},{"type":"set","key":["by_name","b"],"value":["t","eu",8,true]}]}'
+expect 409 index-owned-key
+field .holds '["eu",8,true]'
+
+test_case 'the value may be written in another way, as long as it is the same'
+request POST /indexes '{"name":"copy_by_n","prefix":["v"],"fields":["/n"],"store":"value"}'
+request POST /atomic '{"mutations":[{"type":"set","key":["v",1],"value":{"n":100,"s":"é"}},{"type":"set","key":["copy_by_n",100,1],"value": { "s":"\u00e9", "n":1e2 }}]}'
+expect 200
+request GET /kv/copy_by_n/=100/=1
+body_is '{"n":100,"s":"é"}'
+
+finish
