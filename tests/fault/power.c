@@ -6,7 +6,7 @@
  * test kills the server and goes on with that directory in place of the data
  * (power.js). Renames and removals count as made durable by the next sync of
  * any file, as on ext4. With $KX_POWER_FORGETFUL syncs do nothing: the negative
- * control. */
+ * control. $KX_POWER_SLOW is what a sync takes longer, in microseconds. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -274,6 +274,8 @@ int ftruncate(int fd, off_t size)
 int fdatasync(int fd)
 {
     int (*really)(int) = next("fdatasync");
+    const char *slow = getenv("KX_POWER_SLOW");
+    usleep(slow == NULL ? 0 : (useconds_t)atol(slow));
     int result = really(fd);
     if (result == 0)
         settle(fd);
