@@ -14,7 +14,7 @@ if ! ../lib/npm.sh . || ! deno=$(node -p 'require("./deno.js")'); then
     exit 1
 fi
 export DENO_PROGRAM=$deno
-export DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
+export DENO=$deno DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1
 export DENO_KV_ACCESS_TOKEN='any token'
 
 run_in() {
