@@ -40,11 +40,20 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
     return KX_OK;
 }
 
-/* Collects the removals among the next rows, at most job_size. KX_END: those
- * are all. */
+/* How many rows the next job may read. */
+static size_t row_limit(const struct kx_store *store, const struct index *index)
+{
+    size_t allowance = pace_allowance(&index->pace, kx_now_ms());
+    if (allowance == 0)
+        return 1;
+    return allowance < store->job_size ? allowance : store->job_size;
+}
+
+/* Collects the removals among the next rows. KX_END: those are all. */
 static enum kx_status collect(struct kx_store *store, void *mem,
                               struct batch *batch)
 {
+    size_t limit = row_limit(store, batch->index);
     const struct declaration *declaration = batch->index->declaration;
     const struct build *build = &batch->index->build;
     struct kx_slice start = declaration->name_key;
@@ -60,12 +69,13 @@ static enum kx_status collect(struct kx_store *store, void *mem,
         return KX_NO_MEMORY;
     enum kx_status status =
         range_begin(store->range, start, kx_buffer_slice(&end), false);
-    for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {
+    for (size_t read = 0; status == KX_OK && read < limit; read++) {
         struct record record;
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK && record_read(bytes, &record) && record.index == 0)
             status = remove_row(mem, batch, key, &record);
     }
+    pace_spend(&batch->index->pace, limit, kx_now_ms());
     if (status == KX_OK) {
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;

@@ -383,12 +383,21 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     return batch->state != before;
 }
 
+/* Has the plan made an index ready? */
+static bool plan_mends(const struct plan *plan)
+{
+    size_t i = 0;
+    while (plan != NULL && i < plan->total_count && !mends(&plan->totals[i]))
+        i++;
+    return plan != NULL && i < plan->total_count;
+}
+
 /* Rows of an index that nobody can read yet are no news; that it can be read
  * is. */
 static void tell_watches(struct kx_store *store, const struct rows *rows,
                          const struct batch *batch, enum kx_index_state before)
 {
-    if (changes_view(batch, before))
+    if (changes_view(batch, before) || plan_mends(batch->plan))
         watch_note_all(store->watches);
     else if (!batch->new_index_rows)
         watch_note(store->watches, rows->list, rows->count);
@@ -420,7 +429,7 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         if (store->touched != NULL)
             touched_note(store->touched, net, net_count);
         tell_watches(store, &rows, batch, before);
-        if (batch->action != CATALOG_KEEP)
+        if (batch->action != CATALOG_KEEP || plan_mends(batch->plan))
             news_note(store);
         store->plan = batch->plan;
         if (last != batch->plan)

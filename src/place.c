@@ -256,6 +256,7 @@ enum kx_status place_rows(struct kx_store *store, void *mem,
         batch->state = batch->index->state;
         batch->build = batch->index->build;
         batch->adoption = placing.adoption;
+        batch->new_index_rows = false; /* they can be read by their keys */
     }
     return place_all(&placing);
 }

@@ -291,7 +291,7 @@ static void give_back(struct kx_store *store)
 {
     pthread_mutex_lock(&store->lock);
     store->lent = false;
-    bool wake = store->first != NULL || store->stopping;
+    bool wake = store->first != NULL || store->stopping || store->news_due;
     pthread_mutex_unlock(&store->lock);
     pthread_cond_signal(&store->returned);
     if (wake)
