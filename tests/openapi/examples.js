@@ -121,6 +121,10 @@ declareIndex dry
 migrateIndex pointer
 migrateIndex bad-index-definition
 undoMigration no-migration
+pauseIndex paused
+throttleIndex slow
+resumeIndex resumed
+throttleIndex free
 dropIndex color
 getMetrics metrics
 `
