@@ -210,7 +210,8 @@ class Story {
 
   compareHeaders(response, answer) {
     return Object.entries(response.headers || {})
-      .filter(([, header]) => header.required !== false)
+      .filter(([, header]) =>
+        document.resolve(this.doc, header).required !== false)
       .map(([name]) => name)
       .filter((name) => !(name.toLowerCase() in answer.headers))
       .map((name) => `no header ${name}`);
