@@ -31,6 +31,7 @@ async function load(self) {
     const began = Date.now();
     const { users, records } = settings;
     await kindex.loadUsers(self, users);
+    if (wanted('query')) await kindex.loadCopies(self, users);
     await kindex.store(self, 'items', records, (place) => {
         const n = data.scattered(place, records);
         return { id: data.itemId(n), value: data.value(n, records) };
@@ -57,8 +58,8 @@ function remarks({ flush, load: loading, restart, beside, disk }) {
 }
 
 // The two answers to the index query must be worth the same.
-async function checkQuery(contender, ask) {
-    const body = await expect2xx(contender.port, ask.query(7));
+async function checkQuery(contender, ask, query = ask.query) {
+    const body = await expect2xx(contender.port, query(7));
     if (ask.entries(body) !== 100)
         throw new Error(`${contender.name}: the index query gave ` +
             `${ask.entries(body)} entries`);
@@ -74,6 +75,8 @@ async function contend(figures) {
         figures.backfill = await phases.backfill(contenders.kindex, settings);
     await checkQuery(contenders.kindex, kindex.questions(users));
     if (wanted('query')) {
+        const ask = kindex.questions(users);
+        await checkQuery(contenders.kindex, ask, ask.copies);
         contenders.sqlite = await sqlite.start(build, fresh('sqlite'), users);
         await checkQuery(contenders.sqlite, sqlite.questions(users));
     }

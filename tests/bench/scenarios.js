@@ -110,6 +110,8 @@ function scenarios(servers, { work, records, users }) {
              replay(inWork('list'), LISTS, randomly(users - 100, ask.list))),
         at64(servers.kindex, 'query 100',
              replay(inWork('query'), LISTS, randomly(users, ask.query))),
+        at64(servers.kindex, 'query 100 of copies',
+             replay(inWork('copies'), LISTS, randomly(users, ask.copies))),
         at64(servers.kindex, 'mix 95/5',
              replay(inWork('mix95'), READS, mix(records, 20))),
         at64(servers.kindex, 'mix 50/50',

@@ -53,6 +53,8 @@ function fromRounds(results, flush) {
               ratio('list 100', hello, 'cpu')),
         higher('index query of 100 / Node + SQLite', 1, 2,
                ratio('query 100', 'query 100 node+sqlite')),
+        higher('the same of a value index / Node + SQLite', 3, 4,
+               ratio('query 100 of copies', 'query 100 node+sqlite')),
         higher('mix 95/5 / hello', 0.55, 0.65, ratio('mix 95/5', hello)),
         higher('mix 50/50 / hello', 0.45, 0.55, ratio('mix 50/50', hello)),
         lower('GET: CPU / hello CPU', 1.7, 1.55,

@@ -84,6 +84,16 @@ async function loadUsers(self, users) {
     }));
 }
 
+// The same records with an index that holds copies of them. Not among the users:
+// an insert of those has two indexes to keep.
+async function loadCopies(self, users) {
+    await declare(self, { name: 'copies_by_color', prefix: ['copies'],
+                          fields: ['/color'], store: 'value' });
+    await store(self, 'copies', users, (n) => ({
+        id: data.userId(n), value: data.value(n, users),
+    }));
+}
+
 // What the scenarios ask, by number of item or user.
 function questions(users) {
     return {
@@ -104,8 +114,14 @@ function questions(users) {
             path: `/list?index=users_by_color&prefix=${data.color(n, users)}` +
                 '&limit=100',
         }),
+        copies: (n) => ({
+            path: `/list?index=copies_by_color&prefix=${data.color(n, users)}` +
+                '&limit=100',
+        }),
         entries: (body) => JSON.parse(body).entries.length,
     };
 }
 
-module.exports = { start, store, declare, drop, loadUsers, questions };
+module.exports = {
+    start, store, declare, drop, loadUsers, loadCopies, questions,
+};
