@@ -6,6 +6,8 @@
 
 #include <utf8proc.h>
 
+#include "json_scan.h"
+
 /* Of digits that were checked, in either case. */
 static uint32_t hex4(const uint8_t *digits)
 {
@@ -164,19 +166,28 @@ static void escape_byte(uint8_t byte, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
+/* From `at` on to the next byte that must be escaped, or the end. */
+static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= JSON_BLOCK && json_stops(at) == 0)
+        at += JSON_BLOCK;
+    while (at < end && *at >= ' ' && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
 void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out)
 {
+    const uint8_t *at = utf8.data;
+    const uint8_t *end = at + utf8.size;
     kx_add_byte(out, '"');
-    size_t done = 0;
-    for (size_t i = 0; i < utf8.size; i++) {
-        uint8_t byte = utf8.data[i];
-        if (byte >= ' ' && byte != '"' && byte != '\\')
-            continue;
-        kx_add(out, utf8.data + done, i - done);
-        escape_byte(byte, out);
-        done = i + 1;
+    for (;;) {
+        const uint8_t *stop = skip_plain(at, end);
+        kx_add(out, at, (size_t)(stop - at));
+        if (stop == end)
+            break;
+        escape_byte(*stop, out);
+        at = stop + 1;
     }
-    if (done < utf8.size)
-        kx_add(out, utf8.data + done, utf8.size - done);
     kx_add_byte(out, '"');
 }

@@ -27,6 +27,7 @@ struct range {
                       * next row again */
     unsigned misses; /* tries in vain since the last right one */
     struct kx_buffer fetched; /* a page of rows, or one value */
+    size_t page_size;         /* bytes of the next page of rows */
     struct kx_buffer key;     /* of one row */
     DBT bulk;
     void *next_row; /* the library's position in bulk, NULL: used up */
@@ -67,6 +68,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     range->end = end;
     range->reverse = reverse;
     range->fresh = true;
+    range->page_size = FETCH_MIN;
     range->next_row = NULL;
     return open_cursor(range);
 }
@@ -82,15 +84,16 @@ static DBT row_key(struct range *range, struct kx_slice sought)
                  .flags = DB_DBT_USERMEM};
 }
 
-/* One cursor call with `fetched` as the place for data; makes that place larger
- * when it has to be. The key's size is set in range->key. */
-static enum kx_status fetch(struct range *range, struct kx_slice sought,
-                            u_int32_t how)
+/* One cursor call with `fetched` as the place for data, at most `room` bytes of
+ * it; makes that place larger when it has to be. The key's size is set in
+ * range->key. */
+static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
+                                 u_int32_t how, size_t room)
 {
     for (;;) {
         DBT key = row_key(range, sought);
         range->bulk = (DBT){.data = range->fetched.data,
-                            .ulen = (u_int32_t)range->fetched.capacity & ~1023u,
+                            .ulen = (u_int32_t)room & ~1023u,
                             .flags = DB_DBT_USERMEM};
         int error = range->cursor->get(range->cursor, &key, &range->bulk, how);
         range->key.size = key.size;
@@ -99,10 +102,16 @@ static enum kx_status fetch(struct range *range, struct kx_slice sought,
             return error == DB_NOTFOUND
                        ? KX_END
                        : engine_status(range->env, error, "cursor get");
-        size_t needed = (size_t)range->bulk.size + FETCH_MIN;
-        if (!kx_buffer_reserve(&range->fetched, needed))
+        room = (size_t)range->bulk.size + FETCH_MIN;
+        if (!kx_buffer_reserve(&range->fetched, room))
             return KX_NO_MEMORY;
     }
+}
+
+static enum kx_status fetch(struct range *range, struct kx_slice sought,
+                            u_int32_t how)
+{
+    return fetch_into(range, sought, how, range->fetched.capacity);
 }
 
 /* The next rows into `fetched`. The buffer may only grow here, where no slice
@@ -114,13 +123,14 @@ static enum kx_status fetch_page(struct range *range)
     if (range->fresh) {
         sought = range->start;
         how = sought.size == 0 ? DB_FIRST : DB_SET_RANGE;
-    } else if (range->fetched.capacity < FETCH_MAX &&
-               !kx_buffer_reserve(&range->fetched,
-                                  range->fetched.capacity * 2)) {
-        return KX_NO_MEMORY;
+    } else if (range->page_size < FETCH_MAX) {
+        range->page_size *= 2;
     }
     range->fresh = false;
-    enum kx_status status = fetch(range, sought, how | DB_MULTIPLE_KEY);
+    if (!kx_buffer_reserve(&range->fetched, range->page_size))
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        fetch_into(range, sought, how | DB_MULTIPLE_KEY, range->page_size);
     if (status == KX_OK)
         DB_MULTIPLE_INIT(range->next_row, &range->bulk);
     return status;

@@ -55,7 +55,8 @@ static size_t character(const uint8_t *at, size_t left)
 }
 
 /* Eight bytes are tried again at each character, which costs little in text
- * that is not ASCII and saves much in text that is. */
+ * that is not ASCII and saves much in text that is. The last eight overlap the
+ * ones before them. */
 bool kx_utf8_valid(struct kx_slice text)
 {
     size_t at = 0;
@@ -64,6 +65,9 @@ bool kx_utf8_valid(struct kx_slice text)
             at += 8;
             continue;
         }
+        if (text.size >= 8 && text.size - at < 8 &&
+            eight_ascii(text.data + text.size - 8))
+            return true;
         size_t size = character(text.data + at, text.size - at);
         if (size == 0)
             return false;
