@@ -7,6 +7,8 @@
 
 #include "catalog.h"
 
+enum { CHANGED_MAX = 3 };
+
 static struct index *find_outdated(const struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -29,42 +31,55 @@ static enum kx_status make_fresh(struct catalog *catalog,
     fresh->build.total = old->entries;
     fresh->build.started_at_ms = kx_now_ms();
     fresh->id = ++catalog->last_id;
+    fresh->pace = old->pace;
+    fresh->adoption.asked =
+        old->state == KX_INDEX_BUILDING && old->adoption.asked;
     *fresh_out = fresh;
     return declaration_parse(fresh, old->declaration->text, &fresh->declaration,
                              NULL);
 }
 
 /* In one transaction, so that no crash leaves the name without an index. */
-static enum kx_status store_both(struct catalog *catalog,
-                                 const struct index *old,
-                                 const struct index *fresh)
+static enum kx_status store_all(struct catalog *catalog,
+                                struct index *const *changed, size_t count)
 {
     void *mem = talloc_new(NULL);
-    struct txn_write writes[3];
-    enum kx_status status = KX_NO_MEMORY;
-    if (mem != NULL && catalog_index_write(mem, old, &writes[0]) &&
-        catalog_index_write(mem, fresh, &writes[1]) &&
-        catalog_facts_write(mem, catalog, &writes[2]))
-        status = txn_apply(catalog->env, writes, 3);
+    struct txn_write writes[CHANGED_MAX + 1];
+    bool good = mem != NULL;
+    for (size_t i = 0; good && i < count; i++)
+        good = catalog_index_write(mem, changed[i], &writes[i]);
+    good = good && catalog_facts_write(mem, catalog, &writes[count]);
+    enum kx_status status =
+        good ? txn_apply(catalog->env, writes, count + 1) : KX_NO_MEMORY;
     talloc_free(mem);
     return status;
 }
 
+static void drop(struct catalog *catalog, struct index *index)
+{
+    catalog_drop(catalog, index);
+    index->build.resume_size = 0;
+}
+
+/* A migration that was under way is undone: its successor goes, too. */
 static enum kx_status renew(struct catalog *catalog, struct index *old)
 {
     struct index *fresh = NULL;
+    struct index *successor = catalog_successor(catalog, old);
     enum kx_status status = make_fresh(catalog, old, &fresh);
     if (status != KX_OK)
         return status;
-    catalog_drop(catalog, old);
-    old->build.resume_size = 0;
+    drop(catalog, old);
+    if (successor != NULL)
+        drop(catalog, successor);
     catalog_add(catalog, fresh);
     kx_log(KX_LOG_INFO, "index-outdated",
            "index=%.*s unicode=%s entries=%" PRIu64 " action=rebuild",
            (int)fresh->declaration->name.size,
            (const char *)fresh->declaration->name.data, fold_unicode_version(),
            old->entries);
-    return store_both(catalog, old, fresh);
+    struct index *changed[CHANGED_MAX] = {old, fresh, successor};
+    return store_all(catalog, changed, successor == NULL ? 2 : 3);
 }
 
 enum kx_status catalog_renew(struct catalog *catalog)

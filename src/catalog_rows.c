@@ -5,10 +5,10 @@
  *                 id (4) and entries (8) of each index, and again with its
  *                 conflict rows when it has any; little endian
  *   "id"          the store's UUID as text
- *   "index/<id>"  JSON: id, state, declaration, progress of the build; of one
+ *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
+ *                 version of Unicode by whose rules its text is folded; of one
  *                 that migrates or did so also target, since, odd, mixed,
- * replaces, and the version of
- *                 Unicode by whose rules its text is folded
+ *                 replaces
  *
  * The facts are few bytes, because they are written with every batch, so that a
  * crash leaves them exact; the rows of indexes are written when one changes. */
