@@ -153,6 +153,12 @@ test_case 'a large group comes in pages, too'
 request POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "set", key: ["big", .], value: {v: 1}}]}')"
 request POST /atomic "$(jq -nc '{mutations: [range(600) | {type: "set", key: ["big", . + 1000], value: {v: 1}}]}')"
 declare_index '{"name":"by_big","prefix":["big"],"fields":["/v"],"unique":true}'
+for i in 1 2 3; do
+    crash_server
+    start_server
+    request GET /indexes/by_big
+    field '.state == "building" or .state == "conflicted"' true
+done
 until_field .state conflicted GET /indexes/by_big
 request GET /indexes/by_big/conflicts
 field '[.conflicts[] | [.value, (.keys | length)]]' '[[[1],1000]]'
