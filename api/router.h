@@ -13,8 +13,8 @@ extern const size_t ROUTE_COUNT;
 
 /* Fills request->route, argument, tail and has_tail from its method and path;
  * route is NULL when no row takes them. POST to a path that no row has goes to
- * that of "/", whose handler looks whether it is for it. Segments are compared raw: a
- * percent-encoded letter is another letter. */
+ * that of "/", whose handler looks whether it is for it. Segments are compared
+ * raw: a percent-encoded letter is another letter. */
 void route_find(struct request *request);
 
 /* Writes the methods that the path of request takes ("GET, HEAD, OPTIONS"), as
