@@ -73,10 +73,10 @@ static enum kx_status read_range(struct reading *reading,
     size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
     enum kx_status status = KX_OK;
     reading->start = range.start;
+    bool first = message->limit == 1 && !range.reverse && range.start.size > 0;
     if (kx_compare(range.start, range.end) < 0)
-        status = message->limit == 1 && !range.reverse
-                     ? read_first(reading, &range)
-                     : read_rows(reading, &range, (size_t)message->limit);
+        status = first ? read_first(reading, &range)
+                       : read_rows(reading, &range, (size_t)message->limit);
     message_close(place, reading->writer.out);
     return status;
 }
