@@ -82,6 +82,8 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed stale cache '/^void cache_update/,/^{/s/^{/{ return;/' &&
     flawed lenient check '/^bool kx_check_holds/,/^{/s/^{/{ return true;/' &&
     flawed hasty gate '/^uint64_t gate_pending_key/,/^{/s/^{/{ return 0;/' &&
+    flawed forgetful build 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
+    flawed careless backfill 's/if (rows != NULL)$/if (rows != NULL \&\& count % 5 != 0)/' &&
     library power && library io ||
     { echo '0 passed, 1 failed'; exit 1; }
 
@@ -90,6 +92,11 @@ part 'a flush that does nothing is found' bash -c 'finds "not as acknowledged" \
     node tests/fault/kill.js "$work/noflush/kindex" 10'
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
+part "builds killed $kills times" node tests/fault/builds.js "$program" "$kills"
+part 'a build that forgets how far it was is found' bash -c 'finds "goes on at" \
+    node tests/fault/builds.js "$work/forgetful/kindex" 30'
+part 'a build that leaves entries out is found' bash -c 'finds "missing: " \
+    node tests/fault/builds.js "$work/careless/kindex" 30'
 part "power cut $cuts times" bash -c "cut_power whole $cuts"
 part "power cut $cuts times, half of what was not synced is there" \
     bash -c "cut_power torn $cuts"

@@ -1,0 +1,167 @@
+// Kills a server again and again (SIGKILL) while it builds indexes over many
+// entries and a client writes some of them. After each restart every build must
+// be where it was, or at most one job before that; in the end every index must
+// equal the data in both directions.
+//
+//   node builds.js PROGRAM KILLS [SEED]      the last line: N passed, N failed
+'use strict';
+const { DECLARATIONS, indexes, verify } = require('./indexes.js');
+const { randomFrom } = require('./random.js');
+const { Server, pause } = require('./server.js');
+
+const ENTRIES = 60000;
+const COMMIT = 1000;
+// A job reads a sixteenth of the entries, or 4096 if that is more.
+const JOB = Math.max(4096, Math.ceil(ENTRIES / 16)) + 100;
+const [program, killsText, seedText] = process.argv.slice(2);
+const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+const random = randomFrom(seed);
+const server = new Server(program, ['--cache', '4MiB',
+  '--checkpoint-log', '4MiB', '--checkpoint-interval', '1s']);
+const users = new Map();
+const figures = { builds: 0, writes: 0, within: 0, back: 0 };
+let next = ENTRIES;   // of the values that were not used yet
+let pending = null;   // the user whose write is under way, and the value
+
+function valueOf(n) {
+  return { email: `${Math.imul(n, 2654435761) >>> 0}@x.org`,
+    color: `color-${n % 10}`, n };
+}
+
+async function load() {
+  for (let from = 0; from < ENTRIES; from += COMMIT) {
+    const mutations = Array.from({ length: COMMIT }, (_, i) => ({ type: 'set',
+      key: ['users', `user-${from + i}`], value: valueOf(from + i) }));
+    const reply = await server.request('POST', '/atomic', { mutations });
+    if (reply.status !== 200) throw new Error(`loading: ${reply.text}`);
+    mutations.forEach(({ key, value }) => users.set(key[1], value));
+  }
+}
+
+async function ok(method, target, body) {
+  const reply = await server.request(method, target, body);
+  if (reply.status >= 300) throw new Error(`${target}: ${reply.text}`);
+}
+
+// All of them from the beginning.
+async function declare() {
+  for (const declaration of DECLARATIONS) {
+    await server.request('DELETE', `/indexes/${declaration.name}`);
+    await ok('POST', '/indexes', declaration);
+  }
+  figures.builds++;
+}
+
+function keep(user, value) {
+  if (value === null) users.delete(user);
+  else users.set(user, value);
+}
+
+// Writes until the connection breaks. Values are never used twice.
+async function write(until) {
+  while (!until.stopped) {
+    const user = `user-${random(ENTRIES)}`;
+    const value = random(4) === 0 ? null : valueOf(next++);
+    pending = { user, value };
+    if (value === null) await ok('DELETE', `/kv/users/${user}`);
+    else await ok('PUT', `/kv/users/${user}`, value);
+    keep(user, value);
+    pending = null;
+    figures.writes++;
+  }
+}
+
+function progress(there) {
+  return new Map(there.map(({ name, state, build }) =>
+    [name, state === 'ready' ? Infinity : build?.done ?? state]));
+}
+
+// Looks at the builds until the connection breaks; `seen` is the last look.
+async function watch(until, seen) {
+  while (!until.stopped) {
+    for (const [name, done] of progress(await indexes(server)))
+      seen.set(name, done);
+  }
+}
+
+async function ignoreBreak(work, until) {
+  try {
+    await work;
+  } catch (error) {
+    if (!until.stopped) throw error;
+  }
+}
+
+// Works for a random while, then kills the server. Returns what was seen last.
+async function crash() {
+  const until = { stopped: false };
+  const seen = new Map();
+  const all = Promise.all([ignoreBreak(write(until), until),
+    ignoreBreak(watch(until, seen), until)]);
+  await Promise.race([pause(5 + random(300)), all]);
+  until.stopped = true;
+  await server.kill('SIGKILL');
+  await all;
+  return seen;
+}
+
+// The write that was cut off has happened, or not.
+async function settle() {
+  if (pending === null) return;
+  const { user } = pending;
+  const reply = await server.request('GET', `/kv/users/${user}`);
+  keep(user, reply.status === 404 ? null : reply.json);
+  pending = null;
+}
+
+// Returns what is wrong with the progress.
+function compare(seen, now) {
+  const wrong = [];
+  for (const [name, before] of seen) {
+    const after = now.get(name);
+    if (before > 0 && before < Infinity) figures.within++;
+    if (after < before) figures.back++;
+    if (!(after >= before - JOB))
+      wrong.push(`${name} had done ${before}, and goes on at ${after}`);
+  }
+  return wrong;
+}
+
+async function kills(count, passed) {
+  await declare();
+  for (passed.kills = 0; passed.kills < count; passed.kills++) {
+    const seen = await crash();
+    await server.start();
+    const wrong = compare(seen, progress(await indexes(server)));
+    if (wrong.length > 0) return wrong;
+    await settle();
+    const now = [...progress(await indexes(server)).values()];
+    if (!now.every((done) => done === Infinity)) continue;
+    wrong.push(...await verify(server, users));
+    if (wrong.length > 0) return wrong;
+    await declare();
+  }
+  const wrong = await verify(server, users);
+  if (figures.within === 0) wrong.push('no kill was within a build');
+  const code = await server.kill('SIGTERM');
+  return code === 0 ? wrong : [...wrong, `exit code ${code} after SIGTERM`];
+}
+
+async function main() {
+  const passed = { kills: 0 };
+  console.log(`seed ${seed}; again: node tests/fault/builds.js ${program} ` +
+    `${killsText} ${seed}`);
+  const wrong = await server.start().then(load)
+    .then(() => kills(Number(killsText), passed))
+    .catch((error) => [error.stack]);
+  console.log(`${figures.builds} times declared, ${figures.within} builds ` +
+    `were cut off, ${figures.back} of them went back a little, ` +
+    `${figures.writes} writes beside them`);
+  if (wrong.length > 0)
+    console.log(`kill ${passed.kills + 1}:\n${wrong.join('\n')}\n` +
+      `the server's last lines:\n${server.lastWords()}`);
+  console.log(`${passed.kills} passed, ${wrong.length > 0 ? 1 : 0} failed`);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
+
+main();
