@@ -102,8 +102,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          NULL},
     [PROBLEM_INDEX_NOT_READY] =
         {"index-not-ready", 409, "The index is not ready yet",
-         "GET /indexes/{name} shows its progress; try again when its state "
-         "is ready.",
+         "GET /indexes/{name} shows how far it is, GET "
+         "/indexes/{name}/conflicts what is in the way of a conflicted one; "
+         "try again when its state is ready.",
          NULL},
     [PROBLEM_INDEX_EXISTS] = {"index-exists", 409,
                               "An index with this name is declared differently",
