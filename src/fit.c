@@ -13,9 +13,10 @@ struct match {
     const struct declaration *index;
     const struct declaration *asked;
     struct kx_fit *fit;
-    uint32_t used; /* conditions that the bounds answer, by number */
-    size_t equal;  /* fields that are compared with eq */
-    bool ranged;   /* the next one has bounds */
+    uint32_t used;        /* conditions that the bounds answer, by number */
+    size_t equal;         /* fields that are compared with eq */
+    struct kx_slice last; /* what the last of them must equal */
+    bool ranged;          /* the next one has bounds */
     size_t sorted; /* fields and parts behind the equal ones that are asked for
                     * as order */
     bool partial;  /* conditions are answered by the index's own */
@@ -54,7 +55,8 @@ static bool take_equal(struct match *match, const struct field *field,
             misfit(match, KX_MISFIT_FOLDS);
             continue;
         }
-        kx_add_slice(prefix, condition->values[0]);
+        match->last = condition->values[0];
+        kx_add_slice(prefix, match->last);
         match->used |= 1u << i;
         return true;
     }
@@ -328,6 +330,23 @@ enum kx_status fit_make(void *mem, const struct declaration *index,
     return status;
 }
 
+/* A prefix of entries leaves out the key that has no more parts than it; bounds
+ * do not. */
+static bool include_key(void *mem, struct match *match)
+{
+    struct kx_fit *fit = match->fit;
+    struct kx_buffer next;
+    bool failed = false;
+    if (match->equal == 0 || match->ranged)
+        return true;
+    kx_buffer_init(&next, mem);
+    fit->start = fit->prefix;
+    fit->prefix.size -= match->last.size;
+    if (fit_next_part(match->last, &next))
+        fit->end = join(mem, fit->prefix, kx_buffer_slice(&next), &failed);
+    return !failed && !next.failed;
+}
+
 /* The entries are an index of their own, whose fields are the parts of the key.
  */
 enum kx_status fit_entries(void *mem, const struct kx_question *question,
@@ -345,7 +364,7 @@ enum kx_status fit_entries(void *mem, const struct kx_question *question,
     }
     *fit_out = (struct kx_fit){.reverse = question->reverse};
     enum kx_status status = compare(mem, &match);
-    bool failed = false;
+    bool failed = !include_key(mem, &match);
     fit_out->misfits &= ~(1u << KX_MISFIT_UNUSED);
     if (question->asked->depth != 0)
         misfit(&match, KX_MISFIT_OTHER_DEPTH);

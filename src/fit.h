@@ -43,6 +43,10 @@ struct span {
  * cannot be said by bounds. A span begins with two empty buffers. */
 bool fit_span_narrow(struct span *span, const struct condition *condition);
 
+/* Replaces out by the encoding of the part that comes next after this one.
+ * False when there is none. */
+bool fit_next_part(struct kx_slice encoded, struct kx_buffer *out);
+
 /* Gives a span of one bound the other end of the type of its bound, where there
  * is one. */
 void fit_span_close(struct span *span);

@@ -57,8 +57,7 @@ static bool add_next_number(struct kx_slice encoded, struct kx_buffer *out)
            step_magnitude(out->data + start + 1, encoded.size - 1, false);
 }
 
-/* Replaces out by the part that comes next. False when there is none. */
-static bool next_part(struct kx_slice encoded, struct kx_buffer *out)
+bool fit_next_part(struct kx_slice encoded, struct kx_buffer *out)
 {
     struct kx_key_reader reader;
     struct kx_part part;
@@ -91,7 +90,7 @@ static bool bound_of(const struct condition *condition, struct kx_buffer *out)
     bool next =
         condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
     if (next)
-        return next_part(condition->values[0], out);
+        return fit_next_part(condition->values[0], out);
     out->size = 0;
     kx_add_slice(out, condition->values[0]);
     return true;
