@@ -2,6 +2,8 @@
  * one asks for is left out, as nothing would be added by it. */
 #include "fields.h"
 
+#include <talloc.h>
+
 #include "members.h"
 
 /* A name becomes the pointer to the member of that name. */
@@ -134,20 +136,45 @@ bool fields_read(const struct query *query, struct fields *fields_out,
     return false;
 }
 
+/* The members of a typed object, in plain JSON where that can carry them: the
+ * same as an index shows that has stored them. */
+static bool write_typed(const struct fields *fields, struct kx_slice typed,
+                        struct kx_buffer *out)
+{
+    struct kx_buffer part;
+    struct kx_value value;
+    void *memory = talloc_new(out->owner);
+    kx_buffer_init(&part, memory);
+    bool plain =
+        !kx_json_project(typed, fields->paths, fields->count, true, &part);
+    if (memory == NULL || part.failed)
+        out->failed = true;
+    else if (!plain && kx_value_from_typed(kx_buffer_slice(&part), memory,
+                                           &value, NULL) == KX_OK)
+        plain = kx_value_to_json(&value, out);
+    else
+        kx_add_slice(out, kx_buffer_slice(&part));
+    talloc_free(memory);
+    return plain;
+}
+
 bool fields_write(const struct fields *fields, const struct kx_value *value,
                   struct kx_buffer *out)
 {
     struct kx_buffer text;
-    if (value->encoding == KX_JSON) {
-        kx_json_project(value->data, fields->paths, fields->count, false, out);
-        return true;
-    }
+    bool plain = true;
+    struct kx_slice json = value->data;
     kx_buffer_init(&text, out->owner);
-    bool plain = kx_value_to_json(value, &text);
-    bool object =
-        !text.failed && kx_json_project(kx_buffer_slice(&text), fields->paths,
-                                        fields->count, !plain, out);
-    out->failed |= text.failed;
+    if (value->encoding != KX_JSON) {
+        plain = kx_value_to_json(value, &text);
+        json = kx_buffer_slice(&text);
+    }
+    if (text.failed)
+        out->failed = true;
+    else if (plain)
+        kx_json_project(json, fields->paths, fields->count, false, out);
+    else
+        plain = write_typed(fields, json, out);
     kx_buffer_free(&text);
-    return plain || !object;
+    return plain;
 }

@@ -183,7 +183,24 @@ request GET '/kv/odd/d?fields=when,none'
 body_is '{"type":"object","value":{"when":{"type":"Date","value":"2024-02-29T12:00:00.000Z"}}}'
 header Content-Type application/vnd.kindex.typed+json
 request GET '/list?prefix=odd&start=odd/d&fields=name'
-field '[.entries[] | .value, .typed]' '[null,{"type":"object","value":{"name":{"type":"string","value":"x"}}},{},null]'
+field '[.entries[] | .value, .typed]' '[{"name":"x"},null,{},null]'
+
+test_case 'an index that stores members shows them as the entry does, also those of V8'
+declare_index '{"name":"pointers","prefix":["v"],"fields":["/n"]}'
+declare_index '{"name":"members","prefix":["v"],"fields":["/n"],"store":{"fields":["/when","/name","/o/x"]}}'
+request POST /atomic '{"mutations":[
+    {"type":"set","key":["v",1],"typed":{"type":"object","value":{"n":{"type":"number","value":1},"when":{"type":"Date","value":"2024-02-29T12:00:00.000Z"},"name":{"type":"string","value":"x"},"o":{"type":"object","value":{"x":{"type":"bigint","value":"5"},"y":{"type":"number","value":5}}}}}},
+    {"type":"set","key":["v",2],"typed":{"type":"object","value":{"n":{"type":"number","value":2},"name":{"type":"string","value":"y"},"m":{"type":"Map","value":[]}}}},
+    {"type":"set","key":["v",3],"value":{"n":3,"name":"z","o":{"x":1}}}]}'
+expect 200
+for fields in name when,name /o/x when /o/x,name none; do
+    request GET "/list?index=pointers&fields=$fields"
+    followed=$(value .entries)
+    request GET "/list?index=members&fields=$fields"
+    field .entries "$followed"
+done
+request GET "/list?index=members&fields=name"
+field '[.entries[].value]' '[{"name":"x"},{"name":"y"},{"name":"z"}]'
 
 test_case 'fields that are none'
 for wrong in '' ',' 'a,' '/a~2' '[]' '[1]' '["a"' "$(printf '%s,' {1..16})17" "$(printf '%0600d' 0)"; do
