@@ -21,7 +21,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
 # libmicrohttpd comes in statically, because api/http1.c looks at its recv().
 CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
-DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2 -lprotobuf-c
+DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
 
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
 MESSAGES = $(BUILD)/api/datapath.pb-c

@@ -1,5 +1,7 @@
-/* The program: a table of subcommands. Exit status 0 is success, 1 a server
- * that could not start, 2 a command line or setting that is not valid. */
+/* The program: the server, and the command line that speaks to one (cli.h).
+ * Exit status of the server: 0 is success, 1 a server that could not start, 2 a
+ * command line or setting that is not valid. */
+#include "cli.h"
 #include "options.h"
 #include "problem.h"
 #include "router.h"
@@ -63,6 +65,7 @@ static int help(int argc, char **argv);
 static const struct command COMMANDS[] = {
     {"serve", "serve a store over HTTP (kindex serve --help)", serve},
     {"--help", "print this", help},
+    {"-h", "the same", help},
     {"--version", "print the version", version},
 };
 
@@ -75,16 +78,20 @@ static int help(int argc, char **argv)
     puts("Kindex: an ordered key-value store whose declared indexes are always "
          "right.\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  kindex %-12s %s\n", COMMANDS[i].name, COMMANDS[i].help);
+        printf("  kindex %-16s %s\n", COMMANDS[i].name, COMMANDS[i].help);
+    cli_print_commands();
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    int status;
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, COMMANDS[i].name) == 0)
             return COMMANDS[i].run(argc - 1, argv + 1);
+    if (cli_main(argc - 1, argv + 1, &status))
+        return status;
     if (argc > 1)
         fprintf(stderr, "kindex: unknown subcommand %s; ", name);
     else

@@ -78,11 +78,11 @@ const struct option_row *options_table(size_t *count_out);
  * and returns false. */
 bool options_read(struct options *options, int argc, char **argv);
 
-/* Reads text as the row says into its member of options, which may keep a
- * pointer to text. On a mistake writes what was expected into expected_out
+/* Reads text as the row says into its member of settings (struct options, or
+ * whatever the offset of the row is of), which may keep a pointer to text. On a mistake writes what was expected into expected_out
  * (`size` bytes) and returns false. */
 bool option_parse(const struct option_row *row, const char *text,
-                  struct options *options, char *expected_out, size_t size);
+                  void *settings, char *expected_out, size_t size);
 
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);

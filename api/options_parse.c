@@ -215,9 +215,9 @@ static bool parse(const struct option_row *row, const char *text, void *member)
 }
 
 bool option_parse(const struct option_row *row, const char *text,
-                  struct options *options, char *expected_out, size_t size)
+                  void *settings, char *expected_out, size_t size)
 {
-    if (parse(row, text, (char *)options + row->offset))
+    if (parse(row, text, (char *)settings + row->offset))
         return true;
     describe(row, expected_out, size);
     return false;

@@ -1,0 +1,94 @@
+/* A command line from its first word to its exit status. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli_help.h"
+#include "cli_http.h"
+#include "cli_options.h"
+
+int cli_misuse(const struct cli *cli, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("kindex: ", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "; kindex help %s tells more\n", cli->command->name);
+    return CLI_MISUSE;
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("kindex: ", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return CLI_ERROR;
+}
+
+const struct cli_command *cli_find(int argc, char **argv, int *words_out)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = commands[i].name;
+        const char *space = strchr(name, ' ');
+        size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
+        *words_out = space != NULL ? 2 : 1;
+        if (argc < *words_out || strlen(argv[0]) != size ||
+            memcmp(argv[0], name, size) != 0)
+            continue;
+        if (space == NULL || strcmp(argv[1], space + 1) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    if (!cli_options_read(cli, argc, argv))
+        return CLI_MISUSE;
+    if (cli->help) {
+        cli_help_print(cli->command);
+        return CLI_OK;
+    }
+    if (cli->count < cli->command->least)
+        return cli_misuse(cli, "an argument is missing: kindex %s %s",
+                          cli->command->name, cli->command->arguments);
+    if (cli->command->most >= 0 && cli->count > cli->command->most)
+        return cli_misuse(cli, "stray argument %s",
+                          cli->words[cli->command->most]);
+    return cli->command->run(cli);
+}
+
+/* A reader of the output that has gone, such as head, is no error to report;
+ * what could not be written for another reason is. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return status != CLI_OK ? status : CLI_ERROR;
+}
+
+bool cli_main(int argc, char **argv, int *exit_out)
+{
+    int words;
+    struct cli cli = {.command = cli_find(argc, argv, &words)};
+    if (cli.command == NULL)
+        return false;
+    cli.memory = talloc_named_const(NULL, 0, "cli");
+    if (cli.memory == NULL) {
+        *exit_out = cli_fail("memory ran out");
+        return true;
+    }
+    *exit_out = finish(run(&cli, argc - words + 1, argv + words - 1));
+    cli_http_end(&cli);
+    talloc_free(cli.memory);
+    return true;
+}

@@ -1,0 +1,42 @@
+/* The commands of the command line: help, completion, manual page and parsing
+ * follow this table. */
+#include "cli.h"
+
+/* clang-format off */
+static const struct cli_command COMMANDS[] = {
+    {"get", "KEY... ", "print the value of an entry", "fields", 1, 1000, cli_get,
+     "One key: its value as it is. Several, or -o table or json: whole entries, all\nof one view; exit status 3 when one of them is not there."},
+    {"set", "KEY [VALUE] ", "store a value, print its versionstamp", "type ttl if-match if-absent merge file", 1, 2, cli_set,
+     "The value is JSON unless --type says otherwise, and is read from standard input\nor --file when it does not stand there."},
+    {"del", "KEY... | --prefix KEY ", "delete entries", "prefix if-match", 0, -1, cli_del,
+     "A key that is not there is no error, as it is gone in any case."},
+    {"ls", "[PREFIX] ", "list entries", "prefix start end index fields limit reverse keys", 0, 1, cli_ls,
+     "-o raw prints keys alone, in the form that get takes."},
+    {"tree", "[PREFIX] ", "show keys as a tree of their parts", "prefix start end depth", 0, 1, cli_tree, "With --depth the number of entries below stands behind the last part shown."},
+    {"count", "[PREFIX] ", "count entries", "prefix start end index", 0, 1, cli_count, NULL},
+    {"atomic", "[DOCUMENT] ", "commit checks and mutations together", "file dry-run", 0, 1, cli_atomic,
+     "The document is that of POST /atomic: {\"checks\":[...],\"mutations\":[...]}."},
+    {"explain", "[QUESTION] ", "find the index that answers a question", "file", 0, 1, cli_explain,
+     "The question is that of POST /explain: {\"prefix\":[...],\"where\":[...]}."},
+    {"index add", "NAME PREFIX FIELD... ", "declare an index", "unique store missing where fold each depth adopt dry-run wait file", 0, -1, cli_index_add,
+     "A field is a member of the value (email, /address/city) or key:N, the N-th part\nof the key after the prefix. Declaring the same again does nothing."},
+    {"index ls", "", "list the indexes with their states", "", 0, 0, cli_index_ls, NULL},
+    {"index show", "NAME ", "show one index", "", 1, 1, cli_index_show, NULL},
+    {"index get", "NAME VALUE ", "print the entry that a unique index has for a value", "fields", 2, 2, cli_index_get, NULL},
+    {"index watch", "NAME ", "show how far an index is until it has settled", "", 1, 1, cli_index_watch,
+     "Exit status 0 when it is ready, 4 when it is conflicted, 3 when it is dropped."},
+    {"index conflicts", "NAME ", "list entries with the same value in a unique index", "", 1, 1, cli_index_conflicts, "Exit status 4 when there are any."},
+    {"index migrate", "NAME ", "change what an index stores while it is read", "store unique undo wait", 1, 1, cli_index_migrate, NULL},
+    {"index pause", "NAME ", "let the build of an index rest", "", 1, 1, cli_index_pause, NULL},
+    {"index resume", "NAME ", "let it go on", "", 1, 1, cli_index_resume, NULL},
+    {"index throttle", "NAME N ", "let it read at most N entries a second; null: no limit", "", 2, 2, cli_index_throttle, NULL},
+    {"index rm", "NAME ", "drop an index", "", 1, 1, cli_index_rm, NULL},
+    {"help", "[COMMAND] ", "tell more of a command", "", 0, 2, cli_help, NULL},
+};
+/* clang-format on */
+
+const struct cli_command *cli_commands(size_t *count_out)
+{
+    *count_out = sizeof COMMANDS / sizeof *COMMANDS;
+    return COMMANDS;
+}

@@ -1,0 +1,240 @@
+/* kindex get, set, del: entries by their keys. */
+#include "cli_http.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli_input.h"
+#include "cli_problem.h"
+#include "cli_show.h"
+#include "path.h"
+
+static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)
+{
+    kx_buffer_init(path, cli->memory);
+    kx_add_text(path, "/kv/");
+    cli_add_key(path, key);
+}
+
+/* ---- get ------------------------------------------------------------------
+ */
+
+/* Only the value: the bytes of the reply. */
+static int get_value(struct cli *cli, const char *key)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    entry_path(cli, key, &path);
+    cli_add_parameter(&path, "fields", cli->fields);
+    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    if (strstr(reply.type, "json") != NULL)
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    else
+        fwrite(reply.body.data, 1, reply.body.size, stdout);
+    return CLI_OK;
+}
+
+/* Appends the key as a JSON array. */
+static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
+{
+    struct kx_buffer path, encoded;
+    struct flaw flaw;
+    kx_buffer_init(&path, cli->memory);
+    kx_buffer_init(&encoded, cli->memory);
+    cli_add_key(&path, key);
+    if (!path_read(kx_buffer_slice(&path), &encoded, &flaw)) {
+        cli_misuse(cli, "%s: %s", key, flaw.detail);
+        return false;
+    }
+    kx_key_to_json(kx_buffer_slice(&encoded), out);
+    return true;
+}
+
+/* CLI_ABSENT when one of the entries is not there. */
+static int show_entries(struct cli *cli, struct kx_slice document)
+{
+    struct kx_json_iter iter;
+    struct kx_slice entries, name, entry, stamp;
+    int status = CLI_OK;
+    if (!cli_member(document, "entries", &entries) ||
+        !kx_json_iterate(entries, &iter))
+        return cli_fail("the server's answer has no entries");
+    cli_show_heading(cli);
+    while (kx_json_next(&iter, &name, &entry)) {
+        cli_show_entry(cli, entry, true);
+        if (cli_member(entry, "versionstamp", &stamp) &&
+            kx_json_type(stamp) == KX_JSON_NULL)
+            status = CLI_ABSENT;
+    }
+    return status;
+}
+
+/* Whole entries, all of one view. */
+static int get_entries(struct cli *cli)
+{
+    struct kx_buffer body;
+    struct cli_reply reply;
+    kx_buffer_init(&body, cli->memory);
+    kx_add_text(&body, "{\"keys\":[");
+    for (int i = 0; i < cli->count; i++) {
+        if (i > 0)
+            kx_add_byte(&body, ',');
+        if (!add_array(cli, cli->words[i], &body))
+            return CLI_MISUSE;
+    }
+    kx_add_text(&body, "]}");
+    struct cli_call call = {.method = "POST",
+                            .path = kx_text("/get"),
+                            .body = kx_buffer_slice(&body)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    return show_entries(cli, kx_buffer_slice(&reply.body));
+}
+
+int cli_get(struct cli *cli)
+{
+    bool bare = cli->form == CLI_DEFAULT || cli->form == CLI_RAW;
+    if (cli->count == 1 && bare)
+        return get_value(cli, cli->words[0]);
+    if (cli->fields != NULL)
+        return cli_misuse(cli, "--fields goes with one key and -o raw");
+    if (cli->form == CLI_DEFAULT)
+        cli->form = CLI_TABLE;
+    return get_entries(cli);
+}
+
+/* ---- set ------------------------------------------------------------------
+ */
+
+/* The value as it is sent, and its media type. */
+static bool make_value(struct cli *cli, struct kx_buffer *body,
+                       const char **type_out)
+{
+    struct kx_buffer text;
+    bool is_text = strcmp(cli->type, "text") == 0;
+    kx_buffer_init(&text, cli->memory);
+    if (cli->count == 2 && strcmp(cli->words[1], "-") != 0)
+        kx_add_text(&text, cli->words[1]);
+    else if (!cli_input(cli->file, &text))
+        return false;
+    if (is_text)
+        kx_json_escape(kx_buffer_slice(&text), body);
+    else
+        kx_add_slice(body, kx_buffer_slice(&text));
+    *type_out = cli->merge ? "application/merge-patch+json" : cli->type;
+    if (is_text || strcmp(cli->type, "json") == 0)
+        *type_out = cli->merge ? *type_out : "application/json";
+    else if (strcmp(cli->type, "bytes") == 0)
+        *type_out = "application/octet-stream";
+    else if (strcmp(cli->type, "typed") == 0)
+        *type_out = "application/vnd.kindex.typed+json";
+    kx_add_byte(body, '\0');
+    body->size--;
+    return !body->failed;
+}
+
+/* The header of the condition asked for, or NULL. */
+static const char *condition(const struct cli *cli)
+{
+    if (cli->absent)
+        return "If-None-Match: *";
+    if (cli->if_match == NULL)
+        return NULL;
+    return talloc_asprintf(cli->memory, "If-Match: \"%s\"", cli->if_match);
+}
+
+/* Prints the versionstamp, or in JSON the whole answer. */
+static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
+{
+    struct kx_slice document = kx_buffer_slice(&reply->body);
+    const char *stamp = cli_text(cli, document, "versionstamp");
+    if (cli->form == CLI_JSON || stamp == NULL)
+        cli_show_bytes(document);
+    else
+        puts(stamp);
+}
+
+int cli_set(struct cli *cli)
+{
+    struct kx_buffer path, body;
+    struct cli_reply reply;
+    struct cli_call call = {.method = cli->merge ? "PATCH" : "PUT"};
+    if (cli->absent && cli->if_match != NULL)
+        return cli_misuse(cli, "--if-absent and --if-match exclude each other");
+    if (cli->count == 2 && cli->file != NULL)
+        return cli_misuse(cli, "there is a value and a --file");
+    kx_buffer_init(&body, cli->memory);
+    if (!make_value(cli, &body, &call.type))
+        return CLI_ERROR;
+    entry_path(cli, cli->words[0], &path);
+    cli_add_parameter(&path, "ttl", cli->ttl);
+    call.path = kx_buffer_slice(&path);
+    call.body = kx_buffer_slice(&body);
+    call.header = condition(cli);
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        show_stamp(cli, &reply);
+    return status;
+}
+
+/* ---- del ------------------------------------------------------------------
+ */
+
+static int del_key(struct cli *cli, const char *key)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    entry_path(cli, key, &path);
+    struct cli_call call = {.method = "DELETE",
+                            .path = kx_buffer_slice(&path),
+                            .header = condition(cli)};
+    return cli_ask(cli, &call, &reply);
+}
+
+/* Commits of at most a page each, until none is left. */
+static int del_prefix(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    unsigned long long total = 0;
+    struct kx_slice deleted, more;
+    int status;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/list");
+    cli_add_key_parameter(&path, "prefix", cli->prefix);
+    cli_add_parameter(&path, "limit", "1000");
+    struct cli_call call = {.method = "DELETE", .path = kx_buffer_slice(&path)};
+    do {
+        status = cli_ask(cli, &call, &reply);
+        if (status != CLI_OK)
+            return status;
+        if (cli_member(kx_buffer_slice(&reply.body), "deleted", &deleted))
+            total += strtoull((const char *)deleted.data, NULL, 10);
+    } while (cli_member(kx_buffer_slice(&reply.body), "more", &more) &&
+             kx_equal(more, kx_text("true")));
+    printf(cli->form == CLI_JSON ? "{\"deleted\":%llu}\n" : "%llu deleted\n",
+           total);
+    return CLI_OK;
+}
+
+int cli_del(struct cli *cli)
+{
+    if (cli->prefix != NULL && (cli->count > 0 || cli->if_match != NULL))
+        return cli_misuse(cli, "--prefix stands alone");
+    if (cli->prefix != NULL)
+        return del_prefix(cli);
+    if (cli->count == 0)
+        return cli_misuse(cli, "a key or --prefix is missing");
+    for (int i = 0; i < cli->count; i++) {
+        int status = del_key(cli, cli->words[i]);
+        if (status != CLI_OK)
+            return status;
+    }
+    return CLI_OK;
+}

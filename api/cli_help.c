@@ -1,0 +1,66 @@
+/* kindex help: what the tables of commands and options say. */
+#include "cli_help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_options.h"
+
+static void print_option(const struct cli_option *option)
+{
+    char flag[80];
+    char letter[8] = "    ";
+    if (option->letter != 0)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(flag, sizeof flag, "%s--%s%s%s", letter, option->row.name,
+             option->word != NULL ? " " : "",
+             option->word != NULL ? option->word : "");
+    printf("  %-28s %s", flag, option->row.help);
+    if (option->row.initial != NULL)
+        printf(" (%s)", option->row.initial);
+    putchar('\n');
+}
+
+void cli_help_print(const struct cli_command *command)
+{
+    size_t count;
+    const struct cli_option *options = cli_options(&count);
+    printf("usage: kindex %s %s[options]\n\n%s.\n", command->name,
+           command->arguments, command->summary);
+    if (command->more != NULL)
+        printf("\n%s\n", command->more);
+    putchar('\n');
+    for (size_t i = 0; i < count; i++)
+        if (!options[i].common && cli_takes(command, &options[i]))
+            print_option(&options[i]);
+    for (size_t i = 0; i < count; i++)
+        if (options[i].common)
+            print_option(&options[i]);
+}
+
+void cli_print_commands(void)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("  kindex %-16s %s\n", commands[i].name, commands[i].summary);
+    puts("\nkindex help COMMAND tells more of each. They speak to the server "
+         "at --url, or\nKINDEX_URL (http://127.0.0.1:4512). Exit status: 0 "
+         "done, 1 error, 2 misuse,\n3 not found, 4 conflict or failed "
+         "condition, 5 server not available.");
+}
+
+int cli_help(struct cli *cli)
+{
+    int words;
+    const struct cli_command *command =
+        cli_find(cli->count, cli->words, &words);
+    if (cli->count == 0) {
+        cli_print_commands();
+        return CLI_OK;
+    }
+    if (command == NULL)
+        return cli_misuse(cli, "there is no command %s", cli->words[0]);
+    cli_help_print(command);
+    return CLI_OK;
+}

@@ -1,0 +1,211 @@
+/* One request after the other on one connection, with libcurl. */
+#include "cli_http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <talloc.h>
+
+#include "cli_problem.h"
+
+enum { CONNECT_SECONDS = 10, LINE_MAX_BYTES = 256 << 20 };
+
+/* A reply while it comes in. */
+struct incoming {
+    CURL *curl;
+    const struct cli_call *call;
+    struct cli_reply *reply;
+    struct kx_buffer line; /* begun, its end has not come */
+    bool stopped;          /* by the one who takes the lines */
+};
+
+static void copy_header(struct kx_slice value, char *out, size_t size)
+{
+    while (value.size > 0 && value.data[0] == ' ')
+        value = kx_slice(value.data + 1, value.size - 1);
+    while (value.size > 0 && value.data[value.size - 1] <= ' ')
+        value.size--;
+    snprintf(out, size, "%.*s", (int)value.size, (const char *)value.data);
+}
+
+static size_t take_header(char *data, size_t one, size_t size, void *target)
+{
+    struct cli_reply *reply = target;
+    if (size > 5 && strncasecmp(data, "ETag:", 5) == 0)
+        copy_header(kx_slice(data + 5, size - 5), reply->etag,
+                    sizeof reply->etag);
+    if (size > 13 && strncasecmp(data, "Content-Type:", 13) == 0)
+        copy_header(kx_slice(data + 13, size - 13), reply->type,
+                    sizeof reply->type);
+    return one * size;
+}
+
+/* Hands out the lines that end in data. False when no more are wanted. */
+static bool take_lines(struct incoming *incoming, const char *data, size_t size)
+{
+    const char *end;
+    while ((end = memchr(data, '\n', size)) != NULL) {
+        struct kx_slice line = kx_slice(data, (size_t)(end - data));
+        if (incoming->line.size > 0) {
+            kx_add_slice(&incoming->line, line);
+            line = kx_buffer_slice(&incoming->line);
+        }
+        if (incoming->line.failed ||
+            !incoming->call->line(incoming->call->target, line)) {
+            incoming->stopped = !incoming->line.failed;
+            return false;
+        }
+        incoming->line.size = 0;
+        size -= (size_t)(end + 1 - data);
+        data = end + 1;
+    }
+    kx_add(&incoming->line, data, size);
+    return !incoming->line.failed && incoming->line.size < LINE_MAX_BYTES;
+}
+
+static size_t take_body(char *data, size_t one, size_t size, void *target)
+{
+    struct incoming *incoming = target;
+    long status = 0;
+    (void)one;
+    curl_easy_getinfo(incoming->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (incoming->call->line != NULL && status / 100 == 2)
+        return take_lines(incoming, data, size) ? size : 0;
+    kx_add(&incoming->reply->body, data, size);
+    return incoming->reply->body.failed ? 0 : size;
+}
+
+static bool add_line(struct curl_slist **headers, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*headers, line);
+    if (longer != NULL)
+        *headers = longer;
+    return longer != NULL;
+}
+
+static bool add_header(struct curl_slist **headers, const char *name,
+                       const char *value)
+{
+    char line[1024];
+    int size = snprintf(line, sizeof line, "%s: %s", name, value);
+    return size < (int)sizeof line && add_line(headers, line);
+}
+
+static bool make_headers(const struct cli *cli, const struct cli_call *call,
+                         struct curl_slist **headers)
+{
+    char bearer[900];
+    int size = snprintf(bearer, sizeof bearer, "Bearer %s",
+                        cli->token != NULL ? cli->token : "");
+    const char *type = call->type != NULL ? call->type : "application/json";
+    *headers = NULL;
+    return add_line(headers, "Expect:") &&
+           (cli->token == NULL ||
+            (size < (int)sizeof bearer &&
+             add_header(headers, "Authorization", bearer))) &&
+           (call->body.data == NULL ||
+            add_header(headers, "Content-Type", type)) &&
+           (call->accept == NULL ||
+            add_header(headers, "Accept", call->accept)) &&
+           (call->header == NULL || add_line(headers, call->header));
+}
+
+static bool set_address(struct cli *cli, CURL *curl, struct kx_slice path)
+{
+    size_t size = strlen(cli->url);
+    while (size > 0 && cli->url[size - 1] == '/')
+        size--;
+    char *address =
+        talloc_asprintf(cli->memory, "%.*s%.*s", (int)size, cli->url,
+                        (int)path.size, (const char *)path.data);
+    bool done = address != NULL &&
+                curl_easy_setopt(curl, CURLOPT_URL, address) == CURLE_OK;
+    talloc_free(address);
+    return done;
+}
+
+static bool set_body(CURL *curl, struct kx_slice body)
+{
+    return body.data == NULL ||
+           (curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                             (curl_off_t)body.size) == CURLE_OK &&
+            curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data) == CURLE_OK);
+}
+
+CURL *cli_handle(struct cli *cli, const struct cli_call *call,
+                 struct curl_slist **headers_out)
+{
+    CURL *curl = cli->curl != NULL ? cli->curl : curl_easy_init();
+    *headers_out = NULL;
+    cli->curl = NULL;
+    if (curl == NULL)
+        return NULL;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
+    if (set_address(cli, curl, call->path) && set_body(curl, call->body) &&
+        make_headers(cli, call, headers_out) &&
+        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers_out) == CURLE_OK &&
+        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method) == CURLE_OK)
+        return curl;
+    curl_slist_free_all(*headers_out);
+    curl_easy_cleanup(curl);
+    return NULL;
+}
+
+static int transfer(struct cli *cli, struct incoming *incoming)
+{
+    CURL *curl = incoming->curl;
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, incoming);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, incoming->reply);
+    CURLcode code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &incoming->reply->status);
+    if (code == CURLE_OK || incoming->stopped)
+        return CLI_OK;
+    return cli_unreachable(cli, code);
+}
+
+int cli_send(struct cli *cli, const struct cli_call *call,
+             struct cli_reply *reply)
+{
+    struct curl_slist *headers;
+    struct incoming incoming = {.call = call, .reply = reply};
+    *reply = (struct cli_reply){.status = 0};
+    kx_buffer_init(&reply->body, cli->memory);
+    kx_buffer_init(&incoming.line, cli->memory);
+    incoming.curl = cli_handle(cli, call, &headers);
+    if (incoming.curl == NULL)
+        return cli_fail("the request to %s cannot be made", cli->url);
+    int status = transfer(cli, &incoming);
+    cli->curl = incoming.curl;
+    curl_slist_free_all(headers);
+    kx_buffer_free(&incoming.line);
+    return status;
+}
+
+int cli_ask(struct cli *cli, const struct cli_call *call,
+            struct cli_reply *reply)
+{
+    int status = cli_send(cli, call, reply);
+    if (status != CLI_OK || reply->status / 100 == 2)
+        return status;
+    return cli_problem(reply);
+}
+
+int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)
+{
+    struct cli_call call = {.method = "GET", .path = kx_text(path)};
+    return cli_ask(cli, &call, reply);
+}
+
+void cli_http_end(struct cli *cli)
+{
+    if (cli->curl != NULL)
+        curl_easy_cleanup(cli->curl);
+    cli->curl = NULL;
+}

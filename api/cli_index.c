@@ -1,0 +1,157 @@
+/* kindex index ls, show, get, migrate, pause, resume, throttle, conflicts,
+ * rm. Declaring is cli_index_add.c's, waiting cli_index_watch.c's. */
+#include "cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli_problem.h"
+#include "cli_show.h"
+
+void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)
+{
+    kx_buffer_init(path, cli->memory);
+    kx_add_text(path, "/indexes/");
+    cli_add_key(path, cli->words[0]);
+    kx_add_text(path, tail);
+}
+
+int cli_index_call(struct cli *cli, const char *method, const char *tail,
+                   struct kx_slice body)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, tail, &path);
+    struct cli_call call = {
+        .method = method, .path = kx_buffer_slice(&path), .body = body};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    return status;
+}
+
+/* ---- ls -------------------------------------------------------------------
+ */
+
+static struct kx_slice member_or(struct kx_slice object, const char *name,
+                                 const char *other)
+{
+    struct kx_slice value;
+    return cli_member(object, name, &value) ? value : kx_text(other);
+}
+
+static void show_row(const struct cli *cli, struct kx_slice index)
+{
+    struct kx_slice entries = member_or(index, "entries", "");
+    struct kx_slice prefix = member_or(index, "prefix", "");
+    struct kx_slice fields = member_or(index, "fields", "");
+    bool unique = kx_equal(member_or(index, "unique", ""), kx_text("true"));
+    const char *name = cli_text(cli, index, "name");
+    const char *state = cli_text(cli, index, "state");
+    printf("%s%-28s%s %-10s %10.*s %-7s %.*s %.*s\n", cli_tint(cli),
+           name != NULL ? name : "?", cli_plain(cli),
+           state != NULL ? state : "?", (int)entries.size,
+           (const char *)entries.data, unique ? "unique" : "", (int)prefix.size,
+           (const char *)prefix.data, (int)fields.size,
+           (const char *)fields.data);
+}
+
+int cli_index_ls(struct cli *cli)
+{
+    struct cli_reply reply;
+    struct kx_json_iter iter;
+    struct kx_slice indexes, name, index;
+    int status = cli_fetch(cli, "/indexes", &reply);
+    if (status != CLI_OK)
+        return status;
+    if (!cli_member(kx_buffer_slice(&reply.body), "indexes", &indexes) ||
+        !kx_json_iterate(indexes, &iter))
+        return cli_fail("the server's answer has no indexes");
+    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
+        printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
+               "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
+    while (kx_json_next(&iter, &name, &index)) {
+        if (cli->form == CLI_JSON)
+            cli_show_bytes(index);
+        else if (cli->form == CLI_RAW)
+            puts(cli_text(cli, index, "name"));
+        else
+            show_row(cli, index);
+    }
+    return CLI_OK;
+}
+
+/* ---- One index ------------------------------------------------------------
+ */
+
+int cli_index_show(struct cli *cli)
+{
+    return cli_index_call(cli, "GET", "", kx_slice(NULL, 0));
+}
+
+int cli_index_rm(struct cli *cli)
+{
+    return cli_index_call(cli, "DELETE", "", kx_slice(NULL, 0));
+}
+
+int cli_index_pause(struct cli *cli)
+{
+    return cli_index_call(cli, "POST", "/pause", kx_slice(NULL, 0));
+}
+
+int cli_index_resume(struct cli *cli)
+{
+    return cli_index_call(cli, "POST", "/resume", kx_slice(NULL, 0));
+}
+
+int cli_index_throttle(struct cli *cli)
+{
+    char *body =
+        talloc_asprintf(cli->memory, "{\"perSecond\":%s}", cli->words[1]);
+    return cli_index_call(cli, "POST", "/throttle", kx_text(body));
+}
+
+int cli_index_get(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, "/get/", &path);
+    cli_add_key(&path, cli->words[1]);
+    cli_add_parameter(&path, "fields", cli->fields);
+    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    return status;
+}
+
+/* Page by page; a line for each group. CLI_CONFLICT when there is any. */
+int cli_index_conflicts(struct cli *cli)
+{
+    struct kx_slice groups, name, group;
+    struct kx_json_iter iter;
+    const char *cursor = NULL;
+    int found = CLI_OK;
+    do {
+        struct kx_buffer path;
+        struct cli_reply reply;
+        cli_index_path(cli, "/conflicts", &path);
+        cli_add_parameter(&path, "cursor", cursor);
+        struct cli_call call = {.method = "GET",
+                                .path = kx_buffer_slice(&path)};
+        int status = cli_ask(cli, &call, &reply);
+        if (status != CLI_OK)
+            return status;
+        struct kx_slice page = kx_buffer_slice(&reply.body);
+        if (!cli_member(page, "conflicts", &groups) ||
+            !kx_json_iterate(groups, &iter))
+            return cli_fail("the server's answer has no conflicts");
+        while (kx_json_next(&iter, &name, &group)) {
+            cli_show_bytes(group);
+            found = CLI_CONFLICT;
+        }
+        cursor = cli_text(cli, page, "cursor");
+    } while (cursor != NULL);
+    return found;
+}

@@ -1,0 +1,24 @@
+/* What the commands about one index share. */
+#ifndef API_CLI_INDEX_H
+#define API_CLI_INDEX_H
+
+#include "cli_http.h"
+
+/* Makes path the address of the index that the first word names, with tail
+ * behind it. */
+void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path);
+
+/* Sends a request to that address and prints what comes. */
+int cli_index_call(struct cli *cli, const char *method, const char *tail,
+                   struct kx_slice body);
+
+/* Appends what stands in a declaration for --store: a name, or a list of
+ * members. */
+void cli_add_store(const char *text, struct kx_buffer *out);
+
+/* Shows how far the index that the first word names is, until it has settled.
+ * CLI_OK when it is ready, CLI_CONFLICT when it is conflicted, CLI_ABSENT when
+ * it is gone. */
+int cli_index_follow(struct cli *cli);
+
+#endif

@@ -1,0 +1,175 @@
+/* kindex index add, migrate: declarations made of the command line. */
+#include "cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_input.h"
+#include "cli_show.h"
+#include "path.h"
+
+static void add_string(struct kx_buffer *out, struct kx_slice text)
+{
+    kx_json_escape(text, out);
+}
+
+/* "email" is short for the pointer "/email". */
+static void add_pointer(struct kx_buffer *out, struct kx_slice name)
+{
+    size_t from = out->size;
+    add_string(out, name);
+    if (name.size > 0 && name.data[0] == '/')
+        return;
+    kx_add_byte(out, 0);
+    if (out->failed)
+        return;
+    memmove(out->data + from + 2, out->data + from + 1, out->size - from - 2);
+    out->data[from + 1] = '/';
+}
+
+void cli_add_store(const char *text, struct kx_buffer *out)
+{
+    if (strcmp(text, "pointer") == 0 || strcmp(text, "value") == 0) {
+        add_string(out, kx_text(text));
+        return;
+    }
+    kx_add_text(out, "{\"fields\":[");
+    for (bool first = true; text != NULL; first = false) {
+        const char *comma = strchr(text, ',');
+        size_t size = comma != NULL ? (size_t)(comma - text) : strlen(text);
+        if (!first)
+            kx_add_byte(out, ',');
+        add_pointer(out, kx_slice(text, size));
+        text = comma != NULL ? comma + 1 : NULL;
+    }
+    kx_add_text(out, "]}");
+}
+
+/* A field: a path, or key:1 for the first part behind the prefix. */
+static void add_field(const struct cli *cli, const char *name,
+                      struct kx_buffer *out)
+{
+    if (strncmp(name, "key:", 4) == 0) {
+        kx_add_text(out, "{\"key\":");
+        kx_add_text(out, name + 4);
+    } else {
+        kx_add_text(out, "{\"path\":");
+        add_pointer(out, kx_text(name));
+        if (cli->each != NULL && strcmp(cli->each, name) == 0)
+            kx_add_text(out, ",\"each\":true");
+    }
+    if (cli->fold != NULL) {
+        kx_add_text(out, ",\"fold\":");
+        add_string(out, kx_text(cli->fold));
+    }
+    kx_add_byte(out, '}');
+}
+
+static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
+{
+    struct kx_buffer path, key;
+    struct flaw flaw;
+    kx_buffer_init(&path, cli->memory);
+    kx_buffer_init(&key, cli->memory);
+    cli_add_key(&path, cli->words[1]);
+    if (!path_read(kx_buffer_slice(&path), &key, &flaw)) {
+        cli_misuse(cli, "%s: %s", cli->words[1], flaw.detail);
+        return false;
+    }
+    kx_key_to_json(kx_buffer_slice(&key), out);
+    return true;
+}
+
+/* Members that are only there when they were asked for: the server's defaults
+ * are its own. */
+static void add_rest(const struct cli *cli, struct kx_buffer *out)
+{
+    char depth[48];
+    snprintf(depth, sizeof depth, ",\"depth\":%llu",
+             (unsigned long long)cli->depth);
+    if (cli->depth > 0)
+        kx_add_text(out, depth);
+    if (cli->unique)
+        kx_add_text(out, ",\"unique\":true");
+    if (cli->adopt)
+        kx_add_text(out, ",\"adopt\":true");
+    if (cli->store != NULL) {
+        kx_add_text(out, ",\"store\":");
+        cli_add_store(cli->store, out);
+    }
+    if (cli->missing != NULL) {
+        kx_add_text(out, ",\"missing\":");
+        add_string(out, kx_text(cli->missing));
+    }
+    if (cli->where != NULL) {
+        kx_add_text(out, ",\"where\":");
+        kx_add_text(out, cli->where);
+    }
+}
+
+static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"name\":");
+    add_string(out, kx_text(cli->words[0]));
+    kx_add_text(out, ",\"prefix\":");
+    if (!add_prefix(cli, out))
+        return false;
+    kx_add_text(out, ",\"fields\":[");
+    for (int i = 2; i < cli->count; i++) {
+        if (i > 2)
+            kx_add_byte(out, ',');
+        add_field(cli, cli->words[i], out);
+    }
+    kx_add_byte(out, ']');
+    add_rest(cli, out);
+    kx_add_byte(out, '}');
+    return !out->failed;
+}
+
+int cli_index_add(struct cli *cli)
+{
+    struct kx_buffer body;
+    struct cli_reply reply;
+    kx_buffer_init(&body, cli->memory);
+    if (cli->count < 3 && cli->file == NULL)
+        return cli_misuse(cli, "name, prefix and a field, or --file");
+    if (cli->count > 0 && cli->file != NULL)
+        return cli_misuse(cli, "--file stands alone");
+    if (cli->file != NULL ? !cli_input(cli->file, &body)
+                          : !make_declaration(cli, &body))
+        return cli->file != NULL ? CLI_ERROR : CLI_MISUSE;
+    struct cli_call call = {
+        .method = "POST",
+        .path = kx_text(cli->dry_run ? "/indexes?dry=1" : "/indexes"),
+        .body = kx_buffer_slice(&body)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    if (!cli->wait || cli->dry_run || cli->count == 0) {
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+        return CLI_OK;
+    }
+    return cli_index_follow(cli);
+}
+
+int cli_index_migrate(struct cli *cli)
+{
+    struct kx_buffer body;
+    kx_buffer_init(&body, cli->memory);
+    if (cli->undo)
+        return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
+    if (cli->store == NULL && !cli->unique)
+        return cli_misuse(cli, "--store, --unique or --undo is missing");
+    kx_add_text(&body, "{");
+    if (cli->unique)
+        kx_add_text(&body, "\"unique\":true");
+    if (cli->unique && cli->store != NULL)
+        kx_add_byte(&body, ',');
+    if (cli->store != NULL) {
+        kx_add_text(&body, "\"store\":");
+        cli_add_store(cli->store, &body);
+    }
+    kx_add_text(&body, "}");
+    int status = cli_index_call(cli, "PATCH", "", kx_buffer_slice(&body));
+    return status == CLI_OK && cli->wait ? cli_index_follow(cli) : status;
+}

@@ -1,0 +1,189 @@
+/* The table of the command line's options, and reading them. The texts are read
+ * by options_parse.c, as those of the server are. */
+#include "cli_options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* clang-format off */
+static const struct cli_option TABLE[] = {
+    {{"url", OPTION_TEXT, offsetof(struct cli, url), "http://127.0.0.1:4512", 0, 0, "the server; also KINDEX_URL"}, "URL", 0, true},
+    {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; better KINDEX_TOKEN, which others do not see"}, "TOKEN", 0, true},
+    {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true},
+    {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true},
+
+    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "a key; del: all entries under it; import: put in front of every key; migrate: see the server's answer"}, "KEY", 'p', false},
+    {{"start", OPTION_TEXT, offsetof(struct cli, start), NULL, 0, 0, "first key, inclusive"}, "KEY", 0, false},
+    {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false},
+    {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index, whose fields the prefix then names"}, "NAME", 'i', false},
+    {{"fields", OPTION_TEXT, offsetof(struct cli, fields), NULL, 0, 0, "only these members of the values, such as name,/address/city"}, "LIST", 0, false},
+    {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, UINT64_MAX, "stop after so many"}, "N", 'n', false},
+    {{"reverse", OPTION_FLAG, offsetof(struct cli, reverse), NULL, 0, 0, "from the last to the first"}, NULL, 'r', false},
+    {{"keys", OPTION_FLAG, offsetof(struct cli, keys), NULL, 0, 0, "without the values"}, NULL, 'k', false},
+    {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "tree: parts shown; index add: parts of a key after the prefix"}, "N", 'd', false},
+
+    {{"type", OPTION_TEXT, offsetof(struct cli, type), "json", 0, 0, "what the value is: json, text (stored as a JSON string), bytes, typed, or a media type"}, "TYPE", 't', false},
+    {{"ttl", OPTION_TEXT, offsetof(struct cli, ttl), NULL, 0, 0, "time to live: 250ms, 60s, 5m, 1h, 7d"}, "TIME", 0, false},
+    {{"if-match", OPTION_TEXT, offsetof(struct cli, if_match), NULL, 0, 0, "only when the entry still has this versionstamp"}, "STAMP", 0, false},
+    {{"if-absent", OPTION_FLAG, offsetof(struct cli, absent), NULL, 0, 0, "only when there is no such entry"}, NULL, 0, false},
+    {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of what is there"}, NULL, 'm', false},
+    {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "read it from there; - is standard input. export: write it there"}, "PATH", 'f', false},
+    {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "find out what would happen, change nothing"}, NULL, 0, false},
+
+    {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same fields"}, NULL, 'u', false},
+    {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries hold: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false},
+    {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "what becomes of entries without the fields: skip or error"}, "WHAT", 0, false},
+    {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries for which this holds, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false},
+    {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "case does not count in the fields: lower or casefold"}, "HOW", 0, false},
+    {{"each", OPTION_TEXT, offsetof(struct cli, each), NULL, 0, 0, "this field is an array: an index entry for each element"}, "FIELD", 0, false},
+    {{"adopt", OPTION_FLAG, offsetof(struct cli, adopt), NULL, 0, 0, "take over entries that a program has kept by hand"}, NULL, 0, false},
+    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "until the index is ready, showing how far it is"}, NULL, 0, false},
+    {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "take a migration back that is not over"}, NULL, 0, false},
+
+    {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace entries that are there; else they stay as they are"}, NULL, 0, false},
+    {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "lines as Deno's kv-utils write and read them"}, NULL, 0, false},
+    {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "go on at this key, which comes first"}, "KEY", 0, false},
+    {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that keeps how far the import is; a later run goes on there"}, "PATH", 0, false},
+    {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also the entries of declared indexes"}, NULL, 'a', false},
+    {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries of one commit"}, "N", 0, false},
+    {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time"}, "N", 'j', false},
+};
+/* clang-format on */
+
+enum { ROWS = sizeof TABLE / sizeof *TABLE, LETTERS = 256 };
+
+const struct cli_option *cli_options(size_t *count_out)
+{
+    *count_out = ROWS;
+    return TABLE;
+}
+
+bool cli_takes(const struct cli_command *command,
+               const struct cli_option *option)
+{
+    size_t size = strlen(option->row.name);
+    const char *at = command->takes;
+    while (!option->common && (at = strstr(at, option->row.name)) != NULL &&
+           !((at == command->takes || at[-1] == ' ') &&
+             (at[size] == ' ' || at[size] == '\0')))
+        at += size;
+    return option->common || at != NULL;
+}
+
+static bool set(struct cli *cli, const struct cli_option *option,
+                const char *text, const char *name)
+{
+    char expected[160];
+    if (option_parse(&option->row, text, cli, expected, sizeof expected))
+        return true;
+    cli_misuse(cli, "%s: \"%s\" is not %s", name, text, expected);
+    return false;
+}
+
+/* Only url and token come from the environment: a variable that changed what a
+ * command does would surprise. */
+static bool read_start(struct cli *cli)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        const char *text = TABLE[i].row.initial;
+        char name[64];
+        option_variable(&TABLE[i].row, name, sizeof name);
+        const char *given =
+            TABLE[i].common && TABLE[i].word != NULL ? getenv(name) : NULL;
+        if (given != NULL)
+            text = given;
+        if (text != NULL && !set(cli, &TABLE[i], text,
+                                 given != NULL ? name : TABLE[i].row.name))
+            return false;
+    }
+    return true;
+}
+
+/* What getopt_long wants; `which` tells the row of each. */
+struct flags {
+    struct option options[ROWS + 1];
+    size_t which[ROWS];
+    char letters[3 * ROWS + 2];
+};
+
+static void list_flags(const struct cli *cli, struct flags *flags)
+{
+    size_t count = 0;
+    char *letter = flags->letters;
+    *letter++ = ':';
+    for (size_t i = 0; i < ROWS; i++) {
+        if (!cli_takes(cli->command, &TABLE[i]))
+            continue;
+        bool value = TABLE[i].word != NULL;
+        flags->options[count] =
+            (struct option){.name = TABLE[i].row.name,
+                            .has_arg = value ? required_argument : no_argument};
+        flags->which[count++] = i;
+        if (TABLE[i].letter != 0)
+            *letter++ = TABLE[i].letter;
+        if (TABLE[i].letter != 0 && value)
+            *letter++ = ':';
+    }
+    *letter = '\0';
+    flags->options[count] = (struct option){0};
+}
+
+static const struct cli_option *by_letter(int letter)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (TABLE[i].letter == letter)
+            return &TABLE[i];
+    return NULL;
+}
+
+static bool read_flags(struct cli *cli, int argc, char **argv)
+{
+    struct flags flags;
+    int row = 0;
+    int found;
+    list_flags(cli, &flags);
+    opterr = 0;
+    optind = 1;
+    while ((found = getopt_long(argc, argv, flags.letters, flags.options,
+                                &row)) != -1) {
+        const char *word = argv[optind - 1];
+        if (found == ':')
+            cli_misuse(cli, "a value is missing after %s", word);
+        else if (found == '?')
+            cli_misuse(cli, "unknown option %s", word);
+        if (found == ':' || found == '?')
+            return false;
+        const struct cli_option *option =
+            found == 0 ? &TABLE[flags.which[row]] : by_letter(found);
+        char name[64];
+        snprintf(name, sizeof name, "--%s", option->row.name);
+        if (!set(cli, option, optarg != NULL ? optarg : "1", name))
+            return false;
+    }
+    cli->count = argc - optind;
+    cli->words = argv + optind;
+    return true;
+}
+
+static bool read_output(struct cli *cli)
+{
+    static const char *const NAMES[] = {
+        [CLI_JSON] = "json", [CLI_TABLE] = "table", [CLI_RAW] = "raw"};
+    for (enum cli_output form = CLI_JSON; form <= CLI_RAW; form++)
+        if (cli->output != NULL && strcmp(cli->output, NAMES[form]) == 0)
+            cli->form = form;
+    if (cli->output != NULL && cli->form == CLI_DEFAULT)
+        cli_misuse(cli, "--output: \"%s\" is not json, table or raw",
+                   cli->output);
+    return cli->output == NULL || cli->form != CLI_DEFAULT;
+}
+
+bool cli_options_read(struct cli *cli, int argc, char **argv)
+{
+    const char *plain = getenv("NO_COLOR");
+    cli->colour = isatty(STDOUT_FILENO) && (plain == NULL || *plain == '\0');
+    return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli);
+}

@@ -1,0 +1,46 @@
+/* Addresses of requests: keys as they are typed, with what a shell user may
+ * write and a URL may not escaped. An escape that is there stays. */
+#include "cli_http.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "percent.h"
+
+void cli_add_key(struct kx_buffer *path, const char *key)
+{
+    for (; *key != '\0'; key++) {
+        unsigned char byte = (unsigned char)*key;
+        if (byte < 0x80 && (isalnum(byte) || strchr("-._~%/=:@!$'()*,;", byte)))
+            kx_add_byte(path, byte);
+        else
+            percent_encode(kx_slice(key, 1), path);
+    }
+}
+
+static void add_name(struct kx_buffer *path, const char *name)
+{
+    bool first = path->size == 0 || memchr(path->data, '?', path->size) == NULL;
+    kx_add_byte(path, first ? '?' : '&');
+    kx_add_text(path, name);
+    kx_add_byte(path, '=');
+}
+
+void cli_add_key_parameter(struct kx_buffer *path, const char *name,
+                           const char *key)
+{
+    if (key == NULL)
+        return;
+    add_name(path, name);
+    cli_add_key(path, key);
+}
+
+void cli_add_parameter(struct kx_buffer *path, const char *name,
+                       const char *text)
+{
+    if (text == NULL)
+        return;
+    add_name(path, name);
+    percent_encode(kx_text(text), path);
+}

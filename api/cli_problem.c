@@ -1,0 +1,114 @@
+/* Replies that are no success, told to a person, and their exit statuses. */
+#include "cli_problem.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+int cli_exit_of(long status)
+{
+    switch (status) {
+    case 404:
+    case 410:
+        return CLI_ABSENT;
+    case 409:
+    case 412:
+    case 428:
+        return CLI_CONFLICT;
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+    case 507:
+        return CLI_UNAVAILABLE;
+    default:
+        return status / 100 == 2 ? CLI_OK : CLI_ERROR;
+    }
+}
+
+int cli_unreachable(const struct cli *cli, CURLcode code)
+{
+    switch ((int)code) {
+    case CURLE_WRITE_ERROR:
+        return cli_fail("the reply of %s cannot be taken in", cli->url);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return cli_misuse(cli,
+                          "--url: \"%s\" is not a URL such as "
+                          "http://127.0.0.1:4512",
+                          cli->url);
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+        cli_fail("no server answers at %s; start one with kindex serve, or "
+                 "give --url or KINDEX_URL",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    default:
+        cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
+        return CLI_UNAVAILABLE;
+    }
+}
+
+bool cli_member(struct kx_slice object, const char *name,
+                struct kx_slice *value_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice found;
+    size_t size = strlen(name);
+    if (!kx_json_iterate(object, &iter) || !iter.object)
+        return false;
+    while (kx_json_next(&iter, &found, value_out))
+        if (found.size == size + 2 && memcmp(found.data + 1, name, size) == 0)
+            return true;
+    return false;
+}
+
+char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
+{
+    struct kx_slice value;
+    struct kx_buffer text;
+    if (!cli_member(object, name, &value) ||
+        kx_json_type(value) != KX_JSON_STRING)
+        return NULL;
+    kx_buffer_init(&text, cli->memory);
+    kx_json_unescape(value, &text);
+    kx_add_byte(&text, '\0');
+    return text.failed ? NULL : (char *)text.data;
+}
+
+/* Members that say which entry or place is meant, shown as they are. */
+static void print_members(struct kx_slice document)
+{
+    static const char *const NAMES[] = {"failedChecks", "existingKey",
+                                        "pointer", "didYouMean", "mutation"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        struct kx_slice value;
+        if (cli_member(document, NAMES[i], &value))
+            fprintf(stderr, "  %s: %.*s\n", NAMES[i], (int)value.size,
+                    (const char *)value.data);
+    }
+}
+
+int cli_problem(const struct cli_reply *reply)
+{
+    struct cli memory = {.memory = talloc_named_const(NULL, 0, "problem")};
+    struct kx_slice document = kx_buffer_slice(&reply->body);
+    struct kx_fault fault;
+    if (kx_json_check(document, &fault) != KX_OK ||
+        kx_json_type(document) != KX_JSON_OBJECT) {
+        cli_fail("the server answered %ld %.*s", reply->status,
+                 document.size > 200 ? 200 : (int)document.size,
+                 (const char *)document.data);
+    } else {
+        const char *title = cli_text(&memory, document, "title");
+        const char *detail = cli_text(&memory, document, "detail");
+        const char *hint = cli_text(&memory, document, "hint");
+        cli_fail("%s%s%s", title != NULL ? title : "refused",
+                 detail != NULL ? ": " : "", detail != NULL ? detail : "");
+        if (hint != NULL)
+            fprintf(stderr, "  %s\n", hint);
+        print_members(document);
+    }
+    talloc_free(memory.memory);
+    return cli_exit_of(reply->status);
+}

@@ -1,0 +1,119 @@
+/* Entries as lines of a table, of JSON, or bare. */
+#include "cli_show.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "cli_problem.h"
+#include "keyjson.h"
+#include "path.h"
+
+enum { KEY_WIDTH = 32, STAMP_WIDTH = 20, LINE_WIDTH = 80, VALUE_LEAST = 16 };
+
+const char *cli_bold(const struct cli *cli)
+{
+    return cli->colour ? "\033[1m" : "";
+}
+
+const char *cli_tint(const struct cli *cli)
+{
+    return cli->colour ? "\033[36m" : "";
+}
+
+const char *cli_plain(const struct cli *cli)
+{
+    return cli->colour ? "\033[0m" : "";
+}
+
+bool cli_key_path(const struct cli *cli, struct kx_slice array,
+                  struct kx_buffer *out)
+{
+    struct kx_buffer key;
+    struct flaw flaw;
+    kx_buffer_init(&key, cli->memory);
+    bool read = keyjson_read(array, &key, &flaw);
+    if (read)
+        path_write(kx_buffer_slice(&key), out);
+    kx_buffer_free(&key);
+    return read && !out->failed;
+}
+
+void cli_show_bytes(struct kx_slice bytes)
+{
+    if (bytes.size == 0)
+        return;
+    fwrite(bytes.data, 1, bytes.size, stdout);
+    if (bytes.data[bytes.size - 1] != '\n')
+        putchar('\n');
+}
+
+/* How many bytes of a value fit behind the key; a cut never splits a
+ * character. */
+static size_t value_room(struct kx_slice value, size_t used)
+{
+    struct winsize window = {.ws_col = 0};
+    size_t width = LINE_WIDTH;
+    if (!isatty(STDOUT_FILENO))
+        return value.size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+        width = window.ws_col;
+    size_t room = width > used + VALUE_LEAST ? width - used : VALUE_LEAST;
+    if (value.size <= room)
+        return value.size;
+    while (room > 0 && (value.data[room] & 0xc0) == 0x80)
+        room--;
+    return room;
+}
+
+static struct kx_slice value_of(struct kx_slice entry)
+{
+    struct kx_slice value;
+    if (cli_member(entry, "value", &value) ||
+        cli_member(entry, "typed", &value))
+        return value;
+    return kx_text("");
+}
+
+static void show_row(const struct cli *cli, struct kx_slice entry,
+                     struct kx_slice path)
+{
+    struct kx_slice stamp = kx_text("");
+    struct kx_slice value = value_of(entry);
+    size_t wide = path.size > KEY_WIDTH ? path.size : KEY_WIDTH;
+    size_t room = value_room(value, wide + STAMP_WIDTH + 2);
+    if (cli_member(entry, "versionstamp", &stamp))
+        stamp = kx_json_type(stamp) == KX_JSON_STRING
+                    ? kx_slice(stamp.data + 1, stamp.size - 2)
+                    : kx_text("-");
+    printf("%s%.*s%s%*s %-*.*s %.*s\n", cli_tint(cli), (int)path.size,
+           (const char *)path.data, cli_plain(cli), (int)(wide - path.size), "",
+           STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, (int)room,
+           (const char *)value.data);
+}
+
+void cli_show_heading(const struct cli *cli)
+{
+    if (cli->form == CLI_TABLE)
+        printf("%s%-*s %-*s %s%s\n", cli_bold(cli), KEY_WIDTH, "KEY",
+               STAMP_WIDTH, "VERSIONSTAMP", "VALUE", cli_plain(cli));
+}
+
+void cli_show_entry(const struct cli *cli, struct kx_slice entry, bool value)
+{
+    struct kx_buffer path;
+    struct kx_slice array;
+    if (cli->form == CLI_JSON || (cli->form == CLI_RAW && value)) {
+        cli_show_bytes(cli->form == CLI_JSON ? entry : value_of(entry));
+        return;
+    }
+    kx_buffer_init(&path, cli->memory);
+    if (!cli_member(entry, "key", &array) || !cli_key_path(cli, array, &path))
+        kx_add_text(&path, "?");
+    if (cli->form == CLI_RAW)
+        cli_show_bytes(kx_buffer_slice(&path));
+    else
+        show_row(cli, entry, kx_buffer_slice(&path));
+    kx_buffer_free(&path);
+}
