@@ -214,10 +214,19 @@ static void swap_adoption(const struct batch *batch)
     batch->index->adoption = other;
 }
 
+static void swap_verification(struct batch *batch)
+{
+    struct verification *other = batch->index->verification;
+    if (batch->action != CATALOG_VERIFY)
+        return;
+    batch->index->verification = batch->verification;
+    batch->verification = other;
+}
+
 /* Only values change here, no lists: all of it can be taken back. (The last
  * index id stays raised after a failure; an unused id does no harm.) */
 static struct backup change_catalog(struct catalog *catalog,
-                                    const struct batch *batch)
+                                    struct batch *batch)
 {
     struct backup backup = {.stamp = catalog->stamp};
     struct index *index = batch->index;
@@ -239,6 +248,7 @@ static struct backup change_catalog(struct catalog *catalog,
     index->conflicts += (uint64_t)batch->index_conflicts;
     catalog->entries += (uint64_t)batch->entries;
     swap_adoption(batch);
+    swap_verification(batch);
     if (batch->action == CATALOG_ADD)
         catalog->last_id = index->id;
     if (batch->action == CATALOG_DROP) {
@@ -270,7 +280,7 @@ static struct backup change_catalog(struct catalog *catalog,
     return backup;
 }
 
-static void restore_catalog(struct catalog *catalog, const struct batch *batch,
+static void restore_catalog(struct catalog *catalog, struct batch *batch,
                             const struct backup *backup)
 {
     catalog->stamp = backup->stamp;
@@ -282,6 +292,7 @@ static void restore_catalog(struct catalog *catalog, const struct batch *batch,
     batch->index->conflicts = backup->index_conflicts;
     catalog->entries -= (uint64_t)batch->entries;
     swap_adoption(batch);
+    swap_verification(batch);
     batch->index->state = backup->state;
     batch->index->build = backup->build;
     batch->index->pace = backup->pace;
@@ -372,6 +383,7 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     case CATALOG_KEEP:
     case CATALOG_FORGET:
     case CATALOG_PACE:
+    case CATALOG_VERIFY:
         return false;
     case CATALOG_ADD:
     case CATALOG_DROP:

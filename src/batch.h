@@ -14,7 +14,8 @@ enum catalog_action {
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
                      * comes in the place of the one that it replaces */
     CATALOG_PACE,   /* it gets `pace` */
-    CATALOG_FORM    /* it gets `declaration`, `form` and `build` */
+    CATALOG_FORM,   /* it gets `declaration`, `form` and `build` */
+    CATALOG_VERIFY  /* it gets `verification` */
 };
 
 struct batch {
@@ -35,7 +36,8 @@ struct batch {
     int64_t index_entries;   /* added to the index's count */
     int64_t index_conflicts; /* and to that of its conflict rows */
     struct index *other;     /* set by batch_apply: one that goes with it */
-    int64_t entries;         /* added to the number of clients' entries */
+    struct verification *verification; /* changes places with the index's */
+    int64_t entries;              /* added to the number of clients' entries */
     struct kx_adoption *adoption; /* with CATALOG_BUILD: changes places with the
                                    * index's; NULL: that stays */
 };

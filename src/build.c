@@ -1,8 +1,7 @@
-/* Progress as JSON. Keys are bytes, and are written as hexadecimal digits. */
+/* Progress as JSON. */
 #include "build.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "hexjson.h"
 
 void build_skip(struct build *build, struct kx_slice key)
 {
@@ -14,43 +13,22 @@ void build_skip(struct build *build, struct kx_slice key)
     sample->size = key.size;
 }
 
-static json_t *hex_text(const uint8_t *bytes, size_t size)
-{
-    char text[2 * ROW_KEY_MAX + 1] = "";
-    for (size_t i = 0; i < size; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    return json_string(text);
-}
-
-/* 0 when it is no text or too long. */
-static size_t hex_bytes(const json_t *json, uint8_t *out, size_t size)
-{
-    size_t count = json_string_length(json) / 2;
-    const char *text = json_string_value(json);
-    if (text == NULL || count > size)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        char pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
-        out[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
-    return count;
-}
-
 static json_t *samples_to_json(const struct kx_sample *samples, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, hex_text(samples[i].key, samples[i].size));
+        json_array_append_new(list,
+                              hexjson_write(samples[i].key, samples[i].size));
     return list;
 }
 
 json_t *build_to_json(const struct build *build)
 {
     return json_pack("{s:o, s:o, s:b, s:I, s:I, s:I, s:o, s:I}", "resume",
-                     hex_text(build->resume, build->resume_size), "origin",
-                     hex_text(build->origin, build->origin_size), "wrapped",
-                     build->wrapped, "done", (json_int_t)build->done, "total",
-                     (json_int_t)build->total, "skipped",
+                     hexjson_write(build->resume, build->resume_size), "origin",
+                     hexjson_write(build->origin, build->origin_size),
+                     "wrapped", build->wrapped, "done", (json_int_t)build->done,
+                     "total", (json_int_t)build->total, "skipped",
                      (json_int_t)build->skipped, "samples",
                      samples_to_json(build->samples, build->sample_count),
                      "startedAt", (json_int_t)build->started_at_ms);
@@ -62,8 +40,8 @@ static size_t read_samples(const json_t *list, struct kx_sample *samples)
     if (count > KX_SAMPLES_MAX)
         count = KX_SAMPLES_MAX;
     for (size_t i = 0; i < count; i++)
-        samples[i].size = hex_bytes(json_array_get(list, i), samples[i].key,
-                                    sizeof samples[i].key);
+        samples[i].size = hexjson_read(json_array_get(list, i), samples[i].key,
+                                       sizeof samples[i].key);
     return count;
 }
 
@@ -86,9 +64,9 @@ bool build_from_json(const json_t *json, struct build *build_out)
                                 .skipped = (uint64_t)number[2],
                                 .started_at_ms = number[3]};
     build_out->resume_size =
-        hex_bytes(resume, build_out->resume, sizeof build_out->resume);
+        hexjson_read(resume, build_out->resume, sizeof build_out->resume);
     build_out->origin_size =
-        hex_bytes(origin, build_out->origin, sizeof build_out->origin);
+        hexjson_read(origin, build_out->origin, sizeof build_out->origin);
     build_out->sample_count = read_samples(samples, build_out->samples);
     return true;
 }

@@ -9,6 +9,7 @@
 
 #include "build.h"
 #include "declaration.h"
+#include "verification.h"
 #include "pace.h"
 #include "record.h"
 #include "env.h"
@@ -38,6 +39,7 @@ struct index {
     struct use use;
     struct pace pace; /* of the build, or of whatever else works on it */
     struct kx_adoption adoption;
+    struct verification *verification; /* the last one, or NULL */
     char failure[KX_DETAIL_MAX];
     bool outdated; /* stored with another version of Unicode */
 };

@@ -114,6 +114,11 @@ static json_t *add_form(json_t *document, const struct index *index)
                                 form->target->text.size)) == 0 &&
                good;
     json_decref(more);
+    if (index->verification != NULL)
+        good = json_object_set_new(document, "verification",
+                                   verification_to_json(index->verification)) ==
+                   0 &&
+               good;
     if (good)
         return document;
     json_decref(document);
@@ -174,6 +179,18 @@ static bool state_of(const char *text, enum kx_index_state *state_out)
     return false;
 }
 
+static enum kx_status read_verification(struct index *index, json_t *document)
+{
+    const json_t *json = json_object_get(document, "verification");
+    if (json == NULL)
+        return KX_OK;
+    index->verification = talloc_zero(index, struct verification);
+    if (index->verification == NULL)
+        return KX_NO_MEMORY;
+    return verification_from_json(json, index->verification) ? KX_OK
+                                                             : KX_FAILED;
+}
+
 /* Absent in rows of indexes that were made before there were migrations. */
 static enum kx_status read_form(struct index *index, json_t *document)
 {
@@ -226,7 +243,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->outdated = strcmp(unicode, fold_unicode_version()) != 0;
     enum kx_status status = declaration_parse(index, kx_text(declaration),
                                               &index->declaration, NULL);
-    return status == KX_OK ? read_form(index, document) : status;
+    if (status == KX_OK)
+        status = read_form(index, document);
+    return status == KX_OK ? read_verification(index, document) : status;
 }
 
 static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)

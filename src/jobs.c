@@ -43,8 +43,8 @@ int64_t jobs_due_ms(const struct kx_store *store)
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *index = catalog->indexes[i];
         int64_t at_ms = pace_due_ms(&index->pace, now_ms);
-        if ((index->state == KX_INDEX_BUILDING || migrate_waits(index)) &&
-            at_ms < due_ms)
+        if (at_ms < due_ms && (index->state == KX_INDEX_BUILDING ||
+                               migrate_waits(index) || verify_waits(index)))
             due_ms = at_ms;
     }
     return due_ms;
@@ -60,11 +60,27 @@ static bool expiry_due(const struct kx_store *store)
     return store->next_expiry_ms <= kx_now_ms();
 }
 
+static bool index_waiting(const struct kx_store *store)
+{
+    return adopt_next(store) != NULL || migrate_next(store) != NULL ||
+           verify_next(store) != NULL;
+}
+
+static void work_on_index(struct kx_store *store)
+{
+    struct index *index = adopt_next(store);
+    if (index != NULL)
+        adopt_step(store, index);
+    else if ((index = migrate_next(store)) != NULL)
+        migrate_step(store, index);
+    else if ((index = verify_next(store)) != NULL)
+        verify_step(store, index);
+}
+
 bool jobs_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
-           build_waiting(store) || adopt_next(store) != NULL ||
-           migrate_next(store) != NULL || tidy_waiting(store);
+           build_waiting(store) || index_waiting(store) || tidy_waiting(store);
 }
 
 /* How long a step may take: while commits come in, no longer than half of the
@@ -99,13 +115,10 @@ static void size_next(struct kx_store *store, uint64_t began_ns)
  * is. */
 static bool run_step(struct kx_store *store)
 {
-    struct index *index = migrate_next(store);
     if (build_waiting(store))
         backfill_step(store);
-    else if (adopt_next(store) != NULL)
-        adopt_step(store, adopt_next(store));
-    else if (index != NULL)
-        migrate_step(store, index);
+    else if (index_waiting(store))
+        work_on_index(store);
     else if (store->catalog->dropping_count > 0)
         drop_step(store, store->catalog->dropping[0]);
     else if (tidy_waiting(store))

@@ -37,6 +37,15 @@ void migrate_step(struct kx_store *store, struct index *index);
 struct index *adopt_next(const struct kx_store *store);
 /* Removes the next ones of these; the index is ready after the last. */
 void adopt_step(struct kx_store *store, struct index *index);
+/* verify_rows.c: is the index in a state in which it can be verified? */
+bool verify_possible(const struct index *index);
+/* Is a verification of it under way that can go on? */
+bool verify_waits(const struct index *index);
+/* verify_rows.c: the index to verify next as far as the paces allow, or NULL.
+ */
+struct index *verify_next(const struct kx_store *store);
+/* verify_rows.c: compares the next rows or entries. */
+void verify_step(struct kx_store *store, struct index *index);
 /* drop.c: removes the next entries of a dropped index. */
 void drop_step(struct kx_store *store, struct index *index);
 /* expire.c: removes the next entries whose time is over and sets

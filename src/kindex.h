@@ -614,7 +614,8 @@ enum kx_commit_kind {
     KX_DROP_INDEX,     /* `index_name` */
     KX_MIGRATE_INDEX,  /* `index_name`; `declaration` is a merge patch */
     KX_UNDO_MIGRATION, /* `index_name` */
-    KX_PACE_INDEX      /* `index_name`, `pace` */
+    KX_PACE_INDEX,     /* `index_name`, `pace` */
+    KX_VERIFY_INDEX    /* `index_name`, `repair` */
 };
 
 /* How fast background work on an index may go. Stored with the index. */
@@ -638,6 +639,7 @@ struct kx_commit {
     struct kx_slice declaration; /* JSON text */
     struct kx_slice index_name;
     struct kx_pace pace;
+    bool repair;  /* of KX_VERIFY_INDEX: mend what is found */
     void *memory; /* talloc context for results; no other
                    * thread may use it until the answer */
     struct kx_ticket ticket;
@@ -783,6 +785,40 @@ struct kx_adoption {
     size_t sample_counts[KX_ADOPTED_KINDS];
 };
 
+/* What a verification finds. */
+enum kx_damage {
+    KX_MISSING,  /* an entry has no index entry, or another entry has its one */
+    KX_DANGLING, /* an index entry leads to no entry */
+    KX_STALE,    /* an index entry says something else than its entry */
+    KX_DUPLICATE, /* two entries have one value of a unique index */
+    KX_DAMAGES
+};
+/* The name in JSON, such as "missing". */
+const char *kx_damage_text(enum kx_damage damage);
+
+/* One place: the key of the index entry, and that of the entry concerned, which
+ * may be empty. Keys that are too long are left out. */
+struct kx_damaged {
+    struct kx_sample index_key;
+    struct kx_sample key;
+};
+
+/* A comparison of an index with the entries, in both directions. */
+struct kx_verification {
+    bool running;
+    bool repair;    /* what is found is mended */
+    bool back;      /* index entries are compared with entries first, then the
+                     * entries with index entries */
+    uint64_t done;  /* of both, looked at */
+    uint64_t total; /* estimated */
+    uint64_t counts[KX_DAMAGES];
+    struct kx_damaged samples[KX_DAMAGES][KX_SAMPLES_MAX];
+    size_t sample_counts[KX_DAMAGES];
+    uint64_t mended;
+    int64_t started_at_ms;
+    int64_t ended_at_ms; /* 0: not yet */
+};
+
 struct kx_index_info {
     struct kx_slice name;
     struct kx_slice declaration; /* JSON text, all defaults filled in */
@@ -818,6 +854,8 @@ struct kx_index_info {
     int64_t last_read_ms; /* 0: not since then */
     uint64_t writes;      /* index entries that commits put or removed */
     const struct kx_adoption *adoption; /* valid until the end of the view */
+    /* The last one, or NULL; valid until the end of the view. */
+    const struct kx_verification *verification;
 };
 
 /* What a declaration with `adopt` would do to the entries under its name, found

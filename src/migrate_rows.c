@@ -6,11 +6,10 @@
 #include <inttypes.h>
 #include <talloc.h>
 
-#include "form.h"
 #include "jobs.h"
 #include "migrate.h"
 #include "range.h"
-#include "table.h"
+#include "stand.h"
 
 /* Copies can be large: a job ends when it has written so much. */
 enum { STEP_BYTES_MAX = 4 << 20 };
@@ -22,9 +21,7 @@ struct step {
     void *mem;
     struct batch batch;
     size_t bytes;
-    struct kx_buffer primary; /* key and record of the owner */
-    struct kx_buffer record;
-    struct extract extract;
+    struct stand stand;
 };
 
 /* Commits have taken the last conflict out of an index that is to come in
@@ -65,56 +62,20 @@ static enum kx_status add_write(struct step *step, struct kx_slice key,
     return write->key.data == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The entry that a row stands for, in step->record. */
-static enum kx_status read_owner(struct step *step, struct kx_slice key,
-                                 const struct record *row,
-                                 struct record *owner_out)
-{
-    step->primary.size = 0;
-    kx_add_slice(&step->primary, step->index->declaration->prefix);
-    kx_add_slice(&step->primary, record_owner(row, key));
-    if (step->primary.failed)
-        return KX_NO_MEMORY;
-    enum kx_status status =
-        table_get(step->store->env, TABLE_ENTRIES,
-                  kx_buffer_slice(&step->primary), &step->record);
-    if (status != KX_OK)
-        return status;
-    return record_read(kx_buffer_slice(&step->record), owner_out) ? KX_OK
-                                                                  : KX_FAILED;
-}
-
-/* Finds the index key among those of the entry that the row stands for.
- * KX_ABSENT: there is no such entry, or it has another key. */
-static enum kx_status find_key(struct step *step, struct kx_slice key,
-                               const struct record *row, struct record *owner,
-                               size_t *n_out)
-{
-    struct extract *extract = &step->extract;
-    enum kx_status status = read_owner(step, key, row, owner);
-    if (status == KX_OK)
-        status = extract_keys(extract, step->index->declaration,
-                              kx_buffer_slice(&step->primary), owner);
-    if (status != KX_OK)
-        return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;
-    *n_out = extract_find(extract, key);
-    return *n_out == extract->count ? KX_ABSENT : KX_OK;
-}
-
-/* The row as it should be now, in step->mem. KX_ABSENT: there should be none.
- */
+/* The row as it should be now, in step->mem. KX_ABSENT, KX_NOT_INDEXABLE: there
+ * should be none. */
 static enum kx_status make_row(struct step *step, struct kx_slice key,
                                struct record *row, struct kx_slice *bytes_out)
 {
-    size_t n = 0;
-    struct record owner;
     struct kx_buffer out;
+    struct stand *stand = &step->stand;
     enum kx_status status = KX_OK;
     if (step->index->form.target != NULL)
-        status = find_key(step, key, row, &owner, &n);
+        status = stand_find(stand, key, row);
     kx_buffer_init(&out, step->mem);
     if (status == KX_OK)
-        status = form_rewrite(step->index, &step->extract, n, row, &out);
+        status =
+            form_rewrite(step->index, &stand->extract, stand->n, row, &out);
     *bytes_out = kx_buffer_slice(&out);
     return status;
 }
@@ -125,7 +86,7 @@ static enum kx_status rewrite(struct step *step, struct kx_slice key,
 {
     struct kx_slice made;
     enum kx_status status = make_row(step, key, row, &made);
-    if (status == KX_ABSENT) {
+    if (status == KX_ABSENT || status == KX_NOT_INDEXABLE) {
         step->batch.index_entries--;
         return add_write(step, key, kx_slice(NULL, 0));
     }
@@ -254,9 +215,7 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         step.batch.build.run_started_ns = kx_monotonic_ns();
         step.batch.build.run_base = index->build.done;
     }
-    kx_buffer_init(&step.primary, step.mem);
-    kx_buffer_init(&step.record, step.mem);
-    extract_init(&step.extract, step.mem);
+    stand_init(&step.stand, step.mem, store->env, index);
     step.batch.writes =
         talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
     if (step.batch.writes != NULL)

@@ -186,3 +186,19 @@ enum kx_status plan_expire(struct plan *plan, struct kx_slice key)
     keep_counts(plan);
     return KX_OK;
 }
+
+enum kx_status plan_mend(struct plan *plan, struct index *index,
+                         struct kx_slice key, struct kx_slice bytes,
+                         int64_t count)
+{
+    plan->delta_count = 0;
+    enum kx_status status = overlay_put(plan->overlay, key, bytes);
+    if (status != KX_OK) {
+        overlay_undo(plan->overlay);
+        return status;
+    }
+    plan_count(plan, index, count);
+    overlay_keep(plan->overlay);
+    keep_counts(plan);
+    return KX_OK;
+}

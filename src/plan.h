@@ -70,6 +70,13 @@ void plan_commit(struct plan *plan, struct kx_commit *commit);
  * is as it was before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key);
 
+/* Writes a row of an index (bytes.size 0: removes it), whatever it was, and
+ * counts it (index NULL: among the clients' entries). KX_OK, KX_NO_MEMORY,
+ * KX_FAILED: then nothing is changed. */
+enum kx_status plan_mend(struct plan *plan, struct index *index,
+                         struct kx_slice key, struct kx_slice bytes,
+                         int64_t count);
+
 /* ---- Steps, each in its own file -------------------------------------- */
 
 /* The record that a client sees under key: KX_OK, KX_ABSENT (also when it is

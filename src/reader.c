@@ -173,6 +173,8 @@ static void describe(const struct catalog *catalog, const struct index *index,
     for (size_t i = 0; i < build->sample_count; i++)
         info->samples[i] =
             kx_slice(build->samples[i].key, build->samples[i].size);
+    if (index->verification != NULL)
+        info->verification = &index->verification->report;
     if (successor != NULL)
         describe_migration(successor->declaration, successor->state, info);
     else if (index->form.target != NULL)

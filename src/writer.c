@@ -16,6 +16,7 @@
 #include "declare.h"
 #include "jobs.h"
 #include "migrate.h"
+#include "verify.h"
 #include "news.h"
 #include "regulate.h"
 #include "watch.h"
@@ -209,6 +210,12 @@ static enum kx_status flush(struct kx_store *store, uint64_t number)
     return KX_OK;
 }
 
+void writer_settle(struct kx_store *store, uint64_t number)
+{
+    flush(store, number);
+    answer(store, NULL, NULL);
+}
+
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
  * the first commit that is not part of it; *number_out stays when nothing has
  * changed, because then there is nothing to flush. */
@@ -265,6 +272,9 @@ static struct kx_commit *run_batch(struct kx_store *store,
         break;
     case KX_PACE_INDEX:
         regulate(store, first, &number);
+        break;
+    case KX_VERIFY_INDEX:
+        verify_begin(store, first, &number);
         break;
     }
     if (number != 0) {

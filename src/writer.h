@@ -21,4 +21,8 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit);
 enum kx_status writer_submit_alone(struct kx_store *store,
                                    struct kx_commit *commit);
 
+/* For a job that has applied a batch which clients can see: makes it durable
+ * and lets replies go that show it. Whoever does the writer's work. */
+void writer_settle(struct kx_store *store, uint64_t number);
+
 #endif
