@@ -110,6 +110,16 @@ handler_fn index_undo_migration;
 /* Answers index_undo_migration. */
 handler_fn index_undo_migration_finish;
 
+/* ---- verify.c ------------------------------------------------------------ */
+
+/* POST /indexes/{name}/verify: compares the index with its entries; 202 while
+ * that goes on, 200 when it is over. */
+handler_fn index_verify;
+/* Answers index_verify. */
+handler_fn index_verify_finish;
+/* GET /indexes/{name}/verify: what the last one has found. */
+handler_fn index_verification;
+
 /* ---- ops.c --------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */

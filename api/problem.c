@@ -82,6 +82,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
         {"no-migration", 404, "The index does not migrate",
          "PATCH /indexes/{name} begins a migration; this one may be over.",
          NULL},
+    [PROBLEM_NO_VERIFICATION] =
+        {"no-verification", 404, "The index was not verified yet",
+         "POST /indexes/{name}/verify begins a verification.", NULL},
     [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405,
                                     "The method is not supported here",
                                     "The header Allow lists the methods.",

@@ -16,6 +16,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_KEYS] = "keys",       [PARAMETER_INDEX] = "index",
     [PARAMETER_VERBOSE] = "verbose", [PARAMETER_FIELDS] = "fields",
     [PARAMETER_DRY] = "dry",         [PARAMETER_PAUSED] = "paused",
+    [PARAMETER_REPAIR] = "repair",
 };
 
 const char *query_name(enum parameter parameter)

@@ -20,6 +20,7 @@ enum parameter {
     PARAMETER_FIELDS,
     PARAMETER_DRY,
     PARAMETER_PAUSED,
+    PARAMETER_REPAIR,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -39,7 +40,8 @@ enum parameter_bit {
     TAKES_VERBOSE = 1 << PARAMETER_VERBOSE,
     TAKES_FIELDS = 1 << PARAMETER_FIELDS,
     TAKES_DRY = 1 << PARAMETER_DRY,
-    TAKES_PAUSED = 1 << PARAMETER_PAUSED
+    TAKES_PAUSED = 1 << PARAMETER_PAUSED,
+    TAKES_REPAIR = 1 << PARAMETER_REPAIR
 };
 
 struct query {

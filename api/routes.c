@@ -30,6 +30,8 @@ const struct route ROUTES[] = {
     {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
     {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",  SCOPE_INDEX, BODY_ENVELOPE, index_migrate, index_migrate_finish},
     {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration", SCOPE_INDEX, BODY_NONE, index_undo_migration, index_undo_migration_finish},
+    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE, index_verify, index_verify_finish},
+    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_READ,  BODY_NONE, index_verification, NULL},
     {METHOD_POST,   "/indexes/{name}/pause",    "pauseIndex",    SCOPE_INDEX, BODY_NONE, index_pause, index_pace_finish},
     {METHOD_POST,   "/indexes/{name}/resume",   "resumeIndex",   SCOPE_INDEX, BODY_NONE, index_resume, index_pace_finish},
     {METHOD_POST,   "/indexes/{name}/throttle", "throttleIndex", SCOPE_INDEX, BODY_ENVELOPE, index_throttle, index_pace_finish},

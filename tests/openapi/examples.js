@@ -125,6 +125,8 @@ pauseIndex paused
 throttleIndex slow
 resumeIndex resumed
 throttleIndex free
+getVerification no-verification
+verifyIndex color
 dropIndex color
 getMetrics metrics
 `
