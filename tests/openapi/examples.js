@@ -136,7 +136,8 @@ getMetrics metrics
 // Texts that are other ones in each run.
 const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/];
 // Members of which only the type is compared.
-const FREE = ['databaseId', 'expiresAt', 'startedAt', 'perSecond', 'etaSeconds', 'percent',
+const FREE = ['databaseId', 'expiresAt', 'startedAt', 'endedAt',
+  'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
   'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
 
