@@ -6,7 +6,7 @@
 #include <talloc.h>
 
 enum {
-    MEMORY_POOL = 8 * 1024, /* of one request, without malloc */
+    MEMORY_POOL = 4 * 1024, /* of one request, without malloc */
     FREE_MAX = 256,         /* exchanges kept for reuse */
     KEEP_MAX = 64 * 1024    /* bytes of a buffer that is kept for reuse */
 };

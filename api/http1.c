@@ -16,7 +16,7 @@
 
 enum {
     CONNECTION_MEMORY = 16 * 1024, /* also what bounds the header section */
-    STREAM_BLOCK = 16 * 1024
+    STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
 };
 
 struct http1 {

@@ -2,6 +2,8 @@
  * which each handler has its set: so a parameter means the same everywhere. */
 #include "query.h"
 
+#include <talloc.h>
+
 #include "keyjson.h"
 #include "path.h"
 #include "percent.h"
@@ -9,14 +11,22 @@
 enum { SHOWN = 60 };
 
 static const char *const NAMES[PARAMETER_COUNT] = {
-    [PARAMETER_KEY] = "key",         [PARAMETER_TTL] = "ttl",
-    [PARAMETER_PREFIX] = "prefix",   [PARAMETER_START] = "start",
-    [PARAMETER_END] = "end",         [PARAMETER_REVERSE] = "reverse",
-    [PARAMETER_LIMIT] = "limit",     [PARAMETER_CURSOR] = "cursor",
-    [PARAMETER_KEYS] = "keys",       [PARAMETER_INDEX] = "index",
-    [PARAMETER_VERBOSE] = "verbose", [PARAMETER_FIELDS] = "fields",
-    [PARAMETER_DRY] = "dry",         [PARAMETER_PAUSED] = "paused",
+    [PARAMETER_KEY] = "key",
+    [PARAMETER_TTL] = "ttl",
+    [PARAMETER_PREFIX] = "prefix",
+    [PARAMETER_START] = "start",
+    [PARAMETER_END] = "end",
+    [PARAMETER_REVERSE] = "reverse",
+    [PARAMETER_LIMIT] = "limit",
+    [PARAMETER_CURSOR] = "cursor",
+    [PARAMETER_KEYS] = "keys",
+    [PARAMETER_INDEX] = "index",
+    [PARAMETER_VERBOSE] = "verbose",
+    [PARAMETER_FIELDS] = "fields",
+    [PARAMETER_DRY] = "dry",
+    [PARAMETER_PAUSED] = "paused",
     [PARAMETER_REPAIR] = "repair",
+    [PARAMETER_VERSIONSTAMPS] = "versionstamps",
 };
 
 const char *query_name(enum parameter parameter)
@@ -56,17 +66,32 @@ static bool unknown(struct kx_slice name, const struct query *query,
     return false;
 }
 
+static bool add_key(struct query *query, struct kx_slice value,
+                    struct flaw *flaw)
+{
+    struct kx_slice *keys =
+        talloc_realloc(query->memory, query->keys, struct kx_slice,
+                       (unsigned)query->key_count + 1);
+    if (keys == NULL)
+        return flaw_no_memory(flaw);
+    query->keys = keys;
+    query->keys[query->key_count++] = value;
+    return true;
+}
+
 static bool take(struct kx_slice name, struct kx_slice value,
                  struct query *query, struct flaw *flaw)
 {
     enum parameter parameter;
     if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
         return unknown(name, query, flaw);
-    if (query_has(query, parameter))
+    bool many =
+        parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0;
+    if (query_has(query, parameter) && !many)
         return bad(flaw, parameter, "is given twice");
     query->given |= 1u << parameter;
     query->raw[parameter] = value;
-    return true;
+    return !many || add_key(query, value, flaw);
 }
 
 /* "name=value", or a name alone. */
@@ -95,6 +120,8 @@ bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
     query_out->allowed = allowed;
     query_out->given = 0;
     query_out->memory = memory;
+    query_out->keys = NULL;
+    query_out->key_count = 0;
     while (raw.size > 0) {
         const uint8_t *next = memchr(raw.data, '&', raw.size);
         size_t size = next == NULL ? raw.size : (size_t)(next - raw.data);

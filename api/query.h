@@ -21,6 +21,7 @@ enum parameter {
     PARAMETER_DRY,
     PARAMETER_PAUSED,
     PARAMETER_REPAIR,
+    PARAMETER_VERSIONSTAMPS,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -41,7 +42,9 @@ enum parameter_bit {
     TAKES_FIELDS = 1 << PARAMETER_FIELDS,
     TAKES_DRY = 1 << PARAMETER_DRY,
     TAKES_PAUSED = 1 << PARAMETER_PAUSED,
-    TAKES_REPAIR = 1 << PARAMETER_REPAIR
+    TAKES_REPAIR = 1 << PARAMETER_REPAIR,
+    TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS,
+    TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 
 struct query {
@@ -50,6 +53,9 @@ struct query {
     const void *memory; /* talloc context for decoded texts */
     /* Raw, percent-encoded; set where the bit in given is. */
     struct kx_slice raw[PARAMETER_COUNT];
+    /* With TAKES_MANY_KEYS: what raw[PARAMETER_KEY] was each time. */
+    struct kx_slice *keys;
+    size_t key_count;
 };
 
 /* Splits a raw query at its '&' and '='. Values stay raw slices of it, names

@@ -19,6 +19,7 @@ const struct route ROUTES[] = {
     {METHOD_GET,    "/count", "countEntries",  SCOPE_READ,  BODY_NONE,     list_count,  NULL},
     {METHOD_POST,   "/get",   "getMany",       SCOPE_READ,  BODY_ENVELOPE, batch_get,   NULL},
     {METHOD_POST, "/explain", "explainList", SCOPE_READ, BODY_ENVELOPE, explain_list, NULL},
+    {METHOD_GET,    "/watch", "watchEntries",  SCOPE_READ,  BODY_NONE,     watch_get,   NULL},
 
     /* Checks and mutations that hold together or not at all. */
     {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish},

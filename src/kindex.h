@@ -47,6 +47,7 @@ enum kx_limit {
                               * included */
     KX_SAMPLES_MAX = 5,      /* keys shown of what a build left out */
     KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
+    KX_WATCH_KEYS_MAX = 100, /* keys of one watch */
     KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
@@ -961,8 +962,6 @@ bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket);
  * the keys in one view and compares versionstamps with what it has seen. So
  * many commits are one change for who is slow, and nothing is kept for it. */
 struct kx_watch;
-
-enum { KX_WATCH_KEYS_MAX = 100 };
 
 /* Watches the keys from now on; they are copied. The watch belongs to memory (a
  * talloc context) and is closed when that is freed. KX_OK, KX_NO_MEMORY. Any

@@ -90,6 +90,7 @@ listEntries not-acceptable
 countEntries users
 countEntries blue
 getMany both
+watchEntries bad-parameter
 
 listIndexes all
 explainList answered

@@ -1,0 +1,25 @@
+/* What one client watches, and what it has seen: the state of the stream that
+ * is the reply to GET /watch. */
+#ifndef API_WATCHING_H
+#define API_WATCHING_H
+
+#include "request.h"
+
+/* Lives in the request's memory. */
+struct watching {
+    struct stream stream;
+    struct kx_watch *watch;
+    size_t count;
+    struct kx_slice *keys;
+    uint64_t *stamps; /* of what was seen; see seen.h */
+    bool begun;
+    uint64_t sent_ns; /* when the last event was made */
+    struct kx_buffer record;
+};
+
+/* The stream's `next`: an event with the entries that have changed since the
+ * one before, all in one view. */
+bool watching_next(struct stream *stream, struct kx_buffer *chunk,
+                   uint64_t *flush_out);
+
+#endif

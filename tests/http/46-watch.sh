@@ -1,0 +1,164 @@
+#!/bin/bash
+# GET /watch: whoever watches entries is told when they change, and never sees
+# half of a commit.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+json=(--header 'Content-Type: application/json')
+ulimit -n 8192
+start_server
+
+# A watch in the background, whose events go to $work/events. watch QUERY
+# [CURL-OPTION...]
+watch() {
+    : >"$work/events"
+    curl --globoff --silent --no-buffer "${@:2}" "$url/watch?$1" \
+        >"$work/events" &
+    watcher=$!
+    wait_until has_events 1
+}
+
+# As many events have come.
+has_events() {
+    [ "$(grep -c '^id: ' "$work/events")" -ge "$1" ]
+}
+
+end_watch() {
+    kill "$watcher"
+    wait "$watcher" 2>"$work/null"
+}
+
+# Of the n-th event: what jq makes of its data.
+event() {
+    is "event $1: $2" "$(grep '^data: ' "$work/events" | sed -n "$1s/^data: //p" |
+        jq -cr "$2")" "$3"
+}
+
+for protocol in http1.1 http2-prior-knowledge; do
+    test_case "over $protocol: first all keys, then those that change"
+    request PUT /kv/a 1 "${json[@]}"
+    watch 'key=a&key=["b",2]' --$protocol
+    is 'the first line' "$(head -1 "$work/events")" 'retry: 2000'
+    event 1 '[.entries[] | .key, .value]' '[["a"],1,["b",2],null]'
+    event 1 '.entries[1].versionstamp' null
+    request PUT /kv/b/=2 '"two"' "${json[@]}"
+    wait_until has_events 2
+    event 2 '[.entries[] | .key, .value]' '[["b",2],"two"]'
+    request DELETE /kv/a
+    wait_until has_events 3
+    event 3 '.entries' '[{"key":["a"],"value":null,"versionstamp":null}]'
+
+    test_case "over $protocol: other keys are not told"
+    request PUT /kv/b '"other"' "${json[@]}"
+    request PUT /kv/b/2 '"other"' "${json[@]}"
+    request PUT /kv/b/=2/3 '"other"' "${json[@]}"
+    request PUT /kv/a '"last"' "${json[@]}"
+    wait_until has_events 4
+    event 4 '[.entries[].value]' '["last"]'
+    end_watch
+    request DELETE /kv/b/=2
+
+    test_case "over $protocol: a commit is one event"
+    watch 'key=x&key=y' --$protocol
+    request POST /atomic '{"mutations":[{"type":"set","key":["x"],"value":1},
+        {"type":"set","key":["y"],"value":1}]}' "${json[@]}"
+    wait_until has_events 2
+    event 2 '[.entries[].key[0]]' '["x","y"]'
+    end_watch
+    request DELETE '/list?prefix='
+done
+
+test_case 'an entry that expires is told'
+request PUT '/kv/short?ttl=1s' 1 "${json[@]}"
+watch 'key=short'
+wait_until has_events 2
+event 2 '.entries[0].versionstamp' null
+end_watch
+
+test_case 'entries of an index are told when their entry changes'
+request POST /indexes '{"name":"by_email","prefix":["users"],
+    "fields":["/email"],"unique":true}' "${json[@]}"
+until_field .state ready GET /indexes/by_email
+watch 'key=by_email/ada@x.org&key=by_email/other@x.org'
+request PUT /kv/users/1 '{"email":"ada@x.org"}' "${json[@]}"
+wait_until has_events 2
+event 2 '[.entries[] | .key, .value]' '[["by_email","ada@x.org"],"1"]'
+request PUT /kv/users/1 '{"email":"other@x.org"}' "${json[@]}"
+wait_until has_events 3
+event 3 '[.entries[].value]' '[null,"1"]'
+request PUT /kv/users/1 '{"email":"other@x.org","n":1}' "${json[@]}"
+request DELETE /kv/users/1
+wait_until has_events 4
+event 4 '[.entries[] | .key[1], .value]' '["other@x.org",null]'
+end_watch
+
+test_case 'who was away is told what is not so any more, and no more'
+request PUT /kv/one 1 "${json[@]}"
+request PUT /kv/two 2 "${json[@]}"
+watch 'key=one&key=two&key=three'
+end_watch
+id=$(sed -n 's/^id: //p' "$work/events")
+request PUT /kv/two 22 "${json[@]}"
+watch 'key=one&key=two&key=three' --header "Last-Event-ID: $id"
+event 1 '[.entries[] | .key[0], .value]' '["two",22]'
+end_watch
+watch "key=one&key=two&key=three&versionstamps=$id"
+event 1 '[.entries[] | .key[0], .value]' '["two",22]'
+request PUT /kv/three 3 "${json[@]}"
+wait_until has_events 2
+event 2 '[.entries[] | .key[0], .value]' '["three",3]'
+end_watch
+
+test_case 'many changes are one event for who does not read, with the last state'
+head -c 200000 /dev/zero | tr '\0' x >"$work/long"
+exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
+printf 'GET /watch?key=slow HTTP/1.1\r\nHost: x\r\n\r\n' >&3
+for i in {1..60}; do
+    { printf '[%d,"' "$i"; cat "$work/long"; printf '"]'; } >"$work/value"
+    KX_RECORD='' request PUT /kv/slow "@$work/value" "${json[@]}"
+done
+{ timeout 60 sed -n '/^data: .*\[60,"/q;s/^data: .*"value":\[\([0-9]*\),.*/\1/p' \
+    <&3 >"$work/seen"; } 2>"$work/null"
+exec 3>&-
+is 'fewer events than changes' "$(($(wc -l <"$work/seen") < 55))" 1
+is 'in order' "$(sort -n "$work/seen" | uniq)" "$(cat "$work/seen")"
+
+test_case 'what cannot be watched is refused'
+request GET /watch
+expect 400 bad-parameter
+request GET '/watch?key='
+expect 400 bad-key
+request GET '/watch?key=a&key=%zz'
+expect 400 bad-parameter
+request GET '/watch?key=a&prefix=b'
+expect 400 unknown-parameter
+request GET '/watch?key=a&key=b&versionstamps=00000000000000010000'
+expect 400 bad-parameter
+request GET '/watch?key=a' '' --header 'Last-Event-ID: 17'
+expect 400 bad-parameter
+request GET "/watch?$(printf 'key=a&%.0s' {1..101})"
+expect 400 bad-parameter
+request GET '/watch?key=a' '' --header 'Accept: application/x-ndjson'
+expect 406 not-acceptable
+request POST /watch
+expect 405 method-not-allowed
+
+# Over HTTP/1.1 each has a connection, whose memory (16 KiB) comes on top.
+while read -r version most; do
+    stop_server # so that none takes what the other has left
+    start_server
+    test_case "2,000 watches that wait take little memory (HTTP/$version)"
+    read -r each told left < <(node "$here/watch_many.js" 127.0.0.1 \
+        "${url##*:}" "$server" 2000 "$version")
+    is "told, of 2000" "$told" 2000
+    is "left when all had gone" "$left" 0
+    is "$each KiB for each are less than $most" "$((${each%.*} < most))" 1
+done <<<$'2 12\n1 24'
+
+test_case 'a server that stops ends the watches'
+watch 'key=a'
+stop_server
+is 'the exit status' $? 0
+wait "$watcher"
+is 'the end of the watch' $? 0
+server=''
+finish
