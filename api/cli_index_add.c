@@ -126,30 +126,37 @@ static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
     return !out->failed;
 }
 
+/* CLI_OK with the declaration in body. */
+static int read_declaration(struct cli *cli, struct kx_buffer *body)
+{
+    kx_buffer_init(body, cli->memory);
+    if (cli->file != NULL && cli->count > 0)
+        return cli_misuse(cli, "--file stands alone");
+    if (cli->file != NULL)
+        return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
+    if (cli->count < 3)
+        return cli_misuse(cli, "name, prefix and a field, or --file");
+    return make_declaration(cli, body) ? CLI_OK : CLI_MISUSE;
+}
+
 int cli_index_add(struct cli *cli)
 {
     struct kx_buffer body;
     struct cli_reply reply;
-    kx_buffer_init(&body, cli->memory);
-    if (cli->count < 3 && cli->file == NULL)
-        return cli_misuse(cli, "name, prefix and a field, or --file");
-    if (cli->count > 0 && cli->file != NULL)
-        return cli_misuse(cli, "--file stands alone");
-    if (cli->file != NULL ? !cli_input(cli->file, &body)
-                          : !make_declaration(cli, &body))
-        return cli->file != NULL ? CLI_ERROR : CLI_MISUSE;
+    int status = read_declaration(cli, &body);
+    if (status != CLI_OK)
+        return status;
     struct cli_call call = {
         .method = "POST",
         .path = kx_text(cli->dry_run ? "/indexes?dry=1" : "/indexes"),
         .body = kx_buffer_slice(&body)};
-    int status = cli_ask(cli, &call, &reply);
+    status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    if (!cli->wait || cli->dry_run || cli->count == 0) {
-        cli_show_bytes(kx_buffer_slice(&reply.body));
-        return CLI_OK;
-    }
-    return cli_index_follow(cli);
+    if (cli->wait && !cli->dry_run && cli->count > 0)
+        return cli_index_follow(cli);
+    cli_show_bytes(kx_buffer_slice(&reply.body));
+    return CLI_OK;
 }
 
 int cli_index_migrate(struct cli *cli)

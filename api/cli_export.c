@@ -1,0 +1,123 @@
+/* kindex export: entries as lines, as they come. Those of declared indexes are
+ * left out, because who declares the indexes again has them again. */
+#include "cli_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_line.h"
+#include "cli_problem.h"
+#include "cli_progress.h"
+
+struct exporting {
+    struct cli *cli;
+    FILE *out;
+    struct cli_progress progress;
+    struct cli_reply indexes; /* the document of GET /indexes */
+    struct kx_slice names[KX_INDEXES_MAX];
+    size_t name_count;
+    struct kx_buffer line; /* for Deno */
+    uint64_t count;
+};
+
+static int read_indexes(struct exporting *exporting)
+{
+    struct kx_json_iter iter;
+    struct kx_slice indexes, name, index;
+    int status = exporting->cli->all ? CLI_OK
+                                     : cli_fetch(exporting->cli, "/indexes",
+                                                 &exporting->indexes);
+    if (exporting->cli->all || status != CLI_OK)
+        return status;
+    if (!cli_member(kx_buffer_slice(&exporting->indexes.body), "indexes",
+                    &indexes) ||
+        !kx_json_iterate(indexes, &iter))
+        return cli_fail("the server's answer has no indexes");
+    while (exporting->name_count < KX_INDEXES_MAX &&
+           kx_json_next(&iter, &name, &index))
+        if (cli_member(index, "name", &exporting->names[exporting->name_count]))
+            exporting->name_count++;
+    return CLI_OK;
+}
+
+/* Names of indexes need no escapes, so the first part is compared as text. */
+static bool of_index(const struct exporting *exporting, struct kx_slice entry)
+{
+    struct kx_json_iter iter;
+    struct kx_slice key, name, part;
+    if (!cli_member(entry, "key", &key) || !kx_json_iterate(key, &iter) ||
+        !kx_json_next(&iter, &name, &part))
+        return false;
+    for (size_t i = 0; i < exporting->name_count; i++)
+        if (kx_equal(part, exporting->names[i]))
+            return true;
+    return false;
+}
+
+static bool take_entry(void *target, struct kx_slice entry)
+{
+    struct exporting *exporting = target;
+    const struct cli *cli = exporting->cli;
+    if (of_index(exporting, entry))
+        return true;
+    if (cli->deno) {
+        exporting->line.size = 0;
+        cli_line_to_deno(entry, &exporting->line);
+        entry = kx_buffer_slice(&exporting->line);
+    }
+    if (exporting->line.failed ||
+        fwrite(entry.data, 1, entry.size, exporting->out) != entry.size ||
+        putc('\n', exporting->out) == EOF)
+        return false;
+    exporting->count++;
+    cli_progress_show(&exporting->progress, exporting->count, 0, 0);
+    return cli->limit == 0 || exporting->count < cli->limit;
+}
+
+static int export_all(struct exporting *exporting)
+{
+    struct kx_buffer path;
+    struct cli *cli = exporting->cli;
+    if (cli->from_key != NULL)
+        cli->start = cli->from_key;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/list");
+    cli_add_selection(cli, &path);
+    cli_progress_begin(&exporting->progress, "exported");
+    exporting->progress.terminal &= !isatty(fileno(exporting->out));
+    int status =
+        cli_entries(cli, kx_buffer_slice(&path), take_entry, exporting);
+    cli_progress_clear(&exporting->progress);
+    return status;
+}
+
+/* A file that is not whole must not look as if it were. */
+static int finish(struct exporting *exporting, int status)
+{
+    bool written = fflush(exporting->out) == 0 && !ferror(exporting->out);
+    if (exporting->out != stdout && fclose(exporting->out) != 0)
+        written = false;
+    if (!written)
+        return cli_fail("the export cannot be written: %s", strerror(errno));
+    if (status == CLI_OK)
+        fprintf(stderr, "exported %llu entries in %.1f s\n",
+                (unsigned long long)exporting->count,
+                cli_progress_seconds(&exporting->progress));
+    return status;
+}
+
+int cli_export(struct cli *cli)
+{
+    struct exporting exporting = {.cli = cli, .out = stdout};
+    kx_buffer_init(&exporting.line, cli->memory);
+    int status = read_indexes(&exporting);
+    if (status != CLI_OK)
+        return status;
+    if (cli->file != NULL && strcmp(cli->file, "-") != 0)
+        exporting.out = fopen(cli->file, "wb");
+    if (exporting.out == NULL)
+        return cli_fail("%s: %s", cli->file, strerror(errno));
+    return finish(&exporting, export_all(&exporting));
+}

@@ -1,0 +1,236 @@
+/* A line of an import as a mutation, a line of an export for Deno. Values pass
+ * as they are: what may stand in them is for the server to judge. */
+#include "cli_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_problem.h"
+
+/* ---- Reading --------------------------------------------------------------
+ */
+
+struct members {
+    struct kx_slice key, value, typed, expires, end;
+};
+
+static struct members find_members(struct kx_slice line)
+{
+    struct members found = {.key = {.size = 0}};
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    if (!kx_json_iterate(line, &iter) || !iter.object)
+        return found;
+    while (kx_json_next(&iter, &name, &value)) {
+        if (kx_equal(name, kx_text("\"key\"")))
+            found.key = value;
+        else if (kx_equal(name, kx_text("\"value\"")))
+            found.value = value;
+        else if (kx_equal(name, kx_text("\"typed\"")))
+            found.typed = value;
+        else if (kx_equal(name, kx_text("\"expiresAt\"")))
+            found.expires = value;
+        else if (kx_equal(name, kx_text("\"end\"")))
+            found.end = value;
+    }
+    return found;
+}
+
+/* kv-utils give each part its type; strings, booleans and plain numbers stand
+ * for themselves here. */
+static void add_deno_part(struct kx_slice part, struct kx_buffer *out)
+{
+    struct kx_slice type, value;
+    if (cli_member(part, "type", &type) && cli_member(part, "value", &value) &&
+        (kx_equal(type, kx_text("\"string\"")) ||
+         kx_equal(type, kx_text("\"boolean\"")) ||
+         (kx_equal(type, kx_text("\"number\"")) &&
+          kx_json_type(value) == KX_JSON_NUMBER)))
+        part = value;
+    kx_add_slice(out, part);
+}
+
+static bool add_key(struct kx_slice key, const struct cli_line_rules *rules,
+                    struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, part;
+    bool comma = rules->prefix.size > 0;
+    if (!kx_json_iterate(key, &iter) || iter.object)
+        return false;
+    kx_add_byte(out, '[');
+    kx_add_slice(out, rules->prefix);
+    for (; kx_json_next(&iter, &name, &part); comma = true) {
+        if (comma)
+            kx_add_byte(out, ',');
+        if (rules->deno)
+            add_deno_part(part, out);
+        else
+            kx_add_slice(out, part);
+    }
+    kx_add_byte(out, ']');
+    return true;
+}
+
+static void add_mutation(const struct members *members, struct kx_slice key,
+                         const struct cli_line_rules *rules,
+                         struct kx_buffer *out)
+{
+    bool typed = members->typed.size > 0 || rules->deno;
+    kx_add_text(out, "{\"type\":\"set\",\"key\":");
+    kx_add_slice(out, key);
+    kx_add_text(out, typed ? ",\"typed\":" : ",\"value\":");
+    kx_add_slice(out,
+                 members->typed.size > 0 ? members->typed : members->value);
+    if (members->expires.size > 0) {
+        char ttl[48];
+        long long at = strtoll((const char *)members->expires.data, NULL, 10);
+        snprintf(ttl, sizeof ttl, ",\"ttl\":\"%lldms\"",
+                 at - (long long)rules->now_ms);
+        kx_add_text(out, ttl);
+    }
+    kx_add_byte(out, '}');
+}
+
+static enum cli_line bad(char *reason, size_t size, const char *text)
+{
+    snprintf(reason, size, "%s", text);
+    return LINE_BAD;
+}
+
+static bool expired(const struct members *members, int64_t now_ms)
+{
+    return members->expires.size > 0 &&
+           kx_json_type(members->expires) == KX_JSON_NUMBER &&
+           strtoll((const char *)members->expires.data, NULL, 10) <= now_ms;
+}
+
+static enum cli_line judge(const struct members *members,
+                           const struct cli_line_rules *rules, char *reason,
+                           size_t size)
+{
+    if (members->end.size > 0 && members->key.size == 0)
+        return LINE_NOTHING;
+    if (members->key.size == 0)
+        return bad(reason, size, "it is no object with a member key");
+    if (members->value.size == 0 && members->typed.size == 0)
+        return bad(reason, size, "there is neither value nor typed in it");
+    return expired(members, rules->now_ms) ? LINE_EXPIRED : LINE_ENTRY;
+}
+
+static bool blank(struct kx_slice line)
+{
+    while (line.size > 0 && line.data[line.size - 1] <= ' ')
+        line.size--;
+    return line.size == 0;
+}
+
+enum cli_line cli_line_read(struct kx_slice line,
+                            const struct cli_line_rules *rules,
+                            struct kx_buffer *out,
+                            struct cli_line_entry *entry_out, char *reason_out,
+                            size_t size)
+{
+    struct kx_fault fault;
+    if (blank(line))
+        return LINE_NOTHING;
+    if (kx_json_check(line, &fault) != KX_OK)
+        return bad(reason_out, size, fault.detail);
+    struct members members = find_members(line);
+    enum cli_line kind = judge(&members, rules, reason_out, size);
+    size_t from = out->size;
+    if (kind != LINE_ENTRY)
+        return kind;
+    /* The key is copied from out below: room first, so that it stays. */
+    if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
+        return bad(reason_out, size, "memory ran out");
+    if (!add_key(members.key, rules, out))
+        return bad(reason_out, size, "its key is no array");
+    entry_out->key = kx_slice(out->data + from, out->size - from);
+    from = out->size;
+    add_mutation(&members, entry_out->key, rules, out);
+    entry_out->mutation = kx_slice(out->data + from, out->size - from);
+    return LINE_ENTRY;
+}
+
+/* ---- Writing for Deno -----------------------------------------------------
+ */
+
+static void add_typed(struct kx_slice json, struct kx_buffer *out);
+
+static void add_children(struct kx_slice json, struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, child;
+    kx_json_iterate(json, &iter);
+    kx_add_byte(out, iter.object ? '{' : '[');
+    for (bool first = true; kx_json_next(&iter, &name, &child); first = false) {
+        if (!first)
+            kx_add_byte(out, ',');
+        kx_add_slice(out, name);
+        if (iter.object)
+            kx_add_byte(out, ':');
+        add_typed(child, out);
+    }
+    kx_add_byte(out, iter.object ? '}' : ']');
+}
+
+/* As deep as the text, which is KX_JSON_DEPTH_MAX at most. */
+static void add_typed(struct kx_slice json, struct kx_buffer *out)
+{
+    static const char *const TYPES[] = {
+        [KX_JSON_NULL] = "null",     [KX_JSON_FALSE] = "boolean",
+        [KX_JSON_TRUE] = "boolean",  [KX_JSON_NUMBER] = "number",
+        [KX_JSON_STRING] = "string", [KX_JSON_ARRAY] = "Array",
+        [KX_JSON_OBJECT] = "object"};
+    enum kx_json_type type = kx_json_type(json);
+    kx_add_text(out, "{\"type\":\"");
+    kx_add_text(out, TYPES[type]);
+    kx_add_text(out, "\",\"value\":");
+    if (type == KX_JSON_ARRAY || type == KX_JSON_OBJECT)
+        add_children(json, out);
+    else
+        kx_add_slice(out, json);
+    kx_add_byte(out, '}');
+}
+
+static void add_deno_key(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, part;
+    bool first = true;
+    kx_add_byte(out, '[');
+    kx_json_iterate(key, &iter);
+    for (; kx_json_next(&iter, &name, &part); first = false) {
+        if (!first)
+            kx_add_byte(out, ',');
+        if (kx_json_type(part) == KX_JSON_OBJECT)
+            kx_add_slice(out, part);
+        else
+            add_typed(part, out);
+    }
+    kx_add_byte(out, ']');
+}
+
+void cli_line_to_deno(struct kx_slice line, struct kx_buffer *out)
+{
+    struct members members = find_members(line);
+    struct kx_slice stamp;
+    kx_add_text(out, "{\"key\":");
+    add_deno_key(members.key, out);
+    kx_add_text(out, ",\"value\":");
+    if (members.typed.size > 0)
+        kx_add_slice(out, members.typed);
+    else
+        add_typed(members.value, out);
+    if (cli_member(line, "versionstamp", &stamp)) {
+        kx_add_text(out, ",\"versionstamp\":");
+        kx_add_slice(out, stamp);
+    }
+    if (members.expires.size > 0) {
+        kx_add_text(out, ",\"expiresAt\":");
+        kx_add_slice(out, members.expires);
+    }
+    kx_add_byte(out, '}');
+}
