@@ -376,25 +376,6 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     return status;
 }
 
-/* Whether a name's keys have become readable, or stopped being so. */
-static bool changes_view(const struct batch *batch, enum kx_index_state before)
-{
-    switch (batch->action) {
-    case CATALOG_KEEP:
-    case CATALOG_FORGET:
-    case CATALOG_PACE:
-    case CATALOG_VERIFY:
-        return false;
-    case CATALOG_ADD:
-    case CATALOG_DROP:
-    case CATALOG_FORM:
-        return true;
-    case CATALOG_BUILD:
-        break;
-    }
-    return batch->state != before;
-}
-
 /* Has the plan made an index ready? */
 static bool plan_mends(const struct plan *plan)
 {
@@ -404,15 +385,16 @@ static bool plan_mends(const struct plan *plan)
     return plan != NULL && i < plan->total_count;
 }
 
-/* Rows of an index that nobody can read yet are no news; that it can be read
- * is. */
-static void tell_watches(struct kx_store *store, const struct rows *rows,
-                         const struct batch *batch, enum kx_index_state before)
+/* Wakes those who wait for it; entries go out with the answers (watch.h). */
+static void announce(struct kx_store *store, const struct batch *batch,
+                     enum kx_index_state before, const struct rows *rows)
 {
-    if (changes_view(batch, before) || plan_mends(batch->plan))
+    bool mended = plan_mends(batch->plan);
+    if (mended)
         watch_note_all(store->watches);
-    else if (!batch->new_index_rows)
-        watch_note(store->watches, rows->list, rows->count);
+    watch_batch(store->watches, batch, before, rows->list, rows->count);
+    if (mended || batch->action != CATALOG_KEEP)
+        news_note(store);
 }
 
 /* The plan before this one is freed only when the gate points to the keys of
@@ -440,9 +422,7 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         *number_out = gate_apply_end(&store->gate, net, net_count);
         if (store->touched != NULL)
             touched_note(store->touched, net, net_count);
-        tell_watches(store, &rows, batch, before);
-        if (batch->action != CATALOG_KEEP || plan_mends(batch->plan))
-            news_note(store);
+        announce(store, batch, before, &rows);
         store->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);

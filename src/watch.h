@@ -8,6 +8,7 @@
 #include "txn.h"
 
 struct watch_set;
+struct batch;
 
 /* Under talloc context mem; no watch may be open when that is freed. NULL when
  * memory ran out. */
@@ -20,6 +21,11 @@ void watch_note(struct watch_set *set, const struct txn_write *rows,
 /* The state of an index has changed, and with it what can be read: everybody
  * will be told. */
 void watch_note_all(struct watch_set *set);
+/* A batch was applied, as these rows: one of the two, as needed. before: the
+ * state that its index had. */
+void watch_batch(struct watch_set *set, const struct batch *batch,
+                 enum kx_index_state before, const struct txn_write *rows,
+                 size_t count);
 
 /* The tickets of those who are to be told now, linked by next, in front of
  * `list`. What was noted since is on disk. */
