@@ -9,7 +9,7 @@
 #include <nghttp2/nghttp2.h>
 #include <talloc.h>
 
-enum { DRIBBLE = 1024 /* DATA frames below that are no progress */ };
+enum { DRIBBLE = 1024 /* bytes; smaller DATA frames earn nothing */ };
 
 static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
 {
@@ -220,12 +220,11 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     bool end = (head->flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA)
         return 0;
-    if (end || head->length >= DRIBBLE) {
-        struct http2_stream *stream = stream_of(session, head->stream_id);
+    struct http2_stream *stream = stream_of(session, head->stream_id);
+    if (stream != NULL)
+        http2_stream_touch(stream);
+    if (end || head->length >= DRIBBLE)
         http2_calm_earn(&connection->calm);
-        if (stream != NULL)
-            http2_stream_touch(stream);
-    }
     return 0;
 }
 
