@@ -221,7 +221,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA)
         return 0;
     struct http2_stream *stream = stream_of(session, head->stream_id);
-    if (stream != NULL)
+    if (stream != NULL && !stream->parked)
         http2_stream_touch(stream);
     if (end || head->length >= DRIBBLE)
         http2_calm_earn(&connection->calm);
