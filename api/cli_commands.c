@@ -14,6 +14,7 @@ static const struct cli_command COMMANDS[] = {
      "-o raw prints keys alone, in the form that get takes."},
     {"tree", "[PREFIX] ", "show keys as a tree of their parts", "prefix start end depth", 0, 1, cli_tree, "With --depth the number of entries below stands behind the last part shown."},
     {"count", "[PREFIX] ", "count entries", "prefix start end index", 0, 1, cli_count, NULL},
+    {"watch", "KEY... ", "print entries, and again whenever they change", "limit", 1, 10, cli_watch, "With --limit it ends after so many lines."},
     {"atomic", "[DOCUMENT] ", "commit checks and mutations together", "file dry-run", 0, 1, cli_atomic,
      "The document is that of POST /atomic: {\"checks\":[...],\"mutations\":[...]}."},
     {"explain", "[QUESTION] ", "find the index that answers a question", "file", 0, 1, cli_explain,
@@ -35,6 +36,9 @@ static const struct cli_command COMMANDS[] = {
      "The lines are those of export and of GET /list. Entries that are there stay,\nunless --overwrite is given. With --state an import that broke off goes on."},
     {"export", "[PREFIX] ", "print entries, one a line (NDJSON)", "prefix start end from-key reverse limit deno all file", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations bring them back."},
+    {"doctor", "", "look whether the server and its indexes are well", "", 0, 0, cli_doctor, NULL},
+    {"completion", "bash|zsh ", "print a script that completes commands and options", "", 1, 1, cli_completion, "For bash: source <(kindex completion bash)"},
+    {"man", "", "print the manual page kindex(1)", "", 0, 0, cli_man, NULL},
     {"help", "[COMMAND] ", "tell more of a command", "", 0, 2, cli_help, NULL},
 };
 /* clang-format on */

@@ -112,31 +112,37 @@ int cli_get(struct cli *cli)
 /* ---- set ------------------------------------------------------------------
  */
 
-/* The value as it is sent, and its media type. */
-static bool make_value(struct cli *cli, struct kx_buffer *body,
-                       const char **type_out)
+static const char *media_type(const struct cli *cli)
+{
+    static const char *const TYPES[][2] = {
+        {"json", "application/json"},
+        {"text", "application/json"},
+        {"bytes", "application/octet-stream"},
+        {"typed", "application/vnd.kindex.typed+json"}};
+    if (cli->merge)
+        return "application/merge-patch+json";
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (strcmp(cli->type, TYPES[i][0]) == 0)
+            return TYPES[i][1];
+    return cli->type;
+}
+
+/* The value as it is sent. */
+static bool read_value(struct cli *cli, struct kx_buffer *body)
 {
     struct kx_buffer text;
-    bool is_text = strcmp(cli->type, "text") == 0;
     kx_buffer_init(&text, cli->memory);
+    kx_buffer_init(body, cli->memory);
     if (cli->count == 2 && strcmp(cli->words[1], "-") != 0)
         kx_add_text(&text, cli->words[1]);
     else if (!cli_input(cli->file, &text))
         return false;
-    if (is_text)
+    if (strcmp(cli->type, "text") == 0)
         kx_json_escape(kx_buffer_slice(&text), body);
     else
         kx_add_slice(body, kx_buffer_slice(&text));
-    *type_out = cli->merge ? "application/merge-patch+json" : cli->type;
-    if (is_text || strcmp(cli->type, "json") == 0)
-        *type_out = cli->merge ? *type_out : "application/json";
-    else if (strcmp(cli->type, "bytes") == 0)
-        *type_out = "application/octet-stream";
-    else if (strcmp(cli->type, "typed") == 0)
-        *type_out = "application/vnd.kindex.typed+json";
-    kx_add_byte(body, '\0');
-    body->size--;
-    return !body->failed;
+    kx_buffer_reserve(body, 1); /* an empty value is a body, too */
+    return !body->failed && !text.failed;
 }
 
 /* The header of the condition asked for, or NULL. */
@@ -164,13 +170,13 @@ int cli_set(struct cli *cli)
 {
     struct kx_buffer path, body;
     struct cli_reply reply;
-    struct cli_call call = {.method = cli->merge ? "PATCH" : "PUT"};
+    struct cli_call call = {.method = cli->merge ? "PATCH" : "PUT",
+                            .type = media_type(cli)};
     if (cli->absent && cli->if_match != NULL)
         return cli_misuse(cli, "--if-absent and --if-match exclude each other");
     if (cli->count == 2 && cli->file != NULL)
         return cli_misuse(cli, "there is a value and a --file");
-    kx_buffer_init(&body, cli->memory);
-    if (!make_value(cli, &body, &call.type))
+    if (!read_value(cli, &body))
         return CLI_ERROR;
     entry_path(cli, cli->words[0], &path);
     cli_add_parameter(&path, "ttl", cli->ttl);
@@ -223,18 +229,19 @@ static int del_prefix(struct cli *cli)
     return CLI_OK;
 }
 
+static int del_keys(struct cli *cli)
+{
+    int status = CLI_OK;
+    for (int i = 0; status == CLI_OK && i < cli->count; i++)
+        status = del_key(cli, cli->words[i]);
+    return status;
+}
+
 int cli_del(struct cli *cli)
 {
     if (cli->prefix != NULL && (cli->count > 0 || cli->if_match != NULL))
         return cli_misuse(cli, "--prefix stands alone");
-    if (cli->prefix != NULL)
-        return del_prefix(cli);
-    if (cli->count == 0)
+    if (cli->prefix == NULL && cli->count == 0)
         return cli_misuse(cli, "a key or --prefix is missing");
-    for (int i = 0; i < cli->count; i++) {
-        int status = del_key(cli, cli->words[i]);
-        if (status != CLI_OK)
-            return status;
-    }
-    return CLI_OK;
+    return cli->prefix != NULL ? del_prefix(cli) : del_keys(cli);
 }

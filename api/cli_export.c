@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli_index.h"
 #include "cli_line.h"
 #include "cli_problem.h"
 #include "cli_progress.h"
@@ -25,21 +26,13 @@ struct exporting {
 static int read_indexes(struct exporting *exporting)
 {
     struct kx_json_iter iter;
-    struct kx_slice indexes, name, index;
-    int status = exporting->cli->all ? CLI_OK
-                                     : cli_fetch(exporting->cli, "/indexes",
-                                                 &exporting->indexes);
-    if (exporting->cli->all || status != CLI_OK)
-        return status;
-    if (!cli_member(kx_buffer_slice(&exporting->indexes.body), "indexes",
-                    &indexes) ||
-        !kx_json_iterate(indexes, &iter))
-        return cli_fail("the server's answer has no indexes");
-    while (exporting->name_count < KX_INDEXES_MAX &&
+    struct kx_slice name, index;
+    size_t *count = &exporting->name_count;
+    int status = cli_indexes(exporting->cli, &exporting->indexes, &iter);
+    while (status == CLI_OK && *count < KX_INDEXES_MAX &&
            kx_json_next(&iter, &name, &index))
-        if (cli_member(index, "name", &exporting->names[exporting->name_count]))
-            exporting->name_count++;
-    return CLI_OK;
+        *count += cli_member(index, "name", &exporting->names[*count]);
+    return status;
 }
 
 /* Names of indexes need no escapes, so the first part is compared as text. */
@@ -56,6 +49,12 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
     return false;
 }
 
+static bool put_line(struct exporting *exporting, struct kx_slice line)
+{
+    return fwrite(line.data, 1, line.size, exporting->out) == line.size &&
+           putc('\n', exporting->out) != EOF;
+}
+
 static bool take_entry(void *target, struct kx_slice entry)
 {
     struct exporting *exporting = target;
@@ -67,9 +66,7 @@ static bool take_entry(void *target, struct kx_slice entry)
         cli_line_to_deno(entry, &exporting->line);
         entry = kx_buffer_slice(&exporting->line);
     }
-    if (exporting->line.failed ||
-        fwrite(entry.data, 1, entry.size, exporting->out) != entry.size ||
-        putc('\n', exporting->out) == EOF)
+    if (exporting->line.failed || !put_line(exporting, entry))
         return false;
     exporting->count++;
     cli_progress_show(&exporting->progress, exporting->count, 0, 0);
@@ -112,7 +109,7 @@ int cli_export(struct cli *cli)
 {
     struct exporting exporting = {.cli = cli, .out = stdout};
     kx_buffer_init(&exporting.line, cli->memory);
-    int status = read_indexes(&exporting);
+    int status = cli->all ? CLI_OK : read_indexes(&exporting);
     if (status != CLI_OK)
         return status;
     if (cli->file != NULL && strcmp(cli->file, "-") != 0)

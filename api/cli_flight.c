@@ -236,27 +236,32 @@ static void count_stored(struct flight *flight, struct flight_slot *slot)
     slot->state = SLOT_FREE;
 }
 
+/* A reply that is no failure of the connection. */
+static void judge(struct flight *flight, struct flight_slot *slot, long status)
+{
+    struct kx_slice document = kx_buffer_slice(&slot->reply);
+    struct kx_fault fault;
+    bool checked = kx_json_check(document, &fault) == KX_OK;
+    bool present = status == 409 && checked && !flight->cli->overwrite;
+    if (status == 200 && checked)
+        count_stored(flight, slot);
+    else if (!later(slot, status) &&
+             !(present && again_without_present(flight, slot, document)))
+        refuse(flight, slot, status);
+}
+
 static void land(struct flight *flight, struct flight_slot *slot, CURLcode code)
 {
-    struct kx_fault fault;
     long status = 0;
     curl_easy_getinfo(slot->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_slist_free_all(slot->headers);
     slot->headers = NULL;
-    if (code != CURLE_OK) {
-        fail(flight, slot,
-             flight->status != CLI_OK ? flight->status
-                                      : cli_unreachable(flight->cli, code));
-        return;
-    }
-    struct kx_slice document = kx_buffer_slice(&slot->reply);
-    bool checked = kx_json_check(document, &fault) == KX_OK;
-    if (status == 200 && checked)
-        count_stored(flight, slot);
-    else if (!later(slot, status) &&
-             !(status == 409 && checked && !flight->cli->overwrite &&
-               again_without_present(flight, slot, document)))
-        refuse(flight, slot, status);
+    if (code == CURLE_OK)
+        judge(flight, slot, status);
+    else if (flight->status == CLI_OK)
+        fail(flight, slot, cli_unreachable(flight->cli, code));
+    else
+        slot->state = SLOT_FREE;
 }
 
 /* Sends what has waited long enough; false when nothing waits. */

@@ -63,14 +63,26 @@ static bool take_lines(struct incoming *incoming, const char *data, size_t size)
     return !incoming->line.failed && incoming->line.size < LINE_MAX_BYTES;
 }
 
+/* Gives a stream to who wants it, lines or bytes. */
+static bool stream_body(struct incoming *incoming, const char *data,
+                        size_t size)
+{
+    const struct cli_call *call = incoming->call;
+    if (call->line != NULL)
+        return take_lines(incoming, data, size);
+    incoming->stopped = !call->bytes(call->target, kx_slice(data, size));
+    return !incoming->stopped;
+}
+
 static size_t take_body(char *data, size_t one, size_t size, void *target)
 {
     struct incoming *incoming = target;
+    const struct cli_call *call = incoming->call;
     long status = 0;
     (void)one;
     curl_easy_getinfo(incoming->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (incoming->call->line != NULL && status / 100 == 2)
-        return take_lines(incoming, data, size) ? size : 0;
+    if ((call->line != NULL || call->bytes != NULL) && status / 100 == 2)
+        return stream_body(incoming, data, size) ? size : 0;
     kx_add(&incoming->reply->body, data, size);
     return incoming->reply->body.failed ? 0 : size;
 }
@@ -91,20 +103,27 @@ static bool add_header(struct curl_slist **headers, const char *name,
     return size < (int)sizeof line && add_line(headers, line);
 }
 
+static bool add_token(struct curl_slist **headers, const char *token)
+{
+    char bearer[900];
+    int size = snprintf(bearer, sizeof bearer, "Bearer %s", token);
+    return size < (int)sizeof bearer &&
+           add_header(headers, "Authorization", bearer);
+}
+
+static bool add_type(struct curl_slist **headers, const struct cli_call *call)
+{
+    const char *type = call->type != NULL ? call->type : "application/json";
+    return call->body.data == NULL || add_header(headers, "Content-Type", type);
+}
+
+/* libcurl would ask before it sends a large body; nobody answers that. */
 static bool make_headers(const struct cli *cli, const struct cli_call *call,
                          struct curl_slist **headers)
 {
-    char bearer[900];
-    int size = snprintf(bearer, sizeof bearer, "Bearer %s",
-                        cli->token != NULL ? cli->token : "");
-    const char *type = call->type != NULL ? call->type : "application/json";
     *headers = NULL;
-    return add_line(headers, "Expect:") &&
-           (cli->token == NULL ||
-            (size < (int)sizeof bearer &&
-             add_header(headers, "Authorization", bearer))) &&
-           (call->body.data == NULL ||
-            add_header(headers, "Content-Type", type)) &&
+    return add_line(headers, "Expect:") && add_type(headers, call) &&
+           (cli->token == NULL || add_token(headers, cli->token)) &&
            (call->accept == NULL ||
             add_header(headers, "Accept", call->accept)) &&
            (call->header == NULL || add_line(headers, call->header));
@@ -132,6 +151,16 @@ static bool set_body(CURL *curl, struct kx_slice body)
             curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data) == CURLE_OK);
 }
 
+static bool set_up(struct cli *cli, CURL *curl, const struct cli_call *call,
+                   struct curl_slist **headers)
+{
+    return set_address(cli, curl, call->path) && set_body(curl, call->body) &&
+           make_headers(cli, call, headers) &&
+           curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method) ==
+               CURLE_OK;
+}
+
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,
                  struct curl_slist **headers_out)
 {
@@ -146,10 +175,7 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
-    if (set_address(cli, curl, call->path) && set_body(curl, call->body) &&
-        make_headers(cli, call, headers_out) &&
-        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers_out) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method) == CURLE_OK)
+    if (set_up(cli, curl, call, headers_out))
         return curl;
     curl_slist_free_all(*headers_out);
     curl_easy_cleanup(curl);

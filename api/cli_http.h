@@ -8,7 +8,8 @@
 #include "cli.h"
 #include "kindex.h"
 
-/* Takes a line, without its end; false stops the stream. */
+/* Takes a line without its end, or bytes as they come; false stops the
+ * stream. */
 typedef bool cli_line_fn(void *target, struct kx_slice line);
 
 struct cli_call {
@@ -19,7 +20,8 @@ struct cli_call {
     const char *accept;   /* NULL: whatever comes */
     const char *header;   /* one more; NULL: none */
     cli_line_fn *line;    /* NULL: the reply is kept whole */
-    void *target;         /* for line */
+    cli_line_fn *bytes;   /* instead of line: no lines are looked for */
+    void *target;         /* for line and bytes */
 };
 
 struct cli_reply {

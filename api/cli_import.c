@@ -153,10 +153,8 @@ static void take_line(struct importing *importing, struct flight_slot *slot,
                       struct kx_slice line)
 {
     struct cli_line_entry entry;
-    char reason[KX_DETAIL_MAX];
     size_t size = slot->texts.size;
-    switch (cli_line_read(line, &importing->rules, &slot->texts, &entry, reason,
-                          sizeof reason)) {
+    switch (cli_line_read(line, &importing->rules, &slot->texts, &entry)) {
     case LINE_ENTRY:
         if (!before_from(importing, entry.key))
             add_item(importing, slot, &entry);
@@ -171,7 +169,7 @@ static void take_line(struct importing *importing, struct flight_slot *slot,
     case LINE_BAD:
         importing->flight.status =
             cli_fail("line %llu is no entry: %s",
-                     (unsigned long long)importing->lines, reason);
+                     (unsigned long long)importing->lines, entry.reason);
         break;
     }
 }

@@ -31,6 +31,18 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
     return status;
 }
 
+int cli_indexes(struct cli *cli, struct cli_reply *reply,
+                struct kx_json_iter *iter_out)
+{
+    struct kx_slice indexes;
+    int status = cli_fetch(cli, "/indexes", reply);
+    if (status == CLI_OK &&
+        (!cli_member(kx_buffer_slice(&reply->body), "indexes", &indexes) ||
+         !kx_json_iterate(indexes, iter_out)))
+        return cli_fail("the server's answer has no indexes");
+    return status;
+}
+
 /* ---- ls -------------------------------------------------------------------
  */
 
@@ -57,28 +69,30 @@ static void show_row(const struct cli *cli, struct kx_slice index)
            (const char *)fields.data);
 }
 
+static void show_index(const struct cli *cli, struct kx_slice index)
+{
+    const char *name = cli_text(cli, index, "name");
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(index);
+    else if (cli->form == CLI_RAW)
+        puts(name != NULL ? name : "?");
+    else
+        show_row(cli, index);
+}
+
 int cli_index_ls(struct cli *cli)
 {
     struct cli_reply reply;
     struct kx_json_iter iter;
-    struct kx_slice indexes, name, index;
-    int status = cli_fetch(cli, "/indexes", &reply);
+    struct kx_slice name, index;
+    int status = cli_indexes(cli, &reply, &iter);
     if (status != CLI_OK)
         return status;
-    if (!cli_member(kx_buffer_slice(&reply.body), "indexes", &indexes) ||
-        !kx_json_iterate(indexes, &iter))
-        return cli_fail("the server's answer has no indexes");
     if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
         printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
                "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
-    while (kx_json_next(&iter, &name, &index)) {
-        if (cli->form == CLI_JSON)
-            cli_show_bytes(index);
-        else if (cli->form == CLI_RAW)
-            puts(cli_text(cli, index, "name"));
-        else
-            show_row(cli, index);
-    }
+    while (kx_json_next(&iter, &name, &index))
+        show_index(cli, index);
     return CLI_OK;
 }
 

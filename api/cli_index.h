@@ -12,6 +12,10 @@ void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path);
 int cli_index_call(struct cli *cli, const char *method, const char *tail,
                    struct kx_slice body);
 
+/* GET /indexes: on CLI_OK iter_out walks the indexes, which lie in reply. */
+int cli_indexes(struct cli *cli, struct cli_reply *reply,
+                struct kx_json_iter *iter_out);
+
 /* Appends what stands in a declaration for --store: a name, or a list of
  * members. */
 void cli_add_store(const char *text, struct kx_buffer *out);

@@ -159,6 +159,18 @@ int cli_index_add(struct cli *cli)
     return CLI_OK;
 }
 
+static void add_patch(const struct cli *cli, struct kx_buffer *out)
+{
+    kx_add_text(out, cli->unique ? "{\"unique\":true" : "{");
+    if (cli->unique && cli->store != NULL)
+        kx_add_byte(out, ',');
+    if (cli->store != NULL) {
+        kx_add_text(out, "\"store\":");
+        cli_add_store(cli->store, out);
+    }
+    kx_add_byte(out, '}');
+}
+
 int cli_index_migrate(struct cli *cli)
 {
     struct kx_buffer body;
@@ -167,16 +179,7 @@ int cli_index_migrate(struct cli *cli)
         return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
     if (cli->store == NULL && !cli->unique)
         return cli_misuse(cli, "--store, --unique or --undo is missing");
-    kx_add_text(&body, "{");
-    if (cli->unique)
-        kx_add_text(&body, "\"unique\":true");
-    if (cli->unique && cli->store != NULL)
-        kx_add_byte(&body, ',');
-    if (cli->store != NULL) {
-        kx_add_text(&body, "\"store\":");
-        cli_add_store(cli->store, &body);
-    }
-    kx_add_text(&body, "}");
+    add_patch(cli, &body);
     int status = cli_index_call(cli, "PATCH", "", kx_buffer_slice(&body));
     return status == CLI_OK && cli->wait ? cli_index_follow(cli) : status;
 }

@@ -9,16 +9,16 @@ static bool read_all(FILE *file, const char *name, struct kx_buffer *out)
 {
     char chunk[65536];
     size_t size;
-    while ((size = fread(chunk, 1, sizeof chunk, file)) > 0 && !out->failed &&
-           out->size <= CLI_INPUT_MAX)
+    while (!out->failed && out->size <= CLI_INPUT_MAX &&
+           (size = fread(chunk, 1, sizeof chunk, file)) > 0)
         kx_add(out, chunk, size);
-    if (ferror(file))
-        cli_fail("%s: %s", name, strerror(errno));
-    else if (out->failed)
-        cli_fail("%s: memory ran out", name);
-    else if (out->size > CLI_INPUT_MAX)
-        cli_fail("%s: more than %u bytes", name, CLI_INPUT_MAX);
-    return !ferror(file) && !out->failed && out->size <= CLI_INPUT_MAX;
+    const char *flaw = ferror(file)                ? strerror(errno)
+                       : out->failed               ? "memory ran out"
+                       : out->size > CLI_INPUT_MAX ? "too large"
+                                                   : NULL;
+    if (flaw != NULL)
+        cli_fail("%s: %s", name, flaw);
+    return flaw == NULL;
 }
 
 bool cli_input(const char *path, struct kx_buffer *out)

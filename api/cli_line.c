@@ -18,22 +18,22 @@ struct members {
 static struct members find_members(struct kx_slice line)
 {
     struct members found = {.key = {.size = 0}};
+    const struct {
+        const char *name;
+        struct kx_slice *place;
+    } wanted[] = {{"\"key\"", &found.key},
+                  {"\"value\"", &found.value},
+                  {"\"typed\"", &found.typed},
+                  {"\"expiresAt\"", &found.expires},
+                  {"\"end\"", &found.end}};
     struct kx_json_iter iter;
     struct kx_slice name, value;
     if (!kx_json_iterate(line, &iter) || !iter.object)
         return found;
-    while (kx_json_next(&iter, &name, &value)) {
-        if (kx_equal(name, kx_text("\"key\"")))
-            found.key = value;
-        else if (kx_equal(name, kx_text("\"value\"")))
-            found.value = value;
-        else if (kx_equal(name, kx_text("\"typed\"")))
-            found.typed = value;
-        else if (kx_equal(name, kx_text("\"expiresAt\"")))
-            found.expires = value;
-        else if (kx_equal(name, kx_text("\"end\"")))
-            found.end = value;
-    }
+    while (kx_json_next(&iter, &name, &value))
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+            if (kx_equal(name, kx_text(wanted[i].name)))
+                *wanted[i].place = value;
     return found;
 }
 
@@ -93,9 +93,9 @@ static void add_mutation(const struct members *members, struct kx_slice key,
     kx_add_byte(out, '}');
 }
 
-static enum cli_line bad(char *reason, size_t size, const char *text)
+static enum cli_line bad(struct cli_line_entry *entry, const char *text)
 {
-    snprintf(reason, size, "%s", text);
+    snprintf(entry->reason, sizeof entry->reason, "%s", text);
     return LINE_BAD;
 }
 
@@ -107,15 +107,15 @@ static bool expired(const struct members *members, int64_t now_ms)
 }
 
 static enum cli_line judge(const struct members *members,
-                           const struct cli_line_rules *rules, char *reason,
-                           size_t size)
+                           const struct cli_line_rules *rules,
+                           struct cli_line_entry *entry)
 {
     if (members->end.size > 0 && members->key.size == 0)
         return LINE_NOTHING;
     if (members->key.size == 0)
-        return bad(reason, size, "it is no object with a member key");
+        return bad(entry, "it is no object with a member key");
     if (members->value.size == 0 && members->typed.size == 0)
-        return bad(reason, size, "there is neither value nor typed in it");
+        return bad(entry, "there is neither value nor typed in it");
     return expired(members, rules->now_ms) ? LINE_EXPIRED : LINE_ENTRY;
 }
 
@@ -129,24 +129,23 @@ static bool blank(struct kx_slice line)
 enum cli_line cli_line_read(struct kx_slice line,
                             const struct cli_line_rules *rules,
                             struct kx_buffer *out,
-                            struct cli_line_entry *entry_out, char *reason_out,
-                            size_t size)
+                            struct cli_line_entry *entry_out)
 {
     struct kx_fault fault;
     if (blank(line))
         return LINE_NOTHING;
     if (kx_json_check(line, &fault) != KX_OK)
-        return bad(reason_out, size, fault.detail);
+        return bad(entry_out, fault.detail);
     struct members members = find_members(line);
-    enum cli_line kind = judge(&members, rules, reason_out, size);
+    enum cli_line kind = judge(&members, rules, entry_out);
     size_t from = out->size;
     if (kind != LINE_ENTRY)
         return kind;
     /* The key is copied from out below: room first, so that it stays. */
     if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
-        return bad(reason_out, size, "memory ran out");
+        return bad(entry_out, "memory ran out");
     if (!add_key(members.key, rules, out))
-        return bad(reason_out, size, "its key is no array");
+        return bad(entry_out, "its key is no array");
     entry_out->key = kx_slice(out->data + from, out->size - from);
     from = out->size;
     add_mutation(&members, entry_out->key, rules, out);

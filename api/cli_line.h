@@ -14,20 +14,20 @@ struct cli_line_rules {
 
 enum cli_line { LINE_ENTRY, LINE_NOTHING, LINE_EXPIRED, LINE_BAD };
 
-/* What a line says, as slices of out, to which it was appended. */
+/* What a line says, as slices of what it was appended to. */
 struct cli_line_entry {
-    struct kx_slice key;      /* JSON array */
-    struct kx_slice mutation; /* as POST /atomic has it */
+    struct kx_slice key;        /* JSON array */
+    struct kx_slice mutation;   /* as POST /atomic has it */
+    char reason[KX_DETAIL_MAX]; /* of LINE_BAD */
 };
 
-/* Reads a line (not yet checked). LINE_NOTHING for an empty one and for the
- * line that ends a list; LINE_BAD says why in reason_out (`size` bytes). The
- * slices point into out until it grows again. */
+/* Reads a line (not yet checked) and appends what it says to out.
+ * LINE_NOTHING for an empty one and for the line that ends a list; LINE_BAD
+ * gives the reason. The slices point into out until it grows again. */
 enum cli_line cli_line_read(struct kx_slice line,
                             const struct cli_line_rules *rules,
                             struct kx_buffer *out,
-                            struct cli_line_entry *entry_out, char *reason_out,
-                            size_t size);
+                            struct cli_line_entry *entry_out);
 
 /* Appends a checked line of a list in the form of kv-utils. */
 void cli_line_to_deno(struct kx_slice line, struct kx_buffer *out);

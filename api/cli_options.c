@@ -64,13 +64,10 @@ const struct cli_option *cli_options(size_t *count_out)
 bool cli_takes(const struct cli_command *command,
                const struct cli_option *option)
 {
-    size_t size = strlen(option->row.name);
-    const char *at = command->takes;
-    while (!option->common && (at = strstr(at, option->row.name)) != NULL &&
-           !((at == command->takes || at[-1] == ' ') &&
-             (at[size] == ' ' || at[size] == '\0')))
-        at += size;
-    return option->common || at != NULL;
+    char names[256], name[64];
+    snprintf(names, sizeof names, " %s ", command->takes);
+    snprintf(name, sizeof name, " %s ", option->row.name);
+    return option->common || strstr(names, name) != NULL;
 }
 
 static bool set(struct cli *cli, const struct cli_option *option,
@@ -139,6 +136,17 @@ static const struct cli_option *by_letter(int letter)
     return NULL;
 }
 
+/* `found` is getopt_long's answer, for the word before optind. */
+static bool take_flag(struct cli *cli, int found, const struct cli_option *row)
+{
+    char name[64];
+    if (found == ':' || found == '?')
+        return false;
+    const struct cli_option *option = found == 0 ? row : by_letter(found);
+    snprintf(name, sizeof name, "--%s", option->row.name);
+    return set(cli, option, optarg != NULL ? optarg : "1", name);
+}
+
 static bool read_flags(struct cli *cli, int argc, char **argv)
 {
     struct flags flags;
@@ -149,18 +157,11 @@ static bool read_flags(struct cli *cli, int argc, char **argv)
     optind = 1;
     while ((found = getopt_long(argc, argv, flags.letters, flags.options,
                                 &row)) != -1) {
-        const char *word = argv[optind - 1];
         if (found == ':')
-            cli_misuse(cli, "a value is missing after %s", word);
-        else if (found == '?')
-            cli_misuse(cli, "unknown option %s", word);
-        if (found == ':' || found == '?')
-            return false;
-        const struct cli_option *option =
-            found == 0 ? &TABLE[flags.which[row]] : by_letter(found);
-        char name[64];
-        snprintf(name, sizeof name, "--%s", option->row.name);
-        if (!set(cli, option, optarg != NULL ? optarg : "1", name))
+            cli_misuse(cli, "a value is missing after %s", argv[optind - 1]);
+        if (found == '?')
+            cli_misuse(cli, "unknown option %s", argv[optind - 1]);
+        if (!take_flag(cli, found, &TABLE[flags.which[row]]))
             return false;
     }
     cli->count = argc - optind;

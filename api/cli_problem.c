@@ -7,23 +7,18 @@
 
 int cli_exit_of(long status)
 {
-    switch (status) {
-    case 404:
-    case 410:
-        return CLI_ABSENT;
-    case 409:
-    case 412:
-    case 428:
-        return CLI_CONFLICT;
-    case 429:
-    case 502:
-    case 503:
-    case 504:
-    case 507:
-        return CLI_UNAVAILABLE;
-    default:
-        return status / 100 == 2 ? CLI_OK : CLI_ERROR;
-    }
+    static const struct {
+        long status;
+        enum cli_exit exit;
+    } EXITS[] = {{404, CLI_ABSENT},      {410, CLI_ABSENT},
+                 {409, CLI_CONFLICT},    {412, CLI_CONFLICT},
+                 {428, CLI_CONFLICT},    {429, CLI_UNAVAILABLE},
+                 {502, CLI_UNAVAILABLE}, {503, CLI_UNAVAILABLE},
+                 {504, CLI_UNAVAILABLE}, {507, CLI_UNAVAILABLE}};
+    for (size_t i = 0; i < sizeof EXITS / sizeof *EXITS; i++)
+        if (EXITS[i].status == status)
+            return EXITS[i].exit;
+    return status / 100 == 2 ? CLI_OK : CLI_ERROR;
 }
 
 int cli_unreachable(const struct cli *cli, CURLcode code)
@@ -89,26 +84,30 @@ static void print_members(struct kx_slice document)
     }
 }
 
-int cli_problem(const struct cli_reply *reply)
+static void print_document(struct kx_slice document)
 {
     struct cli memory = {.memory = talloc_named_const(NULL, 0, "problem")};
+    const char *title = cli_text(&memory, document, "title");
+    const char *detail = cli_text(&memory, document, "detail");
+    const char *hint = cli_text(&memory, document, "hint");
+    cli_fail("%s: %s", title != NULL ? title : "refused",
+             detail != NULL ? detail : "");
+    if (hint != NULL)
+        fprintf(stderr, "  %s\n", hint);
+    print_members(document);
+    talloc_free(memory.memory);
+}
+
+int cli_problem(const struct cli_reply *reply)
+{
     struct kx_slice document = kx_buffer_slice(&reply->body);
     struct kx_fault fault;
-    if (kx_json_check(document, &fault) != KX_OK ||
-        kx_json_type(document) != KX_JSON_OBJECT) {
+    if (kx_json_check(document, &fault) == KX_OK &&
+        kx_json_type(document) == KX_JSON_OBJECT)
+        print_document(document);
+    else
         cli_fail("the server answered %ld %.*s", reply->status,
                  document.size > 200 ? 200 : (int)document.size,
                  (const char *)document.data);
-    } else {
-        const char *title = cli_text(&memory, document, "title");
-        const char *detail = cli_text(&memory, document, "detail");
-        const char *hint = cli_text(&memory, document, "hint");
-        cli_fail("%s%s%s", title != NULL ? title : "refused",
-                 detail != NULL ? ": " : "", detail != NULL ? detail : "");
-        if (hint != NULL)
-            fprintf(stderr, "  %s\n", hint);
-        print_members(document);
-    }
-    talloc_free(memory.memory);
     return cli_exit_of(reply->status);
 }

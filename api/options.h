@@ -79,7 +79,8 @@ const struct option_row *options_table(size_t *count_out);
 bool options_read(struct options *options, int argc, char **argv);
 
 /* Reads text as the row says into its member of settings (struct options, or
- * whatever the offset of the row is of), which may keep a pointer to text. On a mistake writes what was expected into expected_out
+ * whatever the offset of the row is of), which may keep a pointer to text. On a
+ * mistake writes what was expected into expected_out
  * (`size` bytes) and returns false. */
 bool option_parse(const struct option_row *row, const char *text,
                   void *settings, char *expected_out, size_t size);

@@ -1,0 +1,96 @@
+/* kindex doctor: questions to the server, each with its answer on a line. */
+#include "cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_problem.h"
+#include "cli_show.h"
+
+enum verdict { WELL, WORTH_A_LOOK, ILL };
+
+struct doctor {
+    struct cli *cli;
+    bool ill;
+};
+
+static void say(struct doctor *doctor, enum verdict verdict, const char *what,
+                const char *more)
+{
+    static const char *const WORDS[] = {"ok", "look", "ILL"};
+    static const char *const COLOURS[] = {"\033[32m", "\033[33m", "\033[31m"};
+    doctor->ill |= verdict == ILL;
+    if (doctor->cli->form == CLI_JSON)
+        printf("{\"verdict\":\"%s\",\"what\":\"%s\",\"more\":\"%s\"}\n",
+               WORDS[verdict], what, more);
+    else
+        printf("%s%-5s%s %-24s %s\n",
+               doctor->cli->colour ? COLOURS[verdict] : "", WORDS[verdict],
+               cli_plain(doctor->cli), what, more);
+}
+
+static int ask_version(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    int status = cli_fetch(doctor->cli, "/version", &reply);
+    if (status != CLI_OK)
+        return status;
+    const char *version =
+        cli_text(doctor->cli, kx_buffer_slice(&reply.body), "version");
+    bool same = version != NULL && strcmp(version, KX_VERSION) == 0;
+    say(doctor, same ? WELL : WORTH_A_LOOK, "version",
+        version != NULL ? version : "unknown");
+    return CLI_OK;
+}
+
+static int ask_ready(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct cli_call call = {.method = "GET", .path = kx_text("/readyz")};
+    int status = cli_send(doctor->cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    say(doctor, reply.status == 200 ? WELL : ILL, "ready",
+        reply.status == 200 ? "takes reads and writes" : "takes no writes");
+    return CLI_OK;
+}
+
+static void judge_index(struct doctor *doctor, struct kx_slice index)
+{
+    const char *name = cli_text(doctor->cli, index, "name");
+    const char *state = cli_text(doctor->cli, index, "state");
+    enum verdict verdict = WORTH_A_LOOK;
+    if (name == NULL || state == NULL)
+        return;
+    if (strcmp(state, "ready") == 0)
+        verdict = WELL;
+    if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
+        verdict = ILL;
+    say(doctor, verdict, name, state);
+}
+
+static int ask_indexes(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct kx_json_iter iter;
+    struct kx_slice name, index;
+    int status = cli_indexes(doctor->cli, &reply, &iter);
+    if (status != CLI_OK)
+        return status;
+    while (kx_json_next(&iter, &name, &index))
+        judge_index(doctor, index);
+    return CLI_OK;
+}
+
+int cli_doctor(struct cli *cli)
+{
+    struct doctor doctor = {.cli = cli};
+    int status = ask_version(&doctor);
+    if (status == CLI_OK)
+        status = ask_ready(&doctor);
+    if (status == CLI_OK)
+        status = ask_indexes(&doctor);
+    if (status != CLI_OK)
+        return status;
+    return doctor.ill ? CLI_ERROR : CLI_OK;
+}

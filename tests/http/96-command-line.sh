@@ -1,0 +1,392 @@
+#!/bin/bash
+# The command line, each command against a server: what it prints, what it has
+# changed, and its exit status.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+export KINDEX_URL=$url
+unset KINDEX_TOKEN
+
+# kindex ARGUMENT...: output in $out, complaints in $complaint, status in $code
+kindex() {
+    exchange="kindex $*"
+    timeout 60 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
+    code=$?
+    out=$(tr -d '\0' <"$work/out")
+    complaint=$(cat "$work/complaint")
+}
+input=/dev/null
+given() {
+    cat >"$work/given"
+    input=$work/given
+}
+ends() {
+    is 'the exit status' "$code $([ "$code" = "$1" ] || echo "$complaint")" "$1 "
+}
+prints() {
+    is 'the output' "$out" "$1"
+}
+complains() {
+    # The pattern stays unquoted: it is one.
+    if [[ $complaint == *$1* ]]; then set -- "$complaint"; fi
+    is 'the complaint' "$complaint" "$1"
+}
+
+test_case 'set stores a value and prints its versionstamp; get prints the value'
+kindex set users/ada '{"name":"Ada","email":"ada@x.org"}'
+ends 0
+prints 00000000000000010000
+kindex get users/ada
+ends 0
+prints '{"name":"Ada","email":"ada@x.org"}'
+request GET /kv/users/ada
+header ETag '"00000000000000010000"'
+
+test_case 'parts of keys have their types; a space need not be escaped'
+kindex set users/=42 -t text 'forty two'
+ends 0
+kindex set 'a b/=42n/=true/ü?' 1
+ends 0
+request GET '/list?keys=true'
+field '[.entries[].key]' '[["a b",{"type":"bigint","value":"42"},true,"ü?"],["users","ada"],["users",42]]'
+kindex get 'a b/=42n/=true/ü?'
+prints 1
+
+test_case 'what is not there is status 3, and says so'
+kindex get users/42
+ends 3
+prints ''
+complains 'There is no entry with this key'
+kindex get users/ada users/42 -o json
+ends 3
+is lines "$(wc -l <"$work/out")" 2
+
+test_case 'values come from standard input and files, as text, bytes and typed'
+given <<<'{"from":"input"}'
+kindex set v/input
+input=/dev/null
+ends 0
+printf '\1\2\0\3' >"$work/bytes"
+kindex set v/bytes -f "$work/bytes" -t bytes
+ends 0
+kindex get v/bytes
+is bytes "$(od -An -tx1 "$work/out")" ' 01 02 00 03'
+kindex set v/u64 '{"type":"KvU64","value":"7"}' -t typed
+ends 0
+kindex get v/u64 v/input -o raw
+prints '{"type":"KvU64","value":"7"}
+{"from":"input"}'
+kindex set v/bad '{"torn":'
+ends 1
+complains JSON
+
+test_case 'conditions that do not hold are status 4'
+kindex set users/ada 1 --if-absent
+ends 4
+kindex set users/ada 1 --if-match 00000000000000090000
+ends 4
+kindex set users/ada '{"age":36}' --merge --if-match 00000000000000010000
+ends 0
+kindex get users/ada --fields age
+prints '{"age":36}'
+
+test_case 'ttl ends an entry'
+kindex set v/short 1 --ttl 1h
+request POST /get '{"keys":[["v","short"]]}'
+field '.entries[0].expiresAt > 0' true
+
+test_case 'ls, count and tree list what is there, without colours'
+kindex ls users
+ends 0
+is rows "$(wc -l <"$work/out")" 3
+is colours "$(grep -c $'\033' "$work/out")" 0
+kindex ls users -o raw
+prints 'users/ada
+users/=42'
+kindex ls users -o raw --reverse --limit 1
+prints users/=42
+kindex ls -o json --start users/ada --end users/b --keys
+is keys "$(jq -c .key "$work/out")" '["users","ada"]'
+kindex count users
+prints 2
+kindex tree --depth 1
+prints 'a%20b/  1
+users/  2
+v/  4'
+kindex tree users
+prints 'users
+  ada
+  =42'
+
+test_case 'on a terminal there are colours, unless NO_COLOR is set'
+terminal() {
+    script -qec "$1" "$work/null" </dev/null
+}
+is colours "$(terminal "$KINDEX ls users" | grep -c $'\033')" 3
+is colours "$(NO_COLOR=1 terminal "$KINDEX ls users" | grep -c $'\033')" 0
+
+test_case 'atomic commits a document, or finds out whether it would hold'
+sum='{"mutations":[{"type":"sum","key":["n"],"value":2}]}'
+kindex atomic --dry-run "$sum"
+ends 0
+kindex get n
+ends 3
+given <<<"$sum"
+kindex atomic
+input=/dev/null
+ends 0
+kindex get n
+prints 2
+kindex atomic '{"checks":[{"key":["n"],"versionstamp":null}],"mutations":[]}'
+ends 4
+complains failedChecks
+kindex atomic 'no json'
+ends 1
+
+test_case 'del deletes keys and whole prefixes'
+kindex del n
+ends 0
+request GET /kv/n
+expect 404
+kindex del --prefix v
+ends 0
+prints '4 deleted'
+kindex count
+prints 3
+kindex del
+ends 2
+
+test_case 'an index is declared, waited for, shown and read'
+kindex set users/bo '{"email":"BO@x.org","age":20}'
+kindex index add by_email users email --unique --fold lower --wait
+ends 0
+is state "$(jq -r .state "$work/out")" ready
+request GET /indexes/by_email
+field .fields '[{"path":"/email","fold":"lower"}]'
+field .unique true
+kindex index get by_email Bo@x.org
+prints '{"email":"BO@x.org","age":20}'
+kindex index ls -o raw
+prints by_email
+kindex index ls
+is state "$(awk '$1 == "by_email" { print $2, $3 }' "$work/out")" 'ready 2'
+kindex ls -i by_email -o raw
+prints 'users/ada
+users/bo'
+kindex count -i by_email
+prints 2
+
+test_case 'a declaration that differs is refused, one that is tried changes nothing'
+kindex index add by_email users name
+ends 4
+kindex index add by_age users age --store /age,email --missing error --dry-run
+ends 0
+is store "$(jq -c .declaration.store "$work/out")" '{"fields":["/age","/email"]}'
+kindex index show by_age
+ends 3
+kindex index add by_age
+ends 2
+
+test_case 'duplicates are a conflict, with their entries'
+kindex set people/a '{"mail":"x"}'
+kindex set people/b '{"mail":"x"}'
+kindex index add by_mail people mail -u --wait
+ends 4
+kindex index conflicts by_mail
+ends 4
+prints '{"value":["x"],"keys":[["people","a"],["people","b"]]}'
+kindex doctor
+ends 1
+is ill "$(awk '$1 == "ILL" { print $2 }' "$work/out")" by_mail
+kindex set people/b '{"mail":"y"}'
+kindex index watch by_mail
+ends 0
+kindex doctor
+ends 0
+
+test_case 'an index migrates, rests, goes on and is dropped'
+kindex index migrate by_email --store value --wait
+ends 0
+request GET /indexes/by_email
+field .store value
+kindex index throttle by_email 5000
+kindex index pause by_email
+request GET /indexes/by_email
+field .pace '{"paused":true,"perSecond":5000}'
+kindex index resume by_email
+kindex index throttle by_email null
+request GET /indexes/by_email
+field .pace null
+kindex index rm by_mail
+ends 0
+request GET /indexes/by_mail
+expect 404
+kindex explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","eq":"bo@x.org"}]}'
+is request "$(jq -r .request "$work/out")" /list?index=by_email'&'prefix=bo%40x.org
+
+test_case 'watch prints an entry, and again when it changes'
+exchange='kindex watch'
+timeout 60 "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &
+watcher=$!
+seen() { [ "$(wc -l <"$work/seen")" -ge "$1" ]; }
+wait_until seen 1
+kindex set watched '{"n":1}'
+wait_until seen 2
+kindex set watched '{"n":2}'
+wait $watcher
+is 'the exit status' $? 0
+is 'what was seen' "$(jq -c '[.key[0],.value]' "$work/seen" | tr '\n' ' ')" \
+    '["watched",null] ["watched",{"n":1}] ["watched",{"n":2}] '
+
+test_case 'export prints entries as lists have them, without those of indexes'
+kindex export -f "$work/all"
+ends 0
+complains 'exported 7 entries'
+kindex ls -o json --prefix users
+cp "$work/out" "$work/users"
+kindex export users
+is users "$(cat "$work/out")" "$(cat "$work/users")"
+kindex export --all
+is lines "$(grep -c by_email "$work/out")" 2
+kindex export users --from-key users/bo
+is keys "$(jq -c .key "$work/out" | tr '\n' ' ')" '["users","bo"] ["users",42] '
+
+test_case 'import puts lines under a prefix, and leaves what is there'
+kindex import "$work/users" --prefix copy/=1 --dry-run
+ends 0
+complains 'would import 3 entries'
+kindex count copy
+prints 0
+kindex import "$work/users" --prefix copy/=1
+ends 0
+complains 'imported 3 entries'
+kindex get copy/=1/users/=42
+prints '"forty two"'
+kindex set copy/=1/users/=42 0
+kindex import "$work/users" --prefix copy/=1
+complains 'imported 0 entries'
+complains '3 were there already'
+kindex get copy/=1/users/=42
+prints 0
+kindex import "$work/users" --prefix copy/=1 --overwrite
+complains 'imported 3 entries'
+kindex get copy/=1/users/=42
+prints '"forty two"'
+
+test_case 'the form of kv-utils goes out and comes back'
+kindex set deno/=1n/=b64:AQID '{"a":[1,"x",null,true]}'
+kindex export deno --deno
+is line "$(jq -c 'del(.versionstamp)' "$work/out")" '{"key":[{"type":"string","value":"deno"},{"type":"bigint","value":"1"},{"type":"Uint8Array","value":"AQID","byteLength":3}],"value":{"type":"object","value":{"a":{"type":"Array","value":[{"type":"number","value":1},{"type":"string","value":"x"},{"type":"null","value":null},{"type":"boolean","value":true}]}}}}'
+cp "$work/out" "$work/deno"
+kindex del deno/=1n/=b64:AQID
+given <"$work/deno"
+kindex import --deno
+input=/dev/null
+ends 0
+kindex get deno/=1n/=b64:AQID
+prints '{"a":[1,"x",null,true]}'
+
+test_case 'many entries go in, in several commits at a time, and come out the same'
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "{\"key\":[\"many\",%d],\"value\":{\"n\":%d}}\n", i, i }' >"$work/many"
+kindex import "$work/many" --state "$work/state" --jobs 8 --batch 500
+ends 0
+kindex count many
+prints 20000
+is place "$(cat "$work/state")" "$(wc -c <"$work/many")"
+kindex export many
+is entries "$(jq -c '{key,value}' "$work/out" | cmp - "$work/many" && echo same)" same
+
+test_case 'an import that broke off at a line goes on after it'
+{
+    head -2500 "$work/many" | sed 's/many/again/'
+    echo '{"key":["again",2500],"value":{"torn'
+} >"$work/again"
+kindex import "$work/again" --state "$work/state2" --batch 1000
+ends 1
+complains 'line 2501 is no entry'
+kindex count again
+stored=$out
+is 'some are stored' "$([ "$stored" -ge 0 ] && [ "$stored" -le 2500 ] && echo yes)" yes
+sed 's/many/again/' "$work/many" >"$work/again"
+kindex import "$work/again" --state "$work/state2"
+ends 0
+kindex count again
+prints 20000
+kindex import "$work/users" --state "$work/state2"
+ends 1
+complains 'does not belong'
+
+test_case 'an import that a commit of is refused says which line'
+kindex set users/cy '{"email":"cy@x.org"}'
+given <<'END'
+{"key":["users","di"],"value":{"email":"di@x.org"}}
+{"key":["users","dup"],"value":{"email":"CY@x.org"}}
+END
+kindex import
+input=/dev/null
+ends 4
+complains 'that is line 2'
+kindex get users/di
+ends 3
+
+test_case 'help, completion and the manual page know every command'
+kindex --help
+commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^(index )?[a-z]+' |
+    grep -vx 'serve\|COMMAND\|help\|index')
+is 'some commands' "$([ "$(wc -l <<<"$commands")" -ge 15 ] && echo yes)" yes
+kindex man
+cp "$work/out" "$work/page"
+kindex completion bash
+cp "$work/out" "$work/completion"
+while read -r command; do
+    is "help of $command" "$("$KINDEX" help $command | head -1 | grep -c "^usage: kindex $command")" 1
+    is "$command in the page" "$(grep -cF "\\fBkindex $command\\fR" "$work/page")" 1
+    is "$command in completion" "$(grep -cE "^ *'$command'\\*?\\)" "$work/completion")" 1
+done <<<"$commands"
+is completed "$(bash -c 'source "$0"; COMP_WORDS=(kindex index mig); COMP_CWORD=2
+    _kindex; echo "${COMPREPLY[@]}"' "$work/completion")" migrate
+kindex completion fish
+ends 2
+
+test_case 'mistakes in the command line are status 2'
+kindex
+ends 2
+kindex nothing
+ends 2
+kindex ls --nothing
+ends 2
+complains 'unknown option --nothing'
+kindex get users/ada --limit 3
+ends 2
+kindex ls a b
+ends 2
+kindex ls -o yaml
+ends 2
+kindex ls --limit many
+ends 2
+kindex get users/ada --url nonsense://x
+ends 2
+
+test_case 'the token is sent as Bearer, and shown to nobody'
+node -e 'const listener = require("http").createServer((request, reply) => {
+    reply.end(JSON.stringify(request.headers.authorization ?? null));
+    listener.close();
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/listener" &
+listener=$!
+wait_until test -s "$work/listener"
+KINDEX_TOKEN=secret kindex get users/bo --url "http://127.0.0.1:$(cat "$work/listener")"
+prints '"Bearer secret"'
+wait $listener
+kindex get users/bo --token secret --url http://127.0.0.1:1
+ends 5
+is token "$(grep -c secret "$work/complaint")" 0
+
+test_case 'no server is status 5'
+stop_server
+server=''
+kindex count
+ends 5
+complains 'no server answers'
+kindex import "$work/many"
+ends 5
+finish
