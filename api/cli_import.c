@@ -66,11 +66,24 @@ static bool read_keys(struct importing *importing)
     return true;
 }
 
+/* False when the input ends before the place. */
+static bool skip_to(struct importing *importing, uint64_t place)
+{
+    while (importing->at < place) {
+        ssize_t size =
+            getline(&importing->line, &importing->capacity, importing->in);
+        if (size < 0)
+            return false;
+        importing->at += (uint64_t)size;
+        importing->lines++;
+    }
+    return importing->at == place;
+}
+
 /* Lines before the place in the state file were stored by a former run. */
 static bool skip_stored(struct importing *importing)
 {
     unsigned long long place = 0;
-    ssize_t size;
     if (importing->cli->state == NULL)
         return true;
     FILE *file = fopen(importing->cli->state, "r");
@@ -78,14 +91,7 @@ static bool skip_stored(struct importing *importing)
         return errno == ENOENT;
     bool read = fscanf(file, "%llu", &place) == 1;
     fclose(file);
-    while (read && importing->at < place) {
-        size = getline(&importing->line, &importing->capacity, importing->in);
-        if (size < 0)
-            return false;
-        importing->at += (uint64_t)size;
-        importing->lines++;
-    }
-    return read && importing->at == place;
+    return read && skip_to(importing, place);
 }
 
 /* The old file is there until the new one is whole. */
@@ -251,15 +257,18 @@ static int import_all(struct importing *importing)
     return importing->flight.status;
 }
 
+static FILE *open_input(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+}
+
 int cli_import(struct cli *cli)
 {
-    struct importing importing = {
-        .cli = cli, .in = stdin, .rules = {.deno = cli->deno}};
+    struct importing importing = {.cli = cli, .rules = {.deno = cli->deno}};
     const char *path = cli->count > 0 ? cli->words[0] : cli->file;
     if (!read_keys(&importing))
         return CLI_MISUSE;
-    if (path != NULL && strcmp(path, "-") != 0)
-        importing.in = fopen(path, "rb");
+    importing.in = open_input(path);
     if (importing.in == NULL)
         return cli_fail("%s: %s", path, strerror(errno));
     int status = import_all(&importing);

@@ -80,19 +80,25 @@ static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
     return true;
 }
 
+static void add_member(struct kx_buffer *out, const char *name,
+                       const char *json)
+{
+    if (json == NULL)
+        return;
+    kx_add_text(out, name);
+    kx_add_text(out, json);
+}
+
 /* Members that are only there when they were asked for: the server's defaults
  * are its own. */
 static void add_rest(const struct cli *cli, struct kx_buffer *out)
 {
-    char depth[48];
-    snprintf(depth, sizeof depth, ",\"depth\":%llu",
-             (unsigned long long)cli->depth);
-    if (cli->depth > 0)
-        kx_add_text(out, depth);
-    if (cli->unique)
-        kx_add_text(out, ",\"unique\":true");
-    if (cli->adopt)
-        kx_add_text(out, ",\"adopt\":true");
+    char depth[32];
+    snprintf(depth, sizeof depth, "%llu", (unsigned long long)cli->depth);
+    add_member(out, ",\"depth\":", cli->depth > 0 ? depth : NULL);
+    add_member(out, ",\"unique\":", cli->unique ? "true" : NULL);
+    add_member(out, ",\"adopt\":", cli->adopt ? "true" : NULL);
+    add_member(out, ",\"where\":", cli->where);
     if (cli->store != NULL) {
         kx_add_text(out, ",\"store\":");
         cli_add_store(cli->store, out);
@@ -100,10 +106,6 @@ static void add_rest(const struct cli *cli, struct kx_buffer *out)
     if (cli->missing != NULL) {
         kx_add_text(out, ",\"missing\":");
         add_string(out, kx_text(cli->missing));
-    }
-    if (cli->where != NULL) {
-        kx_add_text(out, ",\"where\":");
-        kx_add_text(out, cli->where);
     }
 }
 

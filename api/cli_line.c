@@ -37,18 +37,22 @@ static struct members find_members(struct kx_slice line)
     return found;
 }
 
-/* kv-utils give each part its type; strings, booleans and plain numbers stand
- * for themselves here. */
+/* Strings, booleans and plain numbers stand for themselves here. */
+static bool stands_for_itself(struct kx_slice type, struct kx_slice value)
+{
+    return kx_equal(type, kx_text("\"string\"")) ||
+           kx_equal(type, kx_text("\"boolean\"")) ||
+           (kx_equal(type, kx_text("\"number\"")) &&
+            kx_json_type(value) == KX_JSON_NUMBER);
+}
+
+/* kv-utils give each part its type. */
 static void add_deno_part(struct kx_slice part, struct kx_buffer *out)
 {
     struct kx_slice type, value;
-    if (cli_member(part, "type", &type) && cli_member(part, "value", &value) &&
-        (kx_equal(type, kx_text("\"string\"")) ||
-         kx_equal(type, kx_text("\"boolean\"")) ||
-         (kx_equal(type, kx_text("\"number\"")) &&
-          kx_json_type(value) == KX_JSON_NUMBER)))
-        part = value;
-    kx_add_slice(out, part);
+    bool typed =
+        cli_member(part, "type", &type) && cli_member(part, "value", &value);
+    kx_add_slice(out, typed && stands_for_itself(type, value) ? value : part);
 }
 
 static bool add_key(struct kx_slice key, const struct cli_line_rules *rules,

@@ -7,18 +7,16 @@
 
 #include "kindex.h"
 
-/* Text of a table: what roff would take for its own is escaped. */
+/* A text of a table: what roff would take for its own is escaped. */
 static void print_text(const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        if ((at == text || at[-1] == '\n') && (*at == '.' || *at == '\''))
+    for (bool first = true; *text != '\0'; text++) {
+        if (first && strchr(".'", *text) != NULL)
             fputs("\\&", stdout);
-        if (*at == '\\')
-            fputs("\\e", stdout);
-        else if (*at == '-')
-            fputs("\\-", stdout);
-        else
-            putchar(*at);
+        if (strchr("\\-", *text) != NULL)
+            putchar('\\');
+        putchar(*text == '\\' ? 'e' : *text);
+        first = *text == '\n';
     }
 }
 

@@ -80,20 +80,23 @@ static bool set(struct cli *cli, const struct cli_option *option,
     return false;
 }
 
-/* Only url and token come from the environment: a variable that changed what a
- * command does would surprise. */
+/* Only url, token and output come from the environment: a variable that changed
+ * what a command does would surprise. */
+static const char *from_environment(const struct cli_option *option, char *name,
+                                    size_t size)
+{
+    option_variable(&option->row, name, size);
+    return option->common && option->word != NULL ? getenv(name) : NULL;
+}
+
 static bool read_start(struct cli *cli)
 {
     for (size_t i = 0; i < ROWS; i++) {
-        const char *text = TABLE[i].row.initial;
         char name[64];
-        option_variable(&TABLE[i].row, name, sizeof name);
-        const char *given =
-            TABLE[i].common && TABLE[i].word != NULL ? getenv(name) : NULL;
-        if (given != NULL)
-            text = given;
-        if (text != NULL && !set(cli, &TABLE[i], text,
-                                 given != NULL ? name : TABLE[i].row.name))
+        const char *text = from_environment(&TABLE[i], name, sizeof name);
+        if (text == NULL)
+            text = TABLE[i].row.initial;
+        if (text != NULL && !set(cli, &TABLE[i], text, name))
             return false;
     }
     return true;
@@ -173,13 +176,15 @@ static bool read_output(struct cli *cli)
 {
     static const char *const NAMES[] = {
         [CLI_JSON] = "json", [CLI_TABLE] = "table", [CLI_RAW] = "raw"};
+    if (cli->output == NULL)
+        return true;
     for (enum cli_output form = CLI_JSON; form <= CLI_RAW; form++)
-        if (cli->output != NULL && strcmp(cli->output, NAMES[form]) == 0)
+        if (strcmp(cli->output, NAMES[form]) == 0)
             cli->form = form;
-    if (cli->output != NULL && cli->form == CLI_DEFAULT)
+    if (cli->form == CLI_DEFAULT)
         cli_misuse(cli, "--output: \"%s\" is not json, table or raw",
                    cli->output);
-    return cli->output == NULL || cli->form != CLI_DEFAULT;
+    return cli->form != CLI_DEFAULT;
 }
 
 bool cli_options_read(struct cli *cli, int argc, char **argv)

@@ -49,18 +49,24 @@ void cli_show_bytes(struct kx_slice bytes)
         putchar('\n');
 }
 
+/* Characters of a terminal's line, 0 when standard output is none. */
+static size_t line_width(void)
+{
+    struct winsize window = {.ws_col = 0};
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
+        return LINE_WIDTH;
+    return window.ws_col;
+}
+
 /* How many bytes of a value fit behind the key; a cut never splits a
  * character. */
 static size_t value_room(struct kx_slice value, size_t used)
 {
-    struct winsize window = {.ws_col = 0};
-    size_t width = LINE_WIDTH;
-    if (!isatty(STDOUT_FILENO))
-        return value.size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
-        width = window.ws_col;
+    size_t width = line_width();
     size_t room = width > used + VALUE_LEAST ? width - used : VALUE_LEAST;
-    if (value.size <= room)
+    if (width == 0 || value.size <= room)
         return value.size;
     while (room > 0 && (value.data[room] & 0xc0) == 0x80)
         room--;

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 export KINDEX_URL=$url
-unset KINDEX_TOKEN
+unset KINDEX_TOKEN KINDEX_OUTPUT NO_COLOR
 
 # kindex ARGUMENT...: output in $out, complaints in $complaint, status in $code
 kindex() {
