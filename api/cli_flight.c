@@ -115,7 +115,7 @@ static size_t take_reply(char *data, size_t one, size_t size, void *target)
 
 static void fail(struct flight *flight, struct flight_slot *slot, int status)
 {
-    slot->state = SLOT_FREE;
+    slot->state = SLOT_FAILED;
     if (flight->status == CLI_OK)
         flight->status = status;
 }
@@ -207,10 +207,9 @@ static void refuse(struct flight *flight, struct flight_slot *slot, long status)
     struct cli_reply reply = {.status = status, .body = slot->reply};
     struct kx_slice number;
     struct flight_item *item = NULL;
-    if (flight->status != CLI_OK) { /* one failure is told */
-        slot->state = SLOT_FREE;
+    slot->state = SLOT_FAILED;
+    if (flight->status != CLI_OK) /* one failure is told */
         return;
-    }
     int code = cli_problem(&reply);
     if (status / 100 == 4 &&
         cli_member(kx_buffer_slice(&slot->reply), "mutation", &number))
@@ -261,7 +260,7 @@ static void land(struct flight *flight, struct flight_slot *slot, CURLcode code)
     else if (flight->status == CLI_OK)
         fail(flight, slot, cli_unreachable(flight->cli, code));
     else
-        slot->state = SLOT_FREE;
+        slot->state = SLOT_FAILED;
 }
 
 /* Sends what has waited long enough; false when nothing waits. */

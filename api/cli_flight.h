@@ -18,7 +18,14 @@ struct flight_item {
     bool dropped; /* it is there already */
 };
 
-enum flight_state { SLOT_FREE, SLOT_FILLING, SLOT_FLYING, SLOT_WAITING };
+/* A slot that failed stays so: what it had was not stored. */
+enum flight_state {
+    SLOT_FREE,
+    SLOT_FAILED,
+    SLOT_FILLING,
+    SLOT_FLYING,
+    SLOT_WAITING
+};
 
 struct flight_slot {
     enum flight_state state;

@@ -116,10 +116,7 @@ static void note_place(struct importing *importing, bool now)
         (!now && time - importing->noted_ns < NOTE_NS))
         return;
     importing->noted_ns = time;
-    /* After a failure the failed batch has no slot any more: the place stays
-     * where it was noted last. */
-    if (importing->flight.status == CLI_OK &&
-        !write_state(cli->state,
+    if (!write_state(cli->state,
                      flight_safe(&importing->flight, importing->at)))
         importing->flight.status =
             cli_fail("%s: %s", cli->state, strerror(errno));
