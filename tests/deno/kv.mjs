@@ -12,10 +12,10 @@ export const { KvU64 } = library;
 export const [url, ...args] = process.argv.slice(2);
 
 // Any token will do, but clients want one; Deno takes its from the environment.
-export function openKv(at = url) {
+export function openKv(at = url, more = {}) {
   return runtime === 'Deno'
     ? library.openKv(at)
-    : library.openKv(at, { accessToken: 'any token' });
+    : library.openKv(at, { accessToken: 'any token', ...more });
 }
 
 // A request of the same server by way of REST.

@@ -1,7 +1,7 @@
 // Every operation and option of Deno.Kv but watch, against an empty store.
 import assert from 'node:assert/strict';
-import { collect, finish, KvU64, openKv, rest, runtime, sleep, test, until }
-  from './kv.mjs';
+import { collect, finish, KvU64, openKv, rest, runtime, sleep, test, until,
+  url } from './kv.mjs';
 
 const kv = await openKv();
 const values = (entries) => entries.map((entry) => entry.value);
@@ -72,11 +72,26 @@ await test('every selector', async () => {
   assert.deepEqual(await list({ prefix: ['nothing here'] }), []);
 });
 
+// @deno/kv takes -0 in a key for 0.
+await test('keys of every type, in their order', async () => {
+  const parts = [new Uint8Array(), new Uint8Array([0, 255]),
+    new Uint8Array([1]), '', 'a', 'a\0', 'a\0b', 'b', 'é', '漢', '😀',
+    -(2n ** 70n), -256n, -1n, 0n, 1n, 255n, 2n ** 64n, -Infinity, -1e300, -1.5,
+    ...(runtime === 'Deno' ? [-0] : []), 0, 5e-324, 1, 1.5, Infinity, NaN, false, true];
+  for (const part of [...parts].reverse()) await kv.set(['type', part], part);
+  assert.deepEqual(await list({ prefix: ['type'] }), parts);
+  assert.deepEqual(values(await collect(kv.list({ prefix: ['type'] }))), parts);
+  for (const part of parts) {
+    assert.deepEqual(await value(['type', part]), part);
+    assert.equal(await value(['type', part, part]), null);
+  }
+});
+
 await test('reverse, limit and batchSize', async () => {
   assert.deepEqual(await list({ prefix: ['list'] }, { reverse: true }),
     range(0, 20).reverse());
   assert.deepEqual(await list({ prefix: ['list'] }, { limit: 4 }), range(0, 4));
-  for (const batchSize of [1, 3, 20, 21]) {
+  for (const batchSize of [1, 3, 20, 21, 1000]) {
     assert.deepEqual(await list({ prefix: ['list'] }, { batchSize }),
       range(0, 20));
     assert.deepEqual(await list({ prefix: ['list'] },
@@ -229,6 +244,19 @@ if (runtime === 'Deno') {
     assert.equal(await value(['bigint']), 1n - 2n ** 70n);
     await assert.rejects(sum(['number'], 1n),
       /Cannot sum Number with BigInt/);
+  });
+}
+
+if (runtime === 'Node') {
+  await test('each version of the protocol is spoken', async () => {
+    for (const version of [1, 2, 3]) {
+      const old = await openKv(url, { supportedVersions: [version] });
+      const { versionstamp } = await old.set(['version'], version);
+      assert.deepEqual(await old.get(['version']),
+        { key: ['version'], value: version, versionstamp });
+      old.close();
+    }
+    await assert.rejects(openKv(url, { supportedVersions: [4] }), /400/);
   });
 }
 

@@ -1,8 +1,9 @@
-// A server that goes away and comes back: a watch goes on by itself, and
-// writes that failed meanwhile are repeated by the client.
+// A server that goes away and comes back: a watch goes on by itself, and Deno
+// repeats writes that nobody has answered.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -56,6 +57,34 @@ await test('what was stored is there after a restart', async () => {
   assert.deepEqual(entry.value, new Map([['a', 1n]]));
   assert.equal(entry.versionstamp, versionstamp);
   assert.ok((await kv.set(['next'], 1)).versionstamp > versionstamp);
+});
+
+// Somebody at the server's address who hangs up: resolves once it has.
+async function hangUp(port) {
+  const nobody = createServer();
+  await new Promise((met) => {
+    nobody.on('connection', (socket) => {
+      socket.destroy();
+      met();
+    });
+    nobody.listen(port, '127.0.0.1');
+  });
+  await new Promise((done) => { nobody.close(done); });
+}
+
+await test('Deno repeats a write until it is answered, Node tells', async () => {
+  await kv.set(['counted'], 0);
+  const seen = await kv.get(['counted']);
+  const write = () => kv.atomic().check(seen).set(['counted'], 1).commit();
+  await stop(running);
+  const hungUp = hangUp(running.port);
+  const first = write().catch((error) => error);
+  await hungUp;
+  running = await start(running.port);
+  const result = await first;
+  if (runtime === 'Node') assert.ok(result instanceof Error);
+  assert.equal((runtime === 'Node' ? await write() : result).ok, true);
+  assert.equal((await kv.get(['counted'])).value, 1);
 });
 
 kv.close();
