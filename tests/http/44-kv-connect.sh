@@ -80,13 +80,19 @@ expect 200
 header Content-Type application/json
 field 'keys' '["databaseId","endpoints","expiresAt","token","version"]'
 field '[.version, .endpoints, .token]' '[3,[{"url":"/v2","consistency":"strong"}],"abc"]'
-field '.expiresAt | fromdate > now + 86400' true
+field '.expiresAt | fromdate > now + 365 * 86400' true
 id=$(value .databaseId)
 
 test_case 'version 1 gets the address that the client has used'
 request POST / '' -H 'Host: kv.example:99'
 expect 200
 field '[.version, .endpoints[0].url]' '[1,"http://kv.example:99/v2"]'
+
+test_case 'versions that are not spoken here are refused in words'
+for versions in '[4]' '[0,9]' '[]' '["3"]' '3'; do
+    request POST / "{\"supportedVersions\":$versions}"
+    refused 400 '1, 2 or 3'
+done
 
 test_case 'any address of the server will do to open it, and a wrong one is still wrong'
 request POST /my/database '{"supportedVersions":[2,3]}'

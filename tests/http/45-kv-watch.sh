@@ -1,0 +1,57 @@
+#!/bin/bash
+# Watches of KV Connect that are not like the others: clients that do not read,
+# keys of indexes, times of silence.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+json=(--header 'Content-Type: application/json')
+start_server --idle-timeout 1s
+
+# The Watch message for one key of strings. watch_of PART...
+watch_of() {
+    local part key=''
+    for part in "$@"; do
+        key+=$(printf '02%s00' "$(printf '%s' "$part" | od -An -v -tx1 | tr -d ' \n')")
+    done
+    local size=$((${#key} / 2))
+    # shellcheck disable=SC2059 # the format is the message
+    printf "$(printf '0a%02x0a%02x%s' $((size + 2)) $size "$key" |
+        sed 's/../\\x&/g')" >"$work/message"
+}
+
+watch_of w
+for protocol in http1.1 http2-prior-knowledge; do
+    test_case "over $protocol: a watch outlives the time of silence"
+    { curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" \
+        --$protocol "$url/v2/watch" | head -c 18 >"$answer"; } 2>"$work/null"
+    is 'a state, and twice that it lives' \
+        "$(od -An -v -tx1 "$answer" | tr -d ' \n')" \
+        06000000080112020801"$(printf '00%.0s' {1..8})"
+done
+
+test_case 'nobody waits for who does not read, and nothing is kept for them'
+request PUT /kv/slow 1 "${json[@]}"
+stop_server
+start_server
+node "$here/watch_slow.js" 127.0.0.1 "${url##*:}" "$server" 60 150 >"$work/slow"
+read -r grown stored last frames late <"$work/slow"
+is "less than 60 MiB were needed ($(<"$work/slow"))" "$((grown < 60))" 1
+is 'all changes were stored' "$stored" 150
+is 'who reads has seen the last' "$last" 150
+is 'who reads late sees few, and the last' "$((frames < 20)) $late" '1 150'
+
+test_case 'a key of an index that is not ready cannot be watched'
+request PUT /kv/u/0 '{"mail":"b@x.org"}' "${json[@]}"
+request POST '/indexes?paused=true' \
+    '{"name":"by_mail","prefix":["u"],"fields":["/mail"],"unique":true}' "${json[@]}"
+watch_of by_mail a@x.org
+request POST /v2/watch "@$work/message" --max-time 20
+is status "$status" 409
+header Content-Type 'text/plain*'
+is 'the index is named' "$(grep -c by_mail "$answer")" 1
+request POST /indexes/by_mail/resume
+until_field .state ready GET /indexes/by_mail
+request PUT /kv/u/1 '{"mail":"a@x.org"}' "${json[@]}"
+{ curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" \
+    "$url/v2/watch" | head -c 30 >"$answer"; } 2>"$work/null"
+is 'its entry is shown' "$(grep -c by_mail "$answer")" 1
+finish
