@@ -12,6 +12,12 @@ header Retry-After 1
 request GET /kv/large
 expect 404
 
+test_case 'over KV Connect in plain text, with the status that clients repeat'
+request POST /v2/atomic_write "@$work/large"
+is status "$status" 503
+header Content-Type 'text/plain*'
+header Retry-After 1
+
 test_case 'what was refused takes no memory: bodies within the limit go on'
 head -c 900000 "$work/large" >"$work/fits"
 printf '"' >>"$work/fits"
