@@ -212,13 +212,18 @@ void http2_session_reset(struct http2_stream *stream, enum http2_error why)
                               stream->id, why);
 }
 
+static bool is_of_reply(const nghttp2_frame_hd *head)
+{
+    return head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_DATA;
+}
+
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
                    void *user)
 {
     struct http2_connection *connection = user;
     const nghttp2_frame_hd *head = &frame->hd;
     bool end = (head->flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    if (head->type != NGHTTP2_HEADERS && head->type != NGHTTP2_DATA)
+    if (!is_of_reply(head))
         return 0;
     struct http2_stream *stream = stream_of(session, head->stream_id);
     if (stream != NULL && !stream->parked)

@@ -23,6 +23,12 @@ static bool check_database(const struct request *request, struct flaw *flaw)
                     given, id);
 }
 
+static bool is_spoken(const char *version)
+{
+    return version[0] >= '0' + KVCONNECT_FIRST &&
+           version[0] <= '0' + KVCONNECT_LAST && version[1] == '\0';
+}
+
 bool kvconnect_admit(const struct request *request, struct flaw *flaw)
 {
     struct query query;
@@ -30,8 +36,7 @@ bool kvconnect_admit(const struct request *request, struct flaw *flaw)
                                                request->memory, &query, flaw))
         return false;
     const char *version = request->header(request, "x-denokv-version");
-    if (version != NULL && (version[0] < '0' + KVCONNECT_FIRST ||
-                            version[0] > '0' + KVCONNECT_LAST || version[1]))
+    if (version != NULL && !is_spoken(version))
         return flaw_set(flaw, PROBLEM_BAD_REQUEST,
                         "There is no version %.16s of KV Connect here; there "
                         "are %d to %d.",

@@ -320,13 +320,18 @@ int listener_timeout_ms(const struct listener *listener)
     return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
 }
 
+static void end_pause(struct listener *listener, uint64_t now)
+{
+    if (listener->paused_until_ns != 0 && listener->paused_until_ns <= now &&
+        watch(listener, &listener->source))
+        listener->paused_until_ns = 0;
+}
+
 void listener_expire(struct listener *listener)
 {
     uint64_t deadline = next_deadline(listener);
     uint64_t now = deadline != 0 ? kx_monotonic_ns() : 0;
-    if (listener->paused_until_ns != 0 && listener->paused_until_ns <= now &&
-        watch(listener, &listener->source))
-        listener->paused_until_ns = 0;
+    end_pause(listener, now);
     struct greeting *first;
     while ((first = TAILQ_FIRST(&listener->greetings)) != NULL &&
            first->deadline_ns <= now) {

@@ -1,6 +1,7 @@
 /* The index that would answer a question. */
 #include "advise.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <talloc.h>
 
@@ -107,8 +108,7 @@ enum kx_status advise_make(void *mem, const struct kx_question *question,
 
 static bool is_of_names(uint8_t c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           (c >= '0' && c <= '9');
+    return isalnum(c) || c == '_';
 }
 
 /* Other characters than those of names become '_'. */

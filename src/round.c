@@ -174,14 +174,20 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
     return status;
 }
 
+/* Does the key lie in what this round is about? */
+static bool takes(const struct round *round, struct kx_slice key)
+{
+    return kx_compare(key, round->from) > 0 &&
+           kx_compare(key, kx_buffer_slice(&round->to)) < 0;
+}
+
 /* An index is made of clients' entries only. An expired one must not take a
  * unique value from a live one. */
 enum kx_status round_add(struct round *round, struct kx_slice key,
                          const struct record *record)
 {
     const struct declaration *declaration = round->index->declaration;
-    if (round->failure[0] != '\0' || kx_compare(key, round->from) <= 0 ||
-        kx_compare(key, kx_buffer_slice(&round->to)) >= 0)
+    if (round->failure[0] != '\0' || !takes(round, key))
         return KX_OK;
     round->build.done++;
     if (!declaration_covers(declaration, key) ||

@@ -15,7 +15,7 @@ void uuid_make(char *out)
     b[6] = (uint8_t)(0x40 | (b[6] & 0x0f));
     b[8] = (uint8_t)(0x80 | (b[8] & 0x3f));
     for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
+        if (i >= 4 && i <= 10 && i % 2 == 0)
             *out++ = '-';
         out += snprintf(out, 3, "%02x", b[i]);
     }

@@ -177,11 +177,16 @@ void v8_put_string(struct v8_writer *writer, struct kx_slice utf8)
 }
 
 /* The index of an array has no leading zeros and is at most 2^32 - 2. */
+static bool may_be_index(struct kx_slice text)
+{
+    return text.size == 1 ||
+           (text.size > 1 && text.size <= 10 && text.data[0] != '0');
+}
+
 static bool is_index(struct kx_slice text, double *index_out)
 {
     uint64_t index = 0;
-    if (text.size == 0 || text.size > 10 ||
-        (text.size > 1 && text.data[0] == '0'))
+    if (!may_be_index(text))
         return false;
     for (size_t i = 0; i < text.size; i++) {
         unsigned digit = text.data[i] - (unsigned)'0';

@@ -130,6 +130,13 @@ static bool stands_alone(const struct kx_commit *commit)
             commit->mutations[0].type == KX_DELETE_RANGE);
 }
 
+static bool is_full(const struct plan *plan, size_t count)
+{
+    return count >= BATCH_COMMITS_MAX ||
+           overlay_size(plan->overlay) >= BATCH_ROWS_MAX ||
+           overlay_bytes(plan->overlay) >= BATCH_BYTES_MAX;
+}
+
 /* Plans commits from the list, at least one, on one plan: each sees what those
  * before it have left. Returns the first that is not part of this batch. */
 static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
@@ -141,9 +148,7 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
         ++*count_out;
         commit = commit->next;
     } while (commit != NULL && !stands_alone(first) && !stands_alone(commit) &&
-             *count_out < BATCH_COMMITS_MAX &&
-             overlay_size(plan->overlay) < BATCH_ROWS_MAX &&
-             overlay_bytes(plan->overlay) < BATCH_BYTES_MAX);
+             !is_full(plan, *count_out));
     return commit;
 }
 
