@@ -73,6 +73,8 @@ async function contend(figures) {
     say(figures.load);
     if (wanted('backfill'))
         figures.backfill = await phases.backfill(contenders.kindex, settings);
+    if (wanted('crowd'))
+        figures.crowd = await phases.crowd(contenders.kindex, settings);
     await checkQuery(contenders.kindex, kindex.questions(users));
     if (wanted('query')) {
         const ask = kindex.questions(users);

@@ -17,6 +17,9 @@ const FLUSHES = 300;
 const CRASHES = 3;
 const CRASH_AFTER_MS = 3000;
 const SMALL_CACHE = 64;
+const CROWDS = 5;
+const CROWD = 64;
+const CROWD_SECONDS = 1;
 const LOG_FILES = /^log\./;
 
 // One counter of /metrics.
@@ -66,6 +69,27 @@ async function backfill(self, { records }) {
     const seconds = Number(process.hrtime.bigint() - began) / 1e9;
     await kindex.drop(self, index.name);
     return { seconds, rate: records / seconds };
+}
+
+// Durable PUTs at c=64, by turns alone and while an index is built over all
+// records; a run that the build did not outlast does not count.
+async function crowd(self, { work, records }) {
+    const index = { name: 'items_by_name', prefix: ['items'],
+                    fields: ['/name'] };
+    const file = putFile(work, records);
+    const rates = [];
+    const delays = [];
+    for (let i = 0; i < CROWDS; i++) {
+        const alone = await wrk(self.port, CROWD, CROWD_SECONDS, file);
+        await kindex.declareOnly(self, index);
+        const beside = await wrk(self.port, CROWD, CROWD_SECONDS, file);
+        const { state } = await kindex.indexState(self, index.name);
+        await kindex.drop(self, index.name);
+        if (state !== 'building') continue;
+        rates.push(beside.requests / alone.requests);
+        delays.push(beside.p99 / alone.p99);
+    }
+    return { rates, delays };
 }
 
 // Appends a small record and flushes it: the floor of a durable write.
@@ -137,4 +161,4 @@ async function memory({ build, work, records }) {
     return { resident, cache: SMALL_CACHE, beside: resident - SMALL_CACHE };
 }
 
-module.exports = { disk, backfill, flushMicroseconds, restart, memory };
+module.exports = { disk, backfill, crowd, flushMicroseconds, restart, memory };

@@ -66,10 +66,14 @@ function fromRounds(results, flush) {
     ];
 }
 
-function fromPhases({ backfill, restart, beside, disk }) {
+function fromPhases({ backfill, crowd, restart, beside, disk }) {
     const one = (figure) => figure === undefined ? [] : [figure];
     return [
         higher('backfill, entries/s', 300000, 450000, one(backfill?.rate)),
+        higher('PUT c=64 beside a build / alone', 0.50, 0.60,
+               crowd?.rates || []),
+        lower('p99 of PUT c=64 beside a build / alone', 3, 2,
+              crowd?.delays || []),
         lower('restart after kill -9, s', 3, 1.5, restart?.all || []),
         lower('RSS beside the cache, MB', 64, 32, one(beside?.beside)),
         lower('disk bytes per user with 2 indexes', 480, 400,

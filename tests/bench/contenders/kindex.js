@@ -50,13 +50,13 @@ async function store(self, prefix, count, record, batch = MUTATIONS) {
     await Promise.all(Array.from({ length: PARALLEL }, worker));
 }
 
-async function buildState(self, name) {
+async function indexState(self, name) {
     return JSON.parse(await send(self, 'GET', `/indexes/${name}`));
 }
 
 async function waitForIndex(self, name) {
     for (;;) {
-        const index = await buildState(self, name);
+        const index = await indexState(self, name);
         if (index.state === 'ready') return;
         if (index.state !== 'building')
             throw new Error(`${name} became ${index.state}`);
@@ -64,8 +64,12 @@ async function waitForIndex(self, name) {
     }
 }
 
+function declareOnly(self, index) {
+    return send(self, 'POST', '/indexes', index);
+}
+
 async function declare(self, index) {
-    await send(self, 'POST', '/indexes', index);
+    await declareOnly(self, index);
     await waitForIndex(self, index.name);
 }
 
@@ -123,5 +127,5 @@ function questions(users) {
 }
 
 module.exports = {
-    start, store, declare, drop, loadUsers, loadCopies, questions,
+    start, store, declare, declareOnly, indexState, drop, loadUsers, loadCopies, questions,
 };
