@@ -8,10 +8,10 @@
 enum {
     JOB_MIN = 32, /* entries of a step */
     JOB_MAX = 4096,
-    STEP_NS_MIN = 50000,    /* of a step while commits come in */
-    STEP_NS_BUSY = 1000000, /* and at most then */
-    STEP_NS_MAX = 2000000,  /* when there are none */
-    QUIET_NS = 20000000     /* since the last commit */
+    STEP_NS_MIN = 50000,   /* of a step while commits come in */
+    STEP_NS_BUSY = 500000, /* and at most then */
+    STEP_NS_MAX = 2000000, /* when there are none */
+    QUIET_NS = 20000000    /* since the last commit */
 };
 
 #include "watch.h"
@@ -83,17 +83,17 @@ bool jobs_waiting(struct kx_store *store)
            build_waiting(store) || index_waiting(store) || tidy_waiting(store);
 }
 
-/* How long a step may take: while commits come in, no longer than half of the
- * time that they take themselves, so that they keep the greater part of it. A
- * reader waits for a step, too, at any time. */
+/* How long a step may take: while commits come in, no longer than a third of
+ * the time that they take themselves, so that they keep the greater part of it.
+ * A reader waits for a step, too, at any time. */
 static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
 {
     if (now_ns - store->last_commit_ns > QUIET_NS)
         return STEP_NS_MAX;
-    uint64_t half_ns = store->commits_ns / 2;
-    if (half_ns < STEP_NS_MIN)
+    uint64_t third_ns = store->commits_ns / 3;
+    if (third_ns < STEP_NS_MIN)
         return STEP_NS_MIN;
-    return half_ns < STEP_NS_BUSY ? half_ns : STEP_NS_BUSY;
+    return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
 }
 
 /* By the time that the last step took. A step of another kind, or under other

@@ -7,7 +7,6 @@
  * in chunks, without a block of memory for each. */
 #include "sorter.h"
 
-#include <stdlib.h>
 #include <talloc.h>
 
 enum { RUN_ROWS = 2048, CHUNK_BYTES = 1 << 20 };
@@ -32,7 +31,8 @@ struct sorter {
     size_t capacity;
     struct run *heap; /* the run with the least next row is the first */
     size_t heap_count;
-    size_t run_start; /* of the last run, which is not sorted yet */
+    struct row spare[RUN_ROWS]; /* for sorting a run */
+    size_t run_start;           /* of the last run, which is not sorted yet */
     bool taking;
     bool failed;
     struct kx_slice chunk; /* what is left of the last one */
@@ -58,7 +58,7 @@ static uint64_t head_of(struct kx_slice key, size_t common)
     return __builtin_bswap64(head);
 }
 
-static int compare_rows(const struct row *a, const struct row *b)
+static inline int compare_rows(const struct row *a, const struct row *b)
 {
     if (a->head != b->head)
         return a->head < b->head ? -1 : 1;
@@ -66,9 +66,37 @@ static int compare_rows(const struct row *a, const struct row *b)
                       kx_slice(b->bytes, b->key_size));
 }
 
-static int by_key(const void *a, const void *b)
+/* Merges two neighbouring sorted parts, [0, middle) and [middle, count), into
+ * `out`. */
+static void merge(const struct row *rows, size_t middle, size_t count,
+                  struct row *out)
 {
-    return compare_rows(a, b);
+    size_t left = 0;
+    size_t right = middle;
+    for (size_t i = 0; i < count; i++) {
+        bool take_left =
+            right == count ||
+            (left < middle && compare_rows(&rows[left], &rows[right]) <= 0);
+        out[i] = rows[take_left ? left++ : right++];
+    }
+}
+
+/* By merging parts of 1, 2, 4 ... rows, between the rows and the spare ones. */
+static void sort_run(struct row *rows, size_t count, struct row *spare)
+{
+    struct row *from = rows;
+    struct row *to = spare;
+    for (size_t part = 1; part < count; part *= 2) {
+        for (size_t at = 0; at < count; at += 2 * part) {
+            size_t size = count - at < 2 * part ? count - at : 2 * part;
+            merge(from + at, size < part ? size : part, size, to + at);
+        }
+        struct row *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != rows)
+        memcpy(rows, from, count * sizeof *rows);
 }
 
 /* Bytes that live as long as the sorter. NULL when memory ran out. */
@@ -116,8 +144,7 @@ static bool close_run(struct sorter *sorter)
             return false;
         sorter->heap = heap;
     }
-    qsort(&sorter->rows[start], sorter->count - start, sizeof sorter->rows[0],
-          by_key);
+    sort_run(&sorter->rows[start], sorter->count - start, sorter->spare);
     sorter->heap[sorter->heap_count++] =
         (struct run){.next = (uint32_t)start, .end = (uint32_t)sorter->count};
     sorter->run_start = sorter->count;

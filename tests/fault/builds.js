@@ -11,8 +11,8 @@ const { Server, pause } = require('./server.js');
 
 const ENTRIES = 60000;
 const COMMIT = 1000;
-// A job reads a sixteenth of the entries, or 4096 if that is more.
-const JOB = Math.max(4096, Math.ceil(ENTRIES / 16)) + 100;
+// A job reads a quarter of the entries, or 4096 if that is more.
+const JOB = Math.max(4096, Math.ceil(ENTRIES / 4)) + 100;
 const [program, killsText, seedText] = process.argv.slice(2);
 const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
 const random = randomFrom(seed);
@@ -98,7 +98,8 @@ async function crash() {
   const seen = new Map();
   const all = Promise.all([ignoreBreak(write(until), until),
     ignoreBreak(watch(until, seen), until)]);
-  await Promise.race([pause(5 + random(300)), all]);
+  const whole = random(4) === 0; // time for some jobs, or for parts of one
+  await Promise.race([pause(5 + random(whole ? 1500 : 200)), all]);
   until.stopped = true;
   await server.kill('SIGKILL');
   await all;
