@@ -689,9 +689,9 @@ void kx_read_begin(struct kx_reader *reader);
  * until then (kx_wait), since a crash could still take back what it shows. */
 uint64_t kx_read_end(struct kx_reader *reader);
 
-/* The entry with this key: KX_OK, KX_ABSENT, KX_INDEX_NOT_READY (fault says
- * which index), KX_FAILED, KX_NO_MEMORY. The entry's slices lie in `record`,
- * whose former contents are replaced. */
+/* The entry with this key: KX_OK, KX_ABSENT (of the key without parts always),
+ * KX_INDEX_NOT_READY (fault says which index), KX_FAILED, KX_NO_MEMORY. The
+ * entry's slices lie in `record`, whose former contents are replaced. */
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);

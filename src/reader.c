@@ -115,6 +115,8 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
+    if (key.size == 0) /* nothing is stored there, and it may have no bytes */
+        return KX_ABSENT;
     struct index *owner = catalog_owner(reader->store->catalog, key);
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);

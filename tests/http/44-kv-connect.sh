@@ -165,6 +165,52 @@ refused 409 "Failed to perform 'sum' mutation on a non-U64 value in the database
 request GET /kv/z
 expect 404
 
+# limited_sum KEY OPERAND LIMIT...: a limit is a field of the mutation.
+limited_sum() {
+    field_of 2 "$(field_of 1 "$1")" \
+        "$(field_of 2 "$(field_of 1 "$2")" "$(number 2 $V8)")" \
+        "$(number 3 $SUM)" "${@:3}"
+}
+
+# least VALUE, most VALUE: sum_min and sum_max
+least() { field_of 5 "$1"; }
+most() { field_of 6 "$1"; }
+clamp=$(number 7 1)
+
+test_case 'a sum beyond its limits is refused, or takes the limit when it may'
+sum=$(part sum) five=ff0f490a eight=ff0f4910 minus_twenty=ff0f4927
+bigint=ff0f5a100800000000000000
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $eight)" "$clamp")"
+request GET /kv/sum
+body_is 5
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $eight)")"
+refused 409 'would exceed its range limit'
+request GET /kv/sum
+body_is 5
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $eight)" "$clamp")"
+expect 200
+request GET /kv/sum
+body_is 8
+message /v2/atomic_write "$(limited_sum "$sum" $minus_twenty "$(least $five)" "$(most $eight)" "$clamp")"
+request GET /kv/sum
+body_is 5
+message /v2/atomic_write "$(limited_sum "$sum" $minus_twenty "$(least $five)")"
+refused 409 'would exceed its range limit'
+message /v2/atomic_write "$(limited_sum "$sum" $minus_twenty "$(most $eight)")"
+expect 200
+request GET /kv/sum
+body_is -15
+
+test_case 'limits of a sum that are none are refused in words'
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $bigint)")"
+refused 409 'different types'
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(least "${bigint%00}")")"
+refused 409 'not valid V8'
+message /v2/atomic_write "$(limited_sum "$sum" $five "$(least ff0f54)")"
+refused 409 'not valid V8'
+request GET /kv/sum
+body_is -15
+
 test_case 'a watch shows all its keys at once, and says every 5 seconds that it lives'
 request PUT /kv/w 1
 stamp=$(curl --silent --head "$url/kv/w" | sed -n 's/^ETag: "\(.*\)"\r/\1/p')

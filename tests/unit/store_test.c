@@ -12,6 +12,25 @@ static void a_set_entry_can_be_read(void **state)
     assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
 }
 
+/* Also as a slice that points nowhere, as that of an empty message. */
+static void the_empty_key_is_absent(void **state)
+{
+    struct story *s = *state;
+    const struct kx_slice keys[] = {{0}, test_key(s->mem, "[]")};
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&record, s->mem);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(keys[i].size, 0);
+        kx_read_begin(s->test.reader);
+        assert_int_equal(
+            kx_read(s->test.reader, keys[i], &record, &entry, &fault),
+            KX_ABSENT);
+        assert_int_equal(kx_read_end(s->test.reader), 0);
+    }
+}
+
 static void entries_outlive_the_process(void **state)
 {
     struct story *s = *state;
@@ -242,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_set_entry_can_be_read, begin, finish),
+        cmocka_unit_test_setup_teardown(the_empty_key_is_absent, begin, finish),
         cmocka_unit_test_setup_teardown(entries_outlive_the_process, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(a_second_process_is_refused, begin,
