@@ -1,6 +1,7 @@
 // Kindex against the numbers it has to reach: libmicrohttpd's hello as the
-// yardstick, Node with SQLite for the index query. Run by `make bench`; prints
-// every scenario, then gate, goal and what was measured.
+// yardstick, Node with SQLite for the index query, Deno's own store for Deno
+// programs. Run by `make bench`; prints every scenario, then gate, goal and what
+// was measured.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -8,12 +9,14 @@ const hello = require('./contenders/hello');
 const kindex = require('./contenders/kindex');
 const sqlite = require('./contenders/sqlite');
 const data = require('./data');
+const kvconnect = require('./kvconnect');
 const phases = require('./phases');
 const rounds = require('./rounds');
 const { scenarios } = require('./scenarios');
 const { expect2xx, stop } = require('./server');
 const { fresh, machine, settings } = require('./settings');
 const { verdicts } = require('./verdicts');
+const watches = require('./watches');
 
 const LARGE = 10000;
 const LARGE_BATCH = 100;
@@ -82,6 +85,8 @@ async function contend(figures) {
         contenders.sqlite = await sqlite.start(build, fresh('sqlite'), users);
         await checkQuery(contenders.sqlite, sqlite.questions(users));
     }
+    if (wanted('Deno') || wanted('snapshot_read'))
+        contenders.deno = await kvconnect.enter(contenders.kindex, settings);
     return contenders;
 }
 
@@ -107,6 +112,7 @@ async function main() {
     if (wanted('restart'))
         figures.restart = await phases.restart(contenders.kindex, settings);
     await stop(contenders.kindex.server);
+    if (wanted('watches')) figures.watches = await watches.measure(settings);
     if (wanted('memory')) figures.beside = await phases.memory(settings);
     console.log(`\n${rounds.detailTable(steps, results)}`);
     console.log(`\n${verdicts(results, figures, settings)}`);

@@ -1,14 +1,14 @@
 // Requests as bytes, and files of them for replay.lua. A request is described
-// as { method, path, body }; everything in it is ASCII.
+// as { method, path, body, type }; a character of it is a byte.
 'use strict';
 const fs = require('fs');
 
 const CHUNK = 1 << 20;
 
-function bytes({ method = 'GET', path, body }) {
+function bytes({ method = 'GET', path, body, type = 'application/json' }) {
     const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n`;
     if (body === undefined) return `${head}\r\n`;
-    return `${head}Content-Type: application/json\r\n` +
+    return `${head}Content-Type: ${type}\r\n` +
         `Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 

@@ -5,6 +5,7 @@
 // A step is { name, contender, connections, requests(round) }: requests gives
 // the file to replay, `fresh` the number of requests that may be sent before
 // the file repeats (inserts), `rounds` limits in how many rounds it takes part.
+// Or it brings its own load: drive(seconds) resolves to what replay.lua reports.
 'use strict';
 const { execFile } = require('child_process');
 const path = require('path');
@@ -30,10 +31,11 @@ function wrk(port, connections, seconds, file) {
 }
 
 async function measure(step, round, seconds) {
-    const { contender } = step;
-    const file = step.requests(round);
+    const { contender, drive } = step;
+    const file = drive ? null : step.requests(round);
     const before = cpuSeconds(contender.pids);
-    const run = await wrk(contender.port, step.connections, seconds, file);
+    const run = await (drive ? drive(seconds)
+        : wrk(contender.port, step.connections, seconds, file));
     await pause(SETTLE_MS);
     const cpu = cpuSeconds(contender.pids) - before;
     if (run.status || run.socket)
@@ -44,7 +46,8 @@ async function measure(step, round, seconds) {
     return {
         rps: run.requests / run.us * 1e6,
         p50: run.p50, p99: run.p99, max: run.max,
-        cpu: cpu / run.requests * 1e4,
+        cpu: contender.pids.length ? cpu / (run.all || run.requests) * 1e4
+            : NaN,
     };
 }
 
@@ -74,9 +77,15 @@ function ratios(results, name, base, field = 'rps') {
         .filter(Number.isFinite);
 }
 
+// The median, or nothing where it was not taken.
+function figure(numbers, show = short) {
+    const middle = median(numbers);
+    return Number.isFinite(middle) ? show(middle) : '-';
+}
+
 function detailTable(steps, results) {
     return table(
-        ['scenario', 'req/s', 'ratio to hello', 'p50 us', 'p99 us',
+        ['scenario', 'req/s', 'ratio', 'p50 us', 'p99 us',
          'CPU s/10k'],
         steps.filter((step) => results.get(step.name).length).map((step) => {
             const runs = (field) => column(results, step.name, field);
@@ -84,8 +93,8 @@ function detailTable(steps, results) {
                 ? ratios(results, step.name, step.base) : [];
             return [step.name, withRange(runs('rps')),
                     ratio.length ? withRange(ratio) : '-',
-                    short(median(runs('p50'))), short(median(runs('p99'))),
-                    median(runs('cpu')).toFixed(3)];
+                    figure(runs('p50')), figure(runs('p99')),
+                    figure(runs('cpu'), (cpu) => cpu.toFixed(3))];
         }));
 }
 

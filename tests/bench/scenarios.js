@@ -5,6 +5,7 @@ const path = require('path');
 const kindex = require('./contenders/kindex');
 const sqlite = require('./contenders/sqlite');
 const data = require('./data');
+const kvconnect = require('./kvconnect');
 const { write } = require('./requests');
 
 const READS = 100000;
@@ -125,6 +126,10 @@ function scenarios(servers, { work, records, users }) {
         steps.push(at64(servers.sqlite, 'query 100 node+sqlite',
                         replay(inWork('theirs'), LISTS,
                                randomly(users, theirs.query))));
+    if (servers.deno)
+        steps.push(...kvconnect.steps(
+            servers.deno, work, (name, count, make) => at64(
+                servers.kindex, name, replay(inWork(name), count, make))));
     return [...throughput(servers, files), ...steps];
 }
 

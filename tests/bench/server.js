@@ -56,10 +56,10 @@ function stopAll() {
 }
 
 // Sends one request; resolves to { status, body }.
-function call(port, { method = 'GET', path: target, body }) {
+function call(port, { method = 'GET', path: target, body, type }) {
     return new Promise((resolve, reject) => {
         const headers = body === undefined ? {} : {
-            'Content-Type': 'application/json',
+            'Content-Type': type || 'application/json',
             'Content-Length': Buffer.byteLength(body),
         };
         const options = { host: '127.0.0.1', port, method, headers, agent };
@@ -103,7 +103,7 @@ function cpuSeconds(pids) {
         const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
         const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
         return (Number(fields[11]) + Number(fields[12])) / TICKS;
-    }).reduce((a, b) => a + b);
+    }).reduce((a, b) => a + b, 0);
 }
 
 // Resolves when the processes have been doing next to nothing for a while.

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Builds the SQLite peer of the benchmark: better-sqlite3 as locked in
-# package-lock.json, compiled here, because its own install step would fetch a
-# prebuilt binary.
+# Installs Deno as the tests do, and builds the SQLite peer of the benchmark:
+# better-sqlite3 as locked in package-lock.json, compiled here, because its own
+# install step would fetch a prebuilt binary.
 #   setup.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 npm=$1/bench/npm
 module=$npm/node_modules/better-sqlite3
 binding=$module/build/Release/better_sqlite3.node
+
+"$here/../lib/npm.sh" "$here/../deno"
 
 # Some builds of Node bring their headers, Debian's has a package for them.
 [ -e /usr/include/node/node.h ] || "$here/../../deploy/packages.sh" headers

@@ -61,12 +61,21 @@ function fromRounds(results, flush) {
               ratio('GET c=64', hello, 'cpu')),
         lower('PUT: CPU / hello CPU', 3.2, 2.7,
               ratio('PUT c=64', hello, 'cpu')),
+        higher('Deno set / Deno set in its own file', 2, 2.5,
+               ratio('Deno set', 'Deno set in its own file')),
+        higher('Deno get / Deno get in its own file', 0.5, 0.6,
+               ratio('Deno get', 'Deno get in its own file')),
+        higher('snapshot_read / hello', 0.55, 0.65,
+               ratio('snapshot_read', hello)),
+        lower('snapshot_read: CPU over HTTP/2 / HTTP/1.1', 1.3, 1.1,
+              ratio('snapshot_read of one, HTTP/2',
+                    'snapshot_read of one, HTTP/1.1', 'cpu')),
         { ...higher('no stall at 127..384 connections (slowest / c=64)',
                     STALL_SHARE, STALL_SHARE, stall(results)), worst: true },
     ];
 }
 
-function fromPhases({ backfill, crowd, restart, beside, disk }) {
+function fromPhases({ backfill, crowd, restart, beside, disk, watches }) {
     const one = (figure) => figure === undefined ? [] : [figure];
     return [
         higher('backfill, entries/s', 300000, 450000, one(backfill?.rate)),
@@ -78,6 +87,9 @@ function fromPhases({ backfill, crowd, restart, beside, disk }) {
         lower('RSS beside the cache, MB', 64, 32, one(beside?.beside)),
         lower('disk bytes per user with 2 indexes', 480, 400,
               one(disk?.perUser)),
+        lower('memory of a parked watch, KB', 16, 8, one(watches?.kilobytes)),
+        higher('2,000 watches parked: mix 50/50 / without', 0.9, 0.98,
+               watches?.ratios || []),
     ];
 }
 

@@ -1,0 +1,119 @@
+// What parked watches cost: memory of each, and the throughput of others beside
+// them. Two small servers with the same entries take turns, one of them with
+// 2,000 watches over HTTP/1.1, each on a connection of its own. They begin one
+// after the other within the time between two signs of life, so that those are
+// as frequent in every second as they are in the long run.
+'use strict';
+const net = require('net');
+const path = require('path');
+const kindex = require('./contenders/kindex');
+const data = require('./data');
+const { field, keyOf } = require('./kvconnect');
+const { write } = require('./requests');
+const { wrk } = require('./rounds');
+const { pause, residentBytes, stop } = require('./server');
+const { fresh } = require('./settings');
+
+const WATCHES = 2000;
+const SILENCE_MS = 5000;
+const STEPS = 100;
+const RECORDS = 10000;
+const REQUESTS = 40000;
+const CONNECTIONS = 64;
+
+async function start({ build, cache }, name) {
+    const self = await kindex.start(build, fresh(name), cache);
+    await kindex.store(self, 'items', RECORDS, (n) => ({
+        id: data.itemId(n), value: data.value(n, RECORDS),
+    }));
+    return self;
+}
+
+function mixFile(work) {
+    const random = data.sequence(23);
+    const file = path.join(work, 'watches.txt');
+    write(file, REQUESTS, (i) => {
+        const n = random(RECORDS);
+        const target = { path: `/kv/items/${data.itemId(n)}` };
+        return i % 2 ? target
+            : { ...target, method: 'PUT', body: data.value(n, RECORDS) };
+    });
+    return file;
+}
+
+function watchRequest(n) {
+    const body = field(1, field(1, keyOf('watched', data.itemId(n))));
+    const head = 'POST /v2/watch HTTP/1.1\r\nHost: 127.0.0.1\r\n' +
+        'Content-Type: application/x-protobuf\r\n' +
+        `Content-Length: ${body.length}\r\n\r\n`;
+    return Buffer.concat([Buffer.from(head), body]);
+}
+
+// Resolves to the socket when the server has begun to answer.
+function park(port, n) {
+    return new Promise((resolve, reject) => {
+        const socket = net.connect(port, '127.0.0.1');
+        socket.once('error', reject);
+        socket.once('data', (head) => {
+            if (/^HTTP\/1.1 200 /.test(head)) resolve(socket);
+            else reject(new Error(`watch: ${head}`));
+        });
+        socket.on('data', () => {});
+        socket.write(watchRequest(n));
+    });
+}
+
+async function parkAll(port) {
+    const parked = [];
+    for (let step = 0; step < STEPS; step++) {
+        const next = pause(SILENCE_MS / STEPS);
+        for (let i = 0; i < WATCHES / STEPS; i++)
+            parked.push(park(port, parked.length));
+        await next;
+    }
+    return Promise.all(parked);
+}
+
+async function rate(self, seconds, file) {
+    const run = await wrk(self.port, CONNECTIONS, seconds, file);
+    if (run.status || run.socket)
+        throw new Error(`${run.status} answers beside watches were not 2xx, ` +
+            `${run.socket} socket errors`);
+    return run.requests / run.us * 1e6;
+}
+
+// Pairs of runs, each pair beginning with the other server.
+async function compare(without, beside, { rounds, seconds }, file) {
+    const ratios = [];
+    for (let round = 0; round < rounds; round++) {
+        const rates = new Map();
+        const order = [without, beside];
+        if (round % 2) order.reverse();
+        for (const self of order)
+            rates.set(self, await rate(self, seconds, file));
+        ratios.push(rates.get(beside) / rates.get(without));
+    }
+    return ratios;
+}
+
+// The load runs once before memory is looked at: what it needs is no watch's.
+async function measure(settings) {
+    const file = mixFile(settings.work);
+    const without = await start(settings, 'unwatched');
+    const beside = await start(settings, 'watched');
+    for (const self of [without, beside])
+        await rate(self, settings.seconds, file);
+    const before = residentBytes(beside.pids);
+    const sockets = await parkAll(beside.port);
+    const kilobytes =
+        (residentBytes(beside.pids) - before) / WATCHES / 1024;
+    const ratios = await compare(without, beside, settings, file);
+    const lost = sockets.filter((socket) => socket.destroyed).length;
+    if (lost) throw new Error(`${lost} watches were closed`);
+    for (const socket of sockets) socket.destroy();
+    await stop(without.server);
+    await stop(beside.server);
+    return { kilobytes, ratios };
+}
+
+module.exports = { measure };
