@@ -120,4 +120,4 @@ function steps(own, work, step) {
     ];
 }
 
-module.exports = { enter, steps, keyOf, field };
+module.exports = { PROTOBUF, enter, steps, keyOf, field };

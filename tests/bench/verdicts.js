@@ -87,7 +87,8 @@ function fromPhases({ backfill, crowd, restart, beside, disk, watches }) {
         lower('RSS beside the cache, MB', 64, 32, one(beside?.beside)),
         lower('disk bytes per user with 2 indexes', 480, 400,
               one(disk?.perUser)),
-        lower('memory of a parked watch, KB', 16, 8, one(watches?.kilobytes)),
+        lower('a parked watch over HTTP/1.1, KB', 16, 8, one(watches?.http1)),
+        lower('a parked watch over HTTP/2, KB', 16, 8, one(watches?.http2)),
         higher('2,000 watches parked: mix 50/50 / without', 0.9, 0.98,
                watches?.ratios || []),
     ];

@@ -1,14 +1,15 @@
 // What parked watches cost: memory of each, and the throughput of others beside
 // them. Two small servers with the same entries take turns, one of them with
-// 2,000 watches over HTTP/1.1, each on a connection of its own. They begin one
-// after the other within the time between two signs of life, so that those are
-// as frequent in every second as they are in the long run.
+// 2,000 watches over HTTP/1.1. They begin one after the other within the time
+// between two signs of life, so that those are as frequent in every second as
+// they are in the long run.
 'use strict';
+const http2 = require('http2');
 const net = require('net');
 const path = require('path');
 const kindex = require('./contenders/kindex');
 const data = require('./data');
-const { field, keyOf } = require('./kvconnect');
+const { PROTOBUF, field, keyOf } = require('./kvconnect');
 const { write } = require('./requests');
 const { wrk } = require('./rounds');
 const { pause, residentBytes, stop } = require('./server');
@@ -16,6 +17,7 @@ const { fresh } = require('./settings');
 
 const WATCHES = 2000;
 const SILENCE_MS = 5000;
+const STREAMS = 100;
 const STEPS = 100;
 const RECORDS = 10000;
 const REQUESTS = 40000;
@@ -41,37 +43,60 @@ function mixFile(work) {
     return file;
 }
 
-function watchRequest(n) {
-    const body = field(1, field(1, keyOf('watched', data.itemId(n))));
-    const head = 'POST /v2/watch HTTP/1.1\r\nHost: 127.0.0.1\r\n' +
-        'Content-Type: application/x-protobuf\r\n' +
-        `Content-Length: ${body.length}\r\n\r\n`;
-    return Buffer.concat([Buffer.from(head), body]);
+function watchMessage(n) {
+    return field(1, field(1, keyOf('watched', data.itemId(n))));
 }
 
-// Resolves to the socket when the server has begun to answer.
-function park(port, n) {
+// A connection for each watch, as @deno/kv has them. Resolves to the socket when
+// the server has begun to answer.
+function parkHttp1({ port }, n) {
+    const body = watchMessage(n);
+    const head = 'POST /v2/watch HTTP/1.1\r\nHost: 127.0.0.1\r\n' +
+        `Content-Type: ${PROTOBUF}\r\nContent-Length: ${body.length}\r\n\r\n`;
     return new Promise((resolve, reject) => {
         const socket = net.connect(port, '127.0.0.1');
         socket.once('error', reject);
-        socket.once('data', (head) => {
-            if (/^HTTP\/1.1 200 /.test(head)) resolve(socket);
-            else reject(new Error(`watch: ${head}`));
+        socket.once('data', (answer) => {
+            if (/^HTTP\/1.1 200 /.test(answer)) resolve(socket);
+            else reject(new Error(`watch: ${answer}`));
         });
         socket.on('data', () => {});
-        socket.write(watchRequest(n));
+        socket.write(Buffer.concat([Buffer.from(head), body]));
     });
 }
 
-async function parkAll(port) {
+// Many watches in a connection, as Deno has them. Resolves to the stream.
+function parkHttp2({ port, sessions }, n) {
+    if (n % STREAMS === 0)
+        sessions.push(http2.connect(`http://127.0.0.1:${port}`));
+    return new Promise((resolve, reject) => {
+        const stream = sessions.at(-1).request({
+            ':method': 'POST', ':path': '/v2/watch', 'content-type': PROTOBUF,
+        });
+        stream.once('error', reject);
+        stream.once('response', ({ ':status': status }) => {
+            if (status === 200) resolve(stream);
+            else reject(new Error(`watch: ${status}`));
+        });
+        stream.on('data', () => {});
+        stream.end(watchMessage(n));
+    });
+}
+
+// All of them with `way`; { parked, kilobytes }: what one takes of memory.
+async function parkAll(server, way) {
+    const before = residentBytes(server.pids);
+    const at = { port: server.port, sessions: [] };
     const parked = [];
     for (let step = 0; step < STEPS; step++) {
         const next = pause(SILENCE_MS / STEPS);
         for (let i = 0; i < WATCHES / STEPS; i++)
-            parked.push(park(port, parked.length));
+            parked.push(way(at, parked.length));
         await next;
     }
-    return Promise.all(parked);
+    const watches = await Promise.all(parked);
+    const bytes = residentBytes(server.pids) - before;
+    return { watches, kilobytes: bytes / WATCHES / 1024 };
 }
 
 async function rate(self, seconds, file) {
@@ -96,24 +121,26 @@ async function compare(without, beside, { rounds, seconds }, file) {
     return ratios;
 }
 
-// The load runs once before memory is looked at: what it needs is no watch's.
+function checkOpen({ watches }) {
+    const lost = watches.filter(({ destroyed }) => destroyed).length;
+    if (lost) throw new Error(`${lost} watches were closed`);
+}
+
+// The load runs before memory is looked at: what it needs is no watch's.
 async function measure(settings) {
     const file = mixFile(settings.work);
     const without = await start(settings, 'unwatched');
     const beside = await start(settings, 'watched');
     for (const self of [without, beside])
         await rate(self, settings.seconds, file);
-    const before = residentBytes(beside.pids);
-    const sockets = await parkAll(beside.port);
-    const kilobytes =
-        (residentBytes(beside.pids) - before) / WATCHES / 1024;
+    const http1 = await parkAll(beside, parkHttp1);
     const ratios = await compare(without, beside, settings, file);
-    const lost = sockets.filter((socket) => socket.destroyed).length;
-    if (lost) throw new Error(`${lost} watches were closed`);
-    for (const socket of sockets) socket.destroy();
-    await stop(without.server);
+    checkOpen(http1);
     await stop(beside.server);
-    return { kilobytes, ratios };
+    const overHttp2 = await parkAll(without, parkHttp2);
+    checkOpen(overHttp2);
+    await stop(without.server);
+    return { ratios, http1: http1.kilobytes, http2: overHttp2.kilobytes };
 }
 
 module.exports = { measure };
