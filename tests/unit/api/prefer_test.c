@@ -1,0 +1,44 @@
+/* What a value of Prefer says about waiting. */
+#include "prefer.h"
+#include "unit.h"
+
+static void seconds_are_found_among_other_preferences(void **state)
+{
+    (void)state;
+    assert_int_equal(prefer_wait("wait=10"), 10);
+    assert_int_equal(prefer_wait("respond-async, wait=5"), 5);
+    assert_int_equal(prefer_wait("WAIT = 7 , handling=strict"), 7);
+    assert_int_equal(prefer_wait("wait=\"12\""), 12);
+    assert_int_equal(prefer_wait("wait=3; foo=bar"), 3);
+    assert_int_equal(prefer_wait("x,,wait=3"), 3);
+}
+
+static void there_is_a_longest_wait(void **state)
+{
+    (void)state;
+    assert_int_equal(prefer_wait("wait=60"), PREFER_WAIT_MAX);
+    assert_int_equal(prefer_wait("wait=61"), PREFER_WAIT_MAX);
+    assert_int_equal(prefer_wait("wait=99999999999999999999"), PREFER_WAIT_MAX);
+}
+
+static void what_is_no_preference_to_wait_is_none(void **state)
+{
+    static const char *const texts[] = {
+        "",          "wait",    "wait=",    "wait=-1",        "wait=1x",
+        "waiting=5", "await=5", "wait=\"5", "return=minimal", "wait 5",
+        ",",         "wait=5 6"};
+    (void)state;
+    assert_int_equal(prefer_wait(NULL), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_int_equal(prefer_wait(texts[i]), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seconds_are_found_among_other_preferences),
+        cmocka_unit_test(there_is_a_longest_wait),
+        cmocka_unit_test(what_is_no_preference_to_wait_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
