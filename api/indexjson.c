@@ -197,7 +197,7 @@ static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
     }
     if (info->adoption->asked)
         write_adoption(info->adoption, out);
-    if (info->state == KX_INDEX_MIGRATING)
+    if (info->target.size != 0)
         write_migration(info, out);
     else
         write_failure(info, out);

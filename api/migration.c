@@ -48,7 +48,7 @@ enum progress index_migrate_finish(struct request *request, struct reply *reply)
 {
     enum kx_index_state state = KX_INDEX_READY;
     enum progress progress = finish(request, reply, &state);
-    if (reply->status == 200 && state == KX_INDEX_MIGRATING)
+    if (reply->status == 200 && state != KX_INDEX_READY)
         reply->status = 202;
     return progress;
 }

@@ -827,9 +827,9 @@ struct kx_index_info {
     bool unique;
     struct kx_slice prefix; /* encoded parts */
     size_t field_count;
-    /* While it migrates it is read as `declaration` says, and becomes what
-     * `target` (JSON text) says when `migration` is over: building, conflicted
-     * or failed. */
+    /* While it migrates (target is not empty) it is what `declaration` says,
+     * and becomes what `target` (JSON text) says when `migration` is over:
+     * building, conflicted or failed. */
     struct kx_slice target;
     enum kx_index_state migration;
     /* Progress of a build or a migration. total is an estimate until it is

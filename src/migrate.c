@@ -92,6 +92,16 @@ static const struct declaration *target_of(const struct catalog *catalog,
     return successor != NULL ? successor->declaration : index->form.target;
 }
 
+/* One that cannot become ready as it is can become another one. */
+static bool may_migrate(const struct index *index,
+                        const struct declaration *want)
+{
+    bool stuck =
+        index->state == KX_INDEX_CONFLICTED || index->state == KX_INDEX_FAILED;
+    return (index->state == KX_INDEX_READY && !index_adopts(index)) ||
+           (stuck && want->unique != index->declaration->unique);
+}
+
 /* KX_END: there is nothing to do. */
 static enum kx_status check_state(struct wish *wish)
 {
@@ -106,7 +116,7 @@ static enum kx_status check_state(struct wish *wish)
                     "index %.*s migrates to another declaration already: wait "
                     "for its end, or undo it",
                     index);
-    if (index->state != KX_INDEX_READY)
+    if (!may_migrate(index, wish->want))
         return fail(wish->commit, KX_INDEX_NOT_READY, "index %.*s is not ready",
                     index);
     return KX_OK;

@@ -135,7 +135,8 @@ static void describe_migration(const struct declaration *target,
                                enum kx_index_state state,
                                struct kx_index_info *info)
 {
-    info->state = KX_INDEX_MIGRATING;
+    if (info->state == KX_INDEX_READY)
+        info->state = KX_INDEX_MIGRATING;
     info->target = target->text;
     info->migration = state;
 }
@@ -165,7 +166,7 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .paused = built->pace.paused,
         .per_second_max = built->pace.per_second,
         .entries = index->entries,
-        .conflicts = built->conflicts,
+        .conflicts = index->conflicts + (built == index ? 0 : built->conflicts),
         .since_ms = index->use.since_ms,
         .reads = atomic_load(&index->use.reads),
         .last_read_ms = atomic_load(&index->use.last_read_ms),

@@ -28,7 +28,7 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
         return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
                        (int)name.size, (const char *)name.data);
     struct index *successor = catalog_successor(reader->store->catalog, index);
-    if (successor != NULL)
+    if (successor != NULL && successor->declaration->unique)
         index = successor;
     kx_scan_end(reader);
     struct kx_slice name_key = index->declaration->name_key;

@@ -13,8 +13,9 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
         return false;
     case CATALOG_ADD:
     case CATALOG_DROP:
-    case CATALOG_FORM:
         return true;
+    case CATALOG_FORM:
+        return batch->durable; /* the new form is shown */
     case CATALOG_BUILD:
         break;
     }

@@ -84,6 +84,8 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed hasty gate '/^uint64_t gate_pending_key/,/^{/s/^{/{ return 0;/' &&
     flawed forgetful build 's/= (uint64_t)number\[0\]/= 0 \& number[0]/' &&
     flawed careless backfill 's/if (rows != NULL)$/if (rows != NULL \&\& count % 5 != 0)/' &&
+    flawed oneform index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
+    flawed doubling reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
     library power && library io ||
     { echo '0 passed, 1 failed'; exit 1; }
 
@@ -97,6 +99,12 @@ part 'a build that forgets how far it was is found' bash -c 'finds "goes on at" 
     node tests/fault/builds.js "$work/forgetful/kindex" 30'
 part 'a build that leaves entries out is found' bash -c 'finds "missing: " \
     node tests/fault/builds.js "$work/careless/kindex" 30'
+part "killed $kills times while an index migrates" \
+    node tests/fault/migrations.js "$program" "$kills"
+part 'a migration that writes the old form only is found' bash -c \
+    'finds "wrong: " node tests/fault/migrations.js "$work/oneform/kindex" 120'
+part 'an entry that comes on two pages is found' bash -c 'finds "comes twice" \
+    node tests/fault/migrations.js "$work/doubling/kindex" 120'
 part "power cut $cuts times" bash -c "cut_power whole $cuts"
 part "power cut $cuts times, half of what was not synced is there" \
     bash -c "cut_power torn $cuts"
