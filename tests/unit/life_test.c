@@ -286,10 +286,11 @@ static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
     struct kx_commit drop = {
         .kind = KX_DROP_INDEX, .index_name = kx_text("half"), .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &drop), KX_OK);
-    for (uint64_t seen = kx_news(s->test.store); seen < 2;
-         seen = kx_news(s->test.store))
-        test_set(&s->test, s->mem, "[\"other\"]", "1");
-    assert_int_equal(count_rows(s), 0);
+    /* Freeing takes some steps; each start of the store makes one at least. */
+    size_t left = count_rows(s);
+    for (int i = 0; i < 100 && left > 0; i++)
+        left = count_rows(s);
+    assert_int_equal(left, 0);
 }
 
 static void samples_of_what_is_skipped_are_few_and_stored(void **state)
