@@ -1,0 +1,100 @@
+#!/bin/bash
+# A verification compares an index with its entries, both ways, while they are
+# written. What it finds when there is something to find is tested in
+# tests/unit/verify_test.c, which can plant it.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+for i in {0..4}; do
+    request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | {type: "set", key: ["u", . + 1000 * $i],
+        value: {email: "user\(. + 1000 * $i)@x.org", tags: ["a", "b", (. % 7)]}}]}')"
+done
+request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
+request POST /indexes '{"name":"by_tag","prefix":["u"],"fields":[{"path":"/tags","each":true}],"store":{"fields":["/email"]}}'
+until_field .state ready GET /indexes/by_email
+until_field .state ready GET /indexes/by_tag
+
+test_case 'before the first one there is nothing to show'
+request GET /indexes/by_email/verify
+expect 404 no-verification
+field .index by_email
+
+test_case 'every index entry and every entry is looked at'
+request POST /indexes/by_email/verify
+[ "$status" = 202 ] || expect 200
+field '[.index, .repair]' '["by_email",false]'
+until_field .state done GET /indexes/by_email/verify
+expect 200
+field '[.done, .total, .percent]' '[10000,10000,100]'
+field '[.missing, .dangling, .stale, .duplicate, .mended, .samples]' '[0,0,0,0,0,[]]'
+field '.endedAt >= .startedAt' true
+
+test_case 'so it is for an index with several entries for each'
+request POST /indexes/by_tag/verify?repair=true
+[ "$status" = 202 ] || expect 200
+until_field .state done GET /indexes/by_tag/verify
+field '[.repair, .done, .missing, .dangling, .stale, .mended]' '[true,20000,0,0,0,0]'
+
+test_case 'the report is kept, also when the server is started anew'
+request GET /indexes/by_email/verify
+cp "$answer" "$work/before"
+stop_server
+start_server
+request GET /indexes/by_email/verify
+body_is "$(cat "$work/before")"
+
+test_case 'while it runs it shows how far it is; another request joins it'
+request POST /indexes/by_email/pause
+request POST /indexes/by_email/verify
+expect 202
+field '[.state, .done, .endedAt]' '["running",0,null]'
+request POST /indexes/by_email/verify
+expect 202
+request POST /indexes/by_email/verify?repair
+expect 202
+field .repair true
+request POST /indexes/by_email/verify
+field .repair true
+
+test_case 'what is written meanwhile is no damage'
+for i in {1..60}; do
+    echo next
+    echo "url = $url/kv/u/=$((i * 80))"
+    echo 'request = PUT'
+    echo "data = \"{\\\"email\\\":\\\"new$i\\\",\\\"tags\\\":[$i]}\""
+    echo "output = $work/null"
+done | tail -n +2 >"$work/writes"
+request POST /indexes/by_tag/verify
+curl -s -K "$work/writes" &
+writer=$!
+request POST /indexes/by_email/throttle '{"perSecond":40000}'
+request POST /indexes/by_email/resume
+until_field .state done GET /indexes/by_email/verify
+field '[.missing, .dangling, .stale, .duplicate, .mended]' '[0,0,0,0,0]'
+wait $writer
+until_field .state done GET /indexes/by_tag/verify
+field '[.missing, .dangling, .stale, .duplicate, .mended]' '[0,0,0,0,0]'
+
+test_case 'an index that is not ready cannot be verified'
+request PUT /kv/d/1 '{"v":1}'
+request PUT /kv/d/2 '{"v":1}'
+request POST /indexes '{"name":"by_v","prefix":["d"],"fields":["/v"],"unique":true}'
+until_field .state conflicted GET /indexes/by_v
+request POST /indexes/by_v/verify
+expect 409 index-not-ready
+
+test_case 'what is not known is refused'
+request POST /indexes/nothing/verify
+expect 404 index-not-found
+request GET /indexes/nothing/verify
+expect 404 index-not-found
+request POST /indexes/by_email/verify?repair=perhaps
+expect 400 bad-parameter
+request POST /indexes/by_email/verify?mend=true
+expect 400 unknown-parameter
+request GET /indexes/by_email/verify?repair=true
+expect 400 unknown-parameter
+request DELETE /indexes/by_email/verify
+expect 405 method-not-allowed
+
+finish
