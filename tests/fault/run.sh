@@ -12,8 +12,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-short} in
-short) kills=60 cuts=8 step=9 operations=20000 patience=200 ;;
-long)  kills=100 cuts=60 step=1 operations=300000 patience=1200 ;;
+short) kills=60 moves=25 cuts=8 step=9 operations=20000 patience=200 ;;
+long)  kills=100 moves=200 cuts=60 step=1 operations=300000 patience=1200 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -99,8 +99,8 @@ part 'a build that forgets how far it was is found' bash -c 'finds "goes on at" 
     node tests/fault/builds.js "$work/forgetful/kindex" 30'
 part 'a build that leaves entries out is found' bash -c 'finds "missing: " \
     node tests/fault/builds.js "$work/careless/kindex" 30'
-part "killed $kills times while an index migrates" \
-    node tests/fault/migrations.js "$program" "$kills"
+part "killed $moves times while an index migrates" \
+    node tests/fault/migrations.js "$program" "$moves"
 part 'a migration that writes the old form only is found' bash -c \
     'finds "wrong: " node tests/fault/migrations.js "$work/oneform/kindex" 120'
 part 'an entry that comes on two pages is found' bash -c 'finds "comes twice" \
