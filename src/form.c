@@ -21,7 +21,8 @@ static enum kx_status make(const struct index *index, struct extract *extract,
                            const struct declaration *declaration, size_t n,
                            struct record *row_out)
 {
-    extract_as(extract, declaration);
+    if (extract->declaration != declaration)
+        extract_as(extract, declaration);
     return extract_record(extract, n, index->id, row_out);
 }
 
