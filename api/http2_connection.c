@@ -171,14 +171,16 @@ static void expire_streams(struct http2 *http2)
     }
 }
 
-/* While a request is with us it is not the client who is silent. */
+/* While a request is with us, or its answer has just come and is not sent yet,
+ * it is not the client who is silent. */
 static void expire_connection(struct http2_connection *connection)
 {
+    bool takes =
+        connection->session != NULL && !http2_wire_blocked(&connection->wire);
     touch(connection);
-    if (connection->session != NULL && connection->parked > 0 &&
-        !http2_wire_blocked(&connection->wire))
+    if (takes && (connection->parked > 0 || connection->dirty))
         return;
-    if (connection->session != NULL && !http2_wire_blocked(&connection->wire))
+    if (takes)
         farewell(connection, HTTP2_NO_ERROR);
     else
         connection->wire.broken = true;

@@ -15,10 +15,11 @@
 #include "message.h"
 #include "refusal.h"
 #include "service.h"
+#include "watch_wait.h"
 
 enum { OUTPUT_STATUS = 1, OUTPUT_KEYS = 2 };
 enum { KEY_CHANGED = 1, KEY_ENTRY = 2 };
-enum { FRAME_HEAD = 4, KEEP_MAX = 512 /* bytes of a chunk, while it waits */ };
+enum { FRAME_HEAD = 4 /* bytes */ };
 
 static const uint64_t SILENCE_NS = 5000000000;
 static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
@@ -102,18 +103,6 @@ static bool add_frame(struct watching *watching, struct kx_buffer *chunk,
     return status == KX_OK;
 }
 
-/* Waits for a change, or until the client must hear something. False when there
- * is a change already. */
-static bool await_change(struct watching *watching)
-{
-    struct wait *wait = &watching->stream.request->wait;
-    if (kx_watch_wait(watching->watch, &wait->ticket) != KX_OK)
-        return false;
-    wait->cancel = kx_watch_cancel;
-    wait->until_ns = watching->sent_ns + SILENCE_NS;
-    return true;
-}
-
 static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
 {
     if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
@@ -121,13 +110,6 @@ static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
     kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
     watching->sent_ns = kx_monotonic_ns();
     return true;
-}
-
-/* A large frame's memory is not kept through a long silence. */
-static void give_back(struct kx_buffer *chunk)
-{
-    if (chunk->capacity > KEEP_MAX)
-        kx_buffer_free(chunk);
 }
 
 /* The client of a server that stops finds the reply at its end, and asks
@@ -142,8 +124,9 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
             return false;
         if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
             return true;
-    } while (!await_change(watching));
-    give_back(chunk);
+    } while (!watch_wait(stream->request, watching->watch,
+                         watching->sent_ns + SILENCE_NS));
+    watch_wait_without(chunk);
     return true;
 }
 

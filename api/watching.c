@@ -9,11 +9,10 @@
 #include "problem.h"
 #include "seen.h"
 #include "service.h"
+#include "watch_wait.h"
 
-enum {
-    EVENT_BYTES_MAX = 16 << 20, /* beyond, fewer keys have to be watched */
-    CHUNK_KEEP_MAX = 512        /* bytes of a buffer, while it waits */
-};
+/* Beyond, fewer keys have to be watched. */
+enum { EVENT_BYTES_MAX = 16 << 20 };
 
 /* After so long without an event a comment is sent: proxies keep the connection
  * open then, and a client that is gone is noticed. */
@@ -111,18 +110,6 @@ static bool add_event(struct watching *watching, struct kx_buffer *chunk,
     return true;
 }
 
-/* Waits for a change, or until the client must hear something. False when there
- * is a change already. */
-static bool await_change(struct watching *watching)
-{
-    struct wait *wait = &watching->stream.request->wait;
-    if (kx_watch_wait(watching->watch, &wait->ticket) != KX_OK)
-        return false;
-    wait->cancel = kx_watch_cancel;
-    wait->until_ns = watching->sent_ns + SILENCE_NS;
-    return true;
-}
-
 /* The first thing is how long a browser shall wait before it connects again:
  * it shows that the watch has begun. */
 static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
@@ -134,13 +121,6 @@ static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
     watching->begun = true;
     watching->sent_ns = now_ns;
     return true;
-}
-
-/* A large event's memory is not kept through a long silence. */
-static void give_back(struct kx_buffer *buffer)
-{
-    if (buffer->capacity > CHUNK_KEEP_MAX)
-        kx_buffer_free(buffer);
 }
 
 /* The client of a server that stops finds the reply at its end, and asks
@@ -158,8 +138,9 @@ bool watching_next(struct stream *stream, struct kx_buffer *chunk,
             return false;
         if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
             return true;
-    } while (!await_change(watching));
-    give_back(chunk);
-    give_back(&watching->record);
+    } while (!watch_wait(stream->request, watching->watch,
+                         watching->sent_ns + SILENCE_NS));
+    watch_wait_without(chunk);
+    watch_wait_without(&watching->record);
     return true;
 }

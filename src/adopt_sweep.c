@@ -40,43 +40,27 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
     return KX_OK;
 }
 
-/* How many rows the next job may read. */
-static size_t row_limit(const struct kx_store *store, const struct index *index)
-{
-    size_t allowance = pace_allowance(&index->pace, kx_now_ms());
-    if (allowance == 0)
-        return 1;
-    return allowance < store->job_size ? allowance : store->job_size;
-}
-
 /* Collects the removals among the next rows. KX_END: those are all. */
 static enum kx_status collect(struct kx_store *store, void *mem,
                               struct batch *batch)
 {
-    size_t limit = row_limit(store, batch->index);
-    const struct declaration *declaration = batch->index->declaration;
     const struct build *build = &batch->index->build;
-    struct kx_slice start = declaration->name_key;
-    struct kx_slice key;
+    size_t limit = pace_take(&batch->index->pace, store->job_size, kx_now_ms());
+    struct kx_range rows;
+    struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
-    struct kx_buffer end;
-    kx_buffer_init(&end, mem);
-    kx_add_slice(&end, declaration->name_key);
-    kx_add_byte(&end, 0xff);
-    if (build->resume_size != 0)
-        start = kx_slice(build->resume, build->resume_size);
-    if (end.failed)
-        return KX_NO_MEMORY;
     enum kx_status status =
-        range_begin(store->range, start, kx_buffer_slice(&end), false);
+        jobs_rows(mem, batch->index->declaration->name_key,
+                  kx_slice(build->resume, build->resume_size), &rows);
+    if (status == KX_OK)
+        status = range_begin(store->range, rows.start, rows.end, false);
     for (size_t read = 0; status == KX_OK && read < limit; read++) {
         struct record record;
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK && record_read(bytes, &record) && record.index == 0)
             status = remove_row(mem, batch, key, &record);
     }
-    pace_spend(&batch->index->pace, limit, kx_now_ms());
-    if (status == KX_OK) {
+    if (status == KX_OK && key.size != 0) {
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }

@@ -55,6 +55,16 @@ struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
     return NULL;
 }
 
+enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
+                           struct index **index_out, struct kx_fault *fault)
+{
+    *index_out = catalog_find(catalog, name);
+    if (*index_out != NULL)
+        return KX_OK;
+    return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
+                   (int)name.size, (const char *)name.data);
+}
+
 /* FF after the name's encoding means that its last zero byte is an escaped one:
  * the key's first part is a longer string, which only begins like the name. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)

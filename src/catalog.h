@@ -65,6 +65,10 @@ enum kx_status catalog_load(void *mem, struct env *env,
 /* The index with this name, or NULL. */
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
 
+/* The same for a caller who was given the name: KX_OK or KX_INDEX_ABSENT. */
+enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
+                           struct index **index_out, struct kx_fault *fault);
+
 /* The n-th index that clients know, in name order, or NULL. */
 struct index *catalog_at(const struct catalog *catalog, size_t n);
 

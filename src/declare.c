@@ -222,14 +222,11 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
 void declare_drop(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = catalog_find(store->catalog, commit->index_name);
-    if (index == NULL) {
-        commit->status =
-            kx_fail(&commit->refusal.fault, KX_INDEX_ABSENT,
-                    "there is no index %.*s", (int)commit->index_name.size,
-                    (const char *)commit->index_name.data);
+    struct index *index;
+    commit->status = catalog_get(store->catalog, commit->index_name, &index,
+                                 &commit->refusal.fault);
+    if (commit->status != KX_OK)
         return;
-    }
     struct batch batch = {.action = CATALOG_DROP,
                           .index = index,
                           .stamp = store->catalog->stamp + 1};

@@ -18,22 +18,17 @@ static bool add_removal(void *mem, struct txn_write *write, struct kx_slice key)
 }
 
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
- * are all. The key at resume itself is read again, which does no harm. */
+ * are all. */
 static enum kx_status collect(struct kx_store *store, const struct index *index,
                               void *mem, struct batch *batch)
 {
-    struct kx_buffer end;
-    kx_buffer_init(&end, mem);
-    kx_add_slice(&end, index->declaration->name_key);
-    kx_add_byte(&end, 0xff);
     const struct build *build = &index->build;
-    struct kx_slice start = index->declaration->name_key;
-    if (build->resume_size != 0)
-        start = kx_slice(build->resume, build->resume_size);
-    if (end.failed)
-        return KX_NO_MEMORY;
+    struct kx_range rows;
     enum kx_status status =
-        range_begin(store->range, start, kx_buffer_slice(&end), false);
+        jobs_rows(mem, index->declaration->name_key,
+                  kx_slice(build->resume, build->resume_size), &rows);
+    if (status == KX_OK)
+        status = range_begin(store->range, rows.start, rows.end, false);
     struct kx_slice key;
     struct kx_slice bytes;
     for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {

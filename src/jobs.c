@@ -149,6 +149,23 @@ static void tell(struct kx_store *store)
         store->options.answer(store->options.answer_context, list);
 }
 
+enum kx_status jobs_rows(void *mem, struct kx_slice whole,
+                         struct kx_slice resume, struct kx_range *range_out)
+{
+    struct kx_buffer start;
+    struct kx_buffer end;
+    kx_buffer_init(&start, mem);
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&start, resume.size == 0 ? whole : resume);
+    if (resume.size != 0)
+        kx_add_byte(&start, 0);
+    kx_add_slice(&end, whole);
+    kx_add_byte(&end, 0xff);
+    *range_out = (struct kx_range){.start = kx_buffer_slice(&start),
+                                   .end = kx_buffer_slice(&end)};
+    return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
+}
+
 /* On failure nothing has changed; the plan is then of no more use. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
 {

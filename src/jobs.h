@@ -59,6 +59,11 @@ bool tidy_waiting(struct kx_store *store);
 /* tidy.c: packs the next pages. */
 void tidy_step(struct kx_store *store);
 
+/* The bounds of the rows that begin with `whole`, from behind the key `resume`
+ * on that was read last (size 0: from the first), in mem. */
+enum kx_status jobs_rows(void *mem, struct kx_slice whole,
+                         struct kx_slice resume, struct kx_range *range_out);
+
 /* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
  * freed, the failure is logged and the job is done again later. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch);

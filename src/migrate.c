@@ -195,12 +195,9 @@ static enum kx_status migrate(struct wish *wish, struct index *successor,
 
 static struct index *find(struct kx_store *store, struct kx_commit *commit)
 {
-    struct index *index = catalog_find(store->catalog, commit->index_name);
-    if (index == NULL)
-        commit->status =
-            kx_fail(&commit->refusal.fault, KX_INDEX_ABSENT,
-                    "there is no index %.*s", (int)commit->index_name.size,
-                    (const char *)commit->index_name.data);
+    struct index *index;
+    commit->status = catalog_get(store->catalog, commit->index_name, &index,
+                                 &commit->refusal.fault);
     return index;
 }
 

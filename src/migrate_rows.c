@@ -108,40 +108,20 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
     return rewrite(step, key, bytes, &row);
 }
 
-/* How many rows the job may look at. */
-static size_t take_share(struct step *step)
-{
-    int64_t now_ms = kx_now_ms();
-    size_t limit = pace_allowance(&step->index->pace, now_ms);
-    if (limit > step->store->job_size)
-        limit = step->store->job_size;
-    pace_spend(&step->index->pace, limit, now_ms);
-    return limit;
-}
-
 /* From the last key on, which is passed over: KX_END after the last row. */
 static enum kx_status take_rows(struct step *step)
 {
     struct kx_store *store = step->store;
     const struct build *build = &step->index->build;
-    struct kx_slice name = step->index->declaration->name_key;
-    struct kx_buffer start;
-    struct kx_buffer end;
+    struct kx_range rows;
     struct kx_slice key;
     struct kx_slice bytes;
-    kx_buffer_init(&start, step->mem);
-    kx_buffer_init(&end, step->mem);
-    kx_add_slice(&start, build->resume_size == 0
-                             ? name
-                             : kx_slice(build->resume, build->resume_size));
-    kx_add_byte(&start, 0);
-    kx_add_slice(&end, name);
-    kx_add_byte(&end, 0xff);
-    if (start.failed || end.failed)
-        return KX_NO_MEMORY;
-    enum kx_status status = range_begin(store->range, kx_buffer_slice(&start),
-                                        kx_buffer_slice(&end), false);
-    size_t limit = take_share(step);
+    enum kx_status status =
+        jobs_rows(step->mem, step->index->declaration->name_key,
+                  kx_slice(build->resume, build->resume_size), &rows);
+    if (status == KX_OK)
+        status = range_begin(store->range, rows.start, rows.end, false);
+    size_t limit = pace_take(&step->index->pace, store->job_size, kx_now_ms());
     for (size_t i = 0;
          status == KX_OK && i < limit && step->bytes < STEP_BYTES_MAX; i++) {
         status = range_next(store->range, &key, &bytes);

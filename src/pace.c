@@ -38,6 +38,14 @@ void pace_spend(struct pace *pace, size_t entries, int64_t now_ms)
     pace->next_ms = now_ms + (int64_t)(entries * 1000 / pace->per_second);
 }
 
+size_t pace_take(struct pace *pace, size_t most, int64_t now_ms)
+{
+    size_t allowance = pace_allowance(pace, now_ms);
+    size_t share = allowance < most ? allowance : most;
+    pace_spend(pace, share, now_ms);
+    return share;
+}
+
 bool pace_equal(const struct pace *a, const struct pace *b)
 {
     return a->paused == b->paused && a->per_second == b->per_second;

@@ -25,6 +25,9 @@ size_t pace_allowance(const struct pace *pace, int64_t now_ms);
 /* It has worked on so many. */
 void pace_spend(struct pace *pace, size_t entries, int64_t now_ms);
 
+/* Takes a share of at most `most` entries: spends it and returns its size. */
+size_t pace_take(struct pace *pace, size_t most, int64_t now_ms);
+
 /* When the allowance will not be 0 any more: INT64_MAX when it is paused. */
 int64_t pace_due_ms(const struct pace *pace, int64_t now_ms);
 

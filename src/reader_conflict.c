@@ -23,10 +23,9 @@ static void resume_group(struct kx_reader *reader, const struct index *index,
 enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
                             struct kx_slice after, struct kx_fault *fault)
 {
-    struct index *index = catalog_find(reader->store->catalog, name);
-    if (index == NULL)
-        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
-                       (int)name.size, (const char *)name.data);
+    struct index *index;
+    if (catalog_get(reader->store->catalog, name, &index, fault) != KX_OK)
+        return KX_INDEX_ABSENT;
     struct index *successor = catalog_successor(reader->store->catalog, index);
     if (successor != NULL && successor->declaration->unique)
         index = successor;

@@ -53,10 +53,9 @@ enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
     struct tally tally = {0};
     struct kx_slice name = kx_slice(NULL, 0);
     if (index.size != 0) {
-        const struct index *found = catalog_find(reader->store->catalog, index);
-        if (found == NULL)
-            return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
-                           (int)index.size, (const char *)index.data);
+        struct index *found;
+        if (catalog_get(reader->store->catalog, index, &found, fault) != KX_OK)
+            return KX_INDEX_ABSENT;
         name = found->declaration->name_key;
     }
     kx_scan_end(reader);

@@ -7,10 +7,9 @@
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault)
 {
-    struct index *index = catalog_find(reader->store->catalog, name);
-    if (index == NULL)
-        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
-                       (int)name.size, (const char *)name.data);
+    struct index *index;
+    if (catalog_get(reader->store->catalog, name, &index, fault) != KX_OK)
+        return KX_INDEX_ABSENT;
     if (!index_readable(index))
         return reader_not_ready(index, fault);
     *index_out = index;

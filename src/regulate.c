@@ -23,14 +23,11 @@ static enum kx_status set_pace(struct kx_store *store, struct index *index,
 void regulate(struct kx_store *store, struct kx_commit *commit,
               uint64_t *number_out)
 {
-    struct index *index = catalog_find(store->catalog, commit->index_name);
-    if (index == NULL) {
-        commit->status =
-            kx_fail(&commit->refusal.fault, KX_INDEX_ABSENT,
-                    "there is no index %.*s", (int)commit->index_name.size,
-                    (const char *)commit->index_name.data);
+    struct index *index;
+    commit->status = catalog_get(store->catalog, commit->index_name, &index,
+                                 &commit->refusal.fault);
+    if (commit->status != KX_OK)
         return;
-    }
     struct index *successor = catalog_successor(store->catalog, index);
     commit->status = set_pace(store, index, &commit->pace, number_out);
     if (commit->status == KX_OK && successor != NULL)

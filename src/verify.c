@@ -52,27 +52,25 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
     return status;
 }
 
-static enum kx_status check(struct kx_commit *commit, const struct index *index)
+static enum kx_status find(const struct kx_store *store,
+                           struct kx_commit *commit, struct index **index_out)
 {
+    struct kx_slice name = commit->index_name;
     struct kx_fault *fault = &commit->refusal.fault;
-    int size = (int)commit->index_name.size;
-    const char *name = (const char *)commit->index_name.data;
-    if (index == NULL)
-        return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s", size,
-                       name);
-    if (!verify_possible(index))
-        return kx_fail(fault, KX_INDEX_NOT_READY,
-                       "index %.*s cannot be verified while it is built, "
-                       "adopts entries or migrates",
-                       size, name);
-    return KX_OK;
+    enum kx_status status = catalog_get(store->catalog, name, index_out, fault);
+    if (status != KX_OK || verify_possible(*index_out))
+        return status;
+    return kx_fail(fault, KX_INDEX_NOT_READY,
+                   "index %.*s cannot be verified while it is built, adopts "
+                   "entries or migrates",
+                   (int)name.size, (const char *)name.data);
 }
 
 void verify_begin(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = catalog_find(store->catalog, commit->index_name);
-    commit->status = check(commit, index);
+    struct index *index;
+    commit->status = find(store, commit, &index);
     if (commit->status != KX_OK)
         return;
     const struct verification *present = index->verification;

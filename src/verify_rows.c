@@ -31,14 +31,14 @@ struct index *verify_next(const struct kx_store *store)
     return NULL;
 }
 
-static enum kx_status look_at_rows(struct verify *job, struct kx_slice start,
-                                   struct kx_slice end, size_t limit)
+static enum kx_status look_at_rows(struct verify *job,
+                                   const struct kx_range *rows, size_t limit)
 {
     struct kx_slice key;
     struct kx_slice bytes;
     struct range *range = job->store->range;
     struct verification *next = job->next;
-    enum kx_status status = range_begin(range, start, end, false);
+    enum kx_status status = range_begin(range, rows->start, rows->end, false);
     for (size_t i = 0; status == KX_OK && i < limit; i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)
@@ -55,29 +55,16 @@ static enum kx_status look_at_rows(struct verify *job, struct kx_slice start,
 /* KX_END after the last one in this direction. */
 static enum kx_status look(struct verify *job)
 {
-    struct kx_buffer start;
-    struct kx_buffer end;
+    struct kx_range rows;
     const struct verification *next = job->next;
     const struct declaration *declaration = job->index->declaration;
-    struct kx_slice whole =
-        next->report.back ? declaration->prefix : declaration->name_key;
-    int64_t now_ms = kx_now_ms();
-    size_t limit = pace_allowance(&job->index->pace, now_ms);
-    if (limit > job->store->job_size)
-        limit = job->store->job_size;
-    pace_spend(&job->index->pace, limit, now_ms);
-    kx_buffer_init(&start, job->mem);
-    kx_buffer_init(&end, job->mem);
-    kx_add_slice(&start, next->resume_size == 0
-                             ? whole
-                             : kx_slice(next->resume, next->resume_size));
-    kx_add_byte(&start, 0);
-    kx_add_slice(&end, whole);
-    kx_add_byte(&end, 0xff);
-    if (start.failed || end.failed)
-        return KX_NO_MEMORY;
-    return look_at_rows(job, kx_buffer_slice(&start), kx_buffer_slice(&end),
-                        limit);
+    size_t limit =
+        pace_take(&job->index->pace, job->store->job_size, kx_now_ms());
+    enum kx_status status = jobs_rows(
+        job->mem,
+        next->report.back ? declaration->prefix : declaration->name_key,
+        kx_slice(next->resume, next->resume_size), &rows);
+    return status == KX_OK ? look_at_rows(job, &rows, limit) : status;
 }
 
 /* If no commit has written a row meanwhile, those that were seen are all. */

@@ -1,0 +1,21 @@
+/* How a stream waits for a change of the keys that its client watches. */
+#include "watch_wait.h"
+
+enum { WAITING_BUFFER_MAX = 512 /* bytes of each, for every client */ };
+
+bool watch_wait(struct request *request, struct kx_watch *watch,
+                uint64_t until_ns)
+{
+    struct wait *wait = &request->wait;
+    if (kx_watch_wait(watch, &wait->ticket) != KX_OK)
+        return false;
+    wait->cancel = kx_watch_cancel;
+    wait->until_ns = until_ns;
+    return true;
+}
+
+void watch_wait_without(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > WAITING_BUFFER_MAX)
+        kx_buffer_free(buffer);
+}
