@@ -68,7 +68,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 
 $(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
 
-install: $(BUILD)/kindex ; install -D -m 755 $< $(DESTDIR)$(PREFIX)/bin/kindex
+install deb: $(BUILD)/kindex ; @DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) deploy/$@.sh
 
 # ---- The two commands ----------------------------------------------------
 
@@ -94,7 +94,7 @@ shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
 shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-http deno fault: $(BUILD)/kindex ; @tests/$@/run.sh
+http deno fault packaging: $(BUILD)/kindex ; @tests/$@/run.sh
 prove:           $(BUILD)/kindex ; @tests/fault/run.sh long
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
@@ -114,6 +114,6 @@ clean: ; rm -rf $(BUILD)
 -include $(CORE:.o=.d) $(DOORS:.o=.d)
 -include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: all install clean run test format format-check clang shape \
-        shape-self-test unit http deno openapi-check fault prove instructions \
-        bench bench-peers fresh
+.PHONY: all install deb clean run test format format-check clang shape \
+        shape-self-test unit http deno openapi-check fault packaging prove \
+        instructions bench bench-peers fresh

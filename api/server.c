@@ -7,6 +7,7 @@
 #include "http1_socket.h"
 #include "listener.h"
 #include "loop.h"
+#include "notify.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -265,8 +266,10 @@ static bool serve(struct server *server)
     bool started = start_loops(server) && write_port_file(server);
     if (started) {
         print_tour(server);
+        notify_send("READY=1");
         wait_for_end(server);
     }
+    notify_send("STOPPING=1");
     stop_loops(server);
     bool failed = kx_store_failed(server->service.store);
     kx_close(server->service.store);

@@ -1,6 +1,6 @@
 /* The catalog's stored form, in TABLE_CATALOG:
  *
- *   "format"      the number of this layout, in decimal
+ *   "format"      how far the rows are (format.h)
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
  *                 id (4) and entries (8) of each index, and again with its
  *                 conflict rows when it has any; little endian
@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <talloc.h>
 
+#include "format.h"
 #include "range.h"
 #include "table.h"
-
-static const char format_number[] = "1";
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
 {
@@ -289,42 +288,28 @@ static enum kx_status read_indexes(struct catalog *catalog)
 }
 
 /* Flushed at once: a store that says it is open has a catalog on disk. */
-static enum kx_status write_now(struct catalog *catalog,
-                                struct txn_write *writes, size_t count)
+static enum kx_status write_new(struct catalog *catalog)
 {
-    enum kx_status status = txn_apply(catalog->env, writes, count);
+    void *mem = talloc_new(NULL);
+    struct txn_write writes[3];
+    uuid_make(catalog->id);
+    writes[0] = format_id_write(catalog->id);
+    bool good = mem != NULL && format_write(mem, &writes[1]) &&
+                catalog_facts_write(mem, catalog, &writes[2]);
+    enum kx_status status =
+        good ? txn_apply(catalog->env, writes, 3) : KX_NO_MEMORY;
+    talloc_free(mem);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }
 
-static enum kx_status write_new(struct catalog *catalog)
-{
-    struct txn_write writes[2] = {{.type = TXN_PUT,
-                                   .table = TABLE_CATALOG,
-                                   .key = kx_text("format"),
-                                   .value = kx_text(format_number)}};
-    if (!catalog_facts_write(catalog, catalog, &writes[1]))
-        return KX_NO_MEMORY;
-    return write_now(catalog, writes, 2);
-}
-
-/* Made for a store that has none yet: a new one, or one from before there were
- * any. */
 static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
 {
-    struct kx_slice name = kx_text("id");
-    enum kx_status status = table_get(catalog->env, TABLE_CATALOG, name, row);
-    if (status == KX_OK && row->size != UUID_SIZE - 1)
-        return KX_FAILED;
-    if (status == KX_OK)
-        memcpy(catalog->id, row->data, row->size);
-    if (status != KX_ABSENT)
-        return status;
-    uuid_make(catalog->id);
-    struct txn_write write = {.type = TXN_PUT,
-                              .table = TABLE_CATALOG,
-                              .key = name,
-                              .value = kx_text(catalog->id)};
-    return write_now(catalog, &write, 1);
+    enum kx_status status =
+        table_get(catalog->env, TABLE_CATALOG, kx_text("id"), row);
+    if (status != KX_OK || row->size != UUID_SIZE - 1)
+        return status == KX_OK || status == KX_ABSENT ? KX_FAILED : status;
+    memcpy(catalog->id, row->data, row->size);
+    return KX_OK;
 }
 
 /* The indexes first: the facts give each of them its number of entries. */
@@ -332,18 +317,9 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
 {
     struct kx_buffer row;
     kx_buffer_init(&row, catalog);
-    enum kx_status status =
-        table_get(catalog->env, TABLE_CATALOG, kx_text("format"), &row);
-    if (status == KX_ABSENT) {
-        status = write_new(catalog);
-        return status == KX_OK ? read_id(catalog, &row) : status;
-    }
-    if (status == KX_OK &&
-        !kx_equal(kx_buffer_slice(&row), kx_text(format_number)))
-        return kx_fail(fault, KX_BAD_DIRECTORY,
-                       "the data has format %.*s; this program knows format "
-                       "%s: use the program that wrote it or a later one",
-                       (int)row.size, (const char *)row.data, format_number);
+    enum kx_status status = format_upgrade(catalog->env, fault);
+    if (status == KX_ABSENT)
+        return write_new(catalog);
     if (status == KX_OK)
         status = read_indexes(catalog);
     if (status == KX_OK)

@@ -14,6 +14,8 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "format.h"
+
 /* A page is written as one 4 KiB sector by common disks: a larger one could be
  * torn by a power cut, and Berkeley DB cannot mend a torn page. */
 enum { PAGE_BYTES = 4096 };
@@ -183,6 +185,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     enum kx_status status = make_directory(options->directory, fault);
     if (status == KX_OK)
         status = lock_directory(env, options->directory, fault);
+    if (status == KX_OK)
+        status = format_guard(options->directory, fault);
     if (status != KX_OK) {
         talloc_free(env);
         return status;

@@ -341,7 +341,7 @@ cp "$work/out" "$work/completion"
 while read -r command; do
     is "help of $command" "$("$KINDEX" help $command | head -1 | grep -c "^usage: kindex $command")" 1
     is "$command in the page" "$(grep -cF "\\fBkindex $command\\fR" "$work/page")" 1
-    is "$command in completion" "$(grep -cE "^ *'$command'\\*?\\)" "$work/completion")" 1
+    is "$command in completion" "$(grep -cE "^ *'$command ?'\\*?\\)" "$work/completion")" 1
 done <<<"$commands"
 is completed "$(bash -c 'source "$0"; COMP_WORDS=(kindex index mig); COMP_CWORD=2
     _kindex; echo "${COMPREPLY[@]}"' "$work/completion")" migrate

@@ -1,0 +1,92 @@
+#!/bin/bash
+# The number of the data directory's format: a directory of an earlier program
+# is upgraded where it is, one of a later program is refused and left alone.
+# tests/data/format-1.tar.gz is what the last program of format 1 had on disk
+# when it was killed.
+. "$(dirname "$0")/../lib/http.sh"
+data=$(cd "$(dirname "$0")/../data" && pwd)
+
+# Every file of the data directory with its sum.
+sums() {
+    (cd "$work/data" && find . -type f -exec sha256sum {} + | sort -k 2)
+}
+
+# Starts a server that must not come up: its status in $code.
+refused_server() {
+    exchange='kindex serve'
+    rm -f "$work/port"
+    timeout 60 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
+        --cache 16MiB --port-file "$work/port" >"$work/out" 2>"$work/said"
+    code=$?
+}
+says() {
+    is "what it says about $1" "$(grep -c "$1" "$work/said")" 1
+}
+
+test_case 'a new directory has the number of this program'
+start_server
+number=$(cat "$work/data/format")
+is 'the number' "$([ "$number" -ge 2 ] && echo a number)" 'a number'
+stop_server
+rm -rf "$work/data"
+
+test_case 'a directory of format 1, left behind by a crash, is upgraded'
+tar -xzf "$data/format-1.tar.gz" -C "$work"
+mv "$work/format-1" "$work/data"
+is 'a number before' "$(ls "$work/data" | grep -c format)" 0
+start_server
+is 'the number' "$(cat "$work/data/format")" "$number"
+is 'lines in the log' "$(grep -c "event=upgraded format=$number" "$log")" 1
+request GET '/list?prefix=users'
+field '[.entries[] | [.key[1], .value.email, .versionstamp]]' \
+    '[[1,"User1@x.org","00000000000000020000"],[2,"User2@x.org","00000000000000030000"],[3,"User3@x.org","00000000000000040000"]]'
+request GET /indexes/users_by_email/get/USER3@x.org
+body_is '{"email":"User3@x.org"}'
+request GET /kv/lasting
+body_is '"here"'
+request PUT /kv/users/=4 '{"email":"user1@x.org"}'
+expect 409 unique-violation
+request PUT /kv/users/=4 '{"email":"user4@x.org"}'
+field .versionstamp 00000000000000060000
+
+test_case 'it is upgraded once'
+stop_server
+: >"$log"
+start_server
+is 'lines in the log' "$(grep -c event=upgraded "$log")" 0
+request GET /count?index=users_by_email
+field .count 4
+stop_server
+
+test_case 'a directory of a later program is refused with a sentence, and not touched'
+echo $((number + 1)) >"$work/data/format"
+sums >"$work/before"
+refused_server
+is 'the exit status' $code 1
+says "format $((number + 1))"
+says "formats up to $number"
+says 'use the program that wrote them'
+is 'a port' "$([ -e "$work/port" ] && echo there)" ''
+is 'the files' "$(sums | diff "$work/before" -)" ''
+
+test_case 'a number that is none is refused, too'
+for text in '' 0 -1 two 2.5 99999999999999999999 ' 2' '2 3'; do
+    echo "$text" >"$work/data/format"
+    sums >"$work/before"
+    refused_server
+    is "the exit status for '$text'" $code 1
+    says 'format'
+    is "the files with '$text'" "$(sums | diff "$work/before" -)" ''
+done
+
+test_case 'with the right number all of it is there again'
+echo "$number" >"$work/data/format"
+start_server
+request GET /count?prefix=users
+field .count 4
+
+test_case 'the sums would show a change'
+sums >"$work/before"
+request PUT /kv/changed 1
+is 'a difference' "$(sums | cmp -s "$work/before" - || echo differs)" differs
+finish

@@ -1,0 +1,46 @@
+#!/bin/bash
+# What a supervisor such as systemd is told: that the server is ready when it
+# answers, not before, and that it stops.
+. "$(dirname "$0")/../lib/http.sh"
+
+# Prints each datagram as a line until STOPPING=1, or the end, has come.
+listen_at() {
+    rm -f "$1"
+    perl -MSocket -e '
+        socket(my $in, PF_UNIX, SOCK_DGRAM, 0) or die; $| = 1;
+        bind($in, sockaddr_un($ARGV[0])) or die;
+        while (defined recv($in, my $text, 4096, 0)) {
+            print "$text\n";
+            last if $text =~ /^(STOPPING=1|end)$/;
+        }' "$1" >"$work/told" &
+    listener=$!
+    wait_until test -S "$1"
+}
+told() {
+    grep -qx "$1" "$work/told"
+}
+
+test_case 'READY=1 comes when requests are answered, STOPPING=1 at the end'
+export NOTIFY_SOCKET=$work/socket
+listen_at "$NOTIFY_SOCKET"
+start_server
+wait_until told READY=1
+is 'what was told' "$(cat "$work/told")" READY=1
+request GET /readyz
+expect 200
+stop_server
+is 'the exit status' $? 0
+wait $listener
+is 'what was told' "$(cat "$work/told")" $'READY=1\nSTOPPING=1'
+
+test_case 'a server that cannot start does not say that it is ready'
+listen_at "$NOTIFY_SOCKET"
+echo 4000000 >"$work/data/format"
+timeout 60 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
+    >"$work/out" 2>"$work/said"
+is 'the exit status' $? 1
+perl -MSocket -e 'socket(my $out, PF_UNIX, SOCK_DGRAM, 0);
+    send($out, "end", 0, sockaddr_un($ARGV[0])) or die' "$NOTIFY_SOCKET"
+wait $listener
+is 'what was told' "$(cat "$work/told")" end
+finish

@@ -1,0 +1,98 @@
+/* The datagrams that a supervisor gets, on sockets of both kinds. */
+#include "notify.h"
+#include "unit.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Binds a socket to the name as NOTIFY_SOCKET has it. */
+static int listen_at(const char *name)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    size_t size = strlen(name);
+    memcpy(at.sun_path, name, size);
+    if (*name == '@')
+        at.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(
+        bind(fd, (struct sockaddr *)&at,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size)),
+        0);
+    setenv("NOTIFY_SOCKET", name, 1);
+    return fd;
+}
+
+/* A datagram between processes of one machine is there when it was sent. */
+static void has_got(int fd, const char *text)
+{
+    char got[64] = "";
+    ssize_t size = recv(fd, got, sizeof got - 1, 0);
+    assert_int_equal(size, text == NULL ? -1 : (ssize_t)strlen(text));
+    if (text != NULL)
+        assert_string_equal(got, text);
+}
+
+static void a_socket_in_the_file_system_gets_it(void **state)
+{
+    char name[64];
+    (void)state;
+    snprintf(name, sizeof name, "/tmp/kindex-notify-%d", (int)getpid());
+    int fd = listen_at(name);
+    has_got(fd, NULL);
+    notify_send("READY=1");
+    notify_send("STOPPING=1");
+    has_got(fd, "READY=1");
+    has_got(fd, "STOPPING=1");
+    has_got(fd, NULL);
+    close(fd);
+    unlink(name);
+}
+
+static void an_abstract_socket_gets_it(void **state)
+{
+    char name[64];
+    (void)state;
+    snprintf(name, sizeof name, "@kindex-notify-%d", (int)getpid());
+    int fd = listen_at(name);
+    notify_send("READY=1");
+    has_got(fd, "READY=1");
+    close(fd);
+}
+
+static void without_a_supervisor_nothing_happens(void **state)
+{
+    static const char *const NAMES[] = {"", "relative", "/nowhere/at/all",
+                                        "@nobody-listens-here"};
+    char name[64], longest[300];
+    (void)state;
+    snprintf(name, sizeof name, "@kindex-notify-%d", (int)getpid());
+    int fd = listen_at(name);
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        setenv("NOTIFY_SOCKET", NAMES[i], 1);
+        notify_send("READY=1");
+    }
+    memset(longest, '/', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    setenv("NOTIFY_SOCKET", longest, 1);
+    notify_send("READY=1");
+    unsetenv("NOTIFY_SOCKET");
+    notify_send("READY=1");
+    has_got(fd, NULL);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_socket_in_the_file_system_gets_it),
+        cmocka_unit_test(an_abstract_socket_gets_it),
+        cmocka_unit_test(without_a_supervisor_nothing_happens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
