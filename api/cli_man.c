@@ -7,10 +7,15 @@
 
 #include "kindex.h"
 
-/* A text of a table: what roff would take for its own is escaped. */
+/* A text of a table: what roff would take for its own is escaped, and spaces at
+ * its end, which separate it from what help shows behind, are left out. */
 static void print_text(const char *text)
 {
-    for (bool first = true; *text != '\0'; text++) {
+    size_t size = strlen(text);
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    const char *end = text + size;
+    for (bool first = true; text < end; text++) {
         if (first && strchr(".'", *text) != NULL)
             fputs("\\&", stdout);
         if (strchr("\\-", *text) != NULL)
@@ -48,7 +53,7 @@ static void print_command(const struct cli_command *command)
     const struct cli_option *options = cli_options(&count);
     printf(".TP\n\\fBkindex ");
     print_text(command->name);
-    printf("\\fR ");
+    fputs(*command->arguments != '\0' ? "\\fR " : "\\fR", stdout);
     print_text(command->arguments);
     putchar('\n');
     print_text(command->summary);
@@ -114,7 +119,7 @@ int cli_man(struct cli *cli)
     size_t count;
     const struct cli_command *commands = cli_commands(&count);
     (void)cli;
-    puts(".TH KINDEX 1 \"\" \"kindex " KX_VERSION "\"\n"
+    puts(".TH KINDEX 1 \"" KX_DATE "\" \"kindex " KX_VERSION "\"\n"
          ".SH NAME\nkindex \\- ordered key\\-value service with declared "
          "indexes, and its command line\n"
          ".SH SYNOPSIS\n\\fBkindex serve\\fR [options]\n.br\n"

@@ -8,10 +8,10 @@ command -v dpkg-shlibdeps >/dev/null ||
 version=$(sed -n 's/^#define KX_VERSION "\(.*\)"$/\1/p' src/kindex.h)
 architecture=$(dpkg --print-architecture)
 work=$BUILD/deb
-root=$work/root
+root=$work/debian/kindex
 umask 022
 rm -rf "$work"
-mkdir -p "$root/DEBIAN" "$work/debian"
+mkdir -p "$root/DEBIAN"
 
 BUILD=$BUILD DESTDIR=$root PREFIX=/usr UNITS=/lib/systemd/system \
     ZSH=/usr/share/zsh/vendor-completions deploy/install.sh
@@ -27,7 +27,7 @@ install -m 755 deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
 echo /etc/default/kindex >"$root/DEBIAN/conffiles"
 # dpkg-shlibdeps wants to be where a source package is.
 cp deploy/debian/control "$work/debian/control"
-libraries=$(cd "$work" && dpkg-shlibdeps -O -e root/usr/bin/kindex |
+libraries=$(cd "$work" && dpkg-shlibdeps -O debian/kindex/usr/bin/kindex |
             sed -n 's/^shlibs:Depends=//p')
 sed -e "s|@VERSION@|$version|" -e "s|@ARCHITECTURE@|$architecture|" \
     -e "s|@LIBRARIES@|$libraries|" \

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define KX_VERSION "0.1.0"
+#define KX_DATE "2026-11-21" /* of this version */
 
 /* Limits. Each has the same name, with dashes, in openapi.yaml and errors. */
 enum kx_limit {

@@ -21,6 +21,7 @@ asan-unit         modules, under sanitizers
 http              the service over HTTP
 asan-http         the service over HTTP, under sanitizers
 deno              unmodified Deno and @deno/kv programs
+packaging         the Debian package, its unit, the manual page
 fault             killed and restarted, nothing acknowledged is lost
 instructions      instructions per request
 '

@@ -1,0 +1,43 @@
+#!/bin/bash
+# The Debian package, the systemd unit, the manual page, the manifests: each
+# check has a planted flaw that it must find. Nothing is installed and nothing
+# needs root; tests/fresh/run.sh deb tries the package in a system of its own.
+# BUILD says where the program was built.
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=$(realpath "${BUILD:-build}")
+export BUILD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+# check SENTENCE COMMAND...: shows what a command that fails has said.
+check() {
+    local sentence=$1
+    shift
+    if ("$@") >"$work/said" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $sentence"
+        sed 's/^/  /' "$work/said" | head -40
+    fi
+}
+
+# refuses SENTENCE COMMAND...: the command must find something.
+refuses() {
+    local sentence=$1
+    shift
+    check "$sentence" not "$@"
+}
+not() {
+    ! "$@"
+}
+
+. tests/packaging/deb.sh
+. tests/packaging/unit.sh
+. tests/packaging/manual.sh
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
