@@ -18,10 +18,11 @@ LINK    = -pthread -pie -Wl,-z,relro,-z,now
 ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all"
 
-# libmicrohttpd comes in statically, because api/http1.c looks at its recv().
+# libmicrohttpd comes in statically: api/http1_socket.c is between it and sockets.
 CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
-DOORLIBS = -Wl,--wrap=recv $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
+WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
+DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
 
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
 MESSAGES = $(BUILD)/api/datapath.pb-c

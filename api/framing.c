@@ -41,6 +41,24 @@ size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
     return (size_t)(good - data);
 }
 
+/* Trailers are lines like those of a head, but part of the body. */
+static bool in_trailers(const struct framing *f)
+{
+    return (f->seen & IN_TRAILERS) != 0;
+}
+
+bool framing_in_head(const struct framing *framing)
+{
+    return framing->state > EMPTY_LF && framing->state < BODY &&
+           !in_trailers(framing);
+}
+
+bool framing_in_body(const struct framing *framing)
+{
+    return framing->state > EMPTY_LF && framing->state < REFUSED &&
+           !framing_in_head(framing);
+}
+
 /* As a whole header line would be followed, up to the CR after the value. */
 bool framing_is_host(const uint8_t *text, size_t size)
 {

@@ -11,19 +11,14 @@
 #include <stdint.h>
 
 enum framing_limit {
-    FRAMING_METHOD_MAX = 32,         /* bytes of a method */
-    FRAMING_TARGET_MAX = 8192,       /* default of target_max */
-    FRAMING_HEADERS_MAX = 11 * 1024, /* default of headers_max: together with
-                                      * what libmicrohttpd keeps for each header
-                                      * and with the reply's headers, this fits
-                                      * into the memory of one connection */
-    FRAMING_HEADER_COUNT_MAX = 64,   /* default of header_count_max */
-    FRAMING_DROP_MAX = 16 << 20,     /* bytes of a body that is too large: read,
-                                      * so that the client gets to read why */
-    FRAMING_LENGTH_DIGITS_MAX = 18,  /* of a Content-Length */
-    FRAMING_CHUNK_DIGITS_MAX = 16,   /* of a chunk size */
-    FRAMING_CHUNK_LINE_MAX = 256,    /* bytes of a chunk's extensions */
-    FRAMING_ANSWER_MAX = 1024        /* enough for every framing_answer */
+    FRAMING_METHOD_MAX = 32,        /* bytes of a method */
+    FRAMING_TARGET_MAX = 8192,      /* default of target_max */
+    FRAMING_DROP_MAX = 16 << 20,    /* bytes of a body that is too large: read,
+                                     * so that the client gets to read why */
+    FRAMING_LENGTH_DIGITS_MAX = 18, /* of a Content-Length */
+    FRAMING_CHUNK_DIGITS_MAX = 16,  /* of a chunk size */
+    FRAMING_CHUNK_LINE_MAX = 256,   /* bytes of a chunk's extensions */
+    FRAMING_ANSWER_MAX = 1024       /* enough for every framing_answer */
 };
 
 /* What a server is willing to take, in bytes and lines. Over one of them the
@@ -64,6 +59,8 @@ enum framing_fault {
     FRAMING_BODY_TOO_LARGE,
     FRAMING_UNKNOWN_ENCODING,
     FRAMING_UNKNOWN_VERSION,
+    FRAMING_SLOW_HEAD, /* these two are found by a clock, not by framing */
+    FRAMING_SLOW_BODY,
     FRAMING_FAULT_COUNT /* of faults; not a fault */
 };
 
@@ -98,6 +95,11 @@ void framing_init(struct framing *framing, const struct framing_limits *limits);
  * server then has a request that never becomes complete. */
 size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
                     enum framing_fault *fault_out);
+
+/* Is the stream within a head, or within a body? Neither is true between two
+ * requests and after a fault. */
+bool framing_in_head(const struct framing *framing);
+bool framing_in_body(const struct framing *framing);
 
 /* Is text what a Host header may say? */
 bool framing_is_host(const uint8_t *text, size_t size);

@@ -76,6 +76,12 @@ static const struct {
     [FRAMING_UNKNOWN_VERSION] = {PROBLEM_HTTP_VERSION_UNSUPPORTED,
                                  "The request is in another version than "
                                  "HTTP/1.0 or HTTP/1.1."},
+    [FRAMING_SLOW_HEAD] = {PROBLEM_REQUEST_TIMEOUT,
+                           "The headers of the request were not there in time "
+                           "(--header-timeout)."},
+    [FRAMING_SLOW_BODY] = {PROBLEM_REQUEST_TIMEOUT,
+                           "The body of the request was not there in time "
+                           "(--body-timeout)."},
 };
 
 /* The reason phrases (RFC 9110 section 15) of the statuses that FAULTS leads
@@ -83,6 +89,8 @@ static const struct {
 static const char *phrase(int status)
 {
     switch (status) {
+    case 408:
+        return "Request Timeout";
     case 413:
         return "Content Too Large";
     case 414:

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 enum {
-    CONNECTION_MEMORY = 16 * 1024, /* also what bounds the header section */
-    STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
+    REPLY_MEMORY = 1024, /* of a connection, beside the request's headers */
+    HEADER_MEMORY = 64,  /* what the library keeps for each header */
+    STREAM_BLOCK = 1024  /* made for each stream, used for HTTP/1.0 only */
 };
 
 struct http1 {
@@ -275,15 +276,21 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http1 *http1 = closure;
+    struct visit visit;
     (void)context;
-    if (what != MHD_CONNECTION_NOTIFY_CLOSED)
-        return;
-    http1_socket_close(descriptor_of(connection));
-    atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED &&
+        http1_socket_close(descriptor_of(connection), &visit))
+        visit_end(http1->desk->service, &visit);
 }
 
-/* No threads and no listening socket of the library's own. The limit of headers
- * (server.c) is chosen so that they fit into CONNECTION_MEMORY. */
+/* Enough for the largest head that framing.h lets through. */
+static size_t connection_memory(const struct options *options)
+{
+    return options->headers_max + HEADER_MEMORY * options->header_count_max +
+           REPLY_MEMORY;
+}
+
+/* No threads and no listening socket of the library's own. */
 static struct MHD_Daemon *start(struct http1 *http1)
 {
     const struct options *options = http1->desk->service->options;
@@ -293,7 +300,7 @@ static struct MHD_Daemon *start(struct http1 *http1)
         on_completed, http1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http1,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, http1,
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory(options),
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections_max,
         MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(options->idle_timeout_ms / 1000),
@@ -332,24 +339,27 @@ int http1_descriptor(const struct http1 *http1)
 
 int http1_timeout_ms(const struct http1 *http1)
 {
+    enum { HOUR_MS = 3600 * 1000 };
     MHD_UNSIGNED_LONG_LONG timeout;
+    int own = http1_socket_timeout_ms();
     if (MHD_get_timeout(http1->daemon, &timeout) != MHD_YES)
-        return -1;
-    return timeout > 3600 * 1000 ? 3600 * 1000 : (int)timeout;
+        return own;
+    int theirs = timeout > HOUR_MS ? HOUR_MS : (int)timeout;
+    return own >= 0 && own < theirs ? own : theirs;
 }
 
-void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
-               socklen_t peer_size)
+void http1_add(struct http1 *http1, struct visit *visit)
 {
-    bool registered = http1_socket_open(fd);
-    if (registered &&
-        MHD_add_connection(http1->daemon, fd, peer, peer_size) == MHD_YES)
+    bool registered = http1_socket_open(visit);
+    if (registered && MHD_add_connection(http1->daemon, visit->fd,
+                                         (const struct sockaddr *)&visit->peer,
+                                         visit->peer_size) == MHD_YES)
         return;
     /* After a failure the library has closed it, and its number may belong to
-     * another loop already: it stays registered until it is opened again. */
+     * another loop already. */
     if (!registered)
-        close(fd);
-    atomic_fetch_sub(&http1->desk->service->counters.connections, 1);
+        close(visit->fd);
+    visit_end(http1->desk->service, visit);
 }
 
 void http1_run(struct http1 *http1)

@@ -7,6 +7,7 @@
 #define API_HTTP1_H
 
 #include "desk.h"
+#include "visit.h"
 
 struct http1;
 
@@ -21,10 +22,8 @@ int http1_descriptor(const struct http1 *http1);
 /* Milliseconds after which http1_run must be called anyway, for the idle
  * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
-/* Takes over a connected, non-blocking socket; it is closed on failure. The
- * connection is counted until then (counters.connections). */
-void http1_add(struct http1 *http1, int fd, const struct sockaddr *peer,
-               socklen_t peer_size);
+/* Takes over a visit, which is ended with its connection, or on failure. */
+void http1_add(struct http1 *http1, struct visit *visit);
 /* Does all that can be done without waiting: reads, runs handlers, writes, and
  * closes. Also needed after `ready` was called for an exchange. */
 void http1_run(struct http1 *http1);

@@ -7,6 +7,7 @@
  * requests that arrived before it. Two counts tell when: requests that the
  * framing saw complete, and requests that the library has answered. */
 #include "http1_socket.h"
+#include "http1_deadline.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -19,10 +20,11 @@ enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 
 /* Of one connection, from http1_socket_open to http1_socket_close. */
 struct http1_socket {
+    struct http1_deadline deadline; /* first: settle finds the socket by it */
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
-    int fd;
+    struct visit visit;
     uint64_t answered; /* requests, by the library */
     size_t drained;
     struct http1_socket *next; /* in due_sockets */
@@ -38,14 +40,19 @@ static size_t slot_count;
 static struct framing_limits limits;
 
 ssize_t __real_recv(int fd, void *buffer, size_t size, int flags);
+ssize_t __real_send(int fd, const void *data, size_t size, int flags);
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+int __real_shutdown(int fd, int how);
+int __real_close(int fd);
 
-bool http1_socket_start(const struct framing_limits *framing_limits)
+bool http1_socket_start(const struct http1_socket_limits *all)
 {
     struct rlimit files;
     slot_count = SOCKETS_MAX;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < SOCKETS_MAX)
         slot_count = files.rlim_cur;
-    limits = *framing_limits;
+    limits = all->framing;
+    http1_deadline_start(all->header_timeout_ms, all->body_timeout_ms);
     slots = calloc(slot_count, sizeof *slots);
     return slots != NULL;
 }
@@ -72,35 +79,86 @@ static struct http1_socket *registered(int fd)
                          : NULL;
 }
 
-bool http1_socket_open(int fd)
+bool http1_socket_open(const struct visit *visit)
 {
-    slot *place = find(fd);
-    if (place == NULL)
-        return false;
-    struct http1_socket *socket = atomic_load(place);
-    if (socket == NULL)
-        socket = talloc(NULL, struct http1_socket);
+    slot *place = find(visit->fd);
+    struct http1_socket *socket =
+        place != NULL ? talloc(NULL, struct http1_socket) : NULL;
     if (socket == NULL)
         return false;
-    *socket = (struct http1_socket){.fd = fd};
+    *socket = (struct http1_socket){.visit = *visit};
     framing_init(&socket->framing, &limits);
     atomic_store_explicit(place, socket, memory_order_release);
     return true;
 }
 
-void http1_socket_close(int fd)
+bool http1_socket_close(int fd, struct visit *visit_out)
 {
     struct http1_socket *socket = registered(fd);
     if (socket == NULL)
-        return;
+        return false;
     struct http1_socket **link = &due_sockets;
     while (*link != NULL && *link != socket)
         link = &(*link)->next;
     if (*link == socket)
         *link = socket->next;
+    http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
     atomic_store(&slots[fd], NULL);
+    *visit_out = socket->visit;
     talloc_free(socket);
+    return true;
 }
+
+/* ---- Bytes ------------------------------------------------------------------
+ */
+
+static ssize_t receive(struct http1_socket *socket, void *buffer, size_t size,
+                       int flags)
+{
+    if (socket->visit.tls != NULL)
+        return tls_recv(socket->visit.tls, buffer, size);
+    return __real_recv(socket->visit.fd, buffer, size, flags);
+}
+
+/* The TLS of a registered socket, or NULL. */
+static struct tls *tls_of(int fd)
+{
+    const struct http1_socket *socket = registered(fd);
+    return socket != NULL ? socket->visit.tls : NULL;
+}
+
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+    struct tls *tls = tls_of(fd);
+    const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
+    return tls != NULL ? tls_send(tls, &part, 1)
+                       : __real_send(fd, data, size, flags);
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct tls *tls = tls_of(fd);
+    return tls != NULL ? tls_send(tls, message->msg_iov, message->msg_iovlen)
+                       : __real_sendmsg(fd, message, flags);
+}
+
+int __wrap_shutdown(int fd, int how)
+{
+    struct tls *tls = tls_of(fd);
+    if (tls != NULL && how != SHUT_RD)
+        tls_finish(tls);
+    return __real_shutdown(fd, how);
+}
+
+int __wrap_close(int fd)
+{
+    struct visit visit;
+    http1_socket_close(fd, &visit);
+    return __real_close(fd);
+}
+
+/* ---- Faults -----------------------------------------------------------------
+ */
 
 /* What does not fit into the socket's buffer at once is given up: the answer is
  * short, and a client whose buffer is full does not read. */
@@ -121,10 +179,11 @@ static ssize_t turn_away(struct http1_socket *socket)
     char scratch[SCRATCH];
     ssize_t got;
     if (!socket->turned_away)
-        answer(socket->fd, socket->fault);
+        answer(socket->visit.fd, socket->fault);
     socket->turned_away = true;
+    http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
     do {
-        got = __real_recv(socket->fd, scratch, sizeof scratch, MSG_DONTWAIT);
+        got = receive(socket, scratch, sizeof scratch, MSG_DONTWAIT);
         if (got < 0 && errno == EAGAIN)
             return -1;
         socket->drained += got > 0 ? (size_t)got : 0;
@@ -145,7 +204,7 @@ void http1_socket_answered(int fd)
     due_sockets = socket;
 }
 
-void http1_socket_settle(void)
+static void settle_due(void)
 {
     while (due_sockets != NULL) {
         struct http1_socket *socket = due_sockets;
@@ -153,19 +212,72 @@ void http1_socket_settle(void)
         /* A client that has gone already gives no further sign; this gives
          * one, so that the library closes. */
         if (turn_away(socket) < 0 && errno != EAGAIN)
-            shutdown(socket->fd, SHUT_RDWR);
+            shutdown(socket->visit.fd, SHUT_RDWR);
     }
+}
+
+/* While the requests before it are being answered it is not the client who is
+ * slow. What is sent to a client that dribbles is not waited for. */
+static void settle_late(struct http1_deadline *deadline)
+{
+    struct http1_socket *socket = (struct http1_socket *)deadline;
+    if (socket->answered < socket->framing.requests) {
+        http1_deadline_set(deadline, deadline->part);
+        return;
+    }
+    socket->fault =
+        deadline->part == HTTP1_HEAD ? FRAMING_SLOW_HEAD : FRAMING_SLOW_BODY;
+    turn_away(socket);
+    shutdown(socket->visit.fd, SHUT_RDWR);
+}
+
+void http1_socket_settle(void)
+{
+    struct http1_deadline *deadline;
+    settle_due();
+    if (http1_deadline_next() == 0)
+        return;
+    uint64_t now_ns = kx_monotonic_ns();
+    while ((deadline = http1_deadline_over(now_ns)) != NULL)
+        settle_late(deadline);
+}
+
+int http1_socket_timeout_ms(void)
+{
+    uint64_t next = http1_deadline_next();
+    uint64_t now = next != 0 ? kx_monotonic_ns() : 0;
+    if (next == 0)
+        return -1;
+    return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+/* ---- Input ------------------------------------------------------------------
+ */
+
+/* Each part of each request has its time from when it begins. */
+static void time_part(struct http1_socket *socket, uint64_t requests)
+{
+    enum http1_part part = HTTP1_NOTHING;
+    if (framing_in_head(&socket->framing))
+        part = HTTP1_HEAD;
+    else if (framing_in_body(&socket->framing))
+        part = HTTP1_BODY;
+    if (part != socket->deadline.part ||
+        (part != HTTP1_NOTHING && socket->framing.requests != requests))
+        http1_deadline_set(&socket->deadline, part);
 }
 
 /* Input of a socket without a fault so far. */
 static ssize_t take(struct http1_socket *socket, void *buffer, size_t size,
                     int flags)
 {
-    ssize_t got = __real_recv(socket->fd, buffer, size, flags);
+    uint64_t requests = socket->framing.requests;
+    ssize_t got = receive(socket, buffer, size, flags);
     if (got <= 0)
         return got;
     size_t good =
         framing_feed(&socket->framing, buffer, (size_t)got, &socket->fault);
+    time_part(socket, requests);
     if (good == 0)
         return turn_away(socket);
     return (ssize_t)good;

@@ -245,7 +245,7 @@ bool http2_session_open(struct http2_connection *connection)
          (uint32_t)options->streams_max},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, HTTP2_WINDOW},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
-         FRAMING_HEADERS_MAX + 32 * FRAMING_HEADER_COUNT_MAX},
+         (uint32_t)(options->headers_max + 32 * options->header_count_max)},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
     if (nghttp2_session_server_new2(&connection->session, http2->callbacks,

@@ -1,12 +1,14 @@
-/* HTTP/2 with prior knowledge by nghttp2: the second door beside http1.h, for
- * connections that begin with its preface. Every request of every connection is
- * an exchange like those of HTTP/1.1, so handlers and limits are the same. What
- * the replies of one turn of the event loop have to say to a connection is sent
- * at once. All functions belong to the thread of that loop. */
+/* HTTP/2 by nghttp2: the second door beside http1.h, for plain connections that
+ * begin with its preface (prior knowledge) and for TLS that agreed on it. Every
+ * request of every connection is an exchange like those of HTTP/1.1, so
+ * handlers and limits are the same. What the replies of one turn of the event
+ * loop have to say to a connection is sent at once. All functions belong to the
+ * thread of that loop. */
 #ifndef API_HTTP2_H
 #define API_HTTP2_H
 
 #include "desk.h"
+#include "visit.h"
 
 struct http2;
 
@@ -16,9 +18,8 @@ struct http2 *http2_open(struct desk *desk, int epoll_fd);
 /* Closes all connections and frees the door. No exchange may be parked. */
 void http2_close(struct http2 *http2);
 
-/* Takes over a connected, non-blocking socket; it is closed on failure. The
- * connection is counted until then (counters.connections). */
-void http2_add(struct http2 *http2, int fd);
+/* Takes over a visit, which is ended with its connection, or on failure. */
+void http2_add(struct http2 *http2, struct visit *visit);
 /* At the end of each turn of the loop: sends what there is to send, and closes
  * what is over or was silent for too long. */
 void http2_run(struct http2 *http2);

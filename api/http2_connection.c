@@ -68,11 +68,11 @@ static void end(struct http2_connection *connection)
     if (connection->session != NULL)
         http2_session_close(connection);
     http2_wire_close(&connection->wire);
+    visit_close(http2->desk->service, &connection->visit);
     TAILQ_REMOVE(&http2->connections, connection, order);
     if (connection->dirty)
         STAILQ_REMOVE(&http2->dirty, connection, http2_connection, next_dirty);
     talloc_free(connection);
-    atomic_fetch_sub(&http2->desk->service->counters.connections, 1);
 }
 
 /* ---- Input --------------------------------------------------------------- */
@@ -223,19 +223,23 @@ int http2_timeout_ms(const struct http2 *http2)
 /* ---- The door --------------------------------------------------------------
  */
 
-void http2_add(struct http2 *http2, int fd)
+void http2_add(struct http2 *http2, struct visit *visit)
 {
     struct http2_connection *connection =
         talloc_zero(http2, struct http2_connection);
+    if (connection != NULL) {
+        connection->wire.source =
+            (struct source){.ready = on_ready, .fd = visit->fd};
+        connection->wire.tls = visit->tls;
+    }
     if (connection == NULL ||
-        !http2_wire_open(&connection->wire, http2->epoll_fd, fd, on_ready,
-                         connection)) {
+        !http2_wire_open(&connection->wire, http2->epoll_fd, connection)) {
         talloc_free(connection);
-        close(fd);
-        atomic_fetch_sub(&http2->desk->service->counters.connections, 1);
+        visit_close(http2->desk->service, visit);
         return;
     }
     http2->now_ns = kx_monotonic_ns();
+    connection->visit = *visit;
     connection->door = http2;
     connection->deadline_ns = http2->now_ns + idle_ns(http2);
     TAILQ_INIT(&connection->streams);

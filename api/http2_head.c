@@ -6,7 +6,8 @@
 #include <strings.h>
 #include <talloc.h>
 
-/* What stands before each name in the buffer. */
+/* What stands before each name in the buffer. The limit of a head (headers_max,
+ * at most 60 KiB) keeps them small. */
 struct sizes {
     uint16_t name;
     uint16_t value;
@@ -17,11 +18,10 @@ enum {
     USUAL = 512 /* bytes of all fields of a request */
 };
 
-_Static_assert(FRAMING_HEADERS_MAX <= UINT16_MAX, "struct sizes is enough");
-
-void http2_head_init(struct http2_head *head, const void *owner)
+void http2_head_init(struct http2_head *head, const struct options *options,
+                     const void *owner)
 {
-    *head = (struct http2_head){.flaw = NULL};
+    *head = (struct http2_head){.options = options};
     kx_buffer_init(&head->fields, owner);
     kx_buffer_reserve(&head->fields, USUAL);
 }
@@ -72,8 +72,8 @@ static bool fits(struct http2_head *head, struct kx_slice name,
 {
     size_t size = name.size + value.size + LINE;
     head->count += pseudo ? 0 : 1;
-    if (size <= FRAMING_HEADERS_MAX - head->size &&
-        head->count <= FRAMING_HEADER_COUNT_MAX) {
+    if (size <= head->options->headers_max - head->size &&
+        head->count <= head->options->header_count_max) {
         head->size += (uint32_t)size;
         return true;
     }

@@ -5,9 +5,11 @@
 #ifndef API_HTTP2_HEAD_H
 #define API_HTTP2_HEAD_H
 
+#include "options.h"
 #include "problem.h"
 
 struct http2_head {
+    const struct options *options; /* headers_max, header_count_max */
     struct kx_buffer fields; /* sizes, name, NUL, value, NUL; one by one */
     uint32_t size;           /* bytes, as HTTP/1.1 would write them */
     uint32_t count;          /* header lines, likewise */
@@ -16,8 +18,10 @@ struct http2_head {
     enum problem_code why; /* of the flaw */
 };
 
-/* A head without fields, which will live under owner (a talloc context). */
-void http2_head_init(struct http2_head *head, const void *owner);
+/* A head without fields, which will live under owner (a talloc context);
+ * options, which have its limits, must outlive it. */
+void http2_head_init(struct http2_head *head, const struct options *options,
+                     const void *owner);
 
 /* Takes a copy of a field; ":authority" becomes Host, the other pseudo fields
  * are only counted. Over a limit, or after a flaw, nothing is kept. */

@@ -62,6 +62,7 @@ TAILQ_HEAD(http2_streams, http2_stream);
 
 struct http2_connection {
     struct http2_wire wire; /* first: it is the source */
+    struct visit visit;
     struct http2 *door;
     struct nghttp2_session *session; /* NULL: the farewell is said */
     struct http2_calm calm;

@@ -108,7 +108,8 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     stream->exchange = exchange;
     stream->connection = connection;
     stream->id = id;
-    http2_head_init(&stream->head, exchange->request.memory);
+    http2_head_init(&stream->head, desk->service->options,
+                    exchange->request.memory);
     exchange->request.method = METHOD_OTHER;
     exchange->request.connection = stream;
     exchange->request.header = find_header;

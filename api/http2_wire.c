@@ -7,22 +7,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-bool http2_wire_open(struct http2_wire *wire, int epoll_fd, int fd,
-                     void (*ready)(struct source *source), void *owner)
+bool http2_wire_open(struct http2_wire *wire, int epoll_fd, void *owner)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = wire};
-    wire->source = (struct source){.ready = ready, .fd = fd};
     wire->epoll_fd = epoll_fd;
     wire->events = EPOLLIN;
     wire->sent = 0;
     wire->broken = false;
     kx_buffer_init(&wire->rest, owner);
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wire->source.fd, &event) == 0;
 }
 
 void http2_wire_close(struct http2_wire *wire)
 {
-    close(wire->source.fd);
     kx_buffer_free(&wire->rest);
 }
 
@@ -47,7 +44,8 @@ size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size)
 {
     ssize_t got;
     do
-        got = read(wire->source.fd, out, size);
+        got = wire->tls != NULL ? tls_recv_records(wire->tls, out, size)
+                                : read(wire->source.fd, out, size);
     while (got < 0 && errno == EINTR);
     if (got == 0 || (got < 0 && errno != EAGAIN))
         wire->broken = true;
@@ -58,11 +56,14 @@ size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size)
 static size_t send_now(struct http2_wire *wire, const uint8_t *data,
                        size_t size)
 {
+    const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
     ssize_t sent = 0;
     if (size == 0 || wire->broken)
         return 0;
     do
-        sent = send(wire->source.fd, data, size, MSG_NOSIGNAL);
+        sent = wire->tls != NULL
+                   ? tls_send(wire->tls, &part, 1)
+                   : send(wire->source.fd, data, size, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno != EAGAIN)
         wire->broken = true;
@@ -100,5 +101,7 @@ size_t http2_wire_send(struct http2_wire *wire, struct kx_slice data)
 
 void http2_wire_finish(struct http2_wire *wire)
 {
+    if (wire->tls != NULL)
+        tls_finish(wire->tls);
     shutdown(wire->source.fd, SHUT_WR);
 }

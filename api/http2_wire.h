@@ -7,12 +7,14 @@
 
 #include "kindex.h"
 #include "source.h"
+#include "tls.h"
 
 #include <sys/types.h>
 
 struct http2_wire {
     struct source source; /* of the loop's epoll; `ready` is called for both
                            * directions */
+    struct tls *tls;      /* NULL: plain */
     int epoll_fd;
     uint32_t events;       /* that epoll waits for */
     struct kx_buffer rest; /* not sent yet, from `sent` on */
@@ -20,14 +22,15 @@ struct http2_wire {
     bool broken; /* the client is gone, or the socket failed */
 };
 
-/* Watches fd. Takes it over on success; false when the system has no memory
- * left. owner is the talloc parent of what is kept. */
-bool http2_wire_open(struct http2_wire *wire, int epoll_fd, int fd,
-                     void (*ready)(struct source *source), void *owner);
-/* Closes the socket. */
+/* Watches the source (whose descriptor, whose `ready` and whose `tls` are set);
+ * false when the system has no memory left. owner is the talloc parent of what
+ * is kept. Socket and TLS stay the caller's. */
+bool http2_wire_open(struct http2_wire *wire, int epoll_fd, void *owner);
+/* Frees what is kept; the socket is closed next, which ends the watch. */
 void http2_wire_close(struct http2_wire *wire);
 
-/* Reads up to size bytes. 0: there are none now, or the wire is broken. */
+/* Reads up to size bytes, at least TLS_RECORD_MAX. 0: there are none now, or
+ * the wire is broken. */
 size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size);
 /* Sends data after the rest; returns how many bytes left. The wire is broken
  * when memory ran out for what could not be sent. */

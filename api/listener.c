@@ -4,12 +4,12 @@
  * are looked at and left where they are. The listening socket and every
  * connection that waits are sources of the loop's epoll. */
 #include "listener.h"
-#include "problem.h"
+#include "dismissal.h"
+#include "handshake.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
 #include <talloc.h>
@@ -31,11 +31,10 @@ enum { PREFACE_SIZE = sizeof PREFACE - 1 };
 struct greeting {
     struct source source;
     struct listener *listener;
+    struct visit visit;
     size_t seen;                 /* bytes of the preface */
     TAILQ_ENTRY(greeting) order; /* of their deadlines */
     uint64_t deadline_ns;
-    struct sockaddr_storage peer;
-    socklen_t peer_size;
 };
 
 TAILQ_HEAD(greetings, greeting);
@@ -46,8 +45,9 @@ struct listener {
     struct http1 *http1;
     struct http2 *http2;
     struct service *service;
-    struct greetings greetings;
-    uint64_t paused_until_ns; /* 0: accepting */
+    struct greetings greetings;    /* of plain connections */
+    struct handshakes *handshakes; /* of the others; NULL: all are plain */
+    uint64_t paused_until_ns;      /* 0: accepting */
 };
 
 /* SO_REUSEPORT lets every loop have a socket of its own for the same port; the
@@ -84,18 +84,21 @@ static void unwatch(struct listener *listener, struct source *source)
     epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
-static void close_connection(struct listener *listener, int fd)
+/* The visit goes on to the door, or is closed by the caller. */
+static struct visit forget(struct greeting *greeting)
 {
-    close(fd);
-    atomic_fetch_sub(&listener->service->counters.connections, 1);
-}
-
-/* The socket stays open: it goes on to the door, or is closed by the caller. */
-static void forget(struct greeting *greeting)
-{
+    struct visit visit = greeting->visit;
     TAILQ_REMOVE(&greeting->listener->greetings, greeting, order);
     unwatch(greeting->listener, &greeting->source);
     talloc_free(greeting);
+    return visit;
+}
+
+static void give_up(struct greeting *greeting)
+{
+    struct service *service = greeting->listener->service;
+    struct visit visit = forget(greeting);
+    visit_close(service, &visit);
 }
 
 enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
@@ -131,16 +134,21 @@ static enum speech hear(int fd, size_t *seen)
 }
 
 /* To its door, which is known by now. */
-static void lead(struct listener *listener, int fd, enum speech speech,
-                 const struct sockaddr_storage *peer, socklen_t peer_size)
+static void lead(struct listener *listener, struct visit *visit,
+                 enum speech speech)
 {
     if (speech == GONE)
-        close_connection(listener, fd);
+        visit_close(listener->service, visit);
     else if (speech == SPEAKS_HTTP2)
-        http2_add(listener->http2, fd);
+        http2_add(listener->http2, visit);
     else
-        http1_add(listener->http1, fd, (const struct sockaddr *)peer,
-                  peer_size);
+        http1_add(listener->http1, visit);
+}
+
+/* Through with TLS, by which the protocol was agreed upon. */
+static void lead_by_tls(void *owner, struct visit *visit)
+{
+    lead(owner, visit, tls_is_http2(visit->tls) ? SPEAKS_HTTP2 : SPEAKS_HTTP1);
 }
 
 static void on_greeting(struct source *source)
@@ -152,87 +160,73 @@ static void on_greeting(struct source *source)
     enum speech speech = hear(fd, &greeting->seen);
     if (speech == SILENT)
         return;
-    struct sockaddr_storage peer = greeting->peer;
-    socklen_t peer_size = greeting->peer_size;
     if (greeting->seen > 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
-    forget(greeting);
-    lead(listener, fd, speech, &peer, peer_size);
+    struct visit visit = forget(greeting);
+    lead(listener, &visit, speech);
 }
 
 /* All wait for the same time, so the order of arrival is that of the
  * deadlines. */
-static void await_greeting(struct listener *listener, int fd, size_t seen,
-                           const struct sockaddr_storage *peer,
-                           socklen_t peer_size)
+static void await_greeting(struct listener *listener, struct visit *visit,
+                           size_t seen)
 {
     struct greeting *greeting = talloc_zero(listener, struct greeting);
     if (greeting == NULL) {
-        close_connection(listener, fd);
+        visit_close(listener->service, visit);
         return;
     }
-    greeting->source = (struct source){.ready = on_greeting, .fd = fd};
+    greeting->source = (struct source){.ready = on_greeting, .fd = visit->fd};
     greeting->listener = listener;
     greeting->seen = seen;
-    greeting->peer = *peer;
-    greeting->peer_size = peer_size;
+    greeting->visit = *visit;
     greeting->deadline_ns =
         kx_monotonic_ns() +
         listener->service->options->idle_timeout_ms * 1000000;
     TAILQ_INSERT_TAIL(&listener->greetings, greeting, order);
-    if (!watch(listener, &greeting->source)) {
-        forget(greeting);
-        close_connection(listener, fd);
-    }
+    if (!watch(listener, &greeting->source))
+        give_up(greeting);
 }
 
-/* Over the limit: an answer that needs no connection to a door. What the
- * client has sent already is read, so that the close does not reset it. */
-static void refuse(int fd)
+/* Most clients send at once, so the first bytes are often there by now. */
+static void greet(struct listener *listener, struct visit *visit)
 {
-    char head[160];
-    char drain[4096];
-    struct kx_buffer body;
-    kx_buffer_init(&body, NULL);
-    problem_write(&body, PROBLEM_OVERLOADED,
-                  "The server has as many connections as it may have "
-                  "(--connections-max).");
-    int size = snprintf(head, sizeof head,
-                        "HTTP/1.1 503 Service Unavailable\r\n"
-                        "Content-Type: application/problem+json\r\n"
-                        "Retry-After: 1\r\nConnection: close\r\n"
-                        "Content-Length: %zu\r\n\r\n",
-                        body.size);
-    send(fd, head, (size_t)size, MSG_NOSIGNAL | MSG_MORE);
-    send(fd, body.data, body.size, MSG_NOSIGNAL);
-    shutdown(fd, SHUT_WR);
-    recvfrom(fd, drain, sizeof drain, MSG_DONTWAIT, NULL, NULL);
-    close(fd);
-    kx_buffer_free(&body);
+    size_t seen = 0;
+    enum speech speech = hear(visit->fd, &seen);
+    if (speech == SILENT)
+        await_greeting(listener, visit, seen);
+    else
+        lead(listener, visit, speech);
 }
 
-/* Most clients send at once, so the first bytes are often there by now. Nagle's
- * algorithm would hold back the last piece of a reply. */
-static void welcome(struct listener *listener, int fd,
-                    const struct sockaddr_storage *peer, socklen_t peer_size)
+/* Over a limit. What could be said before the handshake is no TLS. */
+static void refuse(const struct listener *listener, int fd,
+                   enum visit_verdict verdict)
+{
+    if (listener->handshakes == NULL)
+        dismiss(fd, PROBLEM_OVERLOADED,
+                verdict == VISIT_HOUSE_FULL
+                    ? "The server has as many connections as it may have "
+                      "(--connections-max)."
+                    : "This address has as many connections as one may have "
+                      "(--connections-per-address).");
+    close(fd);
+}
+
+/* Nagle's algorithm would hold back the last piece of a reply. */
+static void welcome(struct listener *listener, struct visit *visit)
 {
     const int on = 1;
-    size_t seen = 0;
-    struct counters *counters = &listener->service->counters;
-    atomic_fetch_add(&counters->connections_accepted, 1);
-    if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
-        listener->service->options->connections_max) {
-        atomic_fetch_sub(&counters->connections, 1);
-        atomic_fetch_add(&counters->connections_refused, 1);
-        refuse(fd);
+    enum visit_verdict verdict = visit_begin(listener->service, visit);
+    if (verdict != VISIT_WELCOME) {
+        refuse(listener, visit->fd, verdict);
         return;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    enum speech speech = hear(fd, &seen);
-    if (speech == SILENT)
-        await_greeting(listener, fd, seen, peer, peer_size);
+    setsockopt(visit->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (listener->handshakes != NULL)
+        handshakes_add(listener->handshakes, visit);
     else
-        lead(listener, fd, speech, peer, peer_size);
+        greet(listener, visit);
 }
 
 /* The socket would stay readable and the loop would spin: it is left alone for
@@ -257,12 +251,11 @@ static void on_connections(struct source *source)
 {
     struct listener *listener = (struct listener *)source;
     for (int i = 0; i < ACCEPT_MAX; i++) {
-        struct sockaddr_storage peer;
-        socklen_t peer_size = sizeof peer;
-        int fd = accept4(source->fd, (struct sockaddr *)&peer, &peer_size,
-                         SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0)
-            welcome(listener, fd, &peer, peer_size);
+        struct visit visit = {.peer_size = sizeof visit.peer};
+        visit.fd = accept4(source->fd, (struct sockaddr *)&visit.peer,
+                           &visit.peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (visit.fd >= 0)
+            welcome(listener, &visit);
         else if (!after_failure(listener, errno))
             return;
     }
@@ -282,23 +275,32 @@ struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
     listener->http2 = http2;
     listener->service = service;
     TAILQ_INIT(&listener->greetings);
-    if (watch(listener, &listener->source))
+    if (service->keyring != NULL)
+        listener->handshakes =
+            handshakes_open(service, epoll_fd, lead_by_tls, listener);
+    if ((service->keyring == NULL || listener->handshakes != NULL) &&
+        watch(listener, &listener->source))
         return listener;
-    close(fd);
-    talloc_free(listener);
+    listener_close(listener);
     return NULL;
 }
 
 void listener_close(struct listener *listener)
 {
     struct greeting *greeting;
-    while ((greeting = TAILQ_FIRST(&listener->greetings)) != NULL) {
-        int fd = greeting->source.fd;
-        forget(greeting);
-        close_connection(listener, fd);
-    }
+    while ((greeting = TAILQ_FIRST(&listener->greetings)) != NULL)
+        give_up(greeting);
+    handshakes_close(listener->handshakes);
     close(listener->source.fd);
     talloc_free(listener);
+}
+
+/* Of two times of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    if (a == 0 || b == 0)
+        return a + b;
+    return a < b ? a : b;
 }
 
 /* The time of the next thing to do; 0: there is none. */
@@ -306,8 +308,10 @@ static uint64_t next_deadline(const struct listener *listener)
 {
     const struct greeting *first = TAILQ_FIRST(&listener->greetings);
     uint64_t deadline = listener->paused_until_ns;
-    if (first != NULL && (deadline == 0 || first->deadline_ns < deadline))
-        deadline = first->deadline_ns;
+    if (first != NULL)
+        deadline = earlier(deadline, first->deadline_ns);
+    if (listener->handshakes != NULL)
+        deadline = earlier(deadline, handshakes_deadline(listener->handshakes));
     return deadline;
 }
 
@@ -334,9 +338,8 @@ void listener_expire(struct listener *listener)
     end_pause(listener, now);
     struct greeting *first;
     while ((first = TAILQ_FIRST(&listener->greetings)) != NULL &&
-           first->deadline_ns <= now) {
-        int fd = first->source.fd;
-        forget(first);
-        close_connection(listener, fd);
-    }
+           first->deadline_ns <= now)
+        give_up(first);
+    if (listener->handshakes != NULL)
+        handshakes_expire(listener->handshakes, now);
 }

@@ -22,11 +22,21 @@ static const struct option_row TABLE[] = {
      "127.0.0.1:4512", 0, 0, "address and port; port 0 takes a free one"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
      "allow --listen on an address that other machines reach"},
+    {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
+     "serve HTTPS: file with the certificate and those it needs (PEM)"},
+    {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,
+     "file with the certificate's private key (PEM)"},
+    {"tls-client-ca", OPTION_TEXT, offsetof(struct options, tls_client_ca),
+     NULL, 0, 0,
+     "accept only clients with a certificate of these authorities (PEM)"},
     {"loops", OPTION_NUMBER, offsetof(struct options, loops), "1", 1, 64,
      "event-loop threads"},
     {"connections-max", OPTION_NUMBER,
      offsetof(struct options, connections_max), "4096", 1, 1000000,
      "open connections; further ones are answered 503"},
+    {"connections-per-address", OPTION_NUMBER,
+     offsetof(struct options, connections_per_address), "1024", 1, 1000000,
+     "of these, from one address"},
     {"streams-max", OPTION_NUMBER, offsetof(struct options, streams_max),
      "1000", 1, 100000, "requests at a time on one HTTP/2 connection"},
     {"requests-max", OPTION_NUMBER, offsetof(struct options, requests_max),
@@ -34,6 +44,16 @@ static const struct option_row TABLE[] = {
      "requests at a time in all; further HTTP/2 streams are refused"},
     {"idle-timeout", OPTION_DURATION, offsetof(struct options, idle_timeout_ms),
      "60s", SECOND_MS, DAY_MS, "a silent connection is closed after this"},
+    {"header-timeout", OPTION_DURATION,
+     offsetof(struct options, header_timeout_ms), "10s", 100, DAY_MS,
+     "a TLS handshake, and the headers of a request, must be there after this"},
+    {"body-timeout", OPTION_DURATION, offsetof(struct options, body_timeout_ms),
+     "60s", 100, DAY_MS, "and the body after this"},
+    {"headers-max", OPTION_SIZE, offsetof(struct options, headers_max), "11KiB",
+     2 * KI, 60 * KI, "request line and headers"},
+    {"header-count-max", OPTION_NUMBER,
+     offsetof(struct options, header_count_max), "64", 8, 1000,
+     "headers of a request"},
     {"cache", OPTION_SIZE, offsetof(struct options, cache), "256MiB", MI,
      1ull << 42, "memory for database pages"},
     {"value-max", OPTION_SIZE, offsetof(struct options, value_max), "1MiB", 1,
@@ -51,6 +71,9 @@ static const struct option_row TABLE[] = {
      "a checkpoint is written after this time"},
     {"checkpoint-log", OPTION_SIZE, offsetof(struct options, checkpoint_log),
      "64MiB", MI, 2048ull * MI, "or after this much of the write-ahead log"},
+    {"disk-floor", OPTION_SIZE, offsetof(struct options, disk_floor), "64MiB",
+     0, 1ull << 42,
+     "with less free space than this the disk counts as full: no more writes"},
     {"log-level", OPTION_LEVEL, offsetof(struct options, log_level), "info", 0,
      0, "error, warning, info or debug"},
     {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
@@ -154,9 +177,25 @@ static bool read_flags(struct options *options, int argc, char **argv)
     return optind == argc || mistake("stray argument", argv[optind]);
 }
 
+static bool agree_on_tls(const struct options *options)
+{
+    const char *missing = NULL;
+    if (options->tls_cert == NULL && options->tls_key != NULL)
+        missing = "--tls-key needs --tls-cert";
+    else if (options->tls_cert != NULL && options->tls_key == NULL)
+        missing = "--tls-cert needs --tls-key";
+    else if (options->tls_client_ca != NULL && options->tls_cert == NULL)
+        missing = "--tls-client-ca needs --tls-cert and --tls-key";
+    if (missing != NULL)
+        fprintf(stderr, "kindex: %s\n", missing);
+    return missing == NULL;
+}
+
 /* What no single option can say. */
 static bool agree(const struct options *options)
 {
+    if (!agree_on_tls(options))
+        return false;
     if (!options->listen.loopback && !options->insecure) {
         fputs("kindex: --listen: other machines reach this address and there "
               "is no access control; add --insecure to allow that\n",

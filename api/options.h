@@ -29,18 +29,26 @@ enum option_type {
 
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
 
-enum { OPTIONS_MAX = 32 };
+enum { OPTIONS_MAX = 64 };
 
 /* The effective settings, with sizes in bytes. Filled once at the start,
  * constant afterwards, so every thread may read them. */
 struct options {
     const char *data;
     struct address listen;
+    const char *tls_cert; /* NULL: plain HTTP */
+    const char *tls_key;
+    const char *tls_client_ca; /* NULL: no client needs a certificate */
     uint64_t loops;
     uint64_t connections_max;
+    uint64_t connections_per_address;
     uint64_t streams_max;  /* requests at a time on one connection (HTTP/2) */
     uint64_t requests_max; /* on all connections */
+    uint64_t headers_max;  /* bytes of a request's line and headers */
+    uint64_t header_count_max;
     uint64_t idle_timeout_ms;
+    uint64_t header_timeout_ms; /* for a TLS handshake; for a head */
+    uint64_t body_timeout_ms;
     uint64_t cache;
     uint64_t value_max;
     uint64_t body_max;
@@ -48,6 +56,7 @@ struct options {
     uint64_t queue_max;
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
+    uint64_t disk_floor;
     int log_level; /* enum kx_log_level */
     bool insecure;
     const char *port_file; /* NULL: none */

@@ -61,7 +61,7 @@ void options_print_config(const struct options *options)
     const struct option_row *table = options_table(&count);
     for (size_t i = 0; i < count; i++)
         if (table[i].type != OPTION_ACTION)
-            printf("%-20s %-20s %s\n", table[i].name,
+            printf("%-24s %-20s %s\n", table[i].name,
                    options->texts[i] != NULL ? options->texts[i] : "-",
                    SOURCES[options->sources[i]]);
 }

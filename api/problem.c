@@ -62,6 +62,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Smallest example: {\"name\":\"users_by_email\",\"prefix\":"
          "[\"users\"],\"fields\":[\"/email\"]}",
          NULL},
+    [PROBLEM_TLS_REQUIRED] = {"tls-required", 400,
+                              "The server speaks HTTPS here",
+                              "Use an address that begins with https://.",
+                              NULL},
     [PROBLEM_ORIGIN_NOT_ALLOWED] =
         {"origin-not-allowed", 403, "A page of another site may not do this",
          "Send the request from a page of this server, or from a program "
@@ -94,6 +98,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Leave the header Accept out, or name one of the forms in "
          "`supported`.",
          NULL},
+    [PROBLEM_REQUEST_TIMEOUT] =
+        {"request-timeout", 408, "The request took too long to come",
+         "Send it again, in one go; nothing of it was done.", NULL},
     [PROBLEM_CHECK_FAILED] =
         {"check-failed", 409, "A check failed",
          "Read the entries again and repeat the operation with their new "

@@ -8,6 +8,7 @@
 #include "listener.h"
 #include "loop.h"
 #include "notify.h"
+#include "visit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -52,6 +53,8 @@ static bool catch_signals(struct server *server)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    if (server->options.tls_cert != NULL)
+        sigaddset(&signals, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
         return complain("cannot", "block signals", strerror(errno));
@@ -91,13 +94,30 @@ static bool start_framing(const struct options *options)
     uint64_t body_max = options->value_max > options->body_max
                             ? options->value_max
                             : options->body_max;
-    struct framing_limits limits = {.body_max = body_max + FRAMING_DROP_MAX,
-                                    .target_max = FRAMING_TARGET_MAX,
-                                    .headers_max = FRAMING_HEADERS_MAX,
-                                    .header_count_max =
-                                        FRAMING_HEADER_COUNT_MAX};
+    struct http1_socket_limits limits = {
+        .framing = {.body_max = body_max + FRAMING_DROP_MAX,
+                    .target_max = FRAMING_TARGET_MAX,
+                    .headers_max = (uint32_t)options->headers_max,
+                    .header_count_max = (uint32_t)options->header_count_max},
+        .header_timeout_ms = options->header_timeout_ms,
+        .body_timeout_ms = options->body_timeout_ms};
     return http1_socket_start(&limits) ||
            complain("cannot", "start", "memory is used up");
+}
+
+/* With the first certificate at hand, or not at all. */
+static bool start_visits(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct service *service = &server->service;
+    char why[200];
+    service->guests = guests_open(options->connections_per_address);
+    if (service->guests == NULL)
+        return complain("cannot", "start", "memory is used up");
+    if (options->tls_cert == NULL)
+        return true;
+    service->keyring = tls_keyring_open(options, why, sizeof why);
+    return service->keyring != NULL || complain("cannot", "start TLS", why);
 }
 
 /* ---- Sockets --------------------------------------------------------------
@@ -112,8 +132,10 @@ static uint16_t port_of(const struct address *address)
 }
 
 /* The address as a client on this machine writes it. */
-static void url_of(const struct address *address, char *out, size_t size)
+static void url_of(const struct server *server, char *out, size_t size)
 {
+    const struct address *address = &server->bound;
+    const char *scheme = server->service.keyring != NULL ? "https" : "http";
     char host[INET6_ADDRSTRLEN];
     const struct sockaddr_in6 *six = (const void *)&address->socket;
     const struct sockaddr_in *four = (const void *)&address->socket;
@@ -122,13 +144,13 @@ static void url_of(const struct address *address, char *out, size_t size)
         bool any = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
         inet_ntop(AF_INET6, any ? &in6addr_loopback : &six->sin6_addr, host,
                   sizeof host);
-        snprintf(out, size, "http://[%s]:%u", host, port);
+        snprintf(out, size, "%s://[%s]:%u", scheme, host, port);
         return;
     }
     struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
     bool any = four->sin_addr.s_addr == htonl(INADDR_ANY);
     inet_ntop(AF_INET, any ? &loopback : &four->sin_addr, host, sizeof host);
-    snprintf(out, size, "http://%s:%u", host, port);
+    snprintf(out, size, "%s://%s:%u", scheme, host, port);
 }
 
 /* One socket for each loop; the first one settles the port. */
@@ -211,7 +233,7 @@ static void stop_loops(struct server *server)
 static void print_tour(const struct server *server)
 {
     char url[80];
-    url_of(&server->bound, url, sizeof url);
+    url_of(server, url, sizeof url);
     printf("Kindex " KX_VERSION " serves %s on %s\n\n", server->options.data,
            url);
     printf("curl -X PUT %s/kv/users/1 --json "
@@ -244,19 +266,33 @@ static bool write_port_file(const struct server *server)
            complain("cannot write", path, strerror(errno));
 }
 
-/* Waits for a signal, or until the storage has failed: then only a new start,
- * which recovers it, can help. */
+/* False when the signal asks for something else than the end. */
+static bool take_signal(const struct server *server)
+{
+    struct signalfd_siginfo info;
+    if (read(server->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return false;
+    if (info.ssi_signo == SIGHUP) {
+        tls_keyring_reload(server->service.keyring);
+        return false;
+    }
+    kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
+    return true;
+}
+
+/* Waits for a signal to stop, or until the storage has failed: then only a new
+ * start, which recovers it, can help. */
 static void wait_for_end(const struct server *server)
 {
     struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
-    struct signalfd_siginfo info;
-    while (poll(&signals, 1, LOOK_AT_STORE_MS) <= 0)
+    for (;;) {
+        if (poll(&signals, 1, LOOK_AT_STORE_MS) > 0 && take_signal(server))
+            return;
         if (kx_store_failed(server->service.store)) {
             kx_log(KX_LOG_ERROR, "stopping", "reason=storage-failed");
             return;
         }
-    if (read(server->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
-        kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
+    }
 }
 
 /* The port file comes after the loops: who reads it can connect. The store is
@@ -286,13 +322,16 @@ int server_run(const struct options *options)
         server.sockets[i] = -1;
     kx_log_level((enum kx_log_level)options->log_level);
     fit_connections(&server.options);
-    if (!catch_signals(&server) || !start_framing(options))
+    if (!catch_signals(&server) || !start_framing(options) ||
+        !start_visits(&server))
         return 1;
     /* The port first: when it is in use the data stay untouched. */
     bool served =
         bind_sockets(&server) && open_store(&server) && serve(&server);
     close_sockets(&server);
     http1_socket_stop();
+    tls_keyring_close(server.service.keyring);
+    guests_close(server.service.guests);
     close(server.signal_fd);
     return served ? 0 : 1;
 }

@@ -9,6 +9,9 @@
 
 #include <stdatomic.h>
 
+struct guests;
+struct tls_keyring;
+
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
 /* Counters since the start; any thread adds and reads them. */
@@ -17,7 +20,8 @@ struct counters {
      * the row after the last one counts requests that no route took. */
     atomic_uint_fast64_t replies[ROUTES_MAX + 1][STATUS_CLASSES];
     atomic_uint_fast64_t connections_accepted;
-    atomic_uint_fast64_t connections_refused; /* over connections-max */
+    atomic_uint_fast64_t connections_refused; /* over a limit of them */
+    atomic_uint_fast64_t handshakes_failed;   /* of TLS */
     atomic_int_fast64_t connections;          /* open now */
     atomic_uint_fast64_t body_bytes;          /* of requests not replied */
     atomic_int_fast64_t in_flight;            /* requests begun, not replied */
@@ -26,6 +30,8 @@ struct counters {
 struct service {
     struct kx_store *store;
     const struct options *options;
+    struct guests *guests;
+    struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
     atomic_bool stopping; /* /readyz says no from now on */
     struct counters counters;

@@ -17,12 +17,26 @@ struct pair {
     int server;
 };
 
-static const struct framing_limits LIMITS = {
-    .body_max = 1000,
-    .target_max = 1000,
-    .headers_max = 1000,
-    .header_count_max = 10,
+static const struct http1_socket_limits LIMITS = {
+    .framing = {.body_max = 1000,
+                .target_max = 1000,
+                .headers_max = 1000,
+                .header_count_max = 10},
+    .header_timeout_ms = 60000,
+    .body_timeout_ms = 60000,
 };
+
+static bool open_socket(int fd)
+{
+    const struct visit visit = {.fd = fd};
+    return http1_socket_open(&visit);
+}
+
+static bool close_socket(int fd)
+{
+    struct visit visit;
+    return http1_socket_close(fd, &visit);
+}
 
 static int open_pair(void **state)
 {
@@ -30,7 +44,7 @@ static int open_pair(void **state)
     int fds[2];
     if (!http1_socket_start(&LIMITS) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) != 0 ||
-        !http1_socket_open(fds[1]))
+        !open_socket(fds[1]))
         return 1;
     pair = (struct pair){fds[0], fds[1]};
     *state = &pair;
@@ -40,7 +54,7 @@ static int open_pair(void **state)
 static int close_pair(void **state)
 {
     struct pair *pair = *state;
-    http1_socket_close(pair->server);
+    close_socket(pair->server);
     close(pair->server);
     close(pair->client);
     http1_socket_stop();
@@ -132,7 +146,7 @@ static void after_a_last_answer_nothing_is_added(void **state)
     say(pair, GOOD BAD);
     gives(pair, GOOD, 0);
     http1_socket_answered(pair->server);
-    http1_socket_close(pair->server);
+    close_socket(pair->server);
     http1_socket_settle();
     client_has(pair, 0);
 }
@@ -176,12 +190,12 @@ static void peeks_and_other_sockets_pass_straight_through(void **state)
     assert_int_equal(__wrap_recv(pair->server, bytes, sizeof bytes, MSG_PEEK),
                      sizeof BAD - 1);
     client_has(pair, 0);
-    http1_socket_close(pair->server);
+    close_socket(pair->server);
     gives(pair, BAD, 0);
-    http1_socket_close(pair->server);
+    close_socket(pair->server);
     http1_socket_answered(pair->server);
-    assert_false(http1_socket_open(-1));
-    assert_false(http1_socket_open(1 << 30));
+    assert_false(open_socket(-1));
+    assert_false(open_socket(1 << 30));
     assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
 }
 
@@ -190,7 +204,7 @@ static void a_socket_that_is_opened_again_begins_anew(void **state)
     const struct pair *pair = *state;
     say(pair, "GET /");
     gives(pair, "GET /", 0);
-    assert_true(http1_socket_open(pair->server));
+    assert_true(open_socket(pair->server));
     say(pair, GOOD);
     gives(pair, GOOD, 0);
 }

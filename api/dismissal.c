@@ -1,0 +1,32 @@
+/* An answer that needs no connection to a door, and is written past both. */
+#include "dismissal.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+
+/* What the client has sent already is read, so that the close does not reset
+ * the connection before the answer is read. */
+void dismiss(int fd, enum problem_code code, const char *detail)
+{
+    const struct problem_row *row = problem_row(code);
+    char head[256];
+    char drain[4096];
+    struct kx_buffer body;
+    kx_buffer_init(&body, NULL);
+    problem_write(&body, code, detail);
+    int size = snprintf(
+        head, sizeof head,
+        "HTTP/1.1 %d %s\r\n"
+        "Content-Type: application/problem+json\r\n"
+        "%s%s%sConnection: close\r\n"
+        "Content-Length: %zu\r\n\r\n",
+        row->status, row->status == 503 ? "Service Unavailable" : "Bad Request",
+        row->retry_after != NULL ? "Retry-After: " : "",
+        row->retry_after != NULL ? row->retry_after : "",
+        row->retry_after != NULL ? "\r\n" : "", body.size);
+    send(fd, head, (size_t)size, MSG_NOSIGNAL | MSG_MORE);
+    send(fd, body.data, body.size, MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    recvfrom(fd, drain, sizeof drain, MSG_DONTWAIT, NULL, NULL);
+    kx_buffer_free(&body);
+}

@@ -1,0 +1,12 @@
+/* Turning a connection away before it has a door. */
+#ifndef API_DISMISSAL_H
+#define API_DISMISSAL_H
+
+#include "problem.h"
+
+/* Answers whatever plain request is coming with this problem, as far as the
+ * socket takes it, and ends our side. The socket stays open: close it next.
+ * Any thread. */
+void dismiss(int fd, enum problem_code code, const char *detail);
+
+#endif

@@ -1,0 +1,106 @@
+/* A hash table with chains that are short, as there are no more guests than
+ * connections. */
+#include "guests.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <talloc.h>
+
+enum { CHAINS = 4096 };
+
+struct guest {
+    LIST_ENTRY(guest) chain;
+    uint64_t address;
+    uint64_t connections;
+};
+
+LIST_HEAD(chain, guest);
+
+struct guests {
+    uint64_t share;
+    pthread_mutex_t lock; /* guards what follows */
+    struct chain chains[CHAINS];
+};
+
+struct guests *guests_open(uint64_t share)
+{
+    struct guests *guests = talloc_zero(NULL, struct guests);
+    if (guests == NULL || pthread_mutex_init(&guests->lock, NULL) != 0) {
+        talloc_free(guests);
+        return NULL;
+    }
+    guests->share = share;
+    return guests;
+}
+
+void guests_close(struct guests *guests)
+{
+    if (guests == NULL)
+        return;
+    pthread_mutex_destroy(&guests->lock);
+    talloc_free(guests);
+}
+
+/* An address of IPv4 is none of IPv6: the first 64 bits of those are not all
+ * zero, but for the loopback and for IPv4 in IPv6's clothes. */
+static uint64_t address_of(const struct sockaddr_storage *peer)
+{
+    const struct sockaddr_in *four = (const void *)peer;
+    const struct sockaddr_in6 *six = (const void *)peer;
+    uint64_t address = 0;
+    uint32_t last;
+    if (peer->ss_family == AF_INET)
+        return four->sin_addr.s_addr;
+    memcpy(&address, &six->sin6_addr, sizeof address);
+    memcpy(&last, six->sin6_addr.s6_addr + 12, sizeof last);
+    return address != 0 ? address : last;
+}
+
+static struct chain *chain_of(struct guests *guests, uint64_t address)
+{
+    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    return &guests->chains[hash >> 52];
+}
+
+/* Inside the lock: the guest with this address, made when it is new. */
+static struct guest *find(struct guests *guests, uint64_t address)
+{
+    struct chain *chain = chain_of(guests, address);
+    struct guest *guest;
+    LIST_FOREACH(guest, chain, chain)
+    if (guest->address == address)
+        return guest;
+    guest = talloc(guests, struct guest);
+    if (guest == NULL)
+        return NULL;
+    *guest = (struct guest){.address = address};
+    LIST_INSERT_HEAD(chain, guest, chain);
+    return guest;
+}
+
+struct guest *guests_enter(struct guests *guests,
+                           const struct sockaddr_storage *peer)
+{
+    pthread_mutex_lock(&guests->lock);
+    struct guest *guest = find(guests, address_of(peer));
+    if (guest != NULL && guest->connections >= guests->share)
+        guest = NULL;
+    if (guest != NULL)
+        guest->connections++;
+    pthread_mutex_unlock(&guests->lock);
+    return guest;
+}
+
+void guests_leave(struct guests *guests, struct guest *guest)
+{
+    if (guest == NULL)
+        return;
+    pthread_mutex_lock(&guests->lock);
+    if (--guest->connections == 0) {
+        LIST_REMOVE(guest, chain);
+        talloc_free(guest);
+    }
+    pthread_mutex_unlock(&guests->lock);
+}

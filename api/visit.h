@@ -1,0 +1,29 @@
+/* A connection that was accepted, on its way to its door: its socket, its TLS,
+ * and the place that it takes up. Whoever has the visit ends it. */
+#ifndef API_VISIT_H
+#define API_VISIT_H
+
+#include "guests.h"
+#include "service.h"
+#include "tls.h"
+
+struct visit {
+    int fd;          /* connected, non-blocking */
+    struct tls *tls; /* NULL: plain */
+    struct guest *guest;
+    struct sockaddr_storage peer;
+    socklen_t peer_size;
+};
+
+enum visit_verdict { VISIT_WELCOME, VISIT_HOUSE_FULL, VISIT_SHARE_USED };
+
+/* Counts the visit (fd and peer are set). When it is not welcome it is not
+ * counted, and its socket still open. Any thread. */
+enum visit_verdict visit_begin(struct service *service, struct visit *visit);
+/* Counts it no more and forgets its TLS; the socket stays open. Only the
+ * visit's thread, as for visit_close. */
+void visit_end(struct service *service, struct visit *visit);
+/* The same, and closes the socket. */
+void visit_close(struct service *service, struct visit *visit);
+
+#endif
