@@ -3,7 +3,7 @@
  * (commits and flushes, by its ticket) or the queue of turns. */
 #include "exchange.h"
 #include "admission.h"
-#include "router.h"
+#include "journal.h"
 
 #include <talloc.h>
 
@@ -29,15 +29,6 @@ static void answer_without_memory(struct reply *reply)
     reply_header(reply, "Retry-After", row->retry_after);
 }
 
-static void count(const struct exchange *exchange)
-{
-    const struct route *route = exchange->request.route;
-    size_t row = route != NULL ? (size_t)(route - ROUTES) : ROUTE_COUNT;
-    atomic_fetch_add_explicit(&exchange->desk->service->counters
-                                   .replies[row][exchange->reply.status / 100],
-                              1, memory_order_relaxed);
-}
-
 /* The reply shows entries that were not on disk, and never may be. */
 static void answer_failure(struct exchange *exchange)
 {
@@ -56,7 +47,7 @@ static enum exchange_next complete(struct exchange *exchange)
         kx_store_failed(exchange->desk->service->store))
         answer_failure(exchange);
     exchange->phase = EXCHANGE_READY;
-    count(exchange);
+    journal_reply(exchange);
     return EXCHANGE_REPLY;
 }
 
@@ -71,6 +62,7 @@ static bool await_flush(struct exchange *exchange, uint64_t flush,
         return false;
     exchange->phase = phase;
     exchange->desk->awaited++;
+    timing_park(&exchange->timing);
     return true;
 }
 
@@ -108,6 +100,7 @@ static bool submit(struct exchange *exchange)
 static void await_turn(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
+    timing_park(&exchange->timing);
     desk_queue_turn(exchange->desk, exchange);
 }
 
@@ -116,6 +109,7 @@ static void await_news(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
     exchange->desk->awaited++;
+    timing_park(&exchange->timing);
     desk_queue_news(exchange->desk, exchange);
 }
 
@@ -145,6 +139,7 @@ static enum exchange_next proceed(struct exchange *exchange,
 static enum exchange_next handle(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
+    kx_reader_count(request->reader, &exchange->reads);
     enum progress progress = request->route->handle(request, &exchange->reply);
     request->slices++;
     return proceed(exchange, progress);
@@ -153,6 +148,7 @@ static enum exchange_next handle(struct exchange *exchange)
 static enum exchange_next finish(struct exchange *exchange)
 {
     exchange->finishing = true;
+    kx_reader_count(exchange->request.reader, &exchange->reads);
     return proceed(exchange, exchange->request.route->finish(&exchange->request,
                                                              &exchange->reply));
 }
@@ -167,6 +163,7 @@ static bool may_have_body(const struct request *request)
 void exchange_open(struct exchange *exchange, uint64_t body_size)
 {
     struct request *request = &exchange->request;
+    trace_read(request);
     if (!may_have_body(request))
         body_size = 0;
     if (!admission_check(request, &exchange->reply, body_size)) {
@@ -231,6 +228,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
 
 enum exchange_next exchange_run(struct exchange *exchange)
 {
+    timing_begin(&exchange->timing);
     if (exchange->body.failed || exchange->target.failed)
         answer_without_memory(&exchange->reply);
     if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
@@ -271,8 +269,22 @@ static bool awaits_news(const struct exchange *exchange)
            exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
 }
 
+/* Nothing after the reply has begun: there a stream waits for its client, or
+ * for news. */
+static void note_wait(struct exchange *exchange)
+{
+    struct timing *timing = &exchange->timing;
+    if (exchange->phase == EXCHANGE_AWAITS_FLUSH)
+        timing_resume(timing, PHASE_FLUSH);
+    else if (exchange->phase == EXCHANGE_AWAITS_TURN)
+        timing_resume(timing, PHASE_TURNS);
+    else if (exchange->phase == EXCHANGE_AWAITS_NEWS)
+        timing_resume(timing, PHASE_COUNT);
+}
+
 void exchange_continue(struct exchange *exchange)
 {
+    note_wait(exchange);
     if (awaits_news(exchange))
         desk_end_news(exchange->desk, exchange);
     exchange->request.wait.cancel = NULL;
@@ -300,6 +312,7 @@ void exchange_forsake(struct exchange *exchange)
  * can only be broken off, which `failed` does. */
 void exchange_abandon(struct exchange *exchange)
 {
+    note_wait(exchange);
     if (exchange->phase == EXCHANGE_AWAITS_TURN) {
         problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
                 "The server was stopped before the work was done.");
@@ -320,7 +333,11 @@ static bool pull(struct exchange *exchange)
     uint64_t flush = 0;
     chunk->size = 0;
     exchange->sent = 0;
+    uint64_t began_ns = kx_monotonic_ns();
+    kx_reader_count(stream->request->reader, &exchange->reads);
     exchange->last = !stream->next(stream, chunk, &flush);
+    exchange->streamed += chunk->size;
+    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
     if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
         return true;
     if (chunk->size > 0 || exchange->last || chunk->failed)

@@ -14,6 +14,7 @@
 
 #include "desk.h"
 #include "problem.h"
+#include "timing.h"
 
 enum exchange_phase {
     EXCHANGE_NEW,  /* waits for its headers */
@@ -44,6 +45,10 @@ struct exchange {
     struct kx_buffer body;
     uint64_t body_counted; /* bytes among the service's body_bytes */
     size_t sent;           /* bytes of the present chunk */
+    uint64_t streamed;     /* bytes of all chunks */
+    struct timing timing;
+    struct kx_reads reads;
+    char server_timing[TIMING_TEXT_MAX];
     enum exchange_phase phase;
     bool last;      /* the present chunk is the stream's last one */
     bool finishing; /* the handler's second half has begun */

@@ -2,6 +2,7 @@
  * their memory, so that a request in the usual run allocates nothing from the
  * system. */
 #include "exchange.h"
+#include "journal.h"
 
 #include <talloc.h>
 
@@ -72,12 +73,17 @@ static void reset(struct exchange *exchange)
     request->route = NULL;
     request->slices = 0;
     request->state = NULL;
+    request->trace = (struct trace){.named = false};
     reply->status = 0;
     reply->content_type = NULL;
     reply->header_count = 0;
     reply->flush = 0;
     reply->stream = NULL;
     exchange->sent = 0;
+    exchange->streamed = 0;
+    exchange->timing.started_ns = 0;
+    exchange->reads.entries = exchange->reads.bytes = 0;
+    exchange->reads.index[0] = '\0';
     exchange->last = false;
     exchange->finishing = false;
     exchange->forsaken = false;
@@ -86,6 +92,7 @@ static void reset(struct exchange *exchange)
 void exchange_end(struct exchange *exchange)
 {
     struct desk *desk = exchange->desk;
+    journal_end(exchange);
     desk->in_flight--;
     atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
                               memory_order_relaxed);

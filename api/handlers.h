@@ -125,12 +125,22 @@ handler_fn index_verify_finish;
 /* GET /indexes/{name}/verify: what the last one has found. */
 handler_fn index_verification;
 
+/* ---- slow.c ---------------------------------------------------------------
+ */
+
+/* GET /slow: the last requests that took long, the newest first. */
+handler_fn slow_list;
+
+/* ---- ready.c --------------------------------------------------------------
+ */
+
+/* GET /readyz: the store serves; ?verbose lists the checks. */
+handler_fn ready_show;
+
 /* ---- ops.c --------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */
 handler_fn ops_live;
-/* GET /readyz: the store serves; ?verbose lists the checks. */
-handler_fn ops_ready;
 /* GET /version. */
 handler_fn ops_version;
 /* GET /metrics: Prometheus text. */

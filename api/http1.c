@@ -54,12 +54,29 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
     return MHD_YES;
 }
 
+/* A bit for each length of a name: most headers that are looked for are not
+ * there, and for most of them this says so. */
+static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
+                                 const char *name, size_t name_size,
+                                 const char *value, size_t value_size)
+{
+    uint64_t *sizes = closure;
+    (void)kind;
+    (void)name;
+    (void)value;
+    (void)value_size;
+    *sizes |= 1ull << name_size % 64;
+    return MHD_YES;
+}
+
 /* The request's header function. Lines of the same name are joined (RFC 9110
  * section 5.3); the result lies in the library's memory or the request's. */
 static const char *find_header(const struct request *request, const char *name)
 {
     struct wanted wanted = {
         .request = request, .name = name, .size = strlen(name)};
+    if ((request->header_sizes >> wanted.size % 64 & 1) == 0)
+        return NULL;
     MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
                                 take_header, &wanted);
     return wanted.value;
@@ -187,6 +204,9 @@ static enum MHD_Result open_request(struct exchange *exchange,
     struct request *request = &exchange->request;
     request->connection = connection;
     request->header = find_header;
+    request->header_sizes = 0;
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
+                                &request->header_sizes);
     request->method = method_parse(method);
     exchange->ready = on_ready;
     exchange_open(exchange, announced_size(request));

@@ -28,6 +28,11 @@ static double writes(const struct kx_index_info *info)
     return (double)info->writes;
 }
 
+static double conflicts(const struct kx_index_info *info)
+{
+    return (double)info->conflicts;
+}
+
 static double last_read(const struct kx_index_info *info)
 {
     return (double)info->last_read_ms / 1000;
@@ -46,6 +51,8 @@ static const struct figure {
      "Scans and look-ups of an index or of its entries.", reads},
     {"kindex_index_writes_total", "counter",
      "Index entries that commits put or removed.", writes},
+    {"kindex_index_conflicts", "gauge",
+     "Entries whose unique value another one has, too.", conflicts},
     {"kindex_index_last_read_time_seconds", "gauge",
      "Unix time of the last read of an index, 0: not since the start.",
      last_read},
@@ -76,6 +83,24 @@ static void write_bytes(struct kx_reader *reader, struct kx_buffer *out)
                         (unsigned long long)bytes);
 }
 
+/* Of indexes that were verified since the start. */
+static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
+{
+    struct kx_index_info info;
+    metrics_head(out, "kindex_index_verify_problems", "gauge",
+                 "What the last verification has found.");
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        for (int kind = 0; info.verification != NULL && kind < KX_DAMAGES;
+             kind++)
+            metrics_add(
+                out,
+                "kindex_index_verify_problems{index=\"%.*s\",kind=\"%s\"} "
+                "%llu\n",
+                (int)info.name.size, (const char *)info.name.data,
+                kx_damage_text((enum kx_damage)kind),
+                (unsigned long long)info.verification->counts[kind]);
+}
+
 static void write_states(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_index_info info;
@@ -98,6 +123,7 @@ void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out)
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
         write_figure(reader, &FIGURES[i], out);
     write_bytes(reader, out);
+    write_damage(reader, out);
     write_states(reader, out);
     kx_read_end(reader);
 }

@@ -1,9 +1,8 @@
-/* What an operator or a program asks about the service itself. /livez and
- * /readyz are for supervisors: the first fails only when the process cannot
- * answer, so restart it; the second says whether to send it work. */
+/* What an operator or a program asks about the service itself. /livez is for
+ * supervisors: it fails only when the process cannot answer, so restart it.
+ * /readyz, which says whether to send it work, is in ready.c. */
 #include "handlers.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "answer.h"
@@ -52,48 +51,8 @@ enum progress ops_service(struct request *request, struct reply *reply)
                     "\"count\":\"/count\",\"get\":\"/get\","
                     "\"atomic\":\"/atomic\",\"indexes\":\"/indexes\","
                     "\"live\":\"/livez\",\"ready\":\"/readyz\","
-                    "\"metrics\":\"/metrics\",\"version\":\"/version\"}}");
-}
-
-/* What readiness depends on, in the order in which it is listed. */
-struct health {
-    bool storage;   /* has not failed */
-    bool accepting; /* not stopping */
-};
-
-static void add_checks(const struct health *health, struct kx_buffer *out)
-{
-    kx_add_text(out, ",\"checks\":{\"storage\":");
-    kx_add_text(out, health->storage ? "true" : "false");
-    kx_add_text(out, ",\"accepting\":");
-    kx_add_text(out, health->accepting ? "true}" : "false}");
-}
-
-enum progress ops_ready(struct request *request, struct reply *reply)
-{
-    struct service *service = request->service;
-    struct health health = {
-        .storage = !kx_store_failed(service->store),
-        .accepting = !atomic_load(&service->stopping),
-    };
-    bool ready = health.storage && health.accepting;
-    bool verbose;
-    struct query query;
-    struct flaw flaw;
-    if (!query_read(request->query, TAKES_VERBOSE, request->memory, &query,
-                    &flaw) ||
-        !query_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
-        return flaw_reply(request, reply, &flaw);
-    if (!ready)
-        return problem(request, reply, PROBLEM_STOPPING,
-                       health.storage ? "The server is stopping."
-                                      : "The storage has failed.");
-    answer_json(reply, 200);
-    kx_add_text(&reply->body, "{\"ok\":true");
-    if (verbose)
-        add_checks(&health, &reply->body);
-    kx_add_byte(&reply->body, '}');
-    return DONE;
+                    "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
+                    "\"version\":\"/version\"}}");
 }
 
 enum progress ops_metrics(struct request *request, struct reply *reply)

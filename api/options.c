@@ -76,6 +76,12 @@ static const struct option_row TABLE[] = {
      "with less free space than this the disk counts as full: no more writes"},
     {"log-level", OPTION_LEVEL, offsetof(struct options, log_level), "info", 0,
      0, "error, warning, info or debug"},
+    {"access-log", OPTION_FLAG, offsetof(struct options, access_log), "0", 0, 0,
+     "log a line for every request"},
+    {"slow-ms", OPTION_NUMBER, offsetof(struct options, slow_ms), "500", 0,
+     DAY_MS,
+     "requests that take so many milliseconds are logged and shown by GET "
+     "/slow; 0: all"},
     {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
      "file to write the port to when the server is ready"},
     {"help", OPTION_ACTION, offsetof(struct options, help), NULL, 0, 0,

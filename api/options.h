@@ -58,6 +58,8 @@ struct options {
     uint64_t checkpoint_log;
     uint64_t disk_floor;
     int log_level; /* enum kx_log_level */
+    bool access_log;
+    uint64_t slow_ms;
     bool insecure;
     const char *port_file; /* NULL: none */
     bool help;

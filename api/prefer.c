@@ -3,7 +3,6 @@
 #include "prefer.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -42,4 +41,18 @@ unsigned prefer_wait(const char *prefer)
         prefer += *prefer == ',';
     }
     return 0;
+}
+
+bool prefer_has(const char *prefer, const char *name)
+{
+    size_t size = strlen(name);
+    while (prefer != NULL && *prefer != '\0') {
+        prefer = skip_space(prefer);
+        if (strncasecmp(prefer, name, size) == 0 &&
+            strchr(",;= \t", prefer[size]) != NULL)
+            return true;
+        prefer += strcspn(prefer, ",");
+        prefer += *prefer == ',';
+    }
+    return false;
 }

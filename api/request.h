@@ -17,6 +17,7 @@
 #define API_REQUEST_H
 
 #include "kindex.h"
+#include "trace.h"
 
 enum method {
     METHOD_GET,
@@ -59,7 +60,9 @@ struct request {
     struct kx_slice path;  /* raw: not decoded, without the query */
     struct kx_slice query; /* raw, without '?'; empty when there is none */
     header_fn *header;
-    void *connection; /* the door's, for header_fn */
+    void *connection;      /* the door's, for header_fn */
+    uint64_t header_sizes; /* the door's, too */
+    struct trace trace;
     struct kx_slice body;
     void *memory; /* talloc context, freed after the reply */
     const struct route *route;
@@ -79,7 +82,7 @@ struct header {
     const char *value;
 };
 
-enum { REPLY_HEADERS_MAX = 8 };
+enum { REPLY_HEADERS_MAX = 12 };
 
 /* Filled by the handler; clean at its first call. When body.failed is set
  * (memory ran out somewhere) the reply becomes a 503 whatever else it says, so

@@ -48,9 +48,10 @@ const struct route ROUTES[] = {
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},
     {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE, BODY_NONE, ops_live,    NULL},
-    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ops_ready,   NULL},
+    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ready_show,  NULL},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE, BODY_NONE, ops_version, NULL},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_NONE, BODY_NONE, ops_metrics, NULL},
+    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN, BODY_NONE, slow_list,  NULL},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE, BODY_NONE, ops_openapi, NULL},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE, BODY_NONE, ops_problem, NULL},
 };

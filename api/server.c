@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -312,12 +313,25 @@ static bool serve(struct server *server)
     return started && !failed;
 }
 
+/* Identifiers of requests begin anywhere; without the system's help, with the
+ * time. */
+static void init_service(struct server *server)
+{
+    struct service *service = &server->service;
+    uint64_t first = (uint64_t)kx_now_ms() << 20;
+    if (getrandom(&first, sizeof first, GRND_NONBLOCK) < 0)
+        kx_log(KX_LOG_DEBUG, "no-random", "error=\"%s\"", strerror(errno));
+    service->options = &server->options;
+    service->started_at_ms = kx_now_ms();
+    service->counters.next_request_id = first;
+    pthread_mutex_init(&service->slow.lock, NULL);
+}
+
 int server_run(const struct options *options)
 {
     static struct server server;
     server.options = *options;
-    server.service.options = &server.options;
-    server.service.started_at_ms = kx_now_ms();
+    init_service(&server);
     for (size_t i = 0; i < LOOPS_MAX; i++)
         server.sockets[i] = -1;
     kx_log_level((enum kx_log_level)options->log_level);

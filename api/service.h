@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "request.h"
+#include "slow.h"
 
 #include <stdatomic.h>
 
@@ -16,15 +17,18 @@ enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 
 /* Counters since the start; any thread adds and reads them. */
 struct counters {
-    /* Replies by row of the route table and by hundreds of the HTTP status;
-     * the row after the last one counts requests that no route took. */
-    atomic_uint_fast64_t replies[ROUTES_MAX + 1][STATUS_CLASSES];
+    /* Replies by row of the route table and by hundreds of the HTTP status,
+     * with the nanoseconds they took; the row after the last one counts
+     * requests that no route took. */
+    struct kx_histogram replies[ROUTES_MAX + 1][STATUS_CLASSES];
     atomic_uint_fast64_t connections_accepted;
     atomic_uint_fast64_t connections_refused; /* over a limit of them */
     atomic_uint_fast64_t handshakes_failed;   /* of TLS */
     atomic_int_fast64_t connections;          /* open now */
     atomic_uint_fast64_t body_bytes;          /* of requests not replied */
     atomic_int_fast64_t in_flight;            /* requests begun, not replied */
+    atomic_uint_fast64_t slow;                /* requests over --slow-ms */
+    atomic_uint_fast64_t next_request_id;     /* from a random beginning */
 };
 
 struct service {
@@ -35,6 +39,7 @@ struct service {
     int64_t started_at_ms;
     atomic_bool stopping; /* /readyz says no from now on */
     struct counters counters;
+    struct slow slow;
 };
 
 #endif

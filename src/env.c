@@ -32,6 +32,11 @@ static const char *const table_files[TABLE_COUNT] = {
     [TABLE_CATALOG] = "catalog.db",
 };
 
+const char *env_table_file(enum table table)
+{
+    return table_files[table];
+}
+
 /* Called by the library, on whatever thread notices. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
@@ -240,15 +245,4 @@ uint64_t env_free_bytes(const char *directory)
     if (statvfs(directory, &fs) != 0)
         return 0;
     return (uint64_t)fs.f_bavail * fs.f_frsize;
-}
-
-void env_figures(struct env *env, struct env_figures *figures_out)
-{
-    DB_MPOOL_STAT *stat = NULL;
-    *figures_out = (struct env_figures){0};
-    if (env->db->memp_stat(env->db, &stat, NULL, 0) != 0)
-        return;
-    figures_out->cache_hits = stat->st_cache_hit;
-    figures_out->cache_misses = stat->st_cache_miss;
-    free(stat);
 }

@@ -18,6 +18,9 @@ enum table {
     TABLE_COUNT
 };
 
+/* The name of a table's file in the directory. */
+const char *env_table_file(enum table table);
+
 struct env;
 
 struct env_options {
@@ -51,10 +54,18 @@ bool env_failed(const struct env *env);
 uint64_t env_free_bytes(const char *directory);
 
 struct env_figures {
-    uint64_t cache_hits;
+    uint64_t cache_hits; /* look-ups of pages */
     uint64_t cache_misses;
+    uint64_t cache_bytes;
+    uint64_t cache_dirty; /* pages */
+    uint64_t pages_written;
+    uint64_t pages_evicted;
+    uint64_t table_bytes[TABLE_COUNT]; /* of the files */
+    uint64_t log_files;
+    uint64_t log_bytes;
+    uint64_t checkpoint_age_s;
 };
-/* Look-ups of pages since the environment was opened; zeros when not known. */
+/* Counted since the environment was opened; zeros where nothing is known. */
 void env_figures(struct env *env, struct env_figures *figures_out);
 
 #endif

@@ -96,6 +96,7 @@ enum kx_status {
     KX_STATUS_LIST(KX_STATUS_NAME)
 #undef KX_STATUS_NAME
 };
+enum { KX_STATUS_COUNT = KX_FAILED + 1 };
 
 /* The identifier ("KX_OK") and the title of a status. Never NULL. */
 const char *kx_status_name(enum kx_status status);
@@ -628,6 +629,15 @@ struct kx_pace {
     uint32_t per_second; /* so many entries, 0: as fast as it goes */
 };
 
+/* When a commit came how far, by kx_monotonic_ns; 0: it did not. */
+struct kx_milestones {
+    uint64_t submitted_ns;
+    uint64_t begun_ns; /* its batch was */
+    uint64_t planned_ns;
+    uint64_t applied_ns;
+    uint64_t flushed_ns;
+};
+
 /* A commit lies in the caller's memory, with everything it points to, from
  * kx_submit to its answer. All that the caller does not set must be zero. */
 struct kx_commit {
@@ -648,11 +658,12 @@ struct kx_commit {
     struct kx_commit *next; /* the core's while waiting */
     /* Result. */
     enum kx_status status;
-    uint64_t stamp;             /* of the commit, when KX_OK */
-    struct kx_refusal refusal;  /* otherwise */
-    bool created;               /* the first mutation's key was absent, or
-                                 * the index was not declared before, or
-                                 * now migrates */
+    uint64_t stamp;            /* of the commit, when KX_OK */
+    struct kx_refusal refusal; /* otherwise */
+    bool created;              /* the first mutation's key was absent, or
+                                * the index was not declared before, or
+                                * now migrates */
+    struct kx_milestones times;
     size_t deleted;             /* KX_DELETE_RANGE: entries removed */
     bool more;                  /* and some are left */
     struct kx_preview *preview; /* of a dry KX_DECLARE_INDEX, in memory */
@@ -681,6 +692,16 @@ struct kx_reader;
 enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out);
 void kx_reader_close(struct kx_reader *reader);
+
+/* What a reader has read. */
+struct kx_reads {
+    uint64_t entries; /* rows looked at, those of indexes included */
+    uint64_t bytes;   /* of them, as they are stored */
+    char index[KX_INDEX_NAME_MAX + 1]; /* looked into last, or "" */
+};
+/* From now on what is read is added to *reads, which must stay where it is
+ * until the next call; NULL: to nothing of the caller's. */
+void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads);
 
 /* Begins a view. May wait a moment for a batch that is being applied, never for
  * the disk's flush. One view per thread at a time. */
@@ -1051,23 +1072,57 @@ enum kx_status kx_advise(struct kx_reader *reader,
 
 /* ---- Figures --------------------------------------------------------- */
 
+/* How often something took how much: counts in buckets with fixed upper bounds.
+ * All zero is an empty one. It is added to by any thread while others read. */
+enum { KX_BUCKETS = 20 };
+struct kx_histogram {
+    _Atomic uint64_t counts[KX_BUCKETS]; /* each of its bucket alone */
+    _Atomic uint64_t sum;
+};
+enum kx_scale {
+    KX_TIMES, /* nanoseconds, from 10 us to 10 s */
+    KX_SIZES  /* 1, 2, 4 and so on to 4096 */
+};
+/* Counts a value. Any thread. */
+void kx_histogram_add(struct kx_histogram *histogram, enum kx_scale scale,
+                      uint64_t value);
+/* The inclusive upper bound of a bucket; UINT64_MAX for the last one in use. */
+uint64_t kx_bucket_bound(enum kx_scale scale, size_t bucket);
+
 struct kx_figures {
-    uint64_t watches; /* open now */
-    uint64_t commits; /* stored */
-    uint64_t refused; /* refused by a check, an index or a type */
+    uint64_t watches;                   /* open now */
+    uint64_t outcomes[KX_STATUS_COUNT]; /* commits by how they ended */
     uint64_t flushes;
     uint64_t batch_max;  /* most commits in one flush */
     uint64_t queued;     /* commits waiting now */
+    uint64_t queue_max;  /* of them: how many may */
+    uint64_t entries;    /* of clients, without those of indexes */
     uint64_t expired;    /* entries removed because their time was over */
     uint64_t backfilled; /* entries read to build indexes */
     uint64_t resolved;   /* entries read because an index points to them */
     uint64_t checkpoints;
-    uint64_t packings; /* times that half-empty pages were packed */
+    uint64_t checkpoint_age_s; /* seconds since the last one */
+    uint64_t packings;         /* times that half-empty pages were packed */
     uint64_t record_cache_hits;
     uint64_t record_cache_misses;
     uint64_t page_cache_hits;
     uint64_t page_cache_misses;
-    uint64_t stamp; /* last versionstamp */
+    uint64_t page_cache_bytes;
+    uint64_t page_cache_dirty; /* pages that only the log has on disk */
+    uint64_t pages_written;
+    uint64_t pages_evicted;
+    uint64_t log_files;
+    uint64_t log_bytes;
+    uint64_t entries_bytes; /* of the files: entries with those of indexes, */
+    uint64_t expiry_bytes;  /* what expires when, */
+    uint64_t catalog_bytes; /* declarations */
+    uint64_t disk_free;     /* bytes */
+    uint64_t disk_full;     /* 1: so few are free that nothing is written */
+    uint64_t stamp;         /* last versionstamp */
+    /* Of the store, valid until it is closed. */
+    const struct kx_histogram *commit_times; /* submitted to stored */
+    const struct kx_histogram *flush_times;
+    const struct kx_histogram *batch_sizes; /* commits planned together */
 };
 /* Counters since the store was opened. Any thread. */
 void kx_figures(struct kx_store *store, struct kx_figures *figures_out);

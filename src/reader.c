@@ -19,6 +19,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     if (reader == NULL)
         return KX_NO_MEMORY;
     reader->store = store;
+    reader->reads = &reader->own;
     kx_buffer_init(&reader->start, reader);
     kx_buffer_init(&reader->end, reader);
     kx_buffer_init(&reader->position, reader);
@@ -41,6 +42,11 @@ enum kx_status kx_reader_open(struct kx_store *store,
 void kx_reader_close(struct kx_reader *reader)
 {
     talloc_free(reader);
+}
+
+void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads)
+{
+    reader->reads = reads != NULL ? reads : &reader->own;
 }
 
 /* One time for the whole view: an entry does not expire in the middle of it. */
@@ -104,6 +110,7 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
             return status;
         cache_fill(store->cache, key, kx_buffer_slice(bytes));
     }
+    reader_count(reader, bytes->size);
     if (!record_read(kx_buffer_slice(bytes), record_out))
         return KX_FAILED;
     return catalog_shows(store->catalog, record_out, reader->now_ms)

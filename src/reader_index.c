@@ -12,6 +12,9 @@ enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
         return KX_INDEX_ABSENT;
     if (!index_readable(index))
         return reader_not_ready(index, fault);
+    size_t size = name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX;
+    memcpy(reader->reads->index, name.data, size);
+    reader->reads->index[size] = '\0';
     *index_out = index;
     return KX_OK;
 }
@@ -113,6 +116,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     enum kx_status status = find_primary(reader, primary, &bytes);
     if (status != KX_OK)
         return status;
+    reader_count(reader, bytes.size);
     if (!record_read(bytes, &record))
         return KX_FAILED;
     if (!catalog_shows(store->catalog, &record, reader->now_ms))

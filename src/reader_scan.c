@@ -136,6 +136,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         reader->ended = status == KX_END;
         if (status != KX_OK)
             return status;
+        reader_count(reader, bytes.size);
         status = show(reader, key, bytes, entry_out);
         reader->position.size = 0;
         kx_add_slice(&reader->position, key);

@@ -26,6 +26,8 @@ struct kx_reader {
     bool yields;
     bool count_only;
     bool fields_stored;     /* all that is asked for is in the index's rows */
+    struct kx_reads *reads; /* where to count */
+    struct kx_reads own;    /* when nobody wants to know */
     uint64_t resolved;      /* entries looked up in this view, by an index */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
@@ -36,6 +38,13 @@ struct kx_reader {
     struct kx_buffer primary;  /* key that the last index entry points to */
     struct conflict_group group;
 };
+
+/* Counts a row of so many bytes. */
+static inline void reader_count(struct kx_reader *reader, size_t bytes)
+{
+    reader->reads->entries++;
+    reader->reads->bytes += bytes;
+}
 
 /* Notes that the view has seen something of this flush (0: nothing). */
 void reader_saw(struct kx_reader *reader, uint64_t flush);

@@ -179,34 +179,3 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
     pthread_mutex_unlock(&store->lock);
     return status;
 }
-
-/* The counters are not read at one moment; each is right by itself. */
-void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
-{
-    struct env_figures pages;
-    struct cache_figures records;
-    env_figures(store->env, &pages);
-    cache_figures(store->cache, &records);
-    *figures_out = (struct kx_figures){
-        .commits = atomic_load(&store->commits),
-        .refused = atomic_load(&store->refused),
-        .flushes = atomic_load(&store->flushes),
-        .batch_max = atomic_load(&store->batch_max),
-        .expired = atomic_load(&store->expired),
-        .backfilled = atomic_load(&store->backfilled),
-        .resolved = atomic_load(&store->resolved),
-        .checkpoints = atomic_load(&store->checkpoints),
-        .packings = atomic_load(&store->packings),
-        .record_cache_hits = records.hits,
-        .record_cache_misses = records.misses,
-        .watches = watch_count(store->watches),
-        .page_cache_hits = pages.cache_hits,
-        .page_cache_misses = pages.cache_misses,
-    };
-    pthread_mutex_lock(&store->lock);
-    figures_out->queued = store->queued;
-    pthread_mutex_unlock(&store->lock);
-    gate_enter(&store->gate);
-    figures_out->stamp = store->catalog->stamp;
-    gate_leave(&store->gate);
-}

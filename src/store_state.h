@@ -64,13 +64,16 @@ struct kx_store {
     uint64_t commits_ns;     /* and how long that took */
     bool news_due;           /* something about an index has changed */
     uint64_t news_told_ns;
-    struct touched *touched; /* keys changed during the sweep, or NULL */
+    struct touched *touched;    /* keys changed during the sweep, or NULL */
+    struct kx_milestones times; /* of the present batch */
 
     /* Counters, any thread. */
     atomic_bool disk_full;
     _Atomic uint64_t news;
-    _Atomic uint64_t commits;
-    _Atomic uint64_t refused;
+    _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
+    struct kx_histogram commit_times;
+    struct kx_histogram flush_times;
+    struct kx_histogram batch_sizes;
     _Atomic uint64_t flushes;
     _Atomic uint64_t batch_max;
     _Atomic uint64_t expired;

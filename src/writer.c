@@ -63,6 +63,7 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
 {
     bool wake = false;
     commit->next = NULL;
+    commit->times.submitted_ns = kx_monotonic_ns();
     pthread_mutex_lock(&store->lock);
     enum kx_status status = refusal(store);
     if (status == KX_OK)
@@ -179,6 +180,21 @@ static struct kx_ticket *take_parked(struct kx_store *store)
     return parked;
 }
 
+/* How it ended, and how long that took if it is stored. */
+static void count_commit(struct kx_store *store, struct kx_commit *commit)
+{
+    uint64_t submitted_ns = commit->times.submitted_ns;
+    commit->times = store->times;
+    commit->times.submitted_ns = submitted_ns;
+    if (commit->dry)
+        return;
+    atomic_fetch_add_explicit(&store->outcomes[commit->status], 1,
+                              memory_order_relaxed);
+    if (store->times.flushed_ns != 0 && commit->status == KX_OK)
+        kx_histogram_add(&store->commit_times, KX_TIMES,
+                         store->times.flushed_ns - submitted_ns);
+}
+
 /* Hands over all tickets that this flush settles. From then on the commits are
  * their owners' again. */
 static void answer(struct kx_store *store, struct kx_commit *first,
@@ -186,18 +202,13 @@ static void answer(struct kx_store *store, struct kx_commit *first,
 {
     struct kx_ticket *list = watch_take(store->watches, take_parked(store));
     struct kx_commit *commit = first;
-    uint64_t stored = 0;
-    uint64_t refused = 0;
     while (commit != end) {
         struct kx_commit *next = commit->next;
-        stored += commit->status == KX_OK;
-        refused += commit->status != KX_OK;
+        count_commit(store, commit);
         commit->ticket.next = list;
         list = &commit->ticket;
         commit = next;
     }
-    atomic_fetch_add_explicit(&store->commits, stored, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->refused, refused, memory_order_relaxed);
     if (list != NULL)
         store->options.answer(store->options.answer_context, list);
 }
@@ -207,10 +218,15 @@ static void answer(struct kx_store *store, struct kx_commit *first,
  * further work until it is opened anew. */
 static enum kx_status flush(struct kx_store *store, uint64_t number)
 {
+    uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = env_flush(store->env);
     if (status != KX_OK)
         return KX_UNKNOWN;
     gate_flushed(&store->gate, number);
+    store->times.applied_ns = began_ns;
+    store->times.flushed_ns = kx_monotonic_ns();
+    kx_histogram_add(&store->flush_times, KX_TIMES,
+                     store->times.flushed_ns - began_ns);
     atomic_fetch_add_explicit(&store->flushes, 1, memory_order_relaxed);
     return KX_OK;
 }
@@ -236,6 +252,8 @@ static struct kx_commit *write_entries(struct kx_store *store,
     }
     size_t count = 0;
     struct kx_commit *end = plan_batch(plan, first, &count);
+    store->times.planned_ns = kx_monotonic_ns();
+    kx_histogram_add(&store->batch_sizes, KX_SIZES, count);
     if (count > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
         atomic_store_explicit(&store->batch_max, count, memory_order_relaxed);
     if (plan->stamp == store->catalog->stamp) {
@@ -259,6 +277,7 @@ static struct kx_commit *run_batch(struct kx_store *store,
 {
     uint64_t number = 0;
     struct kx_commit *end = first->next;
+    store->times = (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
     switch (first->kind) {
     case KX_WRITE:
         end = write_entries(store, first, &number);
@@ -321,6 +340,7 @@ enum kx_status writer_submit_alone(struct kx_store *store,
         return writer_submit(store, commit);
     commit->next = NULL;
     store->last_commit_ns = kx_monotonic_ns();
+    commit->times.submitted_ns = store->last_commit_ns;
     run_batch(store, commit);
     give_back(store);
     return KX_OK;

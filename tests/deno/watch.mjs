@@ -118,7 +118,7 @@ if (runtime === 'Deno') {
 
 await test('a watch that is cancelled is gone from the server', async () => {
   const watches = async () => Number(
-    /^kindex_watches (\d+)$/m.exec((await rest('GET', '/metrics')).body)[1]);
+    /^kindex_watch_streams (\d+)$/m.exec((await rest('GET', '/metrics')).body)[1]);
   const before = await until(watches, (count) => count === 0);
   const readers = [];
   for (let i = 0; i < 5; i++) {

@@ -19,7 +19,11 @@ request GET /readyz
 expect 200
 field . '{"ok":true}'
 request GET '/readyz?verbose'
-field '.checks | [.[]] | all' true
+field '[.checks[].name]' '["storage","accepting","disk","queue","indexes"]'
+field '[.checks[].state] | unique' '["ok"]'
+request GET '/readyz?verbose' '' -H 'Accept: text/plain'
+header Content-Type 'text/plain*'
+is 'the checks as lines' "$(cat "$answer")" "$(printf '[+]%s ok\n' storage accepting disk queue indexes)"
 request HEAD /livez
 expect 200
 request GET /version
@@ -79,7 +83,8 @@ sample() {
 
 test_case 'the figures count what was done'
 is 'commits' "$(sample 'kindex_txn_total{result="commit"}')" 2
-is 'refused' "$(sample 'kindex_txn_total{result="refused"}')" 1
+is 'refused for a unique index' "$(sample 'kindex_txn_total{result="unique"}')" 1
+is 'refused otherwise' "$(sample 'kindex_txn_total{result="refused"}')" 0
 is 'PUTs that were stored' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="2xx"}')" 1
 is 'PUTs that were refused' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="4xx"}')" 1
 is 'entries of the index' "$(sample 'kindex_index_entries{index="by_n"}')" 1

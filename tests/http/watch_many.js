@@ -15,7 +15,7 @@ const path = (i) => `/watch?key=many&key=other-${i}`;
 const STREAMS = 500; // of a connection
 
 const memory = () => Number(/VmRSS:\s*(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
-const metric = async () => Number(/^kindex_watches (\d+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
+const metric = async () => Number(/^kindex_watch_streams (\d+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
 
 async function until(condition) {
   for (let i = 0; i < 2000; i++) {

@@ -40,7 +40,7 @@ async function until(condition) {
   throw new Error("it never came");
 }
 
-const open = async () => Number(/^kindex_watches (\d+)/m.exec((await send("GET", "/metrics")).text)[1]);
+const open = async () => Number(/^kindex_watch_streams (\d+)/m.exec((await send("GET", "/metrics")).text)[1]);
 
 // The numbers of all whole frames of a stream that begins with `#NUMBER#`.
 const numbers = (text) => Array.from(text.matchAll(/#(\d+)#/g), (match) => Number(match[1]));

@@ -29,6 +29,8 @@ getService service
 getLive alive
 getReady ready
 getReady verbose
+getReady lines
+listSlow slow
 getVersion version
 getOpenapi document
 getProblem key-not-found
@@ -137,7 +139,7 @@ getMetrics metrics
 // Texts that are other ones in each run.
 const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/];
 // Members of which only the type is compared.
-const FREE = ['databaseId', 'expiresAt', 'startedAt', 'endedAt',
+const FREE = ['databaseId', 'requests', 'expiresAt', 'startedAt', 'endedAt',
   'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
   'bytes', 'reads', 'writes', 'lastReadAt', 'since'];

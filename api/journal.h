@@ -1,0 +1,16 @@
+/* What is noted of every request: its time in the counters when the reply is
+ * ready; a line of the log and a place among the slow ones when it is over, if
+ * it was slow or --access-log asks for all. The loop's thread. */
+#ifndef API_JOURNAL_H
+#define API_JOURNAL_H
+
+struct exchange;
+
+/* The reply is ready, its headers are not sent: counts it, and adds
+ * X-Request-Id and Server-Timing where somebody may look for them. */
+void journal_reply(struct exchange *exchange);
+
+/* The exchange is over. */
+void journal_end(struct exchange *exchange);
+
+#endif
