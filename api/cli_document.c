@@ -30,7 +30,7 @@ static int post(struct cli *cli, const char *path, struct kx_slice document)
         .method = "POST", .path = kx_text(path), .body = document};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        cli_show_bytes(kx_buffer_slice(&reply.body));
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
     return status;
 }
 

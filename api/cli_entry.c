@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "cli_input.h"
+#include "cli_list.h"
 #include "cli_problem.h"
 #include "cli_show.h"
 #include "path.h"
@@ -203,29 +204,17 @@ static int del_key(struct cli *cli, const char *key)
     return cli_ask(cli, &call, &reply);
 }
 
-/* Commits of at most a page each, until none is left. */
 static int del_prefix(struct cli *cli)
 {
-    struct kx_buffer path;
-    struct cli_reply reply;
-    unsigned long long total = 0;
-    struct kx_slice deleted, more;
-    int status;
-    kx_buffer_init(&path, cli->memory);
-    kx_add_text(&path, "/list");
-    cli_add_key_parameter(&path, "prefix", cli->prefix);
-    cli_add_parameter(&path, "limit", "1000");
-    struct cli_call call = {.method = "DELETE", .path = kx_buffer_slice(&path)};
-    do {
-        status = cli_ask(cli, &call, &reply);
-        if (status != CLI_OK)
-            return status;
-        if (cli_member(kx_buffer_slice(&reply.body), "deleted", &deleted))
-            total += strtoull((const char *)deleted.data, NULL, 10);
-    } while (cli_member(kx_buffer_slice(&reply.body), "more", &more) &&
-             kx_equal(more, kx_text("true")));
-    printf(cli->form == CLI_JSON ? "{\"deleted\":%llu}\n" : "%llu deleted\n",
-           total);
+    uint64_t deleted;
+    int status = cli_delete_all(cli, cli->prefix, &deleted);
+    if (status != CLI_OK)
+        return status;
+    if (cli->form == CLI_JSON)
+        printf("{\"deleted\":%llu}\n", (unsigned long long)deleted);
+    else
+        printf(cli->form == CLI_RAW ? "%llu\n" : "%llu deleted\n",
+               (unsigned long long)deleted);
     return CLI_OK;
 }
 

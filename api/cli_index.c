@@ -27,7 +27,7 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
         .method = method, .path = kx_buffer_slice(&path), .body = body};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        cli_show_bytes(kx_buffer_slice(&reply.body));
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
     return status;
 }
 

@@ -157,7 +157,7 @@ int cli_index_add(struct cli *cli)
         return status;
     if (cli->wait && !cli->dry_run && cli->count > 0)
         return cli_index_follow(cli);
-    cli_show_bytes(kx_buffer_slice(&reply.body));
+    cli_show_document(cli, kx_buffer_slice(&reply.body));
     return CLI_OK;
 }
 

@@ -3,7 +3,6 @@
 #include "cli_index.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli_problem.h"
@@ -18,14 +17,6 @@ struct following {
     bool gone;
 };
 
-static uint64_t figure(struct kx_slice object, const char *name)
-{
-    struct kx_slice value;
-    if (!cli_member(object, name, &value))
-        return 0;
-    return strtoull((const char *)value.data, NULL, 10);
-}
-
 static void show_event(struct following *following, struct kx_slice index)
 {
     struct kx_slice build;
@@ -34,12 +25,12 @@ static void show_event(struct following *following, struct kx_slice index)
              state != NULL ? state : "");
     if (following->ended || following->cli->form == CLI_JSON) {
         cli_progress_clear(&following->progress);
-        cli_show_bytes(index);
+        cli_show_document(following->cli, index);
         fflush(stdout);
     } else if (cli_member(index, "build", &build)) {
-        uint64_t done = figure(build, "done");
+        uint64_t done = cli_number(build, "done");
         cli_progress_show(&following->progress, done, done,
-                          figure(build, "total"));
+                          cli_number(build, "total"));
     }
 }
 

@@ -60,6 +60,27 @@ void cli_add_selection(const struct cli *cli, struct kx_buffer *path)
     cli_add_parameter(path, "reverse", cli->reverse ? "true" : NULL);
 }
 
+/* Commits of at most a page each, until none is left. */
+int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    struct kx_slice more;
+    *deleted_out = 0;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/list?limit=1000");
+    cli_add_key_parameter(&path, "prefix", prefix);
+    struct cli_call call = {.method = "DELETE", .path = kx_buffer_slice(&path)};
+    do {
+        int status = cli_ask(cli, &call, &reply);
+        if (status != CLI_OK)
+            return status;
+        *deleted_out += cli_number(kx_buffer_slice(&reply.body), "deleted");
+    } while (cli_member(kx_buffer_slice(&reply.body), "more", &more) &&
+             kx_equal(more, kx_text("true")));
+    return CLI_OK;
+}
+
 /* ---- ls -------------------------------------------------------------------
  */
 

@@ -17,4 +17,8 @@ int cli_entries(struct cli *cli, struct kx_slice path, cli_entry_fn *take,
  * start, end, index, reverse. */
 void cli_add_selection(const struct cli *cli, struct kx_buffer *path);
 
+/* Deletes all entries under the prefix; *deleted_out is how many those were.
+ * Returns the exit status, what was wrong has been said. */
+int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out);
+
 #endif

@@ -50,6 +50,14 @@ static const struct cli_option TABLE[] = {
     {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also the entries of declared indexes"}, NULL, 'a', false},
     {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries of one commit"}, "N", 0, false},
     {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time"}, "N", 'j', false},
+
+    {{"repair", OPTION_FLAG, offsetof(struct cli, repair), NULL, 0, 0, "mend what is missing, dangling or stale"}, NULL, 0, false},
+
+    {{"clients", OPTION_NUMBER, offsetof(struct cli, clients), "16", 1, 1024, "requests under way at a time"}, "N", 0, false},
+    {{"seconds", OPTION_NUMBER, offsetof(struct cli, seconds), "10", 1, 3600, "how long"}, "N", 0, false},
+    {{"requests", OPTION_NUMBER, offsetof(struct cli, requests), NULL, 1, UINT32_MAX, "end after so many instead"}, "N", 0, false},
+    {{"reads", OPTION_NUMBER, offsetof(struct cli, reads), "50", 0, 100, "how many of a hundred are reads"}, "N", 0, false},
+    {{"size", OPTION_SIZE, offsetof(struct cli, size), "200", 2, 64 << 20, "bytes of a value"}, "SIZE", 0, false},
 };
 /* clang-format on */
 

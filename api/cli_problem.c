@@ -2,6 +2,7 @@
 #include "cli_problem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -69,6 +70,14 @@ char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
     kx_json_unescape(value, &text);
     kx_add_byte(&text, '\0');
     return text.failed ? NULL : (char *)text.data;
+}
+
+uint64_t cli_number(struct kx_slice object, const char *name)
+{
+    struct kx_slice value;
+    if (!cli_member(object, name, &value))
+        return 0;
+    return strtoull((const char *)value.data, NULL, 10);
 }
 
 /* Members that say which entry or place is meant, shown as they are. */

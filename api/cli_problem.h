@@ -13,5 +13,7 @@ bool cli_member(struct kx_slice object, const char *name,
 /* The same for a text member, unescaped and ended by NUL under cli->memory;
  * NULL when there is none. */
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name);
+/* A member that is a whole number; 0 when there is none. */
+uint64_t cli_number(struct kx_slice object, const char *name);
 
 #endif

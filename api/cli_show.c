@@ -10,7 +10,13 @@
 #include "keyjson.h"
 #include "path.h"
 
-enum { KEY_WIDTH = 32, STAMP_WIDTH = 20, LINE_WIDTH = 80, VALUE_LEAST = 16 };
+enum {
+    KEY_WIDTH = 32,
+    STAMP_WIDTH = 20,
+    NAME_WIDTH = 16,
+    LINE_WIDTH = 80,
+    VALUE_LEAST = 16
+};
 
 const char *cli_bold(const struct cli *cli)
 {
@@ -47,6 +53,24 @@ void cli_show_bytes(struct kx_slice bytes)
     fwrite(bytes.data, 1, bytes.size, stdout);
     if (bytes.data[bytes.size - 1] != '\n')
         putchar('\n');
+}
+
+void cli_show_document(const struct cli *cli, struct kx_slice document)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    if (cli->form != CLI_TABLE || !kx_json_iterate(document, &iter) ||
+        !iter.object) {
+        cli_show_bytes(document);
+        return;
+    }
+    while (kx_json_next(&iter, &name, &value)) {
+        if (kx_json_type(value) == KX_JSON_STRING)
+            value = kx_slice(value.data + 1, value.size - 2);
+        printf("%s%-*.*s%s %.*s\n", cli_tint(cli), NAME_WIDTH,
+               (int)name.size - 2, (const char *)name.data + 1, cli_plain(cli),
+               (int)value.size, (const char *)value.data);
+    }
 }
 
 /* Characters of a terminal's line, 0 when standard output is none. */

@@ -15,6 +15,10 @@ void cli_show_heading(const struct cli *cli);
 /* Prints a reply's document: its bytes, and a line end when they have none. */
 void cli_show_bytes(struct kx_slice bytes);
 
+/* Prints a checked document: in the table a line for each member, texts
+ * without their quotes; else its bytes. */
+void cli_show_document(const struct cli *cli, struct kx_slice document);
+
 /* Appends the key, a JSON array, as a path. False when it is none. */
 bool cli_key_path(const struct cli *cli, struct kx_slice array,
                   struct kx_buffer *out);

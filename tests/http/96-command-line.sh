@@ -2,34 +2,9 @@
 # The command line, each command against a server: what it prints, what it has
 # changed, and its exit status.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
 start_server
 export KINDEX_URL=$url
-unset KINDEX_TOKEN KINDEX_OUTPUT NO_COLOR
-
-# kindex ARGUMENT...: output in $out, complaints in $complaint, status in $code
-kindex() {
-    exchange="kindex $*"
-    timeout 60 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
-    code=$?
-    out=$(tr -d '\0' <"$work/out")
-    complaint=$(cat "$work/complaint")
-}
-input=/dev/null
-given() {
-    cat >"$work/given"
-    input=$work/given
-}
-ends() {
-    is 'the exit status' "$code $([ "$code" = "$1" ] || echo "$complaint")" "$1 "
-}
-prints() {
-    is 'the output' "$out" "$1"
-}
-complains() {
-    # The pattern stays unquoted: it is one.
-    if [[ $complaint == *$1* ]]; then set -- "$complaint"; fi
-    is 'the complaint' "$complaint" "$1"
-}
 
 test_case 'set stores a value and prints its versionstamp; get prints the value'
 kindex set users/ada '{"name":"Ada","email":"ada@x.org"}'
@@ -118,9 +93,6 @@ prints 'users
   =42'
 
 test_case 'on a terminal there are colours, unless NO_COLOR is set'
-terminal() {
-    script -qec "$1" "$work/null" </dev/null
-}
 is colours "$(terminal "$KINDEX ls users" | grep -c $'\033')" 3
 is colours "$(NO_COLOR=1 terminal "$KINDEX ls users" | grep -c $'\033')" 0
 

@@ -1,0 +1,189 @@
+#!/bin/bash
+# The command line's tools: index verify, bench, and what the shells complete.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+# A store whose index by_email has lost the entries of users 2 and 3, which
+# nothing but a write past the program can do.
+tar -xzf "$(dirname "$0")/../data/damaged-index.tar.gz" -C "$work"
+mv "$work/damaged-index" "$work/data"
+start_server
+export KINDEX_URL=$url
+
+test_case 'index verify finds what is wrong, with status 4, and mends it'
+kindex index verify by_email
+ends 4
+is report "$(jq -c '[.state,.repair,.missing,.dangling,.stale,.duplicate,.mended]' "$work/out")" '["done",false,2,0,0,0,0]'
+kindex index get by_email u2@x.org
+ends 3
+kindex index verify by_email --repair -o table
+ends 0
+is mended "$(awk '$1 == "mended" { print $2 }' "$work/out")" 2
+kindex index get by_email u2@x.org
+prints '{"email":"u2@x.org"}'
+kindex index verify by_email
+ends 0
+
+test_case 'index verify of an index that is right prints the report, and status 0'
+awk 'BEGIN { for (i = 0; i < 5000; i++) printf "{\"key\":[\"n\",%d],\"value\":{\"v\":%d}}\n", i, i }' >"$work/many"
+kindex import "$work/many"
+kindex index add by_v n v --unique --wait
+kindex index verify by_v
+ends 0
+is report "$(jq -c '[.index,.state,.repair,.done,.missing,.dangling,.stale,.duplicate]' "$work/out")" '["by_v","done",false,10000,0,0,0,0]'
+kindex index verify by_v --repair -o table
+ends 0
+is report "$(awk '$1 == "state" || $1 == "repair" || $1 == "mended" { print $2 }' "$work/out" | tr '\n' ' ')" 'done true 0 '
+request GET /indexes/by_v/verify
+field .repair true
+
+test_case 'of one that is not there, or is not read yet, 3 and 4'
+kindex index verify nothing
+ends 3
+kindex index verify
+ends 2
+request POST '/indexes?paused=1' '{"name":"later","prefix":["n"],"fields":["/v"]}'
+kindex index verify later
+ends 4
+complains 'cannot be verified'
+
+test_case 'a terminal shows done, rate and the time that is left'
+kindex index throttle by_v 4000
+terminal "$KINDEX index verify by_v" | tr '\r' '\n' >"$work/seen"
+is progress "$(grep -cE 'compared [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%, [0-9]+ s left' "$work/seen" | sed 's/^[1-9].*/some/')" some
+kindex index verify by_v 2>"$work/complaint"
+is 'progress without a terminal' "$(grep -c compared "$work/complaint")" 0
+
+test_case 'bench measures, says rates and percentiles, and leaves nothing behind'
+commits() { curl -s "$url/metrics" | awk '/^kindex_txn_total.*commit/ { print $2 }'; }
+before=$(commits)
+kindex bench load/here --requests 600 --clients 8 --reads 50 -o json
+ends 0
+is answered "$(jq -s '[.[].count] | add' "$work/out")" 600
+is requests "$(jq -r '"\(.request) \(.refused)"' "$work/out")" $'get 0\nput 0'
+is 'both kinds' "$(jq -s 'all(.count > 150 and .perSecond > 0)' "$work/out")" true
+is 'percentiles in order' "$(jq -s 'all(.milliseconds | [.p50,.p90,.p99,."p99.9",.max] | . == sort and .[0] > 0)' "$work/out")" true
+kindex count load
+prints 0
+is 'the commits that the server saw' $(($(commits) - before > 1150)) 1
+
+test_case 'only reads, only writes, a time instead of a number'
+kindex bench load --reads 100 --requests 50 -o raw
+ends 0
+is lines "$(cut -d ' ' -f 1 "$work/out")" get
+kindex bench load --reads 0 --seconds 1 --clients 4 --size 1KiB
+ends 0
+is rows "$(awk 'NR > 1 { print $1, $3, NF }' "$work/out")" 'put 0 9'
+
+test_case 'where entries are it does nothing'
+kindex set taken/1 '"mine"'
+kindex bench taken --requests 10
+ends 4
+complains 'there are entries under taken'
+kindex get taken/1
+prints '"mine"'
+kindex count taken
+prints 1
+
+test_case 'values that are refused end it, and leave nothing behind'
+kindex bench load --size 2MiB --requests 10 --clients 2
+ends 1
+complains 'the server answered 413'
+kindex count load
+prints 0
+
+test_case 'interrupted it cleans up; answers that are refused make the rates worthless'
+begin() {
+    timeout 120 "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
+    bench=$!
+    until_field .count 1000 GET /count?prefix=load
+}
+end() {
+    kill -INT "$(pgrep -P $bench)"
+    wait $bench
+    code=$?
+    complaint=$(cat "$work/complaint")
+}
+begin
+end
+ends 1
+complains 'interrupted'
+kindex count load
+prints 0
+begin --reads 100
+request DELETE '/list?prefix=load&limit=1000'
+refused() { [ "$(curl -s "$url/metrics" | grep '^kindex_http_requests_total.*4xx' | awk '{ sum += $2 } END { print sum + 0 }')" -gt 100 ]; }
+wait_until refused
+end
+ends 1
+complains 'the last with status 404'
+
+test_case 'mistakes are status 2, no server is 5'
+kindex bench --reads 101
+ends 2
+kindex bench --clients 0
+ends 2
+kindex bench a b
+ends 2
+kindex bench --url http://127.0.0.1:1
+ends 5
+
+# ---- Completion, by the shells themselves ----------------------------------
+
+"$KINDEX" completion bash >"$work/bash"
+"$KINDEX" completion zsh >"$work/_kindex"
+
+# bash_words WORD...: what bash offers behind them for the last, begun one
+bash_words() {
+    bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        _kindex; printf "%s\n" "${COMPREPLY[@]}"' - "$work/bash" "$@" | sort | tr '\n' ' '
+}
+
+test_case 'bash completes commands, options and their values'
+is commands "$(bash_words kindex e)" 'explain export '
+is 'second words' "$(bash_words kindex index p)" 'pause '
+is options "$(bash_words kindex ls --re)" '--reverse '
+is 'options of two words' "$(bash_words kindex index verify n --re)" '--repair '
+is 'options of the server' "$(bash_words kindex serve --log)" '--log-level '
+is values "$(bash_words kindex ls -o '')" 'json raw table '
+is shells "$(bash_words kindex completion '')" 'bash zsh '
+is nothing "$(bash_words kindex get users/a)" ' '
+
+# An interactive zsh on a terminal of its own; control-G notes the line as it is
+# and begins a new one.
+cat >"$work/.zshrc" <<'END'
+PS1=
+fpath=($ZDOTDIR $fpath)
+autoload -Uz compinit && compinit -u -d $ZDOTDIR/dump
+note() { print -r -- "$BUFFER" >>$ZDOTDIR/lines; BUFFER=; }
+zle -N note
+bindkey '^G' note
+END
+cat >"$work/keys.zsh" <<'END'
+zmodload zsh/zpty
+zpty shell "TERM=xterm ZDOTDIR=$1 zsh -i"
+shift
+for keys in "$@"; do zpty -w -n shell $keys$'\a'; done
+until [[ -e $ZDOTDIR/lines && $(wc -l <$ZDOTDIR/lines) -ge $# ]]; do
+    zpty -r -t shell text || sleep 0.02
+done
+zpty -d shell
+END
+zsh_lines() {
+    rm -f "$work/lines"
+    ZDOTDIR=$work timeout 60 zsh -f "$work/keys.zsh" "$work" "$@"
+    cat "$work/lines"
+}
+
+test_case 'zsh completes with the key of a terminal, from its path of functions'
+is 'the lines' "$(zsh_lines $'kindex expl\t' $'kindex index migr\t' \
+    $'kindex index verify n --rep\t' $'kindex ls -o ta\t' \
+    $'kindex help throt\t')" 'kindex explain 
+kindex index migrate 
+kindex index verify n --repair 
+kindex ls -o table 
+kindex help throt'
+
+test_case 'zsh takes the script when it is sourced, too'
+is 'what is defined' "$(zsh -f -c 'autoload -Uz compinit && compinit -u -d $2/dump2
+    source $1 && print -r -- $_comps[kindex]' - "$work/_kindex" "$work")" _kindex
+finish

@@ -1,0 +1,35 @@
+# More words for tests of the command line, beside those of http.sh.
+#
+#   kindex ARGUMENT...      runs it: output in $out, complaints in $complaint
+#   given                   standard input becomes that of the next commands,
+#                           until input=/dev/null
+#   ends STATUS             prints TEXT             complains PATTERN
+#   terminal COMMAND        what the command shows on a terminal
+unset KINDEX_TOKEN KINDEX_OUTPUT NO_COLOR
+input=/dev/null
+
+kindex() {
+    exchange="kindex $*"
+    timeout 60 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
+    code=$?
+    out=$(tr -d '\0' <"$work/out")
+    complaint=$(cat "$work/complaint")
+}
+given() {
+    cat >"$work/given"
+    input=$work/given
+}
+ends() {
+    is 'the exit status' "$code $([ "$code" = "$1" ] || echo "$complaint")" "$1 "
+}
+prints() {
+    is 'the output' "$out" "$1"
+}
+complains() {
+    # The pattern stays unquoted: it is one.
+    if [[ $complaint == *$1* ]]; then set -- "$complaint"; fi
+    is 'the complaint' "$complaint" "$1"
+}
+terminal() {
+    script -qec "$1" "$work/null" </dev/null
+}
