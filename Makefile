@@ -95,8 +95,8 @@ shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
 shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-http deno fault packaging: $(BUILD)/kindex ; @tests/$@/run.sh
-prove:           $(BUILD)/kindex ; @tests/fault/run.sh long
+http deno fault packaging prove: $(BUILD)/kindex ; @tests/$(@:prove=fault)/run.sh $(filter fault prove,$@)
+fuzz fuzz-short fuzz-grow: ; @tests/fuzz/run.sh $(@:fuzz-%=%)
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
 asan-%: ; @$(MAKE) --no-print-directory $(ASAN) $*
@@ -112,9 +112,9 @@ bench bench-peers:
 fresh: ; @tests/fresh/run.sh
 clean: ; rm -rf $(BUILD)
 
--include $(CORE:.o=.d) $(DOORS:.o=.d)
--include $(patsubst $(BUILD)/%,$(BUILD)/tests/%.d,$(UNIT) $(UNITAPI))
+-include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d \
+                    $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install deb clean run test format format-check clang shape \
         shape-self-test unit http deno openapi-check fault packaging prove \
-        instructions bench bench-peers fresh
+        fuzz fuzz-short instructions bench bench-peers fresh

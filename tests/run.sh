@@ -18,6 +18,7 @@ shape-self-test   each shape check finds a planted violation
 openapi-check     openapi.yaml, routes and errors agree
 unit              modules
 asan-unit         modules, under sanitizers
+fuzz-short        what random input finds
 http              the service over HTTP
 asan-http         the service over HTTP, under sanitizers
 deno              unmodified Deno and @deno/kv programs

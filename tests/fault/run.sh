@@ -4,16 +4,16 @@
 # for, by a server or a disk with a flaw. Compiler and options are those of the
 # Makefile, BUILD says where the program was built.
 #
-#   run.sh [short | long]      long is `make prove`
+#   run.sh [fault | prove]     the targets of the Makefile; the second is long
 set -u
 cd "$(dirname "$0")/../.." || exit
 program=$BUILD/kindex
 work=$BUILD/fault
 passed=0
 failed=0
-case ${1:-short} in
-short) kills=60 moves=25 cuts=8 step=9 operations=20000 patience=200 ;;
-long)  kills=100 moves=200 cuts=60 step=1 operations=300000 patience=1200 ;;
+case ${1:-fault} in
+fault) kills=60 moves=25 cuts=8 step=9 operations=20000 patience=200 ;;
+prove) kills=100 moves=200 cuts=60 step=1 operations=300000 patience=1200 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.

@@ -1,9 +1,6 @@
 /* Random keys: they come back as they were, sort as their parts do, and broken
  * ones are refused without a look beyond their end. */
-#include <math.h>
-
-#include "kindex.h"
-#include "unit.h"
+#include "key_holds.h"
 
 enum { PARTS_MAX = 6, BYTES_MAX = 40 };
 
@@ -116,45 +113,10 @@ static void what_is_decoded_is_what_was_encoded(void **state)
     kx_buffer_free(&encoded);
 }
 
-static int compare_numbers(double a, double b)
-{
-    if (a == 0 && b == 0) /* -0 sorts before 0 */
-        return (signbit(b) != 0) - (signbit(a) != 0);
-    return (a > b) - (a < b);
-}
-
-static int compare_bigints(const struct kx_part *a, const struct kx_part *b)
-{
-    if (a->negative != b->negative)
-        return a->negative ? -1 : 1;
-    int sign = a->negative ? -1 : 1;
-    if (a->bytes.size != b->bytes.size)
-        return a->bytes.size > b->bytes.size ? sign : -sign;
-    return sign * kx_compare(a->bytes, b->bytes);
-}
-
-static int compare_parts(const struct kx_part *a, const struct kx_part *b)
-{
-    if (a->type != b->type)
-        return a->type > b->type ? 1 : -1;
-    switch (a->type) {
-    case KX_BYTES_PART:
-    case KX_STRING:
-        return kx_compare(a->bytes, b->bytes);
-    case KX_BIGINT:
-        return compare_bigints(a, b);
-    case KX_NUMBER:
-        return compare_numbers(a->number, b->number);
-    case KX_BOOLEAN:
-        return (int)a->boolean - (int)b->boolean;
-    }
-    return 0;
-}
-
 static int compare_keys(const struct random_key *a, const struct random_key *b)
 {
     for (size_t i = 0; i < a->count && i < b->count; i++) {
-        int order = compare_parts(&a->parts[i], &b->parts[i]);
+        int order = key_compare_parts(&a->parts[i], &b->parts[i]);
         if (order != 0)
             return order;
     }
@@ -181,31 +143,16 @@ static void encodings_sort_as_their_parts_do(void **state)
     kx_buffer_free(&encoded[1]);
 }
 
-/* Walks a copy in a block of exactly its size, so that a sanitizer sees each
- * byte read beyond it. Whatever is accepted can be encoded again. */
+/* Reads a copy in a block of exactly its size, so that a sanitizer sees each
+ * byte read beyond it. */
 static void walk_copy(struct kx_slice bytes, struct kx_buffer *again)
 {
     uint8_t *copy = malloc(bytes.size + (bytes.size == 0));
     assert_non_null(copy);
     if (bytes.size > 0)
         memcpy(copy, bytes.data, bytes.size);
-    struct kx_slice key = kx_slice(copy, bytes.size);
-    struct kx_key_reader reader;
-    struct kx_part part;
-    enum kx_status status;
-    size_t count = 0;
-    again->size = 0;
-    kx_key_read(&reader, key);
-    while ((status = kx_key_next(&reader, &part)) == KX_OK) {
-        assert_int_equal(kx_key_add(again, &part), KX_OK);
-        count++;
-    }
-    bool good = status == KX_END && count > 0;
-    assert_int_equal(kx_key_check(key, NULL), good ? KX_OK : KX_BAD_KEY);
-    if (good) {
-        assert_true(again->size <= key.size);
+    if (key_read_again(kx_slice(copy, bytes.size), again))
         assert_int_equal(kx_key_check(kx_buffer_slice(again), NULL), KX_OK);
-    }
     free(copy);
 }
 

@@ -1,0 +1,190 @@
+#!/bin/bash
+# Fuzzing with libFuzzer under the address and undefined behaviour sanitizers.
+# Each file NAME.c here is a target; corpus/NAME.txt is what it begins with.
+#
+#   run.sh short      each corpus, then some thousands of inputs made of it, and
+#                     programs with a planted flaw, which must be found
+#   run.sh fuzz       a million inputs for each target (`make fuzz`)
+#   run.sh grow       makes the corpora anew from them and from what that found
+#
+# KX_FUZZ_SEED=n other inputs; KX_FUZZ_ONLY="key v8" these targets. What is found
+# lies in $BUILD/fuzz/found, and the command that repeats it is shown.
+set -u
+cd "$(dirname "$0")/../.." || exit
+top=${BUILD:-build}/fuzz
+seed=${KX_FUZZ_SEED:-20240229}
+# NULL + 0 is no error any more (C2y), and an empty buffer has it.
+sanitized='-O1 -g -fno-omit-frame-pointer
+    -fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize=pointer-overflow -fno-sanitize-recover=all'
+read -r -d '' -a sanitized <<<"$sanitized" || true
+clang=${CLANG:-clang}
+passed=0
+failed=0
+
+# Target, and inputs of the short form, in thousands.
+targets='
+key 40
+keytext 60
+json 40
+merge 40
+v8 40
+typed 40
+record 60
+cursor 40
+declaration 20
+framing 60
+message 5
+request 3
+wire 2
+'
+
+chosen() {
+    local name thousands
+    while read -r name thousands; do
+        [ -n "$name" ] && [[ " ${KX_FUZZ_ONLY:-$name} " == *" $name "* ]] &&
+            echo "$name $thousands"
+    done <<<"$targets"
+}
+
+# ---- Programs ---------------------------------------------------------------
+
+# Everything but main.o, by the Makefile's own rules.
+compile() {
+    local objects=("$top/api/datapath.pb-c.o") file
+    for file in api/*.c; do
+        [ "$file" = api/main.c ] || objects+=("$top/${file%.c}.o")
+    done
+    for file in tests/fuzz/*.c; do
+        targets_of+=("$top/${file%.c}.o")
+    done
+    ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$top" \
+        CC="$clang" HARDEN= CFLAGS="${sanitized[*]}" \
+        "$top/libkindex.a" "${objects[@]}" "${targets_of[@]}" || return
+    rm -f "$top/libdoors.a"
+    ar rcs "$top/libdoors.a" "${objects[@]}"
+}
+
+# program NAME TO [OBJECT...]: the objects come before those of the same name.
+# The lists of words are the Makefile's.
+# shellcheck disable=SC2086
+program() {
+    local name=$1 to=$2
+    shift 2
+    $clang "${sanitized[@]/fuzzer-no-link/fuzzer}" $LINK -o "$to" \
+        "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/libdoors.a" \
+        "$top/libkindex.a" -Wl,--end-group $DOORLIBS $CORELIBS
+}
+
+programs() {
+    local name
+    while read -r name _; do
+        [ "$top/$name" -nt "$top/libdoors.a" ] &&
+            [ "$top/$name" -nt "$top/libkindex.a" ] &&
+            [ "$top/$name" -nt "$top/tests/fuzz/$name.o" ] ||
+            program "$name" "$top/$name" || return
+    done < <(chosen)
+}
+
+# ---- Runs --------------------------------------------------------------------
+
+# fuzz PROGRAM RUNS DIRECTORY...: found inputs go to found/ beside the program
+fuzz() {
+    local program=$1 runs=$2 leaks=1
+    shift 2
+    # A look for leaks after an input does not see what Berkeley DB holds; the
+    # one at the end, when the store is closed, is made all the same.
+    grep -q house.h "tests/fuzz/${program##*/}.c" && leaks=0
+    UBSAN_OPTIONS=print_stacktrace=1 nice "$program" -runs="$runs" \
+        -seed="$seed" -max_len=4096 -timeout=120 -rss_limit_mb=2048 \
+        -detect_leaks=$leaks -print_final_stats=1 -artifact_prefix="${program%/*}/found/" "$@" 2>&1
+}
+
+told() {
+    sed -n "s/^stat::$1: *//p" "$top/output" | tail -1
+}
+
+verdict() {
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok      $1"
+    else
+        failed=$((failed + 1))
+        echo "FAILED  $1"
+        grep -vE '^(stat::|INFO:|#[0-9]+)|^\s+#1?[0-9] .*fuzzer::' "$top/output" |
+            tail -60
+    fi
+}
+
+# one NAME THOUSANDS
+one() {
+    local name=$1 begun=$SECONDS status inputs="$top/corpus/$1"
+    node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$name.txt" "$inputs"
+    if [ "$form" = short ]; then
+        fuzz "$top/$name" $(($2 * 1000)) "$inputs" >"$top/output"
+    else
+        mkdir -p "$top/grown/$name"
+        fuzz "$top/$name" 1000000 "$top/grown/$name" "$inputs" \
+            >"$top/output"
+    fi
+    status=$?
+    verdict "$name: $(told number_of_executed_units) inputs in \
+$((SECONDS - begun)) s, seed $seed" $status
+    [ $status -eq 0 ] ||
+        sed -n "s|.*Test unit written to |again:  $top/$name |p" "$top/output"
+}
+
+# planted TARGET SOURCE SED-SCRIPT WORDS: a program in which one line is another
+# one; the short form must find that, and say the words.
+planted() {
+    local target=$1 source=$2 words=$4 to=$top/planted/$1 status
+    mkdir -p "$to/found"
+    sed "$3" "$source.c" >"$to/planted.c"
+    if [ "$(diff "$source.c" "$to/planted.c" | grep -c '^>')" -ne 1 ]; then
+        echo "nothing is planted in $source.c" >"$top/output"
+        verdict "a flaw in $source.c is found" 1
+        return
+    fi
+    $clang $STD "${sanitized[@]}" -Isrc -Iapi -I"$top/api" -c \
+        -o "$to/planted.o" "$to/planted.c" &&
+        program "$target" "$to/$target" "$to/planted.o" &&
+        ! fuzz "$to/$target" 200000 "$top/corpus/$target" \
+            >"$top/output" && grep -q "$words" "$top/output"
+    verdict "a flaw in $source.c is found" $?
+}
+
+# Drops what adds nothing, and keeps the names that inputs have.
+grow() {
+    local name
+    while read -r name _; do
+        rm -rf "$top/least"
+        mkdir -p "$top/least" "$top/grown/$name"
+        node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$name.txt" \
+            "$top/corpus/$name"
+        "$top/$name" -merge=1 -max_len=300 "$top/least" "$top/corpus/$name" \
+            "$top/grown/$name" >"$top/output" 2>&1 || tail -5 "$top/output"
+        node tests/fuzz/corpus.js pack "$top/least" \
+            "tests/fuzz/corpus/$name.txt" "$top/corpus/$name"
+        wc -lc "tests/fuzz/corpus/$name.txt"
+    done < <(chosen)
+}
+
+form=${1:-short}
+mkdir -p "$top/found"
+targets_of=()
+compile >"$top/output" 2>&1 && programs >"$top/output" 2>&1
+verdict 'the targets compile' $?
+if [ $failed -eq 0 ] && [ "$form" = grow ]; then
+    grow
+elif [ $failed -eq 0 ]; then
+    rm -f "$top/found/"*
+    while read -r name thousands; do
+        one "$name" "$thousands"
+    done < <(chosen)
+    planted key src/key 's/size <= rest.size ? size/size > 0 ? size/' \
+        'heap-buffer-overflow'
+    planted json src/json_token \
+        's/return unit >> 10 == LOW_HALF ?.*/return at;/' 'jansson: '
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
