@@ -25,14 +25,19 @@ static const char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 static void open_doors(void *memory)
 {
-    static const struct framing_limits limits = {.body_max = 1 << 16,
-                                                 .target_max = 512,
-                                                 .headers_max = 2048,
-                                                 .header_count_max = 32};
+    static const struct http1_socket_limits limits = {
+        .framing = {.body_max = 1 << 16,
+                    .target_max = 512,
+                    .headers_max = 2048,
+                    .header_count_max = 32},
+        .header_timeout_ms = 60000,
+        .body_timeout_ms = 60000};
     if (http1 != NULL)
         return;
     house_open(memory);
     signal(SIGPIPE, SIG_IGN);
+    house.service.guests = guests_open(house.options.connections_per_address);
+    assert_non_null(house.service.guests);
     assert_true(http1_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     http1 = http1_open(&house.desk);
@@ -109,18 +114,20 @@ static void leave(int client)
 
 void fuzz(struct kx_slice input, void *memory)
 {
-    static const struct sockaddr_in peer = {.sin_family = AF_INET};
+    struct visit visit = {.peer_size = sizeof(struct sockaddr_in)};
     int pair[2];
     uint8_t door = fuzz_byte(&input) % 3;
     size_t piece = fuzz_byte(&input);
     open_doors(memory);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
                      0);
-    house.service.counters.connections++;
+    visit.fd = pair[1];
+    visit.peer.ss_family = AF_INET;
+    assert_int_equal(visit_begin(&house.service, &visit), VISIT_WELCOME);
     if (door == 0)
-        http1_add(http1, pair[1], (const struct sockaddr *)&peer, sizeof peer);
+        http1_add(http1, &visit);
     else
-        http2_add(http2, pair[1]);
+        http2_add(http2, &visit);
     if (door == 1)
         say(pair[0], kx_slice(PREFACE, OPENING), OPENING);
     say(pair[0], input, piece == 0 ? input.size : piece);
