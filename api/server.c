@@ -54,8 +54,7 @@ static bool catch_signals(struct server *server)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    if (server->options.tls_cert != NULL)
-        sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
         return complain("cannot", "block signals", strerror(errno));
@@ -267,16 +266,20 @@ static bool write_port_file(const struct server *server)
            complain("cannot write", path, strerror(errno));
 }
 
-/* False when the signal asks for something else than the end. */
+/* False when the signal asks for something else than the end: SIGHUP does so
+ * where there are certificates to be read again, and where it comes from a
+ * supervisor and not from a terminal that was closed. */
 static bool take_signal(const struct server *server)
 {
     struct signalfd_siginfo info;
     if (read(server->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return false;
-    if (info.ssi_signo == SIGHUP) {
+    if (info.ssi_signo == SIGHUP && server->service.keyring != NULL) {
         tls_keyring_reload(server->service.keyring);
         return false;
     }
+    if (info.ssi_signo == SIGHUP && getenv("NOTIFY_SOCKET") != NULL)
+        return false;
     kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
     return true;
 }

@@ -1,14 +1,16 @@
 #!/bin/bash
 # Tries Kindex on a fresh Debian 12, a chroot made with debootstrap: `make run`
 # and `make test` with nothing there but a minimal system, git, make and a
-# clone of the last commit; and the Dockerfile, step by step without Docker.
-# Needs root, debootstrap and the machine's own apt sources.
-#   tests/fresh/run.sh [run] [test] [image]     these, or all
+# clone of the last commit; the Debian package, built in one system, installed,
+# used, removed and purged in another; and the Dockerfile, step by step without
+# Docker. Needs root, debootstrap and the machine's own apt sources.
+#   tests/fresh/run.sh [run] [test] [deb] [image]     these, or all
 # FRESH_DIR is where the systems are made (a new directory, removed at the end,
-# by default); with it the minimal system is kept and used again.
+# by default); with it the minimal system is kept and used again. DEB names a
+# package that is tried instead of one built from the last commit.
 set -eu
 cd "$(dirname "$0")/../.."
-[ $# -gt 0 ] || set -- run test image
+[ $# -gt 0 ] || set -- run test deb image
 
 if [ -n "${FRESH_DIR:-}" ]; then
     mkdir -p "$FRESH_DIR"
@@ -66,17 +68,46 @@ inside() {
             sh -c "$2"' "$1" "$2" "$3" </dev/null
 }
 
-try_commands() {
-    local system=$work/system
-    new "$system" || return 1
-    inside "$system" 0:0 'apt-get update -q &&
+# prepared DIR: a new system with git, make and a clone of the last commit.
+prepared() {
+    new "$1" || return 1
+    inside "$1" 0:0 'apt-get update -q &&
         apt-get install -q -y --no-install-recommends git make' \
         >"$work/install.log" 2>&1 || { tail -20 "$work/install.log"; return 1; }
-    git clone -q --no-hardlinks . "$system/root/kindex" || return 1
+    git clone -q --no-hardlinks . "$1/root/kindex"
+}
+
+try_commands() {
+    local system=$work/system
+    prepared "$system" || return 1
     case $1 in
     run) inside "$system" 0:0 'cd /root/kindex && tests/fresh/try-run.sh' ;;
     test) inside "$system" 0:0 'cd /root/kindex && make test' ;;
     esac
+}
+
+# Leaves the package in $work/kindex.deb.
+build_deb() {
+    local builder=$work/builder
+    if [ -n "${DEB:-}" ]; then
+        cp "$DEB" "$work/kindex.deb"
+        return
+    fi
+    prepared "$builder" || return 1
+    inside "$builder" 0:0 'cd /root/kindex &&
+        make deps-build deps-deb && make -s -j"$(nproc)" deb' \
+        >"$work/deb.log" 2>&1 || { tail -20 "$work/deb.log"; return 1; }
+    cp "$builder"/root/kindex/build/deb/kindex_*.deb "$work/kindex.deb"
+}
+
+try_deb() {
+    local system=$work/debian
+    build_deb && new "$system" || return 1
+    cp "$work/kindex.deb" tests/fresh/try-deb.sh "$system/root/"
+    inside "$system" 0:0 'apt-get update -q &&
+        apt-get install -q -y --no-install-recommends /root/kindex.deb' \
+        >"$work/install.log" 2>&1 || { tail -20 "$work/install.log"; return 1; }
+    inside "$system" 0:0 'bash /root/try-deb.sh'
 }
 
 # Does what the Dockerfile says: the few instructions that it uses.
@@ -135,6 +166,7 @@ failed=0
 for name in "$@"; do
     started=$SECONDS
     case $name in
+    deb) try_deb || failed=1 ;;
     image) try_image || failed=1 ;;
     *) try_commands "$name" || failed=1 ;;
     esac

@@ -20,7 +20,7 @@ told() {
     grep -qx "$1" "$work/told"
 }
 
-test_case 'READY=1 comes when requests are answered, STOPPING=1 at the end'
+test_case 'READY=1 comes when requests are answered, STOPPING=1 at the end; a supervisor that says HUP does not end it'
 export NOTIFY_SOCKET=$work/socket
 listen_at "$NOTIFY_SOCKET"
 start_server
@@ -28,10 +28,22 @@ wait_until told READY=1
 is 'what was told' "$(cat "$work/told")" READY=1
 request GET /readyz
 expect 200
+kill -HUP "$server"
+request GET /readyz
+expect 200
 stop_server
 is 'the exit status' $? 0
 wait $listener
 is 'what was told' "$(cat "$work/told")" $'READY=1\nSTOPPING=1'
+
+test_case 'without a supervisor HUP comes from a terminal that was closed, and ends the server'
+unset NOTIFY_SOCKET
+start_server
+kill -HUP "$server"
+wait "$server"
+is 'the exit status' $? 0
+server=''
+export NOTIFY_SOCKET=$work/socket
 
 test_case 'a server that cannot start does not say that it is ready'
 listen_at "$NOTIFY_SOCKET"
