@@ -34,6 +34,9 @@ struct cli {
     enum cli_output form;
     const char *url;
     const char *token;
+    const char *cacert; /* files for https; NULL: none */
+    const char *client_cert;
+    const char *client_key;
     const char *output;
     const char *prefix;
     const char *start;

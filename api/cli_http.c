@@ -161,6 +161,21 @@ static bool set_up(struct cli *cli, CURL *curl, const struct cli_call *call,
                CURLE_OK;
 }
 
+static bool set_file(CURL *curl, CURLoption option, const char *file)
+{
+    return file == NULL || curl_easy_setopt(curl, option, file) == CURLE_OK;
+}
+
+/* Nothing below TLS 1.2, which is also what our server takes. */
+static bool set_tls(const struct cli *cli, CURL *curl)
+{
+    return curl_easy_setopt(curl, CURLOPT_SSLVERSION,
+                            (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
+           set_file(curl, CURLOPT_CAINFO, cli->cacert) &&
+           set_file(curl, CURLOPT_SSLCERT, cli->client_cert) &&
+           set_file(curl, CURLOPT_SSLKEY, cli->client_key);
+}
+
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,
                  struct curl_slist **headers_out)
 {
@@ -175,7 +190,7 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
-    if (set_up(cli, curl, call, headers_out))
+    if (set_tls(cli, curl) && set_up(cli, curl, call, headers_out))
         return curl;
     curl_slist_free_all(*headers_out);
     curl_easy_cleanup(curl);

@@ -111,7 +111,12 @@ static void print_ends(void)
          "a conflict, or a condition that does not hold\n.TP\n5\nthe server is "
          "not available\n"
          ".SH ENVIRONMENT\n.TP\nKINDEX_URL\nthe server\n.TP\nKINDEX_TOKEN\nthe "
-         "access token\n.TP\nNO_COLOR\nno colour, also on a terminal");
+         "access token\n.TP\nKINDEX_CACERT, KINDEX_CLIENT_CERT, "
+         "KINDEX_CLIENT_KEY\nfiles for https\n.TP\nNO_COLOR\nno colour, also "
+         "on a terminal\n.SH SIGNALS\n.TP\nTERM, INT\nthe server answers what "
+         "it has begun, and ends\n.TP\nHUP\nthe server reads the files of "
+         "\\-\\-tls\\-cert, \\-\\-tls\\-key and \\-\\-tls\\-client\\-ca "
+         "again");
 }
 
 int cli_man(struct cli *cli)

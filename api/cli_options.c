@@ -12,6 +12,9 @@
 static const struct cli_option TABLE[] = {
     {{"url", OPTION_TEXT, offsetof(struct cli, url), "http://127.0.0.1:4512", 0, 0, "the server; also KINDEX_URL"}, "URL", 0, true},
     {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; better KINDEX_TOKEN, which others do not see"}, "TOKEN", 0, true},
+    {{"cacert", OPTION_TEXT, offsetof(struct cli, cacert), NULL, 0, 0, "https: who may vouch for the server, instead of those whom the system trusts (PEM); also KINDEX_CACERT"}, "FILE", 0, true},
+    {{"client-cert", OPTION_TEXT, offsetof(struct cli, client_cert), NULL, 0, 0, "https: certificate to show to the server (PEM); also KINDEX_CLIENT_CERT"}, "FILE", 0, true},
+    {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "and its private key (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true},
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true},
     {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true},
 
@@ -88,8 +91,8 @@ static bool set(struct cli *cli, const struct cli_option *option,
     return false;
 }
 
-/* Only url, token and output come from the environment: a variable that changed
- * what a command does would surprise. */
+/* Only what every command takes comes from the environment: a variable that
+ * changed what a command does would surprise. */
 static const char *from_environment(const struct cli_option *option, char *name,
                                     size_t size)
 {

@@ -39,6 +39,19 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
                  "give --url or KINDEX_URL",
                  cli->url);
         return CLI_UNAVAILABLE;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return cli_fail("nobody who is trusted vouches for the server at %s; "
+                        "--cacert or KINDEX_CACERT names a file with who may",
+                        cli->url);
+    case CURLE_SSL_CONNECT_ERROR:
+        cli_fail("no TLS with %s: does it speak https, and does it ask for a "
+                 "--client-cert?",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+        return cli_fail("--cacert, --client-cert or --client-key: the file "
+                        "cannot be used");
     default:
         cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
         return CLI_UNAVAILABLE;

@@ -366,6 +366,8 @@ struct http2 *http2_open(struct desk *desk, int epoll_fd)
     http2->epoll_fd = epoll_fd;
     TAILQ_INIT(&http2->connections);
     TAILQ_INIT(&http2->waiting);
+    TAILQ_INIT(&http2->heads);
+    TAILQ_INIT(&http2->bodies);
     STAILQ_INIT(&http2->dirty);
     kx_buffer_init(&http2->output, http2);
     if (nghttp2_session_callbacks_new(&http2->callbacks) == 0 &&

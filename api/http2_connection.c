@@ -171,6 +171,22 @@ static void expire_streams(struct http2 *http2)
     }
 }
 
+/* Heads of one connection come one after the other: who does not end one will
+ * not begin another. A body that is late concerns its stream only. */
+static void expire_requests(struct http2 *http2)
+{
+    struct http2_stream *stream;
+    while ((stream = TAILQ_FIRST(&http2->heads)) != NULL &&
+           stream->late_ns <= http2->now_ns) {
+        struct http2_connection *connection = stream->connection;
+        farewell(connection, HTTP2_NO_ERROR);
+        http2_connection_mark(connection);
+    }
+    while ((stream = TAILQ_FIRST(&http2->bodies)) != NULL &&
+           stream->late_ns <= http2->now_ns)
+        http2_stream_late(stream);
+}
+
 /* While a request is with us, or its answer has just come and is not sent yet,
  * it is not the client who is silent. */
 static void expire_connection(struct http2_connection *connection)
@@ -191,6 +207,7 @@ static void expire(struct http2 *http2)
 {
     struct http2_connection *first;
     expire_streams(http2);
+    expire_requests(http2);
     while ((first = TAILQ_FIRST(&http2->connections)) != NULL &&
            first->deadline_ns <= http2->now_ns)
         expire_connection(first);
@@ -205,17 +222,29 @@ void http2_run(struct http2 *http2)
     flush(http2);
 }
 
+static void sooner(uint64_t *deadline_ns, uint64_t ns)
+{
+    if (ns < *deadline_ns)
+        *deadline_ns = ns;
+}
+
 int http2_timeout_ms(const struct http2 *http2)
 {
     const struct http2_connection *first = TAILQ_FIRST(&http2->connections);
     const struct http2_stream *stream = TAILQ_FIRST(&http2->waiting);
+    const struct http2_stream *head = TAILQ_FIRST(&http2->heads);
+    const struct http2_stream *body = TAILQ_FIRST(&http2->bodies);
     if (!STAILQ_EMPTY(&http2->dirty))
         return 0;
     if (first == NULL)
         return -1;
     uint64_t deadline = first->deadline_ns;
-    if (stream != NULL && stream->deadline_ns < deadline)
-        deadline = stream->deadline_ns;
+    if (stream != NULL)
+        sooner(&deadline, stream->deadline_ns);
+    if (head != NULL)
+        sooner(&deadline, head->late_ns);
+    if (body != NULL)
+        sooner(&deadline, body->late_ns);
     uint64_t now = kx_monotonic_ns();
     return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
 }

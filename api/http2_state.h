@@ -36,6 +36,9 @@ enum http2_error {
     HTTP2_ENHANCE_YOUR_CALM = 11
 };
 
+struct http2_stream;
+TAILQ_HEAD(http2_streams, http2_stream);
+
 /* One request and its reply. Lives in the request's memory. */
 struct http2_stream {
     struct exchange *exchange;
@@ -46,19 +49,20 @@ struct http2_stream {
     TAILQ_ENTRY(http2_stream) queue;
     TAILQ_ENTRY(http2_stream) order;
     uint64_t deadline_ns; /* while `waiting` */
-    bool whole;           /* all of the request is there */
-    bool queued;          /* to be run at the end of this input */
-    bool begun;           /* queued or run before: only once */
-    bool parked;          /* the exchange is */
-    bool waiting;         /* for the client */
-    bool replied;         /* the reply's head was handed to the library */
-    size_t dropped;       /* of a body that is not wanted */
-    size_t sent;          /* of a reply that is no stream */
+    TAILQ_ENTRY(http2_stream) late;
+    struct http2_streams *awaited; /* heads or bodies of the door, or NULL */
+    uint64_t late_ns;              /* while something is `awaited` */
+    bool whole;                    /* all of the request is there */
+    bool queued;                   /* to be run at the end of this input */
+    bool begun;                    /* queued or run before: only once */
+    bool parked;                   /* the exchange is */
+    bool waiting;                  /* for the client */
+    bool replied;   /* the reply's head was handed to the library */
+    size_t dropped; /* of a body that is not wanted */
+    size_t sent;    /* of a reply that is no stream */
     char status[24];
     char length[24];
 };
-
-TAILQ_HEAD(http2_streams, http2_stream);
 
 struct http2_connection {
     struct http2_wire wire; /* first: it is the source */
@@ -87,9 +91,11 @@ struct http2 {
     struct nghttp2_option *option;
     struct http2_connections connections; /* by their deadlines */
     struct http2_streams waiting;         /* likewise */
-    struct http2_dirty dirty; /* connections that something happened to */
-    uint64_t now_ns;          /* of this turn */
-    struct kx_buffer output;  /* of the connection in hand */
+    struct http2_streams heads;  /* that are not complete, by late_ns */
+    struct http2_streams bodies; /* likewise */
+    struct http2_dirty dirty;    /* connections that something happened to */
+    uint64_t now_ns;             /* of this turn */
+    struct kx_buffer output;     /* of the connection in hand */
     int64_t date_second;
     char date[32];
     uint8_t input[HTTP2_INPUT];
@@ -148,6 +154,9 @@ void http2_stream_run_queue(struct http2_connection *connection);
  * them, or alone. */
 enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
                                       size_t size, size_t *copied_out);
+/* Its body has not come in time: answers 408, and breaks the stream off when
+ * that did not help. */
+void http2_stream_late(struct http2_stream *stream);
 /* Bytes of it went their way: it has time again. */
 void http2_stream_touch(struct http2_stream *stream);
 /* The stream is over, well or not. */

@@ -33,6 +33,27 @@ void http2_stream_touch(struct http2_stream *stream)
     TAILQ_INSERT_TAIL(&http2->waiting, stream, order);
 }
 
+/* What is awaited of the request, with a time of its own that no progress
+ * extends: the rest of its head, the rest of its body, nothing (NULL). */
+static void await(struct http2_stream *stream, struct http2_streams *list,
+                  uint64_t allowed_ms)
+{
+    if (stream->awaited != NULL)
+        TAILQ_REMOVE(stream->awaited, stream, late);
+    stream->awaited = list;
+    if (list == NULL)
+        return;
+    stream->late_ns = stream->connection->door->now_ns + allowed_ms * 1000000;
+    TAILQ_INSERT_TAIL(list, stream, late);
+}
+
+static void await_body(struct http2_stream *stream)
+{
+    struct http2 *http2 = stream->connection->door;
+    await(stream, &http2->bodies,
+          http2->desk->service->options->body_timeout_ms);
+}
+
 static void park(struct http2_stream *stream)
 {
     wait_no_more(stream);
@@ -116,6 +137,8 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     exchange->ready = on_ready;
     TAILQ_INSERT_TAIL(&connection->streams, stream, all);
     http2_stream_touch(stream);
+    await(stream, &connection->door->heads,
+          desk->service->options->header_timeout_ms);
     return stream;
 }
 
@@ -166,6 +189,7 @@ void http2_stream_open(struct http2_stream *stream)
     struct exchange *exchange = stream->exchange;
     struct http2_head *head = &stream->head;
     const char *length = find_header(&exchange->request, "content-length");
+    await_body(stream);
     http2_head_end(head, kx_buffer_slice(&exchange->target));
     if (head->fields.failed)
         exchange->target.failed = true;
@@ -203,6 +227,7 @@ void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
 void http2_stream_end(struct http2_stream *stream)
 {
     stream->whole = true;
+    await(stream, NULL, 0);
     enqueue(stream);
 }
 
@@ -228,6 +253,23 @@ void http2_stream_run_queue(struct http2_connection *connection)
         stream->queued = false;
         run(stream);
     }
+}
+
+void http2_stream_late(struct http2_stream *stream)
+{
+    struct http2_connection *connection = stream->connection;
+    bool answered = stream->begun;
+    await_body(stream);
+    http2_connection_mark(connection);
+    if (answered) {
+        http2_session_reset(stream, HTTP2_NO_ERROR);
+        return;
+    }
+    exchange_refuse(stream->exchange, PROBLEM_REQUEST_TIMEOUT,
+                    "The body of the request was not there in time "
+                    "(--body-timeout).");
+    enqueue(stream);
+    http2_stream_run_queue(connection);
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -260,6 +302,7 @@ void http2_stream_close(struct http2_stream *stream)
 {
     struct http2_connection *connection = stream->connection;
     wait_no_more(stream);
+    await(stream, NULL, 0);
     TAILQ_REMOVE(&connection->streams, stream, all);
     if (stream->queued)
         TAILQ_REMOVE(&connection->queue, stream, queue);

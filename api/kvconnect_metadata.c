@@ -71,7 +71,8 @@ static void add_endpoint(const struct request *request, int version,
     struct kx_buffer url;
     kx_buffer_init(&url, request->memory);
     if (version == 1 && host != NULL) {
-        kx_add_text(&url, "http://");
+        kx_add_text(&url,
+                    request->service->keyring != NULL ? "https://" : "http://");
         kx_add_text(&url, host);
     }
     kx_add_text(&url, "/v2");

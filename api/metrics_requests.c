@@ -66,6 +66,10 @@ static void write_connections(const struct counters *counters,
     metrics_add(
         out, "kindex_http_connections_total{result=\"refused\"} %llu\n",
         (unsigned long long)atomic_load(&counters->connections_refused));
+    metrics_head(out, "kindex_tls_handshakes_failed_total", "counter",
+                 "Connections that did not get through their TLS handshake.");
+    metrics_add(out, "kindex_tls_handshakes_failed_total %llu\n",
+                (unsigned long long)atomic_load(&counters->handshakes_failed));
 }
 
 void metrics_write_requests(const struct counters *counters,
