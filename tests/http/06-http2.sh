@@ -15,7 +15,7 @@ answer_over() {
     KX_RECORD='' request "${@:1:3}" "--$version" "${@:4}"
     echo "$status"
     sed -E '1,/^\r?$/!d; s/\r$//; /^HTTP/d; s/^([^:]*):/\L\1:/' "$head" |
-        grep -vE '^(date|connection|keep-alive|transfer-encoding):|^$' | sort
+        grep -vE '^(date|x-request-id|connection|keep-alive|transfer-encoding):|^$' | sort
     sed -E 's/"[0-9a-f]{20}"/"stamp"/g; s/"cursor":"[^"]*"/"cursor"/' "$answer"
 }
 
