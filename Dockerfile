@@ -9,7 +9,7 @@ WORKDIR /kindex
 COPY Makefile ./
 COPY deploy deploy
 RUN make deps-build
-COPY openapi.yaml ./
+COPY openapi.yaml README.md LICENSE ./
 COPY src src
 COPY api api
 RUN make install DESTDIR=/installed PREFIX=/usr
@@ -17,7 +17,6 @@ RUN make install DESTDIR=/installed PREFIX=/usr
 FROM debian:12-slim AS image
 COPY deploy/packages deploy/packages.sh deploy/image.sh /deploy/
 RUN /deploy/image.sh && rm -r /deploy /var/lib/apt/lists/*
-COPY deploy/healthy.sh /usr/bin/
 COPY --from=build /installed /
 USER 10001:10001
 VOLUME /data
@@ -25,6 +24,7 @@ VOLUME /data
 # decided where it is published.
 ENV KINDEX_DATA=/data KINDEX_LISTEN=0.0.0.0:4512 KINDEX_INSECURE=1
 EXPOSE 4512
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["healthy.sh"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+    CMD kindex ready --url "${KINDEX_URL:-http://127.0.0.1:${KINDEX_LISTEN##*:}}"
 ENTRYPOINT ["kindex"]
 CMD ["serve"]

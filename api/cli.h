@@ -135,6 +135,7 @@ int cli_index_rm(struct cli *cli);
 int cli_import(struct cli *cli);
 int cli_export(struct cli *cli);
 int cli_doctor(struct cli *cli);
+int cli_ready(struct cli *cli);
 int cli_bench(struct cli *cli);
 int cli_completion(struct cli *cli);
 int cli_man(struct cli *cli);

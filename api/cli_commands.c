@@ -39,6 +39,7 @@ static const struct cli_command COMMANDS[] = {
     {"export", "[PREFIX] ", "print entries, one a line (NDJSON)", "prefix start end from-key reverse limit deno all file", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations bring them back."},
     {"doctor", "", "look whether the server and its indexes are well", "", 0, 0, cli_doctor, NULL},
+    {"ready", "", "ask whether the server takes requests", "", 0, 0, cli_ready, "For health checks: exit status 0 when it does, 5 when it does not."},
     {"bench", "[PREFIX] ", "measure how fast the server answers", "clients seconds requests reads size", 0, 1, cli_bench,
      "Reads and writes 1000 entries under the prefix (kindex-bench), where nothing may\nbe before, and removes them. Times in milliseconds."},
     {"completion", "bash|zsh ", "print a script that completes commands and options", "", 1, 1, cli_completion, "For bash: source <(kindex completion bash)"},

@@ -1,4 +1,5 @@
-/* kindex doctor: questions to the server, each with its answer on a line. */
+/* kindex doctor: questions to the server, each with its answer on a line;
+ * kindex ready: the one question of health checks. */
 #include "cli_index.h"
 
 #include <stdio.h>
@@ -93,4 +94,17 @@ int cli_doctor(struct cli *cli)
     if (status != CLI_OK)
         return status;
     return doctor.ill ? CLI_ERROR : CLI_OK;
+}
+
+int cli_ready(struct cli *cli)
+{
+    struct cli_reply reply;
+    int status = cli_fetch(cli, "/readyz?verbose=true", &reply);
+    if (status != CLI_OK)
+        return status;
+    if (cli->form == CLI_JSON || cli->form == CLI_TABLE)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    else
+        puts("ready");
+    return CLI_OK;
 }

@@ -140,6 +140,36 @@ int cli_index_get(struct cli *cli)
     return status;
 }
 
+static void show_key(const struct cli *cli, struct kx_slice key)
+{
+    struct kx_buffer path;
+    kx_buffer_init(&path, cli->memory);
+    cli_key_path(cli, key, &path);
+    printf("%.*s", (int)path.size, (const char *)path.data);
+    kx_buffer_free(&path);
+}
+
+/* The value and, indented, its entries; raw: the entries' paths alone. */
+static void show_group(const struct cli *cli, struct kx_slice group)
+{
+    struct kx_slice value = member_or(group, "value", "?");
+    struct kx_slice keys, name, key;
+    struct kx_json_iter iter;
+    if ((cli->form != CLI_TABLE && cli->form != CLI_RAW) ||
+        !cli_member(group, "keys", &keys) || !kx_json_iterate(keys, &iter)) {
+        cli_show_bytes(group);
+        return;
+    }
+    if (cli->form == CLI_TABLE)
+        printf("%s%.*s%s\n", cli_bold(cli), (int)value.size,
+               (const char *)value.data, cli_plain(cli));
+    while (kx_json_next(&iter, &name, &key)) {
+        fputs(cli->form == CLI_TABLE ? "  " : "", stdout);
+        show_key(cli, key);
+        putchar('\n');
+    }
+}
+
 /* Page by page; a line for each group. CLI_CONFLICT when there is any. */
 int cli_index_conflicts(struct cli *cli)
 {
@@ -162,7 +192,7 @@ int cli_index_conflicts(struct cli *cli)
             !kx_json_iterate(groups, &iter))
             return cli_fail("the server's answer has no conflicts");
         while (kx_json_next(&iter, &name, &group)) {
-            cli_show_bytes(group);
+            show_group(cli, group);
             found = CLI_CONFLICT;
         }
         cursor = cli_text(cli, page, "cursor");

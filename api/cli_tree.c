@@ -68,6 +68,56 @@ static bool show_key(struct tree *tree)
     return !tree->last.failed;
 }
 
+/* ---- For programs ---------------------------------------------------------
+ */
+
+/* A line for the key shown last: with its parts, or as a path. */
+static void end_row(struct tree *tree)
+{
+    struct kx_buffer key;
+    struct kx_slice last = kx_buffer_slice(&tree->last);
+    if (tree->shown == 0)
+        return;
+    kx_buffer_init(&key, tree->cli->memory);
+    if (tree->cli->form == CLI_JSON) {
+        kx_key_to_json(last, &key);
+        printf("{\"key\":%.*s,\"below\":%llu}\n", (int)key.size,
+               (const char *)key.data, (unsigned long long)tree->below);
+    } else {
+        path_write(last, &key);
+        cli_show_bytes(kx_buffer_slice(&key));
+    }
+    kx_buffer_free(&key);
+    tree->below = 0;
+}
+
+/* One row for each beginning of keys, as long as the depth. */
+static bool gather_key(struct tree *tree)
+{
+    struct kx_slice key = kx_buffer_slice(&tree->key);
+    size_t at = 0;
+    for (size_t level = 0; at < key.size && level < tree->depth; level++) {
+        size_t size = kx_part_size(kx_slice(key.data + at, key.size - at));
+        if (size == 0)
+            return false;
+        at += size;
+    }
+    if (tree->shown == 0 ||
+        !kx_equal(kx_slice(key.data, at), kx_buffer_slice(&tree->last))) {
+        end_row(tree);
+        tree->last.size = 0;
+        kx_add(&tree->last, key.data, at);
+        tree->shown++;
+    }
+    tree->below += at < key.size;
+    return !tree->last.failed;
+}
+
+static bool for_programs(const struct tree *tree)
+{
+    return tree->cli->form == CLI_JSON || tree->cli->form == CLI_RAW;
+}
+
 static bool take_entry(void *target, struct kx_slice entry)
 {
     struct tree *tree = target;
@@ -75,7 +125,8 @@ static bool take_entry(void *target, struct kx_slice entry)
     struct flaw flaw;
     tree->key.size = 0;
     return cli_member(entry, "key", &array) &&
-           keyjson_read(array, &tree->key, &flaw) && show_key(tree) &&
+           keyjson_read(array, &tree->key, &flaw) &&
+           (for_programs(tree) ? gather_key(tree) : show_key(tree)) &&
            !ferror(stdout);
 }
 
@@ -90,6 +141,9 @@ int cli_tree(struct cli *cli)
     kx_add_text(&path, "/list?keys=true");
     cli_add_selection(cli, &path);
     int status = cli_entries(cli, kx_buffer_slice(&path), take_entry, &tree);
-    end_line(&tree);
+    if (for_programs(&tree))
+        end_row(&tree);
+    else
+        end_line(&tree);
     return status;
 }

@@ -139,13 +139,19 @@ try_image() {
             inside "$stage" 0:0 "cd $folder && $rest" >"$work/image.log" 2>&1 ||
                 { tail -30 "$work/image.log"; return 1; } ;;
         esac
-    done < <(sed -e '/^#/d' -e ':a' -e '/\\$/{N;s/\\\n *//;ba}' Dockerfile)
-    local mode
+    done < <(instructions)
+    local mode health
     mode=$(stat -c %u:%g:%a "$stage/data")
     [ "$mode" = 10001:10001:700 ] || { echo "/data is $mode"; return 1; }
+    health=$(instructions | sed -n 's/^HEALTHCHECK .* CMD //p')
     cp tests/fresh/try-image.sh "$stage/"
     inside "$stage" 10001:10001 "$(sed -n 's/^ENV /export /p' Dockerfile)
-        bash /try-image.sh"
+        bash /try-image.sh '$health'"
+}
+
+# The Dockerfile with each instruction on one line.
+instructions() {
+    sed -e '/^#/d' -e ':a' -e '/\\$/{N;s/\\\n */ /;ba}' Dockerfile
 }
 
 # copy FROM STAGE FOLDER SOURCES... TARGET: a folder's contents, or files.

@@ -22,6 +22,13 @@ kindex index get by_email u2@x.org
 prints '{"email":"u2@x.org"}'
 kindex index verify by_email
 ends 0
+kindex set d/1 '{"v":1}'
+kindex set d/2 '{"v":1}'
+kindex index add by_d d v --unique --wait
+ends 4
+kindex index verify by_d
+ends 4
+complains 'cannot be verified'
 
 test_case 'index verify of an index that is right prints the report, and status 0'
 awk 'BEGIN { for (i = 0; i < 5000; i++) printf "{\"key\":[\"n\",%d],\"value\":{\"v\":%d}}\n", i, i }' >"$work/many"
@@ -126,6 +133,49 @@ kindex bench a b
 ends 2
 kindex bench --url http://127.0.0.1:1
 ends 5
+
+test_case 'ready is for health checks'
+kindex ready
+ends 0
+prints ready
+kindex ready -o json
+is checks "$(jq -c '[.ok, (.checks | length > 2)]' "$work/out")" '[true,true]'
+kindex ready --url http://127.0.0.1:1
+ends 5
+
+test_case 'each form of output says the same'
+kindex set 't/a/=1' 1
+kindex set 't/a/=2' 2
+kindex set 't/b c' 3
+kindex tree t -o json --depth 2
+prints '{"key":["t","a"],"below":2}
+{"key":["t","b c"],"below":0}'
+kindex tree t -o raw
+prints 't/a/=1
+t/a/=2
+t/b%20c'
+kindex tree t -o table
+prints 't
+  a
+    =1
+    =2
+  b%20c'
+kindex index show by_v -o table
+is state "$(awk '$1 == "state" { print $2 }' "$work/out")" ready
+kindex index conflicts by_d -o raw
+ends 4
+prints 'd/1
+d/2'
+kindex index conflicts by_d -o table
+prints '[1]
+  d/1
+  d/2'
+kindex atomic '{"mutations":[]}' -o table
+is ok "$(head -1 "$work/out" | tr -s ' ')" 'ok true'
+kindex del --prefix t -o raw
+prints 3
+kindex doctor -o json
+is documents "$(jq -r '.what' "$work/out" | head -2 | tr '\n' ' ')" 'version ready '
 
 # ---- Completion, by the shells themselves ----------------------------------
 
