@@ -2,6 +2,7 @@
  * what a client is told. The library's part is played by the test. */
 #include "unit.h"
 
+#include "http1_deadline.h"
 #include "http1_socket.h"
 
 #include <errno.h>
@@ -204,9 +205,69 @@ static void a_socket_that_is_opened_again_begins_anew(void **state)
     const struct pair *pair = *state;
     say(pair, "GET /");
     gives(pair, "GET /", 0);
+    assert_true(close_socket(pair->server));
+    assert_false(close_socket(pair->server));
     assert_true(open_socket(pair->server));
     say(pair, GOOD);
     gives(pair, GOOD, 0);
+}
+
+static void a_socket_that_the_library_closes_is_forgotten(void **state)
+{
+    const struct pair *pair = *state;
+    int fd = dup(pair->server);
+    assert_true(open_socket(fd));
+    assert_int_equal(close(fd), 0);
+    assert_false(close_socket(fd));
+}
+
+/* From here on the times are over when they begin. */
+static int open_late_pair(void **state)
+{
+    int failed = open_pair(state);
+    http1_deadline_start(0, 0);
+    return failed;
+}
+
+static void a_request_that_takes_too_long_is_answered(void **state)
+{
+    const struct pair *pair = *state;
+    http1_socket_settle();
+    assert_int_equal(http1_socket_timeout_ms(), -1);
+    say(pair, "GET /");
+    gives(pair, "GET /", 0);
+    assert_int_equal(http1_socket_timeout_ms(), 0);
+    http1_socket_settle();
+    client_has(pair, 408);
+    assert_int_equal(http1_socket_timeout_ms(), -1);
+    gives(pair, NULL, ECONNRESET);
+}
+
+static void so_is_one_whose_body_does(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
+    gives(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1", 0);
+    http1_socket_settle();
+    client_has(pair, 408);
+}
+
+/* Settling goes on as long as a time is over: only the times of the others may
+ * be so short. */
+static void it_has_time_while_those_before_it_are_answered(void **state)
+{
+    const struct pair *pair = *state;
+    http1_deadline_start(60000, 60000);
+    say(pair, GOOD "GET /");
+    gives(pair, GOOD "GET /", 0);
+    int left = http1_socket_timeout_ms();
+    assert_true(left > 0 && left <= 60001);
+    http1_socket_settle();
+    client_has(pair, 0);
+    http1_socket_answered(pair->server);
+    say(pair, " HTTP/1.1\r\nHost: h\r\n\r\n");
+    gives(pair, " HTTP/1.1\r\nHost: h\r\n\r\n", 0);
+    assert_int_equal(http1_socket_timeout_ms(), -1);
 }
 
 int main(void)
@@ -231,6 +292,17 @@ int main(void)
             close_pair),
         cmocka_unit_test_setup_teardown(
             a_socket_that_is_opened_again_begins_anew, open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(
+            a_socket_that_the_library_closes_is_forgotten, open_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(
+            a_request_that_takes_too_long_is_answered, open_late_pair,
+            close_pair),
+        cmocka_unit_test_setup_teardown(so_is_one_whose_body_does,
+                                        open_late_pair, close_pair),
+        cmocka_unit_test_setup_teardown(
+            it_has_time_while_those_before_it_are_answered, open_pair,
+            close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,101 @@
+#!/bin/bash
+# The limits of connections and requests have names, and each says which one it
+# is where it can still be said.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+json=(--header 'Content-Type: application/json')
+
+# A text of so many bytes.
+bytes() {
+    head -c "$1" /dev/zero | tr '\0' x
+}
+
+# A file with so many headers, for curl.
+headers() {
+    seq "$1" | sed 's/.*/X&: &/' >"$work/headers"
+    echo "@$work/headers"
+}
+
+start_server --headers-max 4KiB --header-count-max 10 --header-timeout 500ms \
+    --body-timeout 500ms --connections-per-address 3 --idle-timeout 30s
+
+for version in http1.1 http2-prior-knowledge; do
+    test_case "over $version: --headers-max and --header-count-max"
+    request GET /livez '' "--$version" --header "X: $(bytes 3000)"
+    expect 200
+    request GET /livez '' "--$version" --header "X: $(bytes 4096)"
+    expect 431 headers-too-large
+    request GET /livez '' "--$version" --header "$(headers 7)"
+    expect 200
+    request GET /livez '' "--$version" --header "$(headers 10)"
+    expect 431 headers-too-large
+done
+
+# Says something over a plain connection; the answer becomes the last one.
+say() {
+    exchange="the bytes $1"
+    exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
+    # shellcheck disable=SC2059 # the text has its line ends as \r\n
+    printf "$1" >&3
+    timeout 60 cat <&3 >"$work/whole" 2>"$work/null"
+    exec 3>&-
+    sed '/^\r$/q' "$work/whole" >"$head"
+    sed '1,/^\r$/d' "$work/whole" >"$answer"
+    status=$(sed -n '1s/^HTTP\/1.1 \([0-9]*\).*/\1/p' "$head")
+}
+
+test_case 'headers that do not come to their end are given up with 408'
+say 'GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: '
+expect 408 request-timeout
+header Connection close
+say 'G'
+expect 408 request-timeout
+field '.detail | test("--header-timeout")' true
+
+test_case 'so is a body'
+say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhal'
+expect 408 request-timeout
+field '.detail | test("--body-timeout")' true
+say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhal\r\n'
+expect 408 request-timeout
+say 'PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n1\r\n0\r\nA: b'
+expect 408 request-timeout
+request GET /kv/slow
+expect 404
+
+test_case 'a request is answered before the slow one behind it'
+say 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost'
+is 'both' "$(grep -ao 'HTTP/1.1 [0-9]*' "$work/whole" | tr '\n' ' ')" \
+    'HTTP/1.1 200 HTTP/1.1 408 '
+
+test_case 'over HTTP/2 a head ends the connection, a body its stream'
+is 'they' "$(timeout 60 node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
+    $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
+
+test_case 'one address may have --connections-per-address'
+exec 4<>"/dev/tcp/127.0.0.1/${url##*:}" 5<>"/dev/tcp/127.0.0.1/${url##*:}" \
+    6<>"/dev/tcp/127.0.0.1/${url##*:}"
+until_status 503 GET /livez
+expect 503 overloaded
+header Retry-After 1
+field '.detail | test("--connections-per-address")' true
+exec 4>&- 5>&- 6>&-
+until_status 200 GET /livez
+
+test_case 'and they are counted again and again'
+for _ in 1 2 3 4 5 6 7 8; do
+    KX_RECORD='' request GET /livez
+    is 'the status' "$status" 200
+done
+stop_server
+
+test_case 'the largest limits hold, too'
+start_server --headers-max 60KiB --header-count-max 1000
+for version in http1.1 http2-prior-knowledge; do
+    request GET /livez '' "--$version" --header "X: $(bytes 61000)"
+    expect 200
+    request GET /livez '' "--$version" --header "$(headers 990)"
+    expect 200
+done
+
+finish
