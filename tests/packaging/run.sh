@@ -37,6 +37,7 @@ not() {
 
 . tests/packaging/deb.sh
 . tests/packaging/unit.sh
+. tests/packaging/syscalls.sh
 . tests/packaging/manual.sh
 
 echo "$passed passed, $failed failed"

@@ -1,0 +1,66 @@
+# The system calls of a server at work are those that the unit allows.
+
+# members SET: the names in one of systemd's sets, and in the sets in it.
+members() {
+    local name
+    systemd-analyze syscall-filter "$1" | sed -n 's/^ *\([@a-z_0-9-]*\)$/\1/p' |
+        grep -vxF "$1" | while read -r name; do
+        case $name in
+        @*) members "$name" ;;
+        ?*) echo "$name" ;;
+        esac
+    done
+}
+# What SystemCallFilter= leaves: the sets of its lines, less those after ~.
+allowed() {
+    local word
+    {
+        members @default
+        for word in $(sed -n 's/^SystemCallFilter=\([^~]\)/\1/p' "$unit"); do
+            members "$word"
+        done
+    } | sort -u | comm -23 - <(
+        for word in $(sed -n 's/^SystemCallFilter=~//p' "$unit"); do
+            members "$word"
+        done | sort -u)
+}
+
+# Leaves the names of all calls in $work/calls: a start, requests of all kinds,
+# a build, a stop; then a start after a kill.
+traced() {
+    local end pid
+    for end in KILL TERM; do
+        rm -f "$work/port"
+        NOTIFY_SOCKET=@nobody-listens strace -f -qq -o "$work/trace.$end" \
+            "$BUILD/kindex" serve --data "$work/traced" --listen 127.0.0.1:0 \
+            --loops 2 --port-file "$work/port" >"$work/out" 2>&1 &
+        for _ in $(seq 300); do
+            [ -s "$work/port" ] && break
+            sleep 0.1
+        done
+        export KINDEX_URL=http://127.0.0.1:$(cat "$work/port")
+        "$BUILD/kindex" bench --requests 300 &&
+            "$BUILD/kindex" set "users/$end" '{"email":"a"}' --ttl 1h &&
+            "$BUILD/kindex" index add by_email users email --wait &&
+            "$BUILD/kindex" ls && "$BUILD/kindex" doctor || return 1
+        pid=$(pgrep -P $!)
+        kill -$end "$pid"
+        wait $!
+    done
+    # Those before the program itself runs are strace's.
+    sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$work"/trace.* | sort -u >"$work/calls"
+    [ "$(wc -l <"$work/calls")" -ge 40 ]
+}
+# The unit raises the limit of open files, so that the program need not: where it
+# tries all the same, a refusal does no harm.
+strangers() {
+    comm -13 <(allowed) "$work/calls" | grep -vx 'setrlimit\|prlimit64'
+}
+none() {
+    [ -z "$(strangers)" ] || { strangers; return 1; }
+}
+check 'a server is traced at work' traced
+check 'the unit allows its system calls' none
+echo reboot >>"$work/calls"
+sort -o "$work/calls" "$work/calls"
+refuses 'one that is not allowed would show' none
