@@ -14,6 +14,7 @@
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
+    struct spare *spare; /* the next log file */
     int lock_file;
     atomic_bool failed; /* the library panicked or a flush failed */
 };

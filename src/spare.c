@@ -1,0 +1,195 @@
+/* The next log file, made ahead by a thread of its own.
+ *
+ * It gets its name in two steps: filled and synced under a name of ours, then
+ * renamed to the log file's by whoever creates that, with a sync of the
+ * directory: a log file whose name is lost in a power cut is lost itself. */
+#include "spare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <db.h>
+
+enum {
+    STEP_BYTES = 1 << 20, /* between two syncs: flushes must not wait long */
+    RETRY_SECONDS = 1     /* on a full disk; also before the first file */
+};
+
+static const char READY[] = "next-log";
+static const char UNDER_WAY[] = "next-log.part";
+
+struct spare {
+    char *ready; /* path */
+    char *under_way;
+    size_t bytes;
+    pthread_t thread;
+    atomic_bool stopping;
+};
+
+/* The library's hook knows no environment, so all wait together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t taken = PTHREAD_COND_INITIALIZER;
+
+/* ---- Taking it ---------------------------------------------------------- */
+
+static int sync_directory(const char *path)
+{
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return -1;
+    int result = fsync(directory);
+    close(directory);
+    return result;
+}
+
+static void tell(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_cond_broadcast(&taken);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. Without
+ * one the library makes its own: 0. */
+static int take(const char *path, const char *name)
+{
+    char directory[PATH_MAX];
+    char ready[PATH_MAX];
+    int length = (int)(name - path);
+    int written = snprintf(directory, sizeof directory, "%.*s", length, path);
+    if (written < 0 || (size_t)written >= sizeof directory)
+        return 0;
+    written = snprintf(ready, sizeof ready, "%.*s%s", length, path, READY);
+    if (written < 0 || (size_t)written >= sizeof ready ||
+        rename(ready, path) != 0)
+        return 0;
+    tell();
+    return sync_directory(length == 0 ? "." : directory);
+}
+
+static bool is_log(const char *name)
+{
+    return strncmp(name, "log.", 4) == 0 &&
+           strspn(name + 4, "0123456789") == strlen(name + 4);
+}
+
+static int open_file(const char *path, int flags, ...)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if ((flags & O_CREAT) != 0 && is_log(name) && access(path, F_OK) != 0 &&
+        take(path, name) != 0)
+        return -1;
+    return open(path, flags, (mode_t)mode);
+}
+
+void spare_install(void)
+{
+    db_env_set_func_open(open_file);
+}
+
+/* ---- Making it ---------------------------------------------------------- */
+
+static bool fill(const struct spare *spare, int file)
+{
+    uint8_t *zeros = calloc(1, STEP_BYTES);
+    size_t done = 0;
+    while (zeros != NULL && done < spare->bytes &&
+           !atomic_load(&spare->stopping)) {
+        size_t rest = spare->bytes - done;
+        ssize_t written = pwrite(
+            file, zeros, rest < STEP_BYTES ? rest : STEP_BYTES, (off_t)done);
+        if (written <= 0 || fdatasync(file) != 0)
+            break;
+        done += (size_t)written;
+    }
+    free(zeros);
+    return done == spare->bytes;
+}
+
+static bool make(const struct spare *spare)
+{
+    int file =
+        open(spare->under_way, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return false;
+    bool good = fill(spare, file);
+    close(file);
+    if (good && rename(spare->under_way, spare->ready) == 0)
+        return true;
+    unlink(spare->under_way);
+    return false;
+}
+
+/* Inside the lock: until a file is taken, or at most that long. */
+static void wait_a_while(void)
+{
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += RETRY_SECONDS;
+    pthread_cond_timedwait(&taken, &lock, &limit);
+}
+
+/* The first is not made at once: a store that is only looked into needs none.
+ */
+static void *run(void *argument)
+{
+    struct spare *spare = argument;
+    bool hold = true;
+    pthread_mutex_lock(&lock);
+    while (!atomic_load(&spare->stopping)) {
+        if (hold)
+            wait_a_while();
+        else if (access(spare->ready, F_OK) == 0)
+            pthread_cond_wait(&taken, &lock);
+        hold = false;
+        if (atomic_load(&spare->stopping) || access(spare->ready, F_OK) == 0)
+            continue;
+        pthread_mutex_unlock(&lock);
+        hold = !make(spare);
+        pthread_mutex_lock(&lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int stop(struct spare *spare)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&spare->stopping, true);
+    pthread_cond_broadcast(&taken);
+    pthread_mutex_unlock(&lock);
+    pthread_join(spare->thread, NULL);
+    return 0;
+}
+
+struct spare *spare_start(void *mem, const char *directory, size_t bytes)
+{
+    struct spare *spare = talloc_zero(mem, struct spare);
+    if (spare == NULL)
+        return NULL;
+    spare->bytes = bytes;
+    spare->ready = talloc_asprintf(spare, "%s/%s", directory, READY);
+    spare->under_way = talloc_asprintf(spare, "%s/%s", directory, UNDER_WAY);
+    if (spare->ready == NULL || spare->under_way == NULL ||
+        pthread_create(&spare->thread, NULL, run, spare) != 0) {
+        talloc_free(spare);
+        return NULL;
+    }
+    talloc_set_destructor(spare, stop);
+    return spare;
+}
