@@ -95,7 +95,7 @@ static enum progress go_on(struct request *request, struct reply *reply,
     if (fault.status == KX_OK)
         return AGAIN;
     if (fault.status != KX_END)
-        return refusal_read(request, reply, &fault, count->selector.index);
+        return refusal_scan(request, reply, &fault, &count->selector);
     answer_json(reply, 200);
     reply->flush = count->flush;
     snprintf(text, sizeof text, "{\"count\":%llu}",

@@ -86,7 +86,7 @@ static enum progress send_page(struct request *request, struct reply *reply,
     if (fault.status == KX_AGAIN)
         return look_further(request, reply, page);
     if (fault.status != KX_OK)
-        return refusal_read(request, reply, &fault, page->selector.index);
+        return refusal_scan(request, reply, &fault, &page->selector);
     answer_json(reply, 200);
     kx_add_byte(&reply->body, '}');
     return DONE;
@@ -104,7 +104,7 @@ static enum progress send_stream(struct request *request, struct reply *reply,
         kx_scan_end(request->reader);
     kx_read_end(request->reader);
     if (fault.status != KX_OK)
-        return refusal_read(request, reply, &fault, page->selector.index);
+        return refusal_scan(request, reply, &fault, &page->selector);
     reply->status = 200;
     reply->content_type = "application/x-ndjson";
     reply->stream = scroll_open(request, page);

@@ -204,3 +204,15 @@ void refusal_index_of(struct kx_slice key, struct kx_buffer *out)
     if (kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING)
         kx_add_slice(out, part.bytes);
 }
+
+enum progress refusal_scan(struct request *request, struct reply *reply,
+                           const struct kx_fault *fault,
+                           const struct selector *selector)
+{
+    struct kx_buffer index;
+    kx_buffer_init(&index, request->memory);
+    kx_add_slice(&index, selector->index);
+    if (!selector->indexed)
+        refusal_index_of(selector->range.start, &index);
+    return refusal_read(request, reply, fault, kx_buffer_slice(&index));
+}

@@ -5,6 +5,7 @@
 #define API_REFUSAL_H
 
 #include "problem.h"
+#include "selector.h"
 
 /* The request's commit was refused: a problem with its status and all that the
  * refusal names (checks with expected and actual versionstamps, the index and
@@ -18,6 +19,12 @@ enum progress refusal_commit(struct request *request, struct reply *reply);
  * Returns DONE. */
 enum progress refusal_read(struct request *request, struct reply *reply,
                            const struct kx_fault *fault, struct kx_slice index);
+
+/* The same for a scan of what the selector says: the index is the one it names,
+ * or the one that the range's keys belong to. */
+enum progress refusal_scan(struct request *request, struct reply *reply,
+                           const struct kx_fault *fault,
+                           const struct selector *selector);
 
 /* Makes the name of the index that a key belongs to, if it does: its first
  * part when that is a string, else empty. Appended to out. */
