@@ -121,4 +121,4 @@ async function verify(server, users) {
   return wrong;
 }
 
-module.exports = { DECLARATIONS, Declarer, indexes, verify };
+module.exports = { DECLARATIONS, Declarer, built, indexes, verify };
