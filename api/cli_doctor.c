@@ -44,15 +44,37 @@ static int ask_version(struct doctor *doctor)
     return CLI_OK;
 }
 
+/* Each index has a line of its own. */
+static void judge_check(struct doctor *doctor, struct kx_slice check)
+{
+    const char *name = cli_text(doctor->cli, check, "name");
+    const char *state = cli_text(doctor->cli, check, "state");
+    const char *detail = cli_text(doctor->cli, check, "detail");
+    if (name == NULL || state == NULL || strcmp(name, "indexes") == 0)
+        return;
+    enum verdict verdict = strcmp(state, "ok") == 0        ? WELL
+                           : strcmp(state, "warning") == 0 ? WORTH_A_LOOK
+                                                           : ILL;
+    say(doctor, verdict, name, detail != NULL ? detail : state);
+}
+
+/* A server that is not ready says why in the same way. */
 static int ask_ready(struct doctor *doctor)
 {
     struct cli_reply reply;
-    struct cli_call call = {.method = "GET", .path = kx_text("/readyz")};
+    struct kx_slice checks, name, check;
+    struct kx_json_iter iter;
+    struct cli_call call = {.method = "GET",
+                            .path = kx_text("/readyz?verbose=true")};
     int status = cli_send(doctor->cli, &call, &reply);
     if (status != CLI_OK)
         return status;
     say(doctor, reply.status == 200 ? WELL : ILL, "ready",
         reply.status == 200 ? "takes reads and writes" : "takes no writes");
+    if (cli_member(kx_buffer_slice(&reply.body), "checks", &checks) &&
+        kx_json_iterate(checks, &iter))
+        while (kx_json_next(&iter, &name, &check))
+            judge_check(doctor, check);
     return CLI_OK;
 }
 

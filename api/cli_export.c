@@ -21,6 +21,8 @@ struct exporting {
     size_t name_count;
     struct kx_buffer line; /* for Deno */
     uint64_t count;
+    uint64_t seen;  /* with those left out */
+    uint64_t whole; /* of seen; 0: not known */
 };
 
 static int read_indexes(struct exporting *exporting)
@@ -59,6 +61,7 @@ static bool take_entry(void *target, struct kx_slice entry)
 {
     struct exporting *exporting = target;
     const struct cli *cli = exporting->cli;
+    exporting->seen++;
     if (of_index(exporting, entry))
         return true;
     if (cli->deno) {
@@ -69,8 +72,28 @@ static bool take_entry(void *target, struct kx_slice entry)
     if (exporting->line.failed || !put_line(exporting, entry))
         return false;
     exporting->count++;
-    cli_progress_show(&exporting->progress, exporting->count, 0, 0);
+    cli_progress_show(&exporting->progress, exporting->count, exporting->seen,
+                      exporting->whole);
     return cli->limit == 0 || exporting->count < cli->limit;
+}
+
+/* How many entries there are to see: only a person at a terminal waits for that
+ * to be counted, and what cannot be counted is not shown. */
+static uint64_t count_whole(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    bool reverse = cli->reverse;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/count");
+    cli->reverse = false; /* counts the same */
+    cli_add_selection(cli, &path);
+    cli->reverse = reverse;
+    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    if (cli_send(cli, &call, &reply) != CLI_OK || reply.status != 200)
+        return 0;
+    uint64_t whole = cli_number(kx_buffer_slice(&reply.body), "count");
+    return cli->limit > 0 && cli->limit < whole ? cli->limit : whole;
 }
 
 static int export_all(struct exporting *exporting)
@@ -84,6 +107,8 @@ static int export_all(struct exporting *exporting)
     cli_add_selection(cli, &path);
     cli_progress_begin(&exporting->progress, "exported");
     exporting->progress.terminal &= !isatty(fileno(exporting->out));
+    if (exporting->progress.terminal)
+        exporting->whole = count_whole(cli);
     int status =
         cli_entries(cli, kx_buffer_slice(&path), take_entry, exporting);
     cli_progress_clear(&exporting->progress);

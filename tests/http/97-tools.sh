@@ -60,6 +60,13 @@ is progress "$(grep -cE 'compared [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%, [0-9]+ s
 kindex index verify by_v 2>"$work/complaint"
 is 'progress without a terminal' "$(grep -c compared "$work/complaint")" 0
 
+awk 'BEGIN { for (i = 0; i < 60000; i++) printf "{\"key\":[\"wide\",%d],\"value\":\"%0300d\"}\n", i, i }' >"$work/wide"
+terminal "$KINDEX import '$work/wide' --batch 100 --jobs 1" | tr '\r' '\n' >"$work/seen"
+is 'an import' "$(grep -cE 'imported [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%' "$work/seen" | sed 's/^[1-9].*/some/')" some
+terminal "$KINDEX export wide -f '$work/export'" | tr '\r' '\n' >"$work/seen"
+is 'an export' "$(grep -cE 'exported [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%' "$work/seen" | sed 's/^[1-9].*/some/')" some
+is 'its end' "$(grep -c 'exported 60000 entries' "$work/seen")" 1
+
 test_case 'bench measures, says rates and percentiles, and leaves nothing behind'
 commits() { curl -s "$url/metrics" | awk '/^kindex_txn_total.*commit/ { print $2 }'; }
 before=$(commits)
@@ -175,7 +182,7 @@ is ok "$(head -1 "$work/out" | tr -s ' ')" 'ok true'
 kindex del --prefix t -o raw
 prints 3
 kindex doctor -o json
-is documents "$(jq -r '.what' "$work/out" | head -2 | tr '\n' ' ')" 'version ready '
+is documents "$(jq -r '.what' "$work/out" | head -4 | tr '\n' ' ')" 'version ready storage accepting '
 
 # ---- Completion, by the shells themselves ----------------------------------
 
