@@ -101,7 +101,7 @@ static inline uint64_t house_commits(void)
 {
     struct kx_figures figures;
     kx_figures(house.service.store, &figures);
-    return figures.commits;
+    return figures.outcomes[KX_OK];
 }
 
 static inline int house_remove(const char *path, const struct stat *stat,
