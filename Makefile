@@ -19,7 +19,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 # libmicrohttpd comes in statically: api/http1_socket.c is between it and sockets.
-CORELIBS = -ldb-5.3 -ltalloc -lutf8proc -lgmp -ljansson -lm
+CORELIBS = -ldb-5.3 -lzstd -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
 DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl

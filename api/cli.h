@@ -54,6 +54,9 @@ struct cli {
     const char *each;
     const char *from_key;
     const char *state;
+    const char *data;
+    const char *archive;
+    const char *to;
     uint64_t limit;
     uint64_t depth;
     uint64_t jobs;
@@ -134,6 +137,8 @@ int cli_index_conflicts(struct cli *cli);
 int cli_index_rm(struct cli *cli);
 int cli_import(struct cli *cli);
 int cli_export(struct cli *cli);
+int cli_backup(struct cli *cli);
+int cli_restore(struct cli *cli);
 int cli_doctor(struct cli *cli);
 int cli_ready(struct cli *cli);
 int cli_bench(struct cli *cli);

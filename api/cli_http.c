@@ -19,8 +19,15 @@ struct incoming {
     bool stopped;          /* by the one who takes the lines */
 };
 
-static void copy_header(struct kx_slice value, char *out, size_t size)
+/* Copies the value of the header line, if it is the named one. */
+static void copy_header(const char *name, struct kx_slice line, char *out,
+                        size_t size)
 {
+    size_t start = strlen(name);
+    if (line.size <= start ||
+        strncasecmp((const char *)line.data, name, start) != 0)
+        return;
+    struct kx_slice value = kx_slice(line.data + start, line.size - start);
     while (value.size > 0 && value.data[0] == ' ')
         value = kx_slice(value.data + 1, value.size - 1);
     while (value.size > 0 && value.data[value.size - 1] <= ' ')
@@ -31,12 +38,10 @@ static void copy_header(struct kx_slice value, char *out, size_t size)
 static size_t take_header(char *data, size_t one, size_t size, void *target)
 {
     struct cli_reply *reply = target;
-    if (size > 5 && strncasecmp(data, "ETag:", 5) == 0)
-        copy_header(kx_slice(data + 5, size - 5), reply->etag,
-                    sizeof reply->etag);
-    if (size > 13 && strncasecmp(data, "Content-Type:", 13) == 0)
-        copy_header(kx_slice(data + 13, size - 13), reply->type,
-                    sizeof reply->type);
+    struct kx_slice line = kx_slice(data, size);
+    copy_header("ETag:", line, reply->etag, sizeof reply->etag);
+    copy_header("Content-Type:", line, reply->type, sizeof reply->type);
+    copy_header("Kindex-Backup-Size:", line, reply->size, sizeof reply->size);
     return one * size;
 }
 

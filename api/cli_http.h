@@ -29,6 +29,7 @@ struct cli_reply {
     struct kx_buffer body; /* whole; of a stream only what is a problem */
     char etag[64];
     char type[128];
+    char size[32]; /* Kindex-Backup-Size */
 };
 
 /* Sends a request. CLI_OK for a status of 2xx; else what was wrong has been

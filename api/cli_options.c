@@ -33,7 +33,7 @@ static const struct cli_option TABLE[] = {
     {{"if-match", OPTION_TEXT, offsetof(struct cli, if_match), NULL, 0, 0, "only when the entry still has this versionstamp"}, "STAMP", 0, false},
     {{"if-absent", OPTION_FLAG, offsetof(struct cli, absent), NULL, 0, 0, "only when there is no such entry"}, NULL, 0, false},
     {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of what is there"}, NULL, 'm', false},
-    {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "read it from there; - is standard input. export: write it there"}, "PATH", 'f', false},
+    {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "read it from there; - is standard input. export, backup: write it there"}, "PATH", 'f', false},
     {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "find out what would happen, change nothing"}, NULL, 0, false},
 
     {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same fields"}, NULL, 'u', false},
@@ -50,6 +50,9 @@ static const struct cli_option TABLE[] = {
     {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "lines as Deno's kv-utils write and read them"}, NULL, 0, false},
     {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "go on at this key, which comes first"}, "KEY", 0, false},
     {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that keeps how far the import is; a later run goes on there"}, "PATH", 0, false},
+    {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to make; it must be new or empty"}, "DIR", 0, false},
+    {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory in which a server with --archive keeps backups and log"}, "DIR", 0, false},
+    {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "the last state up to this versionstamp, or time (2026-11-21T17:30:00Z)"}, "POINT", 0, false},
     {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also the entries of declared indexes"}, NULL, 'a', false},
     {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries of one commit"}, "N", 0, false},
     {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time"}, "N", 'j', false},

@@ -137,6 +137,11 @@ handler_fn slow_list;
 /* GET /readyz: the store serves; ?verbose lists the checks. */
 handler_fn ready_show;
 
+/* ---- backup.c ------------------------------------------------------------ */
+
+/* GET /backup: the whole store as it is, as a file that can be restored. */
+handler_fn backup_get;
+
 /* ---- ops.c --------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */

@@ -57,6 +57,9 @@ struct options {
     uint64_t checkpoint_interval_ms;
     uint64_t checkpoint_log;
     uint64_t disk_floor;
+    const char *archive; /* NULL: none */
+    uint64_t archive_interval_ms;
+    uint64_t archive_keep;
     int log_level; /* enum kx_log_level */
     bool access_log;
     uint64_t slow_ms;

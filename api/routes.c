@@ -50,6 +50,7 @@ const struct route ROUTES[] = {
     {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE, BODY_NONE, ops_live,    NULL},
     {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ready_show,  NULL},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE, BODY_NONE, ops_version, NULL},
+    {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN, BODY_NONE, backup_get, NULL},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_NONE, BODY_NONE, ops_metrics, NULL},
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN, BODY_NONE, slow_list,  NULL},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE, BODY_NONE, ops_openapi, NULL},

@@ -194,6 +194,9 @@ static bool open_store(struct server *server)
     store.checkpoint_seconds =
         (uint32_t)(options->checkpoint_interval_ms / 1000);
     store.checkpoint_bytes = (uint32_t)options->checkpoint_log;
+    store.archive = options->archive;
+    store.archive_interval_ms = (int64_t)options->archive_interval_ms;
+    store.archive_keep = (uint32_t)options->archive_keep;
     store.answer = loops_answer;
     enum kx_status status = kx_open(&store, &server->service.store, &fault);
     return status == KX_OK ||

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "archive.h"
 #include "news.h"
 #include "touched.h"
 #include "watch.h"
@@ -364,6 +365,8 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
         status = txn_apply(store->env, rows->list, rows->count);
+    if (status == KX_OK && store->archive != NULL)
+        archive_mark(store);
     if (status == KX_OK && batch->durable) {
         restore_catalog(store->catalog, batch, &backup);
         status = flush_unseen(store);

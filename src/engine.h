@@ -5,6 +5,7 @@
 #define ENGINE_H
 
 #include <db.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "env.h"
@@ -15,8 +16,10 @@ struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
     struct spare *spare; /* the next log file */
-    int lock_file;
     atomic_bool failed; /* the library panicked or a flush failed */
+    pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
+    unsigned logs_held;
+    uint32_t logs_kept_from;
 };
 
 /* From an errno or DB_ error of the library, with a log line naming `call`

@@ -8,7 +8,7 @@
 #ifndef ENV_H
 #define ENV_H
 
-#include "kindex.h"
+#include "lock.h"
 
 /* One Berkeley DB file each. Their set is fixed for all stores. */
 enum table {
@@ -23,9 +23,15 @@ const char *env_table_file(enum table table);
 
 struct env;
 
+/* The name of its file. */
+const char *env_table_file(enum table table);
+
 struct env_options {
     const char *directory;
     uint64_t cache_bytes;
+    bool fatal;        /* recovers from all of the log, not only from its last
+                        * checkpoint on: for files that are older, from a backup */
+    struct lock *lock; /* the caller's, on the directory; NULL: it is taken */
 };
 
 /* Opens, or makes, the environment and its tables under talloc context mem.

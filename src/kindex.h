@@ -49,6 +49,7 @@ enum kx_limit {
     KX_SAMPLES_MAX = 5,      /* keys shown of what a build left out */
     KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
     KX_WATCH_KEYS_MAX = 100, /* keys of one watch */
+    KX_BACKUPS_MAX = 4,      /* backups being made at a time */
     KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
@@ -88,6 +89,8 @@ enum kx_limit {
     X(KX_DISK_FULL, "the disk is full")                                        \
     X(KX_IN_USE, "the data directory is in use by another process")            \
     X(KX_BAD_DIRECTORY, "the data directory cannot be used")                   \
+    X(KX_DAMAGED, "the stored data are damaged")                               \
+    X(KX_BAD_ARCHIVE, "the backup is damaged or not complete")                 \
     X(KX_NO_MEMORY, "memory is used up")                                       \
     X(KX_FAILED, "the storage engine failed")
 
@@ -492,6 +495,12 @@ struct kx_options {
     uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
     uint32_t checkpoint_bytes; /* of log */
+    /* NULL: none. Else a directory to which the log is copied and backups are
+     * put, one after each interval, of which as many are kept; a damaged data
+     * directory is restored from there. */
+    const char *archive;
+    int64_t archive_interval_ms;
+    uint32_t archive_keep;
     kx_answer_fn *answer;
     void *answer_context;
 };
@@ -1069,6 +1078,63 @@ enum kx_status kx_fit_entries(struct kx_question *question,
 enum kx_status kx_advise(struct kx_reader *reader,
                          const struct kx_question *question,
                          struct kx_buffer *out);
+
+/* ---- Backups --------------------------------------------------------- */
+
+/* A backup of the open store, made while it is read and written: all that was
+ * committed before its beginning is in it, and perhaps some that came later; it
+ * is one state of the store. In bytes it is a tar archive compressed with zstd,
+ * whose member SHA256SUMS has the checksums of all others. */
+struct kx_backup;
+
+/* Begins one, under talloc context memory; freeing that ends it. Until then no
+ * log file is removed, so it should come to its end. KX_OK, KX_BUSY: there are
+ * KX_BACKUPS_MAX; KX_NO_MEMORY. One thread; before kx_close. */
+enum kx_status kx_backup_begin(struct kx_store *store, void *memory,
+                               struct kx_backup **backup_out,
+                               struct kx_fault *fault);
+/* Appends the next bytes, if any are ready, to out, after at most some 64 KiB
+ * of work: KX_OK: there is more; KX_END: that was the last; KX_NO_MEMORY,
+ * KX_FAILED: it cannot be completed. */
+enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out);
+
+/* About how many bytes it has before they are compressed. */
+uint64_t kx_backup_size(const struct kx_backup *backup);
+
+/* Looks whether the bytes of a backup are complete and unchanged, as they
+ * come. */
+struct kx_backup_check;
+/* Begins under talloc context memory; NULL: no memory. */
+struct kx_backup_check *kx_backup_check_begin(void *memory);
+/* More bytes: KX_OK, KX_BAD_ARCHIVE, KX_NO_MEMORY. */
+enum kx_status kx_backup_check_add(struct kx_backup_check *check,
+                                   struct kx_slice bytes,
+                                   struct kx_fault *fault);
+/* How many there were by now, expanded. */
+uint64_t kx_backup_check_bytes(const struct kx_backup_check *check);
+/* That was all: KX_OK or KX_BAD_ARCHIVE. */
+enum kx_status kx_backup_check_end(struct kx_backup_check *check,
+                                   struct kx_fault *fault);
+
+/* What is restored from where. */
+struct kx_restore {
+    const char *source;    /* a backup, or the directory of an archive */
+    const char *directory; /* empty, or made */
+    /* Of an archive: the last state with no later versionstamp, or time. 0: as
+     * far as it goes. */
+    uint64_t to_stamp;
+    int64_t to_ms;
+    /* Result: the last versionstamp that is in it, and, when it is from an
+     * archive and is known, when that was. */
+    uint64_t stamp;
+    int64_t at_ms;
+};
+/* Makes a data directory from a backup or an archive: looks at every checksum,
+ * replays the log, and raises the versionstamp above all that may have been
+ * given. KX_OK; KX_BAD_DIRECTORY: it is not empty, and stays as it is;
+ * KX_BAD_ARCHIVE, KX_DAMAGED, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED: what is
+ * there can not be opened, and should be removed. */
+enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault);
 
 /* ---- Figures --------------------------------------------------------- */
 

@@ -1,13 +1,16 @@
 /* Opening and closing a store, and its doors for commits and waiting.
  *
  * A store has two threads of its own: the writer (writer.c), which alone
- * changes data, and the keeper (keeper.c), which looks after log and disk.
+ * changes data, and the keeper (keeper.c), which looks after log and disk; with
+ * an archive a third one (archive.c).
  * Everything hangs under one talloc context, except the sweep and the last
  * plan, which are made and freed by the writer while others work. */
 #include <talloc.h>
 
+#include "archive.h"
 #include "jobs.h"
 #include "keeper.h"
+#include "mend.h"
 #include "range.h"
 #include "watch.h"
 #include "writer.h"
@@ -20,6 +23,8 @@ void kx_options_default(struct kx_options *options)
         .queue_max = 16384,
         .checkpoint_seconds = 30,
         .checkpoint_bytes = 64u << 20,
+        .archive_interval_ms = 24 * 3600 * 1000,
+        .archive_keep = 7,
     };
 }
 
@@ -35,6 +40,7 @@ static void init_conditions(struct kx_store *store)
     pthread_cond_init(&store->returned, &attr);
     store->working = true; /* until the writer first waits */
     pthread_cond_init(&store->stop, &attr);
+    pthread_cond_init(&store->archived, &attr);
     pthread_condattr_destroy(&attr);
 }
 
@@ -63,7 +69,7 @@ static enum kx_status open_storage(struct kx_store *store,
     struct env_options options = {.directory = store->options.directory,
                                   .cache_bytes =
                                       store->options.cache_bytes / 2};
-    enum kx_status status = env_open(store, &options, &store->env, fault);
+    enum kx_status status = mend_open(store, &options, fault);
     if (status == KX_OK) {
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
@@ -107,11 +113,13 @@ enum kx_status kx_open(const struct kx_options *options,
     enum kx_status status = open_storage(store, fault);
     if (status == KX_OK) {
         keeper_look_at_disk(store);
-        status = start_threads(store);
-        if (status != KX_OK) {
-            kx_fail(fault, status, "cannot start a thread");
-            env_close(store->env);
+        status = archive_start(store, fault);
+        if (status == KX_OK && start_threads(store) != KX_OK) {
+            status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+            archive_stop(store);
         }
+        if (status != KX_OK)
+            env_close(store->env);
     }
     if (status != KX_OK) {
         talloc_free(store);
@@ -134,6 +142,7 @@ void kx_close(struct kx_store *store)
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->writer, NULL);
     pthread_join(store->keeper, NULL);
+    archive_stop(store);
     backfill_end(store);
     talloc_free(store->plan);
     gate_finish(&store->gate);

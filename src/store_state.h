@@ -10,6 +10,7 @@
 #include "gate.h"
 #include "plan.h"
 
+struct archive;
 struct sweep;
 struct touched;
 struct watch_set;
@@ -32,6 +33,7 @@ struct kx_store {
     struct watch_set *watches;
     pthread_t writer;
     pthread_t keeper;
+    struct archive *archive; /* or NULL */
 
     /* Changed by the writer inside the gate's apply; read inside a view. */
     struct catalog *catalog;
@@ -41,6 +43,7 @@ struct kx_store {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* for the writer: something is in the queue */
     pthread_cond_t stop;     /* for the keeper */
+    pthread_cond_t archived; /* for the archiver: to stop */
     pthread_cond_t returned; /* for the writer: its work is its own again */
     bool working;            /* the writer is at work, on commits or jobs */
     bool lent;               /* another thread does its work */
@@ -69,6 +72,7 @@ struct kx_store {
 
     /* Counters, any thread. */
     atomic_bool disk_full;
+    atomic_int backups; /* being made */
     _Atomic uint64_t news;
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     struct kx_histogram commit_times;

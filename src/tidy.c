@@ -41,10 +41,11 @@ static bool has_changed(struct kx_store *store)
 }
 
 /* Packing keeps readers out while a step lasts, so it waits for an idle store.
- */
+ * A backup needs files that do not shrink. */
 bool tidy_waiting(struct kx_store *store)
 {
-    if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS)
+    if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS ||
+        atomic_load(&store->backups) != 0)
         return false;
     if (store->tidy.pass == 0 && has_changed(store))
         store->tidy.pass = 1;

@@ -1,0 +1,199 @@
+/* kindex restore: a data directory from a backup or an archive, on this machine
+ * and without a server. Before it is said to be right every index is compared
+ * with its entries. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+#include <time.h>
+
+#include "cli.h"
+#include "cli_progress.h"
+#include "kindex.h"
+
+enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50 };
+
+/* ---- The point ------------------------------------------------------------
+ */
+
+/* A versionstamp, or a moment in UTC. */
+static bool read_point(const char *text, struct kx_restore *restore)
+{
+    struct tm parts = {.tm_year = 0};
+    if (text == NULL || kx_stamp_parse(kx_text(text), &restore->to_stamp))
+        return true;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+    int ms = 0, used = 0;
+    if (rest != NULL && sscanf(rest, ".%3d%n", &ms, &used) == 1)
+        rest += used;
+    if (rest == NULL || strcmp(rest, "Z") != 0)
+        return false;
+    restore->to_ms = (int64_t)timegm(&parts) * 1000 + ms;
+    return true;
+}
+
+/* ---- The indexes ----------------------------------------------------------
+ */
+
+struct verifying {
+    struct kx_store *store;
+    struct kx_reader *reader;
+    struct cli_progress progress;
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    bool done;
+    unsigned wrong; /* indexes */
+};
+
+static void take_answer(void *context, struct kx_ticket *first)
+{
+    struct verifying *verifying = context;
+    (void)first;
+    pthread_mutex_lock(&verifying->lock);
+    verifying->done = true;
+    pthread_cond_signal(&verifying->answered);
+    pthread_mutex_unlock(&verifying->lock);
+}
+
+/* Submits a commit and waits until it is carried out. */
+static enum kx_status carry_out(struct verifying *verifying,
+                                struct kx_commit *commit)
+{
+    verifying->done = false;
+    enum kx_status status = kx_submit(verifying->store, commit);
+    if (status != KX_OK)
+        return status;
+    pthread_mutex_lock(&verifying->lock);
+    while (!verifying->done)
+        pthread_cond_wait(&verifying->answered, &verifying->lock);
+    pthread_mutex_unlock(&verifying->lock);
+    return commit->status;
+}
+
+/* Looks at the n-th index. False when there is none. */
+static bool look(struct verifying *verifying, size_t n,
+                 struct kx_index_info *info, struct kx_verification *now)
+{
+    kx_read_begin(verifying->reader);
+    bool found = kx_index_at(verifying->reader, n, info) == KX_OK;
+    if (found && info->verification != NULL)
+        *now = *info->verification;
+    kx_read_end(verifying->reader);
+    return found;
+}
+
+static void await(struct verifying *verifying, size_t n,
+                  struct kx_verification *now)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    struct kx_index_info info;
+    while (look(verifying, n, &info, now) && now->running) {
+        cli_progress_show(&verifying->progress, now->done, now->done,
+                          now->total);
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* One that is being built is compared when it is. */
+static void verify(struct verifying *verifying, size_t n, void *memory)
+{
+    struct kx_index_info info;
+    struct kx_verification now = {.running = false};
+    look(verifying, n, &info, &now);
+    char *name =
+        talloc_strndup(memory, (const char *)info.name.data, info.name.size);
+    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
+                               .index_name = kx_text(name != NULL ? name : ""),
+                               .memory = memory};
+    enum kx_status status = carry_out(verifying, &commit);
+    if (status == KX_INDEX_NOT_READY)
+        return;
+    if (status == KX_OK)
+        await(verifying, n, &now);
+    uint64_t damages =
+        now.counts[KX_MISSING] + now.counts[KX_DANGLING] + now.counts[KX_STALE];
+    if (status == KX_OK && !now.running && damages == 0)
+        return;
+    verifying->wrong++;
+    cli_progress_clear(&verifying->progress);
+    cli_fail("index %s does not fit its entries", name);
+}
+
+static int verify_all(struct cli *cli, struct verifying *verifying)
+{
+    struct kx_index_info info;
+    struct kx_verification now;
+    size_t n = 0;
+    cli_progress_begin(&verifying->progress, "verified");
+    for (; look(verifying, n, &info, &now); n++)
+        verify(verifying, n, cli->memory);
+    cli_progress_clear(&verifying->progress);
+    if (verifying->wrong == 0)
+        fprintf(stderr, "%zu index%s verified\n", n, n == 1 ? "" : "es");
+    return verifying->wrong == 0 ? CLI_OK : CLI_ERROR;
+}
+
+static int check_indexes(struct cli *cli, const char *directory)
+{
+    struct verifying verifying = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                  .answered = PTHREAD_COND_INITIALIZER};
+    struct kx_options options;
+    struct kx_fault fault;
+    kx_options_default(&options);
+    options.directory = directory;
+    options.cache_bytes = CACHE_BYTES;
+    options.answer = take_answer;
+    options.answer_context = &verifying;
+    if (kx_open(&options, &verifying.store, &fault) != KX_OK)
+        return cli_fail("%s", fault.detail);
+    int status = CLI_ERROR;
+    if (kx_reader_open(verifying.store, &verifying.reader) == KX_OK) {
+        status = verify_all(cli, &verifying);
+        kx_reader_close(verifying.reader);
+    }
+    kx_close(verifying.store);
+    return status;
+}
+
+/* ---- All of it ------------------------------------------------------------
+ */
+
+static void report(const struct kx_restore *restore)
+{
+    char stamp[KX_STAMP_DIGITS + 1] = "";
+    char moment[40] = "";
+    time_t seconds = (time_t)(restore->at_ms / 1000);
+    struct tm parts;
+    kx_stamp_text(restore->stamp, stamp);
+    if (restore->at_ms != 0)
+        strftime(moment, sizeof moment, " of %Y-%m-%dT%H:%M:%SZ",
+                 gmtime_r(&seconds, &parts));
+    fprintf(stderr, "restored %s up to versionstamp %s%s\n", restore->directory,
+            stamp, moment);
+}
+
+int cli_restore(struct cli *cli)
+{
+    struct kx_restore restore = {.directory = cli->data,
+                                 .source = cli->count > 0 ? cli->words[0]
+                                                          : cli->archive};
+    struct kx_fault fault = {.detail = ""};
+    if (restore.source == NULL || (cli->count > 0) == (cli->archive != NULL))
+        return cli_misuse(cli, "name a backup, or an archive with --archive");
+    if (restore.directory == NULL)
+        return cli_misuse(cli, "say with --data which directory to make");
+    if (cli->to != NULL && cli->archive == NULL)
+        return cli_misuse(cli, "--to needs --archive: a backup is one state");
+    if (!read_point(cli->to, &restore))
+        return cli_misuse(cli,
+                          "--to: \"%s\" is no versionstamp and no time "
+                          "such as 2026-11-21T17:30:00Z",
+                          cli->to);
+    enum kx_status status = kx_restore(&restore, &fault);
+    if (status != KX_OK)
+        return cli_fail("%s", fault.detail[0] != '\0'
+                                  ? fault.detail
+                                  : kx_status_title(status));
+    report(&restore);
+    return check_indexes(cli, restore.directory);
+}

@@ -1,0 +1,406 @@
+/* Once a second the archiver copies what has come to the log: whole files
+ * compressed, the one that is being written as it grows. Backups, from which a
+ * restore begins, are made when there is none yet, and after a time. What goes
+ * wrong is logged and tried again the next second; log files then wait. */
+#include "archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "archive_files.h"
+#include "backup.h"
+#include "marks.h"
+#include "uuid.h"
+#include "zfile.h"
+
+enum { BASES_MAX = 1000, RETRY_MS = 10000 };
+
+struct archive {
+    struct kx_store *store;
+    char timeline[ARCHIVE_PATH];
+    uint32_t next;      /* log file, not in the archive yet */
+    uint64_t tail_size; /* of it that is */
+    int64_t base_ms;    /* when the last base was made; 0: there is none */
+    int64_t retry_ms;   /* no base before this time */
+    pthread_t thread;
+    bool stopping; /* under store->lock */
+};
+
+static void complain(const char *what, const struct kx_fault *fault)
+{
+    kx_log(KX_LOG_ERROR, "archive", "step=%s detail=\"%s\"", what,
+           fault->detail);
+}
+
+static enum kx_status fail_file(struct kx_fault *fault, const char *path)
+{
+    return kx_fail(fault, KX_FAILED, "%s: %s", path, strerror(errno));
+}
+
+/* ---- The timeline ---------------------------------------------------------
+ */
+
+static bool read_timeline(const char *directory, char *name)
+{
+    char path[ARCHIVE_PATH];
+    snprintf(path, sizeof path, "%s/timeline", directory);
+    FILE *file = fopen(path, "re");
+    bool read = file != NULL && fgets(name, UUID_SIZE, file) != NULL &&
+                strlen(name) == UUID_SIZE - 1;
+    if (file != NULL)
+        fclose(file);
+    return read;
+}
+
+bool archive_timeline(const char *archive, const char *directory, char *out)
+{
+    char name[UUID_SIZE];
+    if (!read_timeline(directory, name))
+        return false;
+    snprintf(out, ARCHIVE_PATH, "%s/%s", archive, name);
+    return true;
+}
+
+static bool write_timeline(const char *directory, const char *name)
+{
+    char path[ARCHIVE_PATH];
+    snprintf(path, sizeof path, "%s/timeline", directory);
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return false;
+    bool done =
+        fputs(name, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && done && zfile_sync_directory(path);
+}
+
+/* A data directory without one gets one: it is new, or restored. */
+static enum kx_status find_timeline(struct archive *archive,
+                                    struct kx_fault *fault)
+{
+    const struct kx_options *options = &archive->store->options;
+    char name[UUID_SIZE];
+    if (mkdir(options->archive, 0700) != 0 && errno != EEXIST)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s",
+                       options->archive, strerror(errno));
+    if (!read_timeline(options->directory, name)) {
+        uuid_make(name);
+        if (!write_timeline(options->directory, name))
+            return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s",
+                           options->directory, strerror(errno));
+    }
+    snprintf(archive->timeline, sizeof archive->timeline, "%s/%s",
+             options->archive, name);
+    if (mkdir(archive->timeline, 0700) != 0 && errno != EEXIST)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s",
+                       archive->timeline, strerror(errno));
+    return KX_OK;
+}
+
+/* ---- The log --------------------------------------------------------------
+ */
+
+static void live_path(const struct archive *archive, char *out)
+{
+    char name[LOG_NAME];
+    log_name(archive->next, name);
+    snprintf(out, ARCHIVE_PATH, "%s/%s", archive->store->options.directory,
+             name);
+}
+
+/* The file is complete: it goes into the archive whole. */
+static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
+{
+    char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    live_path(archive, from);
+    archive_log_path(archive->timeline, archive->next, to);
+    enum kx_status status = zfile_compress(from, to, fault);
+    if (status != KX_OK)
+        return status;
+    archive_tail_path(archive->timeline, archive->next, to);
+    unlink(to);
+    archive->next++;
+    archive->tail_size = 0;
+    logs_keep_from(archive->store->env, archive->next);
+    return KX_OK;
+}
+
+static bool copy_range(int from, int to, uint64_t start, uint64_t end)
+{
+    char bytes[1 << 16];
+    while (start < end) {
+        size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
+        ssize_t got = pread(from, bytes, size, (off_t)start);
+        if (got <= 0 || pwrite(to, bytes, (size_t)got, (off_t)start) != got)
+            return false;
+        start += (uint64_t)got;
+    }
+    return fdatasync(to) == 0;
+}
+
+/* What has come to the file that is being written, and is on disk. */
+static enum kx_status put_tail(struct archive *archive, uint64_t end,
+                               struct kx_fault *fault)
+{
+    char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    if (end <= archive->tail_size)
+        return KX_OK;
+    live_path(archive, from);
+    archive_tail_path(archive->timeline, archive->next, to);
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool done =
+        in >= 0 && out >= 0 && copy_range(in, out, archive->tail_size, end);
+    enum kx_status status = done ? KX_OK : fail_file(fault, to);
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    if (done && archive->tail_size == 0)
+        zfile_sync_directory(to);
+    if (done)
+        archive->tail_size = end;
+    return status;
+}
+
+static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
+{
+    struct log_place end;
+    enum kx_status status = logs_end(archive->store->env, &end);
+    while (status == KX_OK && archive->next < end.file)
+        status = put_log(archive, fault);
+    if (status == KX_OK)
+        status = put_tail(archive, end.offset, fault);
+    return status;
+}
+
+/* ---- Bases ----------------------------------------------------------------
+ */
+
+static enum kx_status write_backup(struct kx_backup *backup, FILE *file,
+                                   struct kx_fault *fault)
+{
+    struct kx_buffer out;
+    enum kx_status status = KX_OK;
+    kx_buffer_init(&out, backup);
+    while (status == KX_OK) {
+        out.size = 0;
+        status = kx_backup_next(backup, &out);
+        if (fwrite(out.data, 1, out.size, file) != out.size)
+            return fail_file(fault, "backup");
+    }
+    if (status != KX_END)
+        return kx_fail(fault, status, "%s", kx_status_title(status));
+    return fflush(file) == 0 && fsync(fileno(file)) == 0
+               ? KX_OK
+               : fail_file(fault, "backup");
+}
+
+/* The name says what is in it, so it is known when it is complete. */
+static enum kx_status name_base(struct archive *archive,
+                                const struct kx_backup *backup,
+                                const char *part, struct kx_fault *fault)
+{
+    char path[2 * ARCHIVE_PATH];
+    struct archive_base base = {.stamp = backup_stamp(backup),
+                                .first_log = backup_first_log(backup),
+                                .at_ms = kx_now_ms()};
+    archive_base_name(&base);
+    snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
+    if (rename(part, path) != 0 || !zfile_sync_directory(path))
+        return fail_file(fault, path);
+    archive->base_ms = base.at_ms;
+    kx_log(KX_LOG_INFO, "archived", "base=%s", path);
+    return KX_OK;
+}
+
+static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
+{
+    char part[2 * ARCHIVE_PATH];
+    struct kx_backup *backup = NULL;
+    enum kx_status status =
+        kx_backup_begin(archive->store, archive, &backup, fault);
+    if (status != KX_OK)
+        return status;
+    snprintf(part, sizeof part, "%s/base.part", archive->timeline);
+    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+    status = file == NULL ? fail_file(fault, part)
+                          : write_backup(backup, file, fault);
+    if (file != NULL && fclose(file) != 0 && status == KX_OK)
+        status = fail_file(fault, part);
+    if (status == KX_OK)
+        status = name_base(archive, backup, part, fault);
+    talloc_free(backup);
+    return status;
+}
+
+/* ---- What is not needed any more ------------------------------------------
+ */
+
+struct bases {
+    struct archive_base *list;
+    size_t count;
+};
+
+static void add_base(void *target, const struct archive_base *base)
+{
+    struct bases *bases = target;
+    if (bases->count < BASES_MAX)
+        bases->list[bases->count++] = *base;
+}
+
+static int compare_bases(const void *a, const void *b)
+{
+    const struct archive_base *left = a;
+    const struct archive_base *right = b;
+    return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
+}
+
+/* Log files below the first one of the oldest base. */
+static void remove_logs(const char *timeline, uint32_t below)
+{
+    char path[ARCHIVE_PATH];
+    for (uint32_t n = below; n-- > 1;) {
+        archive_log_path(timeline, n, path);
+        if (unlink(path) != 0)
+            return;
+    }
+}
+
+static void remove_old(struct archive *archive)
+{
+    size_t keep = archive->store->options.archive_keep;
+    char path[2 * ARCHIVE_PATH];
+    struct bases bases = {
+        .list = talloc_array(archive, struct archive_base, BASES_MAX)};
+    if (bases.list == NULL)
+        return;
+    archive_bases(archive->timeline, add_base, &bases);
+    qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
+    size_t old = bases.count > keep ? bases.count - keep : 0;
+    for (size_t i = 0; i < old; i++) {
+        snprintf(path, sizeof path, "%s/%s", archive->timeline,
+                 bases.list[i].name);
+        unlink(path);
+    }
+    if (old > 0)
+        remove_logs(archive->timeline, bases.list[old].first_log);
+    talloc_free(bases.list);
+}
+
+/* ---- The thread -----------------------------------------------------------
+ */
+
+static void run_once(struct archive *archive)
+{
+    struct kx_fault fault = {.detail = ""};
+    int64_t now_ms = kx_now_ms();
+    int64_t due_ms =
+        archive->base_ms == 0
+            ? 0
+            : archive->base_ms + archive->store->options.archive_interval_ms;
+    if (put_logs(archive, &fault) != KX_OK)
+        complain("log", &fault);
+    if (now_ms < due_ms || now_ms < archive->retry_ms)
+        return;
+    if (put_base(archive, &fault) == KX_OK) {
+        remove_old(archive);
+        return;
+    }
+    complain("backup", &fault);
+    archive->retry_ms = now_ms + RETRY_MS;
+}
+
+static bool wait_second(struct archive *archive)
+{
+    struct kx_store *store = archive->store;
+    struct timespec limit;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec++;
+    pthread_mutex_lock(&store->lock);
+    if (!archive->stopping)
+        pthread_cond_timedwait(&store->archived, &store->lock, &limit);
+    bool stopping = archive->stopping;
+    pthread_mutex_unlock(&store->lock);
+    return !stopping;
+}
+
+static void *run(void *argument)
+{
+    struct archive *archive = argument;
+    struct kx_fault fault;
+    do {
+        run_once(archive);
+    } while (wait_second(archive) && !env_failed(archive->store->env));
+    if (!env_failed(archive->store->env) && put_logs(archive, &fault) != KX_OK)
+        complain("log", &fault);
+    return NULL;
+}
+
+static void note_newest(void *target, const struct archive_base *base)
+{
+    struct archive *archive = target;
+    if (base->at_ms > archive->base_ms)
+        archive->base_ms = base->at_ms;
+}
+
+/* Log files that are in the archive already need not go there again. */
+static void find_next(struct archive *archive)
+{
+    char path[ARCHIVE_PATH];
+    uint32_t last;
+    struct stat about;
+    logs_span(archive->store->options.directory, &archive->next, &last);
+    archive_log_path(archive->timeline, archive->next, path);
+    while (access(path, F_OK) == 0 && archive->next < last)
+        archive_log_path(archive->timeline, ++archive->next, path);
+    archive_tail_path(archive->timeline, archive->next, path);
+    if (stat(path, &about) == 0)
+        archive->tail_size = (uint64_t)about.st_size;
+    logs_keep_from(archive->store->env, archive->next);
+}
+
+void archive_mark(struct kx_store *store)
+{
+    struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
+    mark_write(store->env, &mark);
+}
+
+enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
+{
+    if (store->options.archive == NULL)
+        return KX_OK;
+    struct archive *archive = talloc_zero(store, struct archive);
+    if (archive == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    archive->store = store;
+    enum kx_status status = find_timeline(archive, fault);
+    if (status == KX_OK) {
+        find_next(archive);
+        archive_bases(archive->timeline, note_newest, archive);
+        if (pthread_create(&archive->thread, NULL, run, archive) != 0)
+            status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+    }
+    if (status == KX_OK)
+        store->archive = archive;
+    return status;
+}
+
+void archive_stop(struct kx_store *store)
+{
+    struct archive *archive = store->archive;
+    if (archive == NULL)
+        return;
+    pthread_mutex_lock(&store->lock);
+    archive->stopping = true;
+    pthread_cond_signal(&store->archived);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(archive->thread, NULL);
+}

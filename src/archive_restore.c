@@ -1,0 +1,249 @@
+/* A base, then log file after log file. The log is cut behind a mark
+ * (marks.h). */
+#include "archive_restore.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "marks.h"
+#include "restore.h"
+#include "zfile.h"
+
+/* ---- The base -------------------------------------------------------------
+ */
+
+struct choice {
+    const struct kx_restore *restore;
+    struct archive_base best;
+    bool found;
+};
+
+static void consider(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    const struct kx_restore *to = choice->restore;
+    if ((to->to_stamp != 0 && base->stamp > to->to_stamp) ||
+        (to->to_ms != 0 && base->at_ms > to->to_ms) ||
+        (choice->found && base->at_ms < choice->best.at_ms))
+        return;
+    choice->best = *base;
+    choice->found = true;
+}
+
+static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
+{
+    archive_all_bases(choice->restore->source, consider, choice);
+    if (choice->found)
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s has no backup from before the point to restore to",
+                   choice->restore->source);
+}
+
+/* ---- The log --------------------------------------------------------------
+ */
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+static enum kx_status failed(const char *path, struct kx_fault *fault)
+{
+    return kx_fail(fault, errno == ENOSPC ? KX_DISK_FULL : KX_FAILED, "%s: %s",
+                   path, strerror(errno));
+}
+
+/* Writes a file over the beginning of another, or of none. */
+static enum kx_status lay_over(const char *from, const char *to,
+                               struct kx_fault *fault)
+{
+    char bytes[1 << 16];
+    size_t size;
+    FILE *in = fopen(from, "rbe");
+    FILE *out = in == NULL ? NULL : fopen(to, exists(to) ? "r+be" : "wbe");
+    bool done = out != NULL;
+    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
+        done = fwrite(bytes, 1, size, out) == size;
+    done = done && !ferror(in) && fflush(out) == 0;
+    enum kx_status status = done ? KX_OK : failed(from, fault);
+    if (in != NULL)
+        fclose(in);
+    if (out != NULL && fclose(out) != 0 && status == KX_OK)
+        status = failed(to, fault);
+    return status;
+}
+
+/* Brings log file n into the directory, from wherever there is most of it.
+ * KX_ABSENT: it is nowhere. */
+static enum kx_status fetch(const struct choice *choice, uint32_t n,
+                            const char *rest, struct kx_fault *fault)
+{
+    char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
+    const char *timeline = choice->best.timeline;
+    enum kx_status status = KX_ABSENT;
+    log_name(n, name);
+    snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
+    archive_log_path(timeline, n, from);
+    if (exists(from))
+        return zfile_expand(from, to, fault);
+    snprintf(from, sizeof from, "%s/%s", rest != NULL ? rest : "", name);
+    if (rest != NULL && exists(from) && size_of(from) >= size_of(to))
+        status = lay_over(from, to, fault);
+    archive_tail_path(timeline, n, from);
+    if (status != KX_FAILED && exists(from) &&
+        (status == KX_OK || size_of(from) >= size_of(to)))
+        status = lay_over(from, to, fault);
+    return status == KX_ABSENT && exists(to) ? KX_OK : status;
+}
+
+/* Files that the base holds all of are right as they are. *missing_out: the
+ * first that is not there although later ones are, or 0. */
+static enum kx_status fetch_all(const struct choice *choice, const char *rest,
+                                uint32_t *missing_out, struct kx_fault *fault)
+{
+    uint32_t first, n;
+    enum kx_status status = KX_OK;
+    logs_span(choice->restore->directory, &first, &n);
+    for (; status == KX_OK; n++)
+        status = fetch(choice, n, rest, fault);
+    if (status != KX_ABSENT)
+        return status;
+    *missing_out = archive_last_log(choice->best.timeline) >= n ? n - 1 : 0;
+    return KX_OK;
+}
+
+/* ---- The point ------------------------------------------------------------
+ */
+
+struct cut {
+    const struct kx_restore *restore;
+    struct log_place base_end;
+    uint64_t base_stamp;
+    uint32_t missing; /* a log file, or 0 */
+    struct mark last; /* not behind the point */
+    uint64_t known;
+    bool beyond; /* there are marks behind it */
+};
+
+static bool look_at_mark(void *target, const struct mark *mark)
+{
+    struct cut *cut = target;
+    const struct kx_restore *to = cut->restore;
+    bool late = (to->to_stamp != 0 && mark->stamp > to->to_stamp) ||
+                (to->to_ms != 0 && mark->at_ms > to->to_ms);
+    if (mark->stamp > cut->known)
+        cut->known = mark->stamp;
+    cut->beyond = cut->beyond || late;
+    if (!cut->beyond)
+        cut->last = *mark;
+    return true;
+}
+
+static bool is_behind(const struct log_place *a, const struct log_place *b)
+{
+    return a->file > b->file || (a->file == b->file && a->offset > b->offset);
+}
+
+/* Removes all of the log behind the place. */
+static enum kx_status cut_log(const char *directory, struct log_place place,
+                              struct kx_fault *fault)
+{
+    char name[LOG_NAME], path[ARCHIVE_PATH];
+    uint32_t first, last;
+    logs_span(directory, &first, &last);
+    for (uint32_t n = last; n >= place.file && n > 0; n--) {
+        log_name(n, name);
+        snprintf(path, sizeof path, "%s/%s", directory, name);
+        if (n > place.file ? unlink(path) != 0
+                           : (place.offset < size_of(path) &&
+                              truncate(path, place.offset) != 0))
+            return failed(path, fault);
+    }
+    return KX_OK;
+}
+
+/* Does the log go as far as it should? */
+static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
+{
+    const struct kx_restore *to = cut->restore;
+    if (cut->beyond)
+        return KX_OK;
+    if (cut->missing != 0)
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "log file %u is missing in %s; it can be restored up "
+                       "to versionstamp %016" PRIx64 "0000",
+                       cut->missing, to->source, cut->known);
+    if (to->to_stamp > cut->known && to->to_stamp > cut->base_stamp)
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "%s ends at versionstamp %016" PRIx64 "0000", to->source,
+                       cut->known);
+    return KX_OK;
+}
+
+/* The base's own log must stay: its pages may hold all of that. */
+static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
+                                   struct kx_fault *fault)
+{
+    enum kx_status status =
+        marks_read(restore->directory, look_at_mark, cut, fault);
+    if (status == KX_OK)
+        status = look_at_end(cut, fault);
+    restore->at_ms = cut->last.at_ms;
+    if (status != KX_OK || !cut->beyond)
+        return status;
+    if (is_behind(&cut->base_end, &cut->last.end))
+        cut->last.end = cut->base_end;
+    return cut_log(restore->directory, cut->last.end, fault);
+}
+
+static struct log_place end_of(const char *directory)
+{
+    char name[LOG_NAME], path[ARCHIVE_PATH];
+    uint32_t first;
+    struct log_place end;
+    logs_span(directory, &first, &end.file);
+    log_name(end.file, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    end.offset = (uint32_t)size_of(path);
+    return end;
+}
+
+enum kx_status archive_restore_with(struct kx_restore *restore,
+                                    const char *rest, uint64_t *known_out,
+                                    struct kx_fault *fault)
+{
+    struct choice choice = {.restore = restore};
+    struct cut cut = {.restore = restore};
+    char path[2 * ARCHIVE_PATH];
+    enum kx_status status = choose(&choice, fault);
+    if (status != KX_OK)
+        return status;
+    snprintf(path, sizeof path, "%s/%s", choice.best.timeline,
+             choice.best.name);
+    status = restore_unpack(path, restore->directory, fault);
+    if (status != KX_OK)
+        return status;
+    cut.base_end = end_of(restore->directory);
+    cut.base_stamp = choice.best.stamp;
+    status = fetch_all(&choice, rest, &cut.missing, fault);
+    if (status == KX_OK)
+        status = cut_at_point(restore, &cut, fault);
+    *known_out = cut.known;
+    return status;
+}
+
+enum kx_status archive_restore(struct kx_restore *restore, uint64_t *known_out,
+                               struct kx_fault *fault)
+{
+    return archive_restore_with(restore, NULL, known_out, fault);
+}

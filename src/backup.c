@@ -1,0 +1,268 @@
+/* A backup of the open store, made while it is read and written.
+ *
+ * It is a copy of the files, not of the entries: a list of all entries that is
+ * one state of the store would need what this store does not have (old versions
+ * of pages) or writers that wait, and restoring it would build every tree and
+ * index anew. Copied are first the data files, page by page, each with a right
+ * checksum, though each from another moment; then the log, from the file on
+ * that the last checkpoint before needs up to what is on disk by then. No page
+ * holds more than that part of the log, and what a page lacks the log has, so
+ * that replaying the log makes one state of them all: the one of the log's end,
+ * with every commit that was answered before the backup began. Meanwhile no log
+ * file is removed and the data files do not shrink; nobody waits for anything.
+ *
+ * The same log with more at its end leads to later states (restore.c). */
+#include "backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "logs.h"
+#include "pack.h"
+#include "pages.h"
+
+enum {
+    SLICE_PAGES = 16, /* a fraction of a millisecond */
+    TRIES_MAX = 1000  /* to read a page that is just being written */
+};
+
+/* What is copied besides tables and log, where it is there. */
+static const char *const EXTRAS[] = {"format"};
+enum { EXTRA_COUNT = sizeof EXTRAS / sizeof *EXTRAS };
+
+enum phase { COPY_EXTRAS, COPY_TABLES, COPY_LOGS, COPY_END };
+
+struct kx_backup {
+    struct kx_store *store;
+    struct pack *pack;
+    enum phase phase;
+    uint32_t next; /* extra, table or log file */
+    struct log_place end;
+    uint32_t first_log;
+    uint64_t stamp;
+    int fd; /* of the file that is being copied, or -1 */
+    bool paged;
+    uint64_t size;
+    uint64_t done; /* of the file */
+    uint8_t bytes[SLICE_PAGES * PAGE_BYTES];
+};
+
+static int finish(struct kx_backup *backup)
+{
+    if (backup->fd >= 0)
+        close(backup->fd);
+    logs_release(backup->store->env);
+    atomic_fetch_sub(&backup->store->backups, 1);
+    return 0;
+}
+
+static uint64_t last_stamp(struct kx_store *store)
+{
+    gate_enter(&store->gate);
+    uint64_t stamp = store->catalog->stamp;
+    gate_leave(&store->gate);
+    return stamp;
+}
+
+/* Only then is the first log file known: it can not go any more. */
+enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
+                               struct kx_backup **backup_out,
+                               struct kx_fault *fault)
+{
+    struct kx_backup *backup = talloc_zero(mem, struct kx_backup);
+    uint32_t last;
+    if (backup == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    if (atomic_fetch_add(&store->backups, 1) >= KX_BACKUPS_MAX) {
+        atomic_fetch_sub(&store->backups, 1);
+        talloc_free(backup);
+        return kx_fail(fault, KX_BUSY, "%d backups are being made",
+                       KX_BACKUPS_MAX);
+    }
+    logs_hold(store->env);
+    backup->store = store;
+    backup->fd = -1;
+    talloc_set_destructor(backup, finish);
+    logs_span(store->options.directory, &backup->first_log, &last);
+    backup->stamp = last_stamp(store);
+    backup->pack = pack_create(backup);
+    *backup_out = backup;
+    if (backup->pack != NULL && backup->first_log != 0)
+        return KX_OK;
+    talloc_free(backup);
+    return kx_fail(fault, KX_NO_MEMORY, "no memory, or no log");
+}
+
+/* Opens the next file and begins its member. KX_ABSENT: there is none. */
+static enum kx_status open_file(struct kx_backup *backup, const char *name)
+{
+    char path[4096];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", backup->store->options.directory,
+             name);
+    backup->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (backup->fd < 0 && errno == ENOENT)
+        return KX_ABSENT;
+    if (backup->fd < 0 || fstat(backup->fd, &about) != 0) {
+        kx_log(KX_LOG_ERROR, "backup", "file=%s error=\"%s\"", path,
+               strerror(errno));
+        return KX_FAILED;
+    }
+    backup->done = 0;
+    backup->paged = backup->phase == COPY_TABLES;
+    backup->size = (uint64_t)about.st_size;
+    if (backup->paged)
+        backup->size -= backup->size % PAGE_BYTES;
+    if (backup->phase == COPY_LOGS && backup->next == backup->end.file)
+        backup->size = backup->end.offset;
+    pack_member(backup->pack, name, backup->size);
+    return KX_OK;
+}
+
+/* Until then it is known only that it is complete. */
+static enum kx_status begin_logs(struct kx_backup *backup)
+{
+    backup->phase = COPY_LOGS;
+    backup->next = backup->first_log;
+    enum kx_status status = logs_end(backup->store->env, &backup->end);
+    backup->stamp = last_stamp(backup->store);
+    return status;
+}
+
+static enum kx_status next_extra(struct kx_backup *backup)
+{
+    if (backup->next < EXTRA_COUNT)
+        return open_file(backup, EXTRAS[backup->next++]);
+    backup->phase = COPY_TABLES;
+    backup->next = 0;
+    return KX_ABSENT;
+}
+
+static enum kx_status next_table(struct kx_backup *backup)
+{
+    if (backup->next < TABLE_COUNT)
+        return open_file(backup, env_table_file(backup->next++));
+    return begin_logs(backup);
+}
+
+static enum kx_status next_log(struct kx_backup *backup)
+{
+    char name[LOG_NAME];
+    if (backup->next > backup->end.file) {
+        backup->phase = COPY_END;
+        return KX_OK;
+    }
+    log_name(backup->next, name);
+    enum kx_status status = open_file(backup, name);
+    backup->next++;
+    return status == KX_ABSENT ? KX_FAILED : status;
+}
+
+static enum kx_status next_file(struct kx_backup *backup)
+{
+    enum kx_status status = KX_ABSENT;
+    if (backup->phase == COPY_EXTRAS)
+        status = next_extra(backup);
+    else if (backup->phase == COPY_TABLES)
+        status = next_table(backup);
+    else if (backup->phase == COPY_LOGS)
+        status = next_log(backup);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* A page that is written at this moment may be read half old and half new: then
+ * it is read again. */
+static bool read_pages(struct kx_backup *backup, size_t size)
+{
+    for (size_t at = 0; at < size; at += PAGE_BYTES) {
+        uint8_t *page = backup->bytes + at;
+        uint64_t place = backup->done + at;
+        int tries = 0;
+        while (!page_is_right(page, place / PAGE_BYTES)) {
+            if (++tries == TRIES_MAX) {
+                kx_log(KX_LOG_ERROR, "backup", "wrong_page=%" PRIu64,
+                       place / PAGE_BYTES);
+                return false;
+            }
+            if (pread(backup->fd, page, PAGE_BYTES, (off_t)place) != PAGE_BYTES)
+                return false;
+        }
+    }
+    return true;
+}
+
+static enum kx_status copy_slice(struct kx_backup *backup)
+{
+    uint64_t size = backup->size - backup->done;
+    if (size > sizeof backup->bytes)
+        size = sizeof backup->bytes;
+    ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);
+    if (got != (ssize_t)size || (backup->paged && !read_pages(backup, size)))
+        return KX_FAILED;
+    pack_add(backup->pack, kx_slice(backup->bytes, size));
+    backup->done += size;
+    return KX_OK;
+}
+
+static void close_file(struct kx_backup *backup)
+{
+    close(backup->fd);
+    backup->fd = -1;
+}
+
+enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
+{
+    enum kx_status status = KX_OK;
+    pack_target(backup->pack, out);
+    if (backup->phase == COPY_END) {
+        pack_finish(backup->pack);
+        return out->failed ? KX_NO_MEMORY : KX_END;
+    }
+    if (backup->fd < 0)
+        status = next_file(backup);
+    else if (backup->done < backup->size)
+        status = copy_slice(backup);
+    else
+        close_file(backup);
+    return out->failed ? KX_NO_MEMORY : status;
+}
+
+static uint64_t size_of(const struct kx_backup *backup, const char *name)
+{
+    char path[4096];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", backup->store->options.directory,
+             name);
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+uint64_t kx_backup_size(const struct kx_backup *backup)
+{
+    char name[LOG_NAME];
+    struct log_place end = backup->end;
+    uint64_t size = 0;
+    for (int i = 0; i < TABLE_COUNT; i++)
+        size += size_of(backup, env_table_file(i));
+    if (end.file == 0 && logs_end(backup->store->env, &end) != KX_OK)
+        return size;
+    for (uint32_t n = backup->first_log; n < end.file; n++) {
+        log_name(n, name);
+        size += size_of(backup, name);
+    }
+    return size + end.offset;
+}
+
+uint64_t backup_stamp(const struct kx_backup *backup)
+{
+    return backup->stamp;
+}
+
+uint32_t backup_first_log(const struct kx_backup *backup)
+{
+    return backup->first_log;
+}

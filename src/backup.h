@@ -1,0 +1,13 @@
+/* What the archive asks of a backup besides what everybody may (kindex.h).
+ */
+#ifndef BACKUP_H
+#define BACKUP_H
+
+#include "store_state.h"
+
+/* No commit in it has a higher versionstamp. When all of it was made. */
+uint64_t backup_stamp(const struct kx_backup *backup);
+/* The first log file that it holds. */
+uint32_t backup_first_log(const struct kx_backup *backup);
+
+#endif

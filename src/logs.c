@@ -1,0 +1,97 @@
+/* Names and lifetimes of log files. The library could remove them by itself,
+ * but knows nothing of backups and archives. */
+#include "logs.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+void log_name(uint32_t number, char *out)
+{
+    snprintf(out, LOG_NAME, "log.%010u", number);
+}
+
+void logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out)
+{
+    DIR *files = opendir(directory);
+    struct dirent *file;
+    *first_out = 0;
+    *last_out = 0;
+    while (files != NULL && (file = readdir(files)) != NULL) {
+        char name[LOG_NAME];
+        uint32_t number = 0;
+        if (sscanf(file->d_name, "log.%10u", &number) != 1)
+            continue;
+        log_name(number, name);
+        if (strcmp(name, file->d_name) != 0)
+            continue;
+        if (*first_out == 0 || number < *first_out)
+            *first_out = number;
+        if (number > *last_out)
+            *last_out = number;
+    }
+    if (files != NULL)
+        closedir(files);
+}
+
+enum kx_status logs_end(struct env *env, struct log_place *end_out)
+{
+    DB_LOG_STAT *stat = NULL;
+    int error = env->db->log_stat(env->db, &stat, 0);
+    if (error != 0)
+        return engine_status(env, error, "log_stat");
+    *end_out = (struct log_place){.file = stat->st_disk_file,
+                                  .offset = stat->st_disk_offset};
+    free(stat);
+    return KX_OK;
+}
+
+void logs_hold(struct env *env)
+{
+    pthread_mutex_lock(&env->logs_lock);
+    env->logs_held++;
+    pthread_mutex_unlock(&env->logs_lock);
+}
+
+void logs_release(struct env *env)
+{
+    pthread_mutex_lock(&env->logs_lock);
+    env->logs_held--;
+    pthread_mutex_unlock(&env->logs_lock);
+}
+
+void logs_keep_from(struct env *env, uint32_t number)
+{
+    pthread_mutex_lock(&env->logs_lock);
+    env->logs_kept_from = number;
+    pthread_mutex_unlock(&env->logs_lock);
+}
+
+static uint32_t number_of(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    uint32_t number = 0;
+    sscanf(name != NULL ? name + 1 : path, "log.%10u", &number);
+    return number;
+}
+
+/* A file that cannot be removed is tried again next time. */
+void logs_trim(struct env *env)
+{
+    const char *home = NULL;
+    char **list = NULL;
+    char path[4096];
+    pthread_mutex_lock(&env->logs_lock);
+    if (env->logs_held == 0 && env->db->get_home(env->db, &home) == 0 &&
+        env->db->log_archive(env->db, &list, 0) == 0 && list != NULL)
+        for (char **name = list; *name != NULL; name++) {
+            snprintf(path, sizeof path, "%s/%s", home, *name);
+            if (number_of(*name) < env->logs_kept_from)
+                unlink(path);
+        }
+    pthread_mutex_unlock(&env->logs_lock);
+    free(list);
+}

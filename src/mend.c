@@ -1,0 +1,173 @@
+/* What is looked at before a data directory is opened: whether a restore into
+ * it has ended, every page's checksum, and whether the log is still what the
+ * archive has of it. The library would take a damaged record for the end of the
+ * log, and what follows for never written. */
+#include "mend.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "archive.h"
+#include "archive_restore.h"
+#include "logs.h"
+#include "pages.h"
+#include "restore.h"
+#include "zfile.h"
+
+/* ---- Looking --------------------------------------------------------------
+ */
+
+static bool same_start(const char *whole, const char *start)
+{
+    char a[4096], b[sizeof a];
+    size_t size;
+    FILE *first = fopen(whole, "rbe");
+    FILE *second = fopen(start, "rbe");
+    bool same = first != NULL && second != NULL;
+    while (same && (size = fread(b, 1, sizeof b, second)) > 0)
+        same = fread(a, 1, size, first) == size && memcmp(a, b, size) == 0;
+    if (first != NULL)
+        fclose(first);
+    if (second != NULL)
+        fclose(second);
+    return same;
+}
+
+/* The archive has the beginning of the log file that was written last. */
+static enum kx_status look_at_log(const struct kx_options *options,
+                                  struct kx_fault *fault)
+{
+    char timeline[ARCHIVE_PATH], tail[ARCHIVE_PATH], name[LOG_NAME];
+    char path[ARCHIVE_PATH];
+    if (options->archive == NULL ||
+        !archive_timeline(options->archive, options->directory, timeline))
+        return KX_OK;
+    uint32_t last = archive_last_log(timeline);
+    archive_tail_path(timeline, last, tail);
+    log_name(last, name);
+    snprintf(path, sizeof path, "%s/%s", options->directory, name);
+    if (access(tail, F_OK) != 0 || same_start(path, tail))
+        return KX_OK;
+    return kx_fail(fault, KX_DAMAGED, "%s is not what the archive has of it",
+                   name);
+}
+
+static enum kx_status look(const struct kx_options *options,
+                           struct kx_fault *fault)
+{
+    if (restore_broken_off(options->directory))
+        return kx_fail(fault, KX_DAMAGED,
+                       "a restore into it did not come to its end");
+    enum kx_status status = pages_check(options->directory, fault);
+    return status == KX_OK ? look_at_log(options, fault) : status;
+}
+
+/* ---- Mending --------------------------------------------------------------
+ */
+
+/* Everything but the lock, and what went aside before. */
+static bool goes_aside(const char *name)
+{
+    return name[0] != '.' && strcmp(name, "lock") != 0 &&
+           strcmp(name, "lost+found") != 0 && strncmp(name, "damaged-", 8) != 0;
+}
+
+static bool move_all(const char *from, const char *to)
+{
+    char old[2 * ARCHIVE_PATH], new[2 * ARCHIVE_PATH];
+    bool done = true;
+    struct dirent *file;
+    DIR *files = opendir(from);
+    while (done && files != NULL && (file = readdir(files)) != NULL) {
+        if (!goes_aside(file->d_name))
+            continue;
+        snprintf(old, sizeof old, "%s/%s", from, file->d_name);
+        snprintf(new, sizeof new, "%s/%s", to, file->d_name);
+        done = rename(old, new) == 0;
+    }
+    if (files != NULL)
+        closedir(files);
+    return files != NULL && done;
+}
+
+static enum kx_status put_aside(const char *directory, char *aside,
+                                struct kx_fault *fault)
+{
+    char moment[32];
+    time_t now = (time_t)(kx_now_ms() / 1000);
+    struct tm parts;
+    strftime(moment, sizeof moment, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
+    snprintf(aside, ARCHIVE_PATH, "%s/damaged-%s", directory, moment);
+    if (mkdir(aside, 0700) == 0 && move_all(directory, aside) &&
+        restore_begin(directory))
+        return KX_OK;
+    return kx_fail(fault, KX_FAILED, "%s: %s", aside, strerror(errno));
+}
+
+/* Of the damaged files the log is used, as far as the archive has not got it.
+ */
+static enum kx_status mend(const struct kx_options *options, struct lock *lock,
+                           struct kx_fault *fault)
+{
+    char aside[ARCHIVE_PATH];
+    uint64_t known = 0;
+    struct kx_restore restore = {.source = options->archive,
+                                 .directory = options->directory};
+    enum kx_status status = put_aside(options->directory, aside, fault);
+    if (status == KX_OK)
+        status = archive_restore_with(&restore, aside, &known, fault);
+    if (status == KX_OK)
+        status = restore_replay(options->directory, lock, known, &restore.stamp,
+                                fault);
+    if (status == KX_OK && !restore_end(options->directory))
+        status = kx_fail(fault, KX_FAILED, "%s: %s", options->directory,
+                         strerror(errno));
+    if (status == KX_OK)
+        kx_log(KX_LOG_WARNING, "restored",
+               "archive=%s damaged=%s versionstamp=%016llx0000",
+               options->archive, aside, (unsigned long long)restore.stamp);
+    return status;
+}
+
+static enum kx_status refuse(const struct kx_options *options,
+                             struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, KX_DAMAGED,
+                   "%s is damaged: %s. Restore a backup into a new directory "
+                   "(kindex restore BACKUP --data NEW) and serve that; with "
+                   "--archive this is done without asking",
+                   options->directory, detail);
+}
+
+enum kx_status mend_open(struct kx_store *store,
+                         const struct env_options *options,
+                         struct kx_fault *fault)
+{
+    struct env_options locked = *options;
+    enum kx_status status =
+        lock_take(store, options->directory, &locked.lock, fault);
+    if (status != KX_OK)
+        return status;
+    status = look(&store->options, fault);
+    if (status == KX_OK)
+        status = env_open(store, &locked, &store->env, fault);
+    if (status != KX_DAMAGED && status != KX_FAILED)
+        return status;
+    kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"",
+           options->directory, fault->detail);
+    if (store->options.archive == NULL)
+        return refuse(&store->options, fault);
+    status = mend(&store->options, locked.lock, fault);
+    if (status == KX_OK)
+        status = env_open(store, &locked, &store->env, fault);
+    return status;
+}

@@ -1,0 +1,246 @@
+/* From a backup to a data directory: unpack, replay, check. While it lasts the
+ * directory holds a file that says so, and cannot be opened. */
+#include "restore.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "archive_restore.h"
+#include "catalog.h"
+#include "pages.h"
+#include "unpack.h"
+#include "zfile.h"
+
+static const char NOTE[] = "restoring";
+
+enum { PATH_SIZE = 4096, READ_BYTES = 1 << 16 };
+static const uint64_t CACHE_BYTES = 64 << 20;
+/* A restored store goes on so far above the last versionstamp that is known:
+ * the store that was lost may have given more of them, and none may come
+ * again. */
+static const uint64_t LEAP = 1ull << 40;
+
+static const char *join(char *path, const char *directory, const char *name)
+{
+    snprintf(path, PATH_SIZE, "%s/%s", directory, name);
+    return path;
+}
+
+bool restore_broken_off(const char *directory)
+{
+    char path[PATH_SIZE];
+    return access(join(path, directory, NOTE), F_OK) == 0;
+}
+
+bool restore_begin(const char *directory)
+{
+    char path[PATH_SIZE];
+    int fd =
+        open(join(path, directory, NOTE), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return zfile_sync_directory(path);
+}
+
+bool restore_end(const char *directory)
+{
+    char path[PATH_SIZE];
+    return unlink(join(path, directory, NOTE)) == 0 &&
+           zfile_sync_directory(path);
+}
+
+/* ---- Unpacking ------------------------------------------------------------
+ */
+
+struct target {
+    const char *directory;
+    FILE *file;
+    int error;
+};
+
+static bool keep_error(struct target *target, bool done)
+{
+    if (!done && target->error == 0)
+        target->error = errno;
+    return done;
+}
+
+static bool open_member(void *context, const char *name, uint64_t size)
+{
+    struct target *target = context;
+    char path[PATH_SIZE];
+    (void)size;
+    int fd = open(join(path, target->directory, name),
+                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    target->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    return keep_error(target, target->file != NULL);
+}
+
+static bool write_member(void *context, struct kx_slice bytes)
+{
+    struct target *target = context;
+    return keep_error(target, fwrite(bytes.data, 1, bytes.size, target->file) ==
+                                  bytes.size);
+}
+
+static bool close_member(void *context)
+{
+    struct target *target = context;
+    FILE *file = target->file;
+    bool done = keep_error(target, fflush(file) == 0) &&
+                keep_error(target, fsync(fileno(file)) == 0);
+    target->file = NULL;
+    return keep_error(target, fclose(file) == 0) && done;
+}
+
+static enum kx_status feed(struct unpack *unpack, FILE *file,
+                           struct kx_fault *fault)
+{
+    uint8_t bytes[READ_BYTES];
+    enum kx_status status = KX_OK;
+    size_t size;
+    while (status == KX_OK && (size = fread(bytes, 1, sizeof bytes, file)) > 0)
+        status = unpack_add(unpack, kx_slice(bytes, size), fault);
+    if (status == KX_OK && ferror(file))
+        return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
+                       strerror(errno));
+    return status == KX_OK ? unpack_end(unpack, fault) : status;
+}
+
+/* The fault names the archive, whatever went wrong. */
+static enum kx_status explain(enum kx_status status, const char *path,
+                              const struct target *target,
+                              struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    if (status == KX_OK)
+        return KX_OK;
+    if (target->error == ENOSPC || target->error == EDQUOT)
+        status = KX_DISK_FULL;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status, "%s: %s%s%s", path, detail,
+                   target->error != 0 ? ": " : "",
+                   target->error != 0 ? strerror(target->error) : "");
+}
+
+enum kx_status restore_unpack(const char *path, const char *directory,
+                              struct kx_fault *fault)
+{
+    struct target target = {.directory = directory};
+    struct unpack_sink sink = {.open = open_member,
+                               .bytes = write_member,
+                               .close = close_member,
+                               .target = &target};
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL)
+        return kx_fail(fault, KX_BAD_ARCHIVE, "%s: %s", path, strerror(errno));
+    struct unpack *unpack = unpack_create(NULL, &sink);
+    enum kx_status status = unpack == NULL
+                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
+                                : feed(unpack, file, fault);
+    talloc_free(unpack);
+    fclose(file);
+    if (target.file != NULL)
+        fclose(target.file);
+    return explain(status, path, &target, fault);
+}
+
+/* ---- Replaying ------------------------------------------------------------
+ */
+
+/* The raised versionstamp is on disk before anybody can commit. */
+static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
+{
+    struct txn_write write;
+    catalog->stamp = (catalog->stamp > known ? catalog->stamp : known) + LEAP;
+    if (!catalog_facts_write(catalog, catalog, &write))
+        return KX_NO_MEMORY;
+    enum kx_status status = txn_apply(catalog->env, &write, 1);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
+
+enum kx_status restore_replay(const char *directory, struct lock *lock,
+                              uint64_t known, uint64_t *stamp_out,
+                              struct kx_fault *fault)
+{
+    void *mem = talloc_new(NULL);
+    struct env *env = NULL;
+    struct catalog *catalog = NULL;
+    struct env_options options = {.directory = directory,
+                                  .cache_bytes = CACHE_BYTES,
+                                  .fatal = true,
+                                  .lock = lock};
+    enum kx_status status = env_open(mem, &options, &env, fault);
+    if (status == KX_OK)
+        status = catalog_load(mem, env, &catalog, fault);
+    if (status == KX_OK) {
+        *stamp_out = catalog->stamp;
+        status = raise_stamp(catalog, known);
+    }
+    if (env != NULL)
+        env_close(env);
+    if (status == KX_OK)
+        status = pages_check(directory, fault);
+    talloc_free(mem);
+    return status;
+}
+
+/* ---- All of it ------------------------------------------------------------
+ */
+
+/* A new directory, or one in which there is nothing. */
+static enum kx_status make_empty(const char *path, struct kx_fault *fault)
+{
+    int found = 0;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path,
+                       strerror(errno));
+    DIR *files = opendir(path);
+    struct dirent *file;
+    if (files == NULL)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path,
+                       strerror(errno));
+    while ((file = readdir(files)) != NULL)
+        found += strcmp(file->d_name, ".") != 0 &&
+                 strcmp(file->d_name, "..") != 0 &&
+                 strcmp(file->d_name, "lost+found") != 0;
+    closedir(files);
+    if (found == 0)
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_DIRECTORY,
+                   "%s is not empty; restore into a new directory", path);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
+{
+    uint64_t known = 0;
+    const char *directory = restore->directory;
+    enum kx_status status = make_empty(directory, fault);
+    if (status != KX_OK)
+        return status;
+    if (!restore_begin(directory))
+        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", directory,
+                       strerror(errno));
+    if (is_directory(restore->source))
+        status = archive_restore(restore, &known, fault);
+    else
+        status = restore_unpack(restore->source, directory, fault);
+    if (status == KX_OK)
+        status = restore_replay(directory, NULL, known, &restore->stamp, fault);
+    if (status == KX_OK && !restore_end(directory))
+        status =
+            kx_fail(fault, KX_FAILED, "%s: %s", directory, strerror(errno));
+    return status;
+}

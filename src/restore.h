@@ -1,0 +1,30 @@
+/* Making a data directory from a backup, or from an archive: a backup with the
+ * log that came after it.
+ */
+#ifndef RESTORE_H
+#define RESTORE_H
+
+#include "lock.h"
+
+/* Is this the directory of a restore that did not come to its end? */
+bool restore_broken_off(const char *directory);
+
+/* Notes in the directory that a restore is under way, or that it has come to
+ * its end. False with errno. */
+bool restore_begin(const char *directory);
+bool restore_end(const char *directory);
+
+/* Writes the members of the backup at path into the directory. KX_OK;
+ * KX_BAD_ARCHIVE, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status restore_unpack(const char *path, const char *directory,
+                              struct kx_fault *fault);
+
+/* Replays all of the log in the directory, raises the versionstamp above
+ * `known` and all that it finds, and looks at every page. *stamp_out is the
+ * last versionstamp that it finds. lock: the caller's, on the directory, or
+ * NULL. KX_OK, KX_DAMAGED, others of the storage. */
+enum kx_status restore_replay(const char *directory, struct lock *lock,
+                              uint64_t known, uint64_t *stamp_out,
+                              struct kx_fault *fault);
+
+#endif

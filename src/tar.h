@@ -1,0 +1,24 @@
+/* Members of a tar archive (POSIX ustar, sizes as GNU tar writes large ones),
+ * so that a backup can be looked into with the tools everybody has.
+ */
+#ifndef TAR_H
+#define TAR_H
+
+#include "kindex.h"
+
+enum { TAR_BLOCK = 512, TAR_NAME_MAX = 64 };
+
+struct tar_member {
+    char name[TAR_NAME_MAX]; /* with its NUL */
+    uint64_t size;
+};
+
+/* Writes the block that stands before a member's bytes. */
+void tar_write(const struct tar_member *member, int64_t now_ms, uint8_t *block);
+/* Reads one: KX_OK, KX_END for the zeros behind the last member; KX_BAD_ARCHIVE
+ * for anything that is no plain file with a plain name. */
+enum kx_status tar_read(const uint8_t *block, struct tar_member *member_out);
+/* Zero bytes that follow a member of this size. */
+size_t tar_padding(uint64_t size);
+
+#endif

@@ -1,0 +1,163 @@
+/* Both ways go through one loop, with a step that either compresses or
+ * expands. */
+#include "zfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum { LEVEL = 3, CHUNK = 1 << 17 };
+
+struct passage {
+    int in;
+    int out;
+    ZSTD_CCtx *compress; /* one of both */
+    ZSTD_DCtx *expand;
+    bool framed; /* the frame of what is expanded has ended */
+    uint8_t from[CHUNK];
+    uint8_t to[CHUNK];
+};
+
+static enum kx_status fail(struct kx_fault *fault, const char *path)
+{
+    enum kx_status status = errno == ENOSPC || errno == EDQUOT ? KX_DISK_FULL
+                            : errno == ENOMEM                  ? KX_NO_MEMORY
+                                                               : KX_FAILED;
+    return kx_fail(fault, status, "%s: %s", path, strerror(errno));
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t done = write(fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* What is left to do is told by the library; an error of its is EBADMSG. */
+static bool step(struct passage *passage, ZSTD_inBuffer *in, bool last,
+                 size_t *left)
+{
+    ZSTD_outBuffer out = {.dst = passage->to, .size = CHUNK};
+    if (passage->compress != NULL)
+        *left = ZSTD_compressStream2(passage->compress, &out, in,
+                                     last ? ZSTD_e_end : ZSTD_e_continue);
+    else
+        *left = ZSTD_decompressStream(passage->expand, &out, in);
+    if (ZSTD_isError(*left)) {
+        errno = EBADMSG;
+        return false;
+    }
+    passage->framed = *left == 0;
+    if (passage->expand != NULL)
+        *left = out.pos == out.size && !passage->framed;
+    return write_all(passage->out, passage->to, out.pos);
+}
+
+static bool run(struct passage *passage)
+{
+    bool last = false;
+    while (!last) {
+        ssize_t size = read(passage->in, passage->from, CHUNK);
+        if (size < 0)
+            return false;
+        last = size == 0;
+        ZSTD_inBuffer in = {.src = passage->from, .size = (size_t)size};
+        size_t left = last && passage->compress != NULL;
+        while (in.pos < in.size || left != 0) {
+            if (!step(passage, &in, last, &left))
+                return false;
+            if (passage->compress != NULL && !last)
+                left = 0;
+        }
+    }
+    errno = EBADMSG;
+    return passage->compress != NULL || passage->framed;
+}
+
+bool zfile_sync_directory(const char *path)
+{
+    char directory[4096];
+    snprintf(directory, sizeof directory, "%s", path);
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    int fd = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
+static bool pass(struct passage *passage, const char *from, const char *to)
+{
+    char part[4096];
+    snprintf(part, sizeof part, "%s.part", to);
+    passage->in = open(from, O_RDONLY | O_CLOEXEC);
+    if (passage->in < 0)
+        return false;
+    passage->out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool done =
+        passage->out >= 0 && run(passage) && fdatasync(passage->out) == 0;
+    int error = errno;
+    close(passage->in);
+    if (passage->out >= 0)
+        close(passage->out);
+    errno = error;
+    return done && rename(part, to) == 0 && zfile_sync_directory(to);
+}
+
+static enum kx_status pass_with(struct passage *passage, const char *from,
+                                const char *to, struct kx_fault *fault)
+{
+    bool whole = pass(passage, from, to);
+    bool bad = errno == EBADMSG;
+    enum kx_status status = whole ? KX_OK : fail(fault, from);
+    if (!whole && bad)
+        status = kx_fail(fault, KX_BAD_ARCHIVE, "%s is damaged", from);
+    free(passage);
+    return status;
+}
+
+enum kx_status zfile_compress(const char *from, const char *to,
+                              struct kx_fault *fault)
+{
+    struct passage *passage = calloc(1, sizeof *passage);
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    enum kx_status status = KX_NO_MEMORY;
+    if (passage != NULL && zstd != NULL) {
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+        passage->compress = zstd;
+        status = pass_with(passage, from, to, fault);
+    } else {
+        free(passage);
+    }
+    ZSTD_freeCCtx(zstd);
+    return status;
+}
+
+enum kx_status zfile_expand(const char *from, const char *to,
+                            struct kx_fault *fault)
+{
+    struct passage *passage = calloc(1, sizeof *passage);
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    enum kx_status status = KX_NO_MEMORY;
+    if (passage != NULL && zstd != NULL) {
+        passage->expand = zstd;
+        status = pass_with(passage, from, to, fault);
+    } else {
+        free(passage);
+    }
+    ZSTD_freeDCtx(zstd);
+    return status;
+}
