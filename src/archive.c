@@ -109,7 +109,7 @@ static enum kx_status find_timeline(struct archive *archive,
 static void live_path(const struct archive *archive, char *out)
 {
     char name[LOG_NAME];
-    log_name(archive->next, name);
+    logs_name(archive->next, name);
     snprintf(out, ARCHIVE_PATH, "%s/%s", archive->store->options.directory,
              name);
 }
@@ -370,7 +370,7 @@ static void find_next(struct archive *archive)
 void archive_mark(struct kx_store *store)
 {
     struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
-    mark_write(store->env, &mark);
+    marks_write(store->env, &mark);
 }
 
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)

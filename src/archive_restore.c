@@ -91,7 +91,7 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
     char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
     const char *timeline = choice->best.timeline;
     enum kx_status status = KX_ABSENT;
-    log_name(n, name);
+    logs_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
     archive_log_path(timeline, n, from);
     if (exists(from))
@@ -162,7 +162,7 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
     uint32_t first, last;
     logs_span(directory, &first, &last);
     for (uint32_t n = last; n >= place.file && n > 0; n--) {
-        log_name(n, name);
+        logs_name(n, name);
         snprintf(path, sizeof path, "%s/%s", directory, name);
         if (n > place.file ? unlink(path) != 0
                            : (place.offset < size_of(path) &&
@@ -212,7 +212,7 @@ static struct log_place end_of(const char *directory)
     uint32_t first;
     struct log_place end;
     logs_span(directory, &first, &end.file);
-    log_name(end.file, name);
+    logs_name(end.file, name);
     snprintf(path, sizeof path, "%s/%s", directory, name);
     end.offset = (uint32_t)size_of(path);
     return end;

@@ -157,7 +157,7 @@ static enum kx_status next_log(struct kx_backup *backup)
         backup->phase = COPY_END;
         return KX_OK;
     }
-    log_name(backup->next, name);
+    logs_name(backup->next, name);
     enum kx_status status = open_file(backup, name);
     backup->next++;
     return status == KX_ABSENT ? KX_FAILED : status;
@@ -183,7 +183,7 @@ static bool read_pages(struct kx_backup *backup, size_t size)
         uint8_t *page = backup->bytes + at;
         uint64_t place = backup->done + at;
         int tries = 0;
-        while (!page_is_right(page, place / PAGE_BYTES)) {
+        while (!pages_right(page, place / PAGE_BYTES)) {
             if (++tries == TRIES_MAX) {
                 kx_log(KX_LOG_ERROR, "backup", "wrong_page=%" PRIu64,
                        place / PAGE_BYTES);
@@ -251,7 +251,7 @@ uint64_t kx_backup_size(const struct kx_backup *backup)
     if (end.file == 0 && logs_end(backup->store->env, &end) != KX_OK)
         return size;
     for (uint32_t n = backup->first_log; n < end.file; n++) {
-        log_name(n, name);
+        logs_name(n, name);
         size += size_of(backup, name);
     }
     return size + end.offset;

@@ -15,8 +15,8 @@
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
-    struct spare *spare; /* the next log file */
-    atomic_bool failed; /* the library panicked or a flush failed */
+    struct spare *spare;       /* the next log file */
+    atomic_bool failed;        /* the library panicked or a flush failed */
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;
     uint32_t logs_kept_from;

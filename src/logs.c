@@ -9,7 +9,7 @@
 
 #include "engine.h"
 
-void log_name(uint32_t number, char *out)
+void logs_name(uint32_t number, char *out)
 {
     snprintf(out, LOG_NAME, "log.%010u", number);
 }
@@ -25,7 +25,7 @@ void logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out)
         uint32_t number = 0;
         if (sscanf(file->d_name, "log.%10u", &number) != 1)
             continue;
-        log_name(number, name);
+        logs_name(number, name);
         if (strcmp(name, file->d_name) != 0)
             continue;
         if (*first_out == 0 || number < *first_out)

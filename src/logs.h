@@ -9,7 +9,7 @@
 
 enum { LOG_NAME = 32 };
 /* The name of the n-th file, to out, which holds LOG_NAME bytes. */
-void log_name(uint32_t number, char *out);
+void logs_name(uint32_t number, char *out);
 
 /* A place in the log. */
 struct log_place {

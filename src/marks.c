@@ -13,7 +13,7 @@
 
 static const char WORD[] = "kindex-mark ";
 
-void mark_write(struct env *env, const struct mark *mark)
+void marks_write(struct env *env, const struct mark *mark)
 {
     env->db->log_printf(env->db, NULL, "%s%" PRIu64 " %" PRId64 ".", WORD,
                         mark->stamp, mark->at_ms);

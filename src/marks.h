@@ -15,7 +15,7 @@ struct mark {
 
 /* Writes a mark behind what was applied last. Writer only. A mark that cannot
  * be written is missing, which takes away a place to cut at. */
-void mark_write(struct env *env, const struct mark *mark);
+void marks_write(struct env *env, const struct mark *mark);
 
 /* Called for each mark, in order; false ends the reading. */
 typedef bool mark_fn(void *target, const struct mark *mark);

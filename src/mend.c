@@ -51,7 +51,7 @@ static enum kx_status look_at_log(const struct kx_options *options,
         return KX_OK;
     uint32_t last = archive_last_log(timeline);
     archive_tail_path(timeline, last, tail);
-    log_name(last, name);
+    logs_name(last, name);
     snprintf(path, sizeof path, "%s/%s", options->directory, name);
     if (access(tail, F_OK) != 0 || same_start(path, tail))
         return KX_OK;

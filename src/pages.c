@@ -63,7 +63,7 @@ static bool never_written(const uint8_t *page)
     return memcmp(page, zeros, sizeof zeros) == 0;
 }
 
-bool page_is_right(const uint8_t *page, uint64_t n)
+bool pages_right(const uint8_t *page, uint64_t n)
 {
     if (n == 0 && page[TYPE_AT] == META_TYPE)
         return sum_is_right(page, META_BYTES, META_SUM_AT);
@@ -78,7 +78,7 @@ static enum kx_status check_pages(const uint8_t *pages, size_t count,
                                   struct kx_fault *fault)
 {
     for (size_t i = 0; i < count; i++)
-        if (!page_is_right(pages + i * PAGE_BYTES, first + i))
+        if (!pages_right(pages + i * PAGE_BYTES, first + i))
             return kx_fail(fault, KX_DAMAGED,
                            "page %" PRIu64 " of %s has a wrong checksum",
                            first + i, name);

@@ -14,7 +14,7 @@ enum { PAGE_BYTES = 4096 };
 
 /* Has the n-th page of a file the checksum that it states, and is it the n-th?
  * Pages that were never written are right. */
-bool page_is_right(const uint8_t *page, uint64_t n);
+bool pages_right(const uint8_t *page, uint64_t n);
 
 /* Reads all pages of all tables in the directory, which nobody has open. KX_OK,
  * also when there are no tables; KX_DAMAGED: the fault says where;

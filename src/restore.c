@@ -176,7 +176,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
                                   .cache_bytes = CACHE_BYTES,
                                   .fatal = true,
                                   .lock = lock};
-    enum kx_status status = env_open(mem, &options, &env, fault);
+    enum kx_status status = pages_check(directory, fault);
+    if (status == KX_OK)
+        status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)
         status = catalog_load(mem, env, &catalog, fault);
     if (status == KX_OK) {
@@ -185,8 +187,6 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
     }
     if (env != NULL)
         env_close(env);
-    if (status == KX_OK)
-        status = pages_check(directory, fault);
     talloc_free(mem);
     return status;
 }

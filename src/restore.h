@@ -19,8 +19,8 @@ bool restore_end(const char *directory);
 enum kx_status restore_unpack(const char *path, const char *directory,
                               struct kx_fault *fault);
 
-/* Replays all of the log in the directory, raises the versionstamp above
- * `known` and all that it finds, and looks at every page. *stamp_out is the
+/* Looks at every page in the directory, replays all of the log, and raises the
+ * versionstamp above `known` and all that it finds. *stamp_out is the
  * last versionstamp that it finds. lock: the caller's, on the directory, or
  * NULL. KX_OK, KX_DAMAGED, others of the storage. */
 enum kx_status restore_replay(const char *directory, struct lock *lock,

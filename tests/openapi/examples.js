@@ -132,6 +132,7 @@ getVerification no-verification
 verifyIndex color
 dropIndex color
 getMetrics metrics
+getBackup backup
 `
   .split('\n')
   .filter((line) => line !== '');
@@ -253,6 +254,12 @@ class Story {
     const example = (content.examples || {})[label];
     if (!example) return [`no example of ${answer.status} is named ${label}`];
     if (entry.id === 'getOpenapi') return wrong;
+    if (entry.id === 'getBackup') {
+      const begin = (text) => text.replace(/[^ -~]/g, '?').slice(0, 4);
+      return begin(example.value) === begin(answer.body)
+        ? []
+        : [`the backup begins with ${begin(answer.body)}`];
+    }
     if (entry.id === 'getMetrics') {
       return example.value
         .split('\n')

@@ -1,0 +1,203 @@
+#!/bin/bash
+# Backup of a running server and restore: what is in it, what is refused.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/pack.sh"
+RANDOM=85
+backup=$work/b.tar.zst
+
+# Overwrites the byte of a file at a place by another one.
+flip() {
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf "\\x$(printf %02x $((byte ^ (1 << (RANDOM % 8)))))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+some_place() {
+    echo $(((RANDOM * 32768 + RANDOM) % $(stat -c %s "$1")))
+}
+
+# Restores into a new directory $work/new.
+restore() {
+    rm -rf "$work/new"
+    kindex restore "$@" --data "$work/new"
+}
+
+start_server
+export KINDEX_URL=$url
+kindex index add by_email users email --unique
+kindex index add by_color users color
+for i in {1..300}; do
+    echo "{\"key\":[\"users\",$i],\"value\":{\"email\":\"u$i@x.org\",\"color\":\"c$((i % 7))\"}}"
+done >"$work/users"
+kindex import "$work/users"
+head -c 6000000 /dev/urandom | base64 -w 60000 | sed 's/.*/{"key":["noise"],"value":"&"}/' |
+    awk '{ sub(/"noise"/, "\"noise\"," NR); print }' >"$work/noise"
+kindex import "$work/noise"
+kindex set last '"written"'
+last=$out
+
+test_case 'a backup has its name only when it is complete'
+kindex backup "$backup"
+ends 0
+complains 'saved * MB'
+is 'the files' "$(cd "$work" && ls b.*)" b.tar.zst
+is 'its mode' "$(stat -c %a "$backup")" 600
+
+test_case 'it is a tar archive with checksums, as everybody has the tools for'
+unpack "$backup" "$work/members"
+is 'the checksums' "$(cd "$work/members" && sha256sum -c SHA256SUMS 2>&1 | grep -vc ': OK$')" 0
+is 'the tables' "$(cd "$work/members" && ls ./*.db | tr '\n' ' ')" './catalog.db ./entries.db ./expiry.db '
+
+test_case 'without a name it goes to standard output'
+"$KINDEX" backup >"$work/piped" 2>"$work/null"
+is 'the exit status' $? 0
+"$KINDEX" restore "$work/piped" --data "$work/from-pipe" 2>"$work/null"
+is 'its restore' $? 0
+
+test_case 'a backup over HTTP says how large it is'
+request GET /backup
+expect 200
+header Content-Type application/zstd
+header Kindex-Backup-Size '[1-9]*'
+cp "$answer" "$work/curled"
+"$KINDEX" restore "$work/curled" --data "$work/from-curl" 2>"$work/null"
+is 'its restore' $? 0
+
+test_case 'misuse of the address is told'
+request GET '/backup?full=1'
+expect 400 unknown-parameter
+request POST /backup
+expect 405 method-not-allowed
+
+test_case 'a restored directory has every entry, every index, and later versionstamps'
+request GET '/list?prefix=users&limit=1000'
+cp "$answer" "$work/users-before"
+restore "$backup"
+ends 0
+complains "up to versionstamp $last"
+complains '2 indexes verified'
+is 'modes' "$(find "$work/new" -type f ! -perm 600)" ''
+stop_server
+mv "$work/data" "$work/old"
+mv "$work/new" "$work/data"
+start_server
+export KINDEX_URL=$url
+request GET '/list?prefix=users&limit=1000'
+is 'the users' "$(cmp "$answer" "$work/users-before" && echo same)" same
+request GET '/count?prefix=noise'
+field .count "$(wc -l <"$work/noise")"
+request GET /indexes/by_email/get/u77@x.org
+field .color c0
+request GET '/count?index=by_color&prefix=c3'
+field .count 43
+kindex set more 1
+[[ $out > $last ]]
+is 'a later versionstamp' $? 0
+is 'far later, as others may have been given' "${out:0:8}" 00000100
+
+test_case 'a restore does not touch a directory that is not empty'
+mkdir "$work/full"
+echo mine >"$work/full/note"
+kindex restore "$backup" --data "$work/full"
+ends 1
+complains 'is not empty'
+is 'what is in it' "$(ls "$work/full")" note
+kindex restore "$backup" --data "$work/data"
+ends 1
+complains 'is not empty'
+
+test_case 'what is missing on the command line is told'
+kindex restore "$backup"
+ends 2
+kindex restore --data "$work/x"
+ends 2
+kindex restore "$backup" --data "$work/x" --to "$last"
+ends 2
+kindex restore --archive "$work" --data "$work/x" --to yesterday
+ends 2
+is 'what was made' "$(ls -d "$work/x" 2>&1 | grep -c 'No such')" 1
+
+test_case 'a flipped bit anywhere is refused'
+for i in {1..15}; do
+    cp "$backup" "$work/flipped"
+    place=$(some_place "$backup")
+    flip "$work/flipped" "$place"
+    restore "$work/flipped"
+    is "flipped at $place" "$code" 1
+    complains 'flipped'
+done
+
+test_case 'a backup that breaks off is refused, at any length'
+for i in {1..5}; do
+    head -c "$(some_place "$backup")" "$backup" >"$work/cut"
+    restore "$work/cut"
+    is 'the exit status' "$code" 1
+done
+head -c -1 "$backup" >"$work/cut"
+restore "$work/cut"
+is 'without its last byte' "$code" 1
+
+test_case 'so is one with more behind it'
+{ cat "$backup"; printf x; } >"$work/longer"
+restore "$work/longer"
+ends 1
+
+test_case 'a server does not start on what a refused restore leaves'
+is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
+"$KINDEX" serve --data "$work/new" --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
+is 'the exit status' $? 1
+is 'why' "$(grep -c 'restore into it did not come to its end' "$work/refusal")" 2
+
+test_case 'a backup without one of its members is refused'
+for gone in log.0000000001 entries.db; do
+    unpack "$backup" "$work/members"
+    grep -v "$gone" "$work/members/SHA256SUMS" >"$work/kept"
+    cp "$work/members/SHA256SUMS" "$work/stated"
+    (cd "$work/members" && cp "$work/stated" SHA256SUMS &&
+        tar --zstd --format=ustar -cf "$work/lacking" $(sed 's/.*  //' "$work/kept") SHA256SUMS)
+    restore "$work/lacking"
+    is "without $gone" "$code" 1
+    complains 'checksums'
+done
+
+test_case 'a page that was changed is found by its own checksum'
+kindex backup "$work/later"
+unpack "$work/later" "$work/members"
+flip "$work/members/entries.db" $((4096 * 20 + 2000))
+sum_again "$work/members"
+repack "$work/members" "$work/changed"
+restore "$work/changed"
+ends 1
+complains 'page 20 of entries.db has a wrong checksum'
+
+test_case 'members that would leave the directory are refused'
+mkdir "$work/evil"
+echo x >"$work/evil/a"
+(cd "$work/evil" && tar --zstd -cf "$work/evil.tar.zst" --transform 's,a,../a,' -P a)
+restore "$work/evil.tar.zst"
+ends 1
+complains 'no member where one should be'
+is 'what was written' "$(ls "$work/a" 2>&1 | grep -c 'No such')" 1
+
+test_case 'there are only so many backups at a time'
+slow=()
+for i in 1 2 3 4; do
+    mkfifo "$work/fifo$i"
+    curl --silent --dump-header "$work/head$i" --output "$work/fifo$i" "$url/backup" &
+    slow+=($!)
+done
+exec 5<>"$work/fifo1" 6<>"$work/fifo2" 7<>"$work/fifo3" 8<>"$work/fifo4"
+all_begun() {
+    [ "$(cat "$work"/head? 2>"$work/null" | grep -c ' 200')" = 4 ]
+}
+wait_until all_begun
+request GET /backup
+expect 503 overloaded
+header Retry-After '[1-9]*'
+kill "${slow[@]}"
+wait "${slow[@]}" 2>"$work/null"
+until_status 200 GET /backup
+
+finish
