@@ -249,6 +249,7 @@ static void print_tour(const struct server *server)
            url);
     printf("curl %s/indexes/users_by_email/get/ada@example.org\n", url);
     printf("curl '%s/list?prefix=users'\n\n", url);
+    printf("Deno.openKv(\"%s\")\n\n", url);
     fflush(stdout);
 }
 
