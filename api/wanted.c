@@ -154,51 +154,62 @@ static bool too_many(struct flaw *flaw)
                     KX_PAGE_MAX, LIMIT_DEFAULT);
 }
 
-/* The number is checked before anything is allocated for it. */
-static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
+static bool take_key(struct wanted *wanted, struct kx_slice value,
+                     struct flaw *flaw)
 {
-    struct wanted *wanted = target;
+    return read_key(wanted, value, &wanted->keys[wanted->key_count++], flaw);
+}
+
+static bool take_range(struct wanted *wanted, struct kx_slice value,
+                       struct flaw *flaw)
+{
+    return read_range(wanted, value, &wanted->pages[wanted->page_count++],
+                      flaw);
+}
+
+static bool take_each(struct wanted *wanted, struct kx_slice array,
+                      bool (*take)(struct wanted *wanted, struct kx_slice value,
+                                   struct flaw *flaw),
+                      struct flaw *flaw)
+{
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
-    size_t count;
-    if (!members_count(array, &count, flaw))
-        return false;
-    if (count > KX_PAGE_MAX)
-        return too_many(flaw);
-    wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
-    if (wanted->keys == NULL)
-        return flaw_no_memory(flaw);
     kx_json_iterate(array, &iter);
-    while (kx_json_next(&iter, &name, &value)) {
-        size_t i = wanted->key_count++;
-        if (!read_key(wanted, value, &wanted->keys[i], flaw))
+    for (size_t i = 0; kx_json_next(&iter, &name, &value); i++)
+        if (!take(wanted, value, flaw))
             return flaw_in_element(flaw, i);
-    }
     return true;
+}
+
+/* Before anything is allocated for them. */
+static bool count_elements(struct kx_slice array, size_t *count_out,
+                           struct flaw *flaw)
+{
+    return members_count(array, count_out, flaw) &&
+           (*count_out <= KX_PAGE_MAX || too_many(flaw));
+}
+
+static bool read_keys(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct wanted *wanted = target;
+    size_t count;
+    if (!count_elements(array, &count, flaw))
+        return false;
+    wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
+    return wanted->keys == NULL ? flaw_no_memory(flaw)
+                                : take_each(wanted, array, take_key, flaw);
 }
 
 static bool read_ranges(void *target, struct kx_slice array, struct flaw *flaw)
 {
     struct wanted *wanted = target;
-    struct kx_json_iter iter;
-    struct kx_slice name;
-    struct kx_slice value;
     size_t count;
-    if (!members_count(array, &count, flaw))
+    if (!count_elements(array, &count, flaw))
         return false;
-    if (count > KX_PAGE_MAX)
-        return too_many(flaw);
     wanted->pages = talloc_zero_array(wanted->memory, struct page, count);
-    if (wanted->pages == NULL)
-        return flaw_no_memory(flaw);
-    kx_json_iterate(array, &iter);
-    while (kx_json_next(&iter, &name, &value)) {
-        size_t i = wanted->page_count++;
-        if (!read_range(wanted, value, &wanted->pages[i], flaw))
-            return flaw_in_element(flaw, i);
-    }
-    return true;
+    return wanted->pages == NULL ? flaw_no_memory(flaw)
+                                 : take_each(wanted, array, take_range, flaw);
 }
 
 static bool read_fields(void *target, struct kx_slice array, struct flaw *flaw)
