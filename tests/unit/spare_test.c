@@ -1,0 +1,86 @@
+/* The log file that is made ahead: it becomes the next one, full of zeros. */
+#include "../lib/store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000, PATIENCE = 20000 };
+
+/* The number of a file below the data directory, 0: there is none. */
+static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
+{
+    struct stat stat_out;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", s->test.directory, name);
+    if (stat(path, &stat_out) != 0)
+        return 0;
+    *size_out = stat_out.st_size;
+    return stat_out.st_ino;
+}
+
+/* Until the file is there: another thread makes it. */
+static ino_t await(const struct story *s, const char *name, off_t *size_out)
+{
+    ino_t number = 0;
+    for (int i = 0; number == 0 && i < PATIENCE; i++) {
+        number = number_of(s, name, size_out);
+        usleep(1000);
+    }
+    return number;
+}
+
+static void fill_log(struct story *s)
+{
+    char *text = talloc_size(s->mem, VALUE_BYTES);
+    memset(text, 'x', VALUE_BYTES);
+    text[0] = '"';
+    text[VALUE_BYTES - 2] = '"';
+    text[VALUE_BYTES - 1] = '\0';
+    for (size_t bytes = 0; bytes < FILE_BYTES; bytes += VALUE_BYTES)
+        assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
+}
+
+static void it_becomes_the_next_log_file(void **state)
+{
+    struct story *s = *state;
+    off_t size = 0;
+    ino_t ready = await(s, "next-log", &size);
+    assert_int_not_equal(ready, 0);
+    assert_int_equal(size, FILE_BYTES);
+    fill_log(s);
+    assert_int_equal(number_of(s, "log.0000000002", &size), ready);
+    assert_int_equal(size, FILE_BYTES);
+    assert_int_not_equal(await(s, "next-log", &size), ready);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_non_null(test_get(&s->test, s->mem, "[\"a\"]"));
+}
+
+/* One that cannot be made is not missed: the library makes its own. */
+static void without_it_the_log_goes_on(void **state)
+{
+    struct story *s = *state;
+    char ready[512];
+    char under_way[520];
+    off_t size = 0;
+    assert_int_not_equal(await(s, "next-log", &size), 0);
+    snprintf(ready, sizeof ready, "%s/next-log", s->test.directory);
+    snprintf(under_way, sizeof under_way, "%s.part", ready);
+    assert_int_equal(mkdir(under_way, 0700), 0);
+    assert_int_equal(unlink(ready), 0);
+    fill_log(s);
+    assert_int_not_equal(number_of(s, "log.0000000002", &size), 0);
+    assert_int_equal(number_of(s, "next-log", &size), 0);
+    assert_int_equal(rmdir(under_way), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_becomes_the_next_log_file, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(without_it_the_log_goes_on, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
