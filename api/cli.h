@@ -62,6 +62,7 @@ struct cli {
     uint64_t jobs;
     uint64_t batch;
     uint64_t rate;
+    uint64_t every_ms;
     uint64_t clients;
     uint64_t seconds;
     uint64_t requests;
@@ -75,6 +76,7 @@ struct cli {
     bool help;
     bool keys;
     bool merge;
+    bool once;
     bool overwrite;
     bool repair;
     bool reverse;
@@ -141,6 +143,7 @@ int cli_backup(struct cli *cli);
 int cli_restore(struct cli *cli);
 int cli_doctor(struct cli *cli);
 int cli_ready(struct cli *cli);
+int cli_top(struct cli *cli);
 int cli_bench(struct cli *cli);
 int cli_completion(struct cli *cli);
 int cli_man(struct cli *cli);

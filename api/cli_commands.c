@@ -46,6 +46,8 @@ static const struct cli_command COMMANDS[] = {
     {"ready", "", "ask whether the server takes requests", "", 0, 0, cli_ready, "For health checks: exit status 0 when it does, 5 when it does not."},
     {"bench", "[PREFIX] ", "measure how fast the server answers", "clients seconds requests reads size", 0, 1, cli_bench,
      "Reads and writes 1000 entries under the prefix (kindex-bench), where nothing may\nbe before, and removes them. Times in milliseconds."},
+    {"top", "", "show what the server is doing", "once every", 0, 0, cli_top,
+     "Requests, latencies, batches of the writer, caches, indexes; on a terminal\ndrawn again and again. Otherwise, or with --once: all since the server's start."},
     {"completion", "bash|zsh ", "print a script that completes commands and options", "", 1, 1, cli_completion, "For bash: source <(kindex completion bash)"},
     {"man", "", "print the manual page kindex(1)", "", 0, 0, cli_man, NULL},
     {"help", "[COMMAND] ", "tell more of a command", "", 0, 2, cli_help, NULL},

@@ -46,6 +46,9 @@ static const struct cli_option TABLE[] = {
     {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "until the index is ready, showing how far it is"}, NULL, 0, false},
     {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "take a migration back that is not over"}, NULL, 0, false},
 
+    {{"once", OPTION_FLAG, offsetof(struct cli, once), NULL, 0, 0, "one report of the time since the server's start"}, NULL, 0, false},
+    {{"every", OPTION_DURATION, offsetof(struct cli, every_ms), "2s", 100, 3600000, "how often it is drawn"}, "TIME", 0, false},
+
     {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace entries that are there; else they stay as they are"}, NULL, 0, false},
     {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "lines as Deno's kv-utils write and read them"}, NULL, 0, false},
     {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "go on at this key, which comes first"}, "KEY", 0, false},

@@ -33,11 +33,22 @@ static void what_is_no_preference_to_wait_is_none(void **state)
         assert_int_equal(prefer_wait(texts[i]), 0);
 }
 
+static void other_preferences_are_there_or_not(void **state)
+{
+    (void)state;
+    assert_true(prefer_has("server-timing", "server-timing"));
+    assert_true(prefer_has("wait=5, Server-Timing ;x", "server-timing"));
+    assert_false(prefer_has("server-timings", "server-timing"));
+    assert_false(prefer_has("wait=server-timing", "server-timing"));
+    assert_false(prefer_has(NULL, "server-timing"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_are_found_among_other_preferences),
         cmocka_unit_test(there_is_a_longest_wait),
+        cmocka_unit_test(other_preferences_are_there_or_not),
         cmocka_unit_test(what_is_no_preference_to_wait_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* Reading the figures of /metrics back: samples by name and labels, what they
+ * grew by between two scrapes, and quantiles of histograms. For the command
+ * line. */
+#ifndef API_SCRAPE_H
+#define API_SCRAPE_H
+
+#include "kindex.h"
+
+/* kindex_index_entries{index="a"} 3 */
+struct sample {
+    struct kx_slice name;
+    struct kx_slice labels; /* raw, without braces */
+    double value;
+};
+
+struct scrape {
+    struct sample *samples;
+    size_t count;
+};
+
+/* Reads the text format of Prometheus as /metrics writes it; the samples lie in
+ * memory, and point into text. False when memory ran out or a line is none. */
+bool scrape_read(void *memory, struct kx_slice text, struct scrape *scrape_out);
+
+/* Makes counters and histograms of now what they grew by since before; gauges
+ * stay. One that fell was begun anew. */
+void scrape_subtract(struct scrape *now, const struct scrape *before);
+
+/* The sum of all samples with this name whose labels begin with the text;
+ * 0 when there is none. */
+double scrape_sum(const struct scrape *scrape, const char *name,
+                  const char *labels);
+
+/* The value of a label of a sample; empty when it has none. Labels must not be
+ * escaped, as those of Kindex are not. */
+struct kx_slice scrape_label(const struct sample *sample, const char *label);
+
+/* Is it a sample of this name? */
+bool scrape_is(const struct sample *sample, const char *name);
+
+/* The value under which a share of what a histogram counted lies, between its
+ * bounds in proportion; of all its samples whose labels begin with the text. 0
+ * when it has counted nothing; the last bound for what lies above it. */
+double scrape_quantile(const struct scrape *scrape, const char *name,
+                       const char *labels, double share);
+
+#endif

@@ -1,0 +1,116 @@
+/* Figures read back from the text of /metrics. */
+#include "scrape.h"
+#include "unit.h"
+
+static const char TEXT[] =
+    "# HELP a_total Help.\n# TYPE a_total counter\n"
+    "a_total{route=\"/kv/...\",status=\"2xx\"} 7\n"
+    "a_total{route=\"/kv/...\",status=\"4xx\"} 2\n"
+    "a_total{route=\"/list\",status=\"2xx\"} 1\n"
+    "g 1.5e3\n"
+    "h_bucket{le=\"1\"} 2\nh_bucket{le=\"2\"} 2\nh_bucket{le=\"4\"} 10\n"
+    "h_bucket{le=\"+Inf\"} 10\nh_sum 33\nh_count 10\n";
+
+static struct scrape read_text(void *memory, const char *text)
+{
+    struct scrape scrape;
+    assert_true(scrape_read(memory, kx_text(text), &scrape));
+    return scrape;
+}
+
+static void samples_are_summed_by_name_and_labels(void **state)
+{
+    (void)state;
+    void *memory = talloc_new(NULL);
+    struct scrape scrape = read_text(memory, TEXT);
+    assert_int_equal(scrape.count, 10);
+    assert_int_equal(scrape_sum(&scrape, "a_total", ""), 10);
+    assert_int_equal(scrape_sum(&scrape, "a_total", "route=\"/kv/...\","), 9);
+    assert_int_equal(
+        scrape_sum(&scrape, "a_total", "route=\"/kv/...\",status=\"4xx\""), 2);
+    assert_int_equal(scrape_sum(&scrape, "a", ""), 0);
+    assert_int_equal(scrape_sum(&scrape, "g", ""), 1500);
+    struct kx_slice label = scrape_label(&scrape.samples[2], "route");
+    assert_true(kx_equal(label, kx_text("/list")));
+    assert_int_equal(scrape_label(&scrape.samples[2], "method").size, 0);
+    talloc_free(memory);
+}
+
+static void what_is_no_sample_is_refused(void **state)
+{
+    static const char *const bad[] = {"a", "a x", "a 1x", "<html> </html>",
+                                      "a{b=\"c\"} "};
+    (void)state;
+    void *memory = talloc_new(NULL);
+    struct scrape scrape;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(scrape_read(memory, kx_text(bad[i]), &scrape));
+    assert_true(scrape_read(memory, kx_text(""), &scrape));
+    assert_int_equal(scrape.count, 0);
+    talloc_free(memory);
+}
+
+static void counters_are_what_they_grew_by(void **state)
+{
+    (void)state;
+    void *memory = talloc_new(NULL);
+    struct scrape before = read_text(
+        memory, "a_total{x=\"1\"} 5\na_total{x=\"2\"} 5\ng 9\nh_count 3\n");
+    struct scrape now = read_text(
+        memory, "a_total{x=\"0\"} 4\na_total{x=\"1\"} 7\na_total{x=\"2\"} 1\n"
+                "g 8\nh_count 3\n");
+    scrape_subtract(&now, &before);
+    assert_int_equal(now.samples[0].value, 4); /* is new */
+    assert_int_equal(now.samples[1].value, 2);
+    assert_int_equal(now.samples[2].value, 1); /* began anew */
+    assert_int_equal(now.samples[3].value, 8); /* is no counter */
+    assert_int_equal(now.samples[4].value, 0);
+    talloc_free(memory);
+}
+
+static void quantiles_lie_between_the_bounds(void **state)
+{
+    (void)state;
+    void *memory = talloc_new(NULL);
+    struct scrape scrape = read_text(memory, TEXT);
+    assert_true(scrape_quantile(&scrape, "h", "", 0.1) == 0.5);
+    assert_true(scrape_quantile(&scrape, "h", "", 0.2) == 1);
+    assert_true(scrape_quantile(&scrape, "h", "", 0.6) == 3);
+    assert_true(scrape_quantile(&scrape, "h", "", 1) == 4);
+    assert_true(scrape_quantile(&scrape, "none", "", 0.5) == 0);
+    scrape =
+        read_text(memory, "h_bucket{le=\"1\"} 0\nh_bucket{le=\"+Inf\"} 5\n");
+    assert_true(scrape_quantile(&scrape, "h", "", 0.5) == 1);
+    scrape =
+        read_text(memory, "h_bucket{le=\"1\"} 0\nh_bucket{le=\"+Inf\"} 0\n");
+    assert_true(scrape_quantile(&scrape, "h", "", 0.5) == 0);
+    talloc_free(memory);
+}
+
+static void quantiles_are_of_all_series_with_the_labels(void **state)
+{
+    (void)state;
+    void *memory = talloc_new(NULL);
+    struct scrape scrape =
+        read_text(memory, "h_bucket{r=\"a\",s=\"1\",le=\"1\"} 1\n"
+                          "h_bucket{r=\"a\",s=\"1\",le=\"+Inf\"} 1\n"
+                          "h_bucket{r=\"a\",s=\"2\",le=\"1\"} 3\n"
+                          "h_bucket{r=\"a\",s=\"2\",le=\"+Inf\"} 3\n"
+                          "h_bucket{r=\"b\",s=\"1\",le=\"1\"} 0\n"
+                          "h_bucket{r=\"b\",s=\"1\",le=\"+Inf\"} 9\n");
+    assert_true(scrape_quantile(&scrape, "h", "r=\"a\",", 1) == 1);
+    assert_true(scrape_quantile(&scrape, "h", "r=\"a\",", 0.5) == 0.5);
+    talloc_free(memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_summed_by_name_and_labels),
+        cmocka_unit_test(what_is_no_sample_is_refused),
+        cmocka_unit_test(counters_are_what_they_grew_by),
+        cmocka_unit_test(quantiles_lie_between_the_bounds),
+        cmocka_unit_test(quantiles_are_of_all_series_with_the_labels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
