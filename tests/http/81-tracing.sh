@@ -1,0 +1,160 @@
+#!/bin/bash
+# What tells one request from the others: identifiers, traces, where its time
+# went, its line in the log, and the list of those that took long.
+. "$(dirname "$0")/../lib/http.sh"
+trace=4bf92f3577b34da6a3ce929d0e0e4736
+parent=00f067aa0ba902b7
+start_server
+
+# The lines of an event with this identifier.
+lines_of() {
+    grep "event=$1 " "$log" | grep -F "id=$2 "
+}
+# The value of a field of a line of logfmt.
+field_of() {
+    sed -nE "s/^(.* )?$1=([^ ]*).*/\2/p" <<<"$2"
+}
+# The line of a request is written when its reply is sent.
+wait_for_line() {
+    logged() { [ -n "$(lines_of "$1" "$2")" ]; }
+    wait_until logged "$1" "$2"
+    lines_of "$1" "$2"
+}
+
+test_case 'the identifier of a client comes back'
+for version in http1.1 http2-prior-knowledge; do
+    request PUT /kv/a/1 '{"n":1}' -H 'X-Request-Id: mine-1' "--$version"
+    header X-Request-Id mine-1
+    request GET /kv/a/1 '' -H "traceparent: 00-$trace-$parent-00" "--$version"
+    header X-Request-Id $trace
+    request GET /kv/a/1 '' -H "traceparent: 00-$trace-$parent-00" \
+        -H 'X-Request-Id: mine-2' "--$version"
+    header X-Request-Id mine-2
+done
+
+test_case 'what is not well formed does not'
+for id in 'a b' 'a"b' "$(printf 'x%.0s' {1..65})" 'a=b' ''; do
+    request GET /kv/a/none '' -H "X-Request-Id: $id"
+    expect 404
+    header X-Request-Id '????????????????'
+done
+request GET /kv/a/none '' -H "traceparent: 00-$trace-0000000000000000-01"
+header X-Request-Id '????????????????'
+header Server-Timing ''
+
+test_case 'an error has an identifier, another one each time; others need none'
+request GET /kv/a/none
+first=$(header_value X-Request-Id)
+request GET /kv/a/none
+is 'one is the other' "$([ "$first" = "$(header_value X-Request-Id)" ] && echo yes)" ''
+request GET /nowhere
+header X-Request-Id '????????????????'
+request GET /kv/a/1
+header X-Request-Id ''
+header Server-Timing ''
+
+test_case 'who wants to know is told where the time went'
+request GET /kv/a/1 '' -H 'Prefer: server-timing'
+header Server-Timing 'total;dur=*.*, handle;dur=*'
+request PUT /kv/a/1 '{"n":1}' -H 'Prefer: wait=1, server-timing'
+header Server-Timing 'total;dur=*, handle;dur=*, queue;dur=*, plan;dur=*, apply;dur=*, flush;dur=*'
+request GET /kv/a/1 '' -H "traceparent: 00-$trace-$parent-01" --http2-prior-knowledge
+header Server-Timing 'total;dur=*, handle;dur=*'
+request GET /kv/a/1 '' -H 'Prefer: server-timings'
+header Server-Timing ''
+
+test_case 'a head as large as can be has room for both headers'
+request GET /kv/a/1 '' -H 'X-Request-Id: large' -H 'Prefer: server-timing' \
+    -H "X-Fill: $(printf 'x%.0s' {1..10500})"
+expect 200
+header X-Request-Id large
+header Server-Timing 'total;*'
+
+test_case 'nothing of this is in the log unless it is asked for'
+is 'lines about requests' "$(grep -c 'event=\(request\|slow-request\) ' "$log")" 0
+
+stop_server
+start_server --access-log
+
+test_case 'with --access-log each request is a line'
+request PUT /kv/secretkey/1 '{"name":"secretvalue"}' \
+    -H "traceparent: 00-$trace-$parent-00" -H 'X-Request-Id: put-1'
+line=$(wait_for_line request put-1)
+is level "$(field_of level "$line")" info
+is method "$(field_of method "$line")" PUT
+is route "$(field_of route "$line")" /kv/...
+is status "$(field_of status "$line")" 201
+is 'the trace' "$(field_of trace "$line") $(field_of parent "$line")" "$trace $parent"
+is 'bytes of the body' "$(field_of bytes_in "$line")" 22
+is 'bytes of the reply' "$(field_of bytes_out "$line")" "$(stat -c %s "$answer")"
+is mutations "$(field_of mutations "$line")" 1
+is 'phases' "$(grep -oE '(handle|queue|plan|apply|flush)_ms=[0-9]+\.[0-9]{3}' <<<"$line" | wc -l)" 5
+is 'its lines' "$(lines_of request put-1 | wc -l)" 1
+request GET /kv/secretkey/1
+id=$(header_value X-Request-Id)
+line=$(wait_for_line request "$id")
+is 'entries read' "$(field_of entries_read "$line")" 1
+request GET '/nowhere?secretkey=1' '' --http2-prior-knowledge
+id=$(header_value X-Request-Id)
+line=$(wait_for_line request "$id")
+is 'what has no route' "$(field_of route "$line") $(field_of status "$line")" 'none 404'
+
+test_case 'no key and no value is in the log'
+is 'lines with a key or a value' "$(grep -c 'secret' "$log")" 0
+
+stop_server
+start_server --slow-ms 0
+
+test_case 'slow requests are logged with what they read'
+request POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
+expect 201
+for n in 1 2 3 4 5; do
+    request PUT "/kv/m/$n" "{\"n\":$n,\"fill\":\"$(printf 'x%.0s' {1..400})\"}"
+    expect 201
+done
+request GET '/list?index=by_n&limit=3' '' -H 'X-Request-Id: list-1'
+header Server-Timing 'total;*'
+line=$(wait_for_line slow-request list-1)
+is level "$(field_of level "$line")" warning
+is 'route and index' "$(field_of route "$line") $(field_of index "$line")" '/list by_n'
+read_rows=$(field_of entries_read "$line")
+is 'entries read: three of the index, three that these point to, and one to know that there is more' \
+    "$((read_rows >= 6 && read_rows <= 8))" 1
+is 'bytes read' "$(($(field_of bytes_read "$line") > 1200))" 1
+request GET '/list?prefix=m' '' -H 'Accept: application/x-ndjson' -H 'X-Request-Id: stream-1'
+line=$(wait_for_line slow-request stream-1)
+is 'entries of a stream' "$(($(field_of entries_read "$line") >= 5))" 1
+is 'bytes of a stream' "$(field_of bytes_out "$line")" "$(stat -c %s "$answer")"
+is 'the time of a stream' "$(field_of stream_ms "$line" | grep -cE '^[0-9]+\.[0-9]{3}$')" 1
+
+test_case 'and are kept, the newest first'
+request GET /slow
+expect 200
+field .slowMs 0
+field '.requests[0] | [.method, .route, .target, .status, .requestId, .entriesRead >= 5]' \
+    '["GET","/list","/list?prefix=m",200,"stream-1",true]'
+field '.requests[1] | [.requestId, .index]' '["list-1","by_n"]'
+field '.requests[1].phases | has("handle")' true
+field '.requests[2] | [.method, .mutations, .bytesIn > 400, (.phases | has("flush"))]' '["PUT",1,true,true]'
+is 'values in it' "$(grep -c 'xxxxxxxx' "$answer")" 0
+request GET '/slow?limit=2'
+field '.requests | length' 2
+request GET '/slow?limit=0'
+expect 400 bad-parameter
+request GET '/slow?n=1'
+expect 400 unknown-parameter
+
+test_case 'only so many are kept, in order'
+curl --silent --output "$work/null" "$url/kv/m/[1-5]?x=[1-40]"
+request GET '/slow?limit=1000'
+field '.requests | length' 128
+field '[.requests[].endedAt] | . == (sort | reverse)' true
+
+test_case 'what is not slow is not kept'
+stop_server
+start_server --slow-ms 3600000
+request GET /kv/m/1
+request GET /slow
+field . '{"slowMs":3600000,"requests":[]}'
+
+finish
