@@ -102,10 +102,12 @@ void adopt_step(struct kx_store *store, struct index *index)
                           .state = index->state,
                           .build = index->build};
     enum kx_status status = KX_NO_MEMORY;
-    batch.adoption =
-        talloc_memdup(mem, &index->adoption, sizeof index->adoption);
-    batch.writes =
-        talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+    if (mem != NULL) {
+        batch.adoption =
+            talloc_memdup(mem, &index->adoption, sizeof index->adoption);
+        batch.writes =
+            talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+    }
     if (batch.writes != NULL && batch.adoption != NULL)
         status = collect(store, mem, &batch);
     if (status == KX_OK || status == KX_END)

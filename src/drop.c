@@ -56,9 +56,10 @@ void drop_step(struct kx_store *store, struct index *index)
                           .index = index,
                           .state = KX_INDEX_DROPPING,
                           .build = index->build};
-    batch.writes =
-        talloc_array(mem, struct txn_write, (unsigned)store->job_size);
     enum kx_status status = KX_NO_MEMORY;
+    if (mem != NULL)
+        batch.writes =
+            talloc_array(mem, struct txn_write, (unsigned)store->job_size);
     if (batch.writes != NULL)
         status = collect(store, index, mem, &batch);
     if (status == KX_END)

@@ -196,8 +196,9 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         step.batch.build.run_base = index->build.done;
     }
     stand_init(&step.stand, step.mem, store->env, index);
-    step.batch.writes =
-        talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
+    if (step.mem != NULL)
+        step.batch.writes =
+            talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
     if (step.batch.writes != NULL)
         status = take_rows(&step);
     if (status == KX_END)

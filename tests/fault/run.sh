@@ -12,8 +12,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 operations=20000 patience=200 soak=20 ;;
-prove) kills=100 moves=200 cuts=60 step=1 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=60 moves=25 cuts=8 step=9 nth=11 operations=20000 patience=200 soak=20 ;;
+prove) kills=100 moves=200 cuts=60 step=1 nth=1 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -49,6 +49,16 @@ flawed() {
 # shellcheck disable=SC2086
 library() {
     $CC $STD $CFLAGS -shared -fPIC -o "$work/$1.so" "tests/fault/$1.c" -ldl
+}
+
+# allocs NAME SOURCE [OBJECT...]: a program whose allocations fail
+# shellcheck disable=SC2086
+allocs() {
+    local doors
+    doors=$(cd "$BUILD" && find api -name '*.o' ! -name main.o -printf "$BUILD/%p ")
+    $CC $STD $CFLAGS $LINK -Isrc -Iapi -Itests/lib -o "$work/$1" \
+        tests/fault/alloc.c "tests/fault/$2.c" "${@:3}" $doors \
+        "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
 }
 
 # A test must fail, and say this: finds WORDS COMMAND...
@@ -87,6 +97,9 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed oneform index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
     flawed leaking batch 's/talloc_free(last);/(void)last;/' &&
     flawed doubling reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
+    flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
+    allocs alloc_core alloc_core &&
+    allocs alloc_starving alloc_core "$work/starving/drop.o" &&
     library power && library io ||
     { echo '0 passed, 1 failed'; exit 1; }
 
@@ -115,6 +128,9 @@ part 'each call to the disk fails' \
     node tests/fault/io.js "$program" "$work/io.so" "$step"
 part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
     node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 19'
+part 'each allocation of the core fails' "$work/alloc_core" "$nth"
+part 'an allocation that is not looked at is found' bash -c \
+    'finds "are left" "$work/alloc_starving" 1 drop'
 part "a history of $operations operations" \
     node tests/fault/history.js "$program" "$operations"
 part 'a stale read is found' bash -c 'finds "no moment" \

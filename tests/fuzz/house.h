@@ -20,7 +20,7 @@ struct house {
     struct options options;
     struct service service;
     struct desk desk;
-    uint64_t commits; /* when it was as it should be */
+    uint64_t stamp; /* when it was as it should be */
     _Atomic(void *) answered;
 };
 
@@ -97,11 +97,11 @@ static inline void house_furnish(void *memory)
     assert_int_equal(house_commit(&commit), KX_OK);
 }
 
-static inline uint64_t house_commits(void)
+static inline uint64_t house_stamp(void)
 {
     struct kx_figures figures;
     kx_figures(house.service.store, &figures);
-    return figures.outcomes[KX_OK];
+    return figures.stamp;
 }
 
 static inline int house_remove(const char *path, const struct stat *stat,
@@ -135,7 +135,7 @@ static inline void house_open_store(void *memory)
     kx_log_level(KX_LOG_ERROR);
     assert_int_equal(kx_open(&options, &house.service.store, NULL), KX_OK);
     house_furnish(memory);
-    house.commits = house_commits();
+    house.stamp = house_stamp();
 }
 
 /* At the first input. */
@@ -173,7 +173,7 @@ static inline bool house_stranger(void *memory, struct kx_slice *name_out)
 static inline void house_tidy(void *memory)
 {
     struct kx_slice name;
-    if (house_commits() == house.commits)
+    if (house_stamp() == house.stamp)
         return;
     while (house_stranger(memory, &name)) {
         struct kx_commit drop = {
@@ -188,7 +188,7 @@ static inline void house_tidy(void *memory)
         .mutations = &all, .mutation_count = 1, .memory = memory};
     assert_int_equal(house_commit(&clear), KX_OK);
     house_furnish(memory);
-    house.commits = house_commits();
+    house.stamp = house_stamp();
 }
 
 /* ---- Exchanges -------------------------------------------------------------
