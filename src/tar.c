@@ -104,7 +104,7 @@ enum kx_status tar_read(const uint8_t *block, struct tar_member *member_out)
         block[TYPE_AT] != '0' || !is_plain(name) ||
         strlen(name) >= TAR_NAME_MAX || member_out->size >> 56 != 0)
         return KX_BAD_ARCHIVE;
-    snprintf(member_out->name, sizeof member_out->name, "%s", name);
+    strcpy(member_out->name, name);
     return KX_OK;
 }
 
