@@ -26,10 +26,10 @@
 #include "pack.h"
 #include "pages.h"
 
-enum {
-    SLICE_PAGES = 16, /* a fraction of a millisecond */
-    TRIES_MAX = 1000  /* to read a page that is just being written */
-};
+enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
+/* A page that is just being written is right when that is over, which takes
+ * long only when its writer does not get the processor. */
+static const uint64_t WRONG_NS = 10000000000;
 
 /* What is copied besides tables and log, where it is there. */
 static const char *const EXTRAS[] = {"format"};
@@ -48,7 +48,8 @@ struct kx_backup {
     int fd; /* of the file that is being copied, or -1 */
     bool paged;
     uint64_t size;
-    uint64_t done; /* of the file */
+    uint64_t done;     /* of the file */
+    uint64_t wrong_ns; /* since when a page is wrong; 0: none is */
     uint8_t bytes[SLICE_PAGES * PAGE_BYTES];
 };
 
@@ -176,34 +177,44 @@ static enum kx_status next_file(struct kx_backup *backup)
 }
 
 /* A page that is written at this moment may be read half old and half new: then
- * it is read again. */
-static bool read_pages(struct kx_backup *backup, size_t size)
+ * the slice is read again in the next call. */
+static enum kx_status look_at_pages(struct kx_backup *backup, size_t size)
 {
-    for (size_t at = 0; at < size; at += PAGE_BYTES) {
-        uint8_t *page = backup->bytes + at;
-        uint64_t place = backup->done + at;
-        int tries = 0;
-        while (!pages_right(page, place / PAGE_BYTES)) {
-            if (++tries == TRIES_MAX) {
-                kx_log(KX_LOG_ERROR, "backup", "wrong_page=%" PRIu64,
-                       place / PAGE_BYTES);
-                return false;
-            }
-            if (pread(backup->fd, page, PAGE_BYTES, (off_t)place) != PAGE_BYTES)
-                return false;
-        }
+    uint64_t first = backup->done / PAGE_BYTES;
+    size_t n = 0;
+    while (n * PAGE_BYTES < size &&
+           pages_right(backup->bytes + n * PAGE_BYTES, first + n))
+        n++;
+    if (n * PAGE_BYTES >= size) {
+        backup->wrong_ns = 0;
+        return KX_OK;
     }
-    return true;
+    uint64_t now_ns = kx_monotonic_ns();
+    if (backup->wrong_ns == 0)
+        backup->wrong_ns = now_ns;
+    if (now_ns - backup->wrong_ns < WRONG_NS)
+        return KX_AGAIN;
+    kx_log(KX_LOG_ERROR, "backup", "wrong_page=%" PRIu64 " of=%s", first + n,
+           env_table_file(backup->next - 1));
+    return KX_DAMAGED;
 }
 
 static enum kx_status copy_slice(struct kx_backup *backup)
 {
     uint64_t size = backup->size - backup->done;
+    enum kx_status status = KX_OK;
     if (size > sizeof backup->bytes)
         size = sizeof backup->bytes;
     ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);
-    if (got != (ssize_t)size || (backup->paged && !read_pages(backup, size)))
+    if (got != (ssize_t)size) {
+        kx_log(KX_LOG_ERROR, "backup", "error=\"%s\"",
+               got < 0 ? strerror(errno) : "a file has become shorter");
         return KX_FAILED;
+    }
+    if (backup->paged)
+        status = look_at_pages(backup, size);
+    if (status != KX_OK)
+        return status == KX_AGAIN ? KX_OK : status;
     pack_add(backup->pack, kx_slice(backup->bytes, size));
     backup->done += size;
     return KX_OK;

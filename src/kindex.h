@@ -1095,7 +1095,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *memory,
                                struct kx_fault *fault);
 /* Appends the next bytes, if any are ready, to out, after at most some 64 KiB
  * of work: KX_OK: there is more; KX_END: that was the last; KX_NO_MEMORY,
- * KX_FAILED: it cannot be completed. */
+ * KX_DAMAGED, KX_FAILED: it cannot be completed. */
 enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out);
 
 /* About how many bytes it has before they are compressed. */

@@ -21,6 +21,8 @@
 #include "restore.h"
 #include "zfile.h"
 
+enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
+
 /* ---- Looking --------------------------------------------------------------
  */
 
@@ -59,13 +61,41 @@ static enum kx_status look_at_log(const struct kx_options *options,
                    name);
 }
 
+static uint64_t size_of_table(const char *directory, enum table table)
+{
+    char path[ARCHIVE_PATH];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+/* The library makes a file that is gone anew, and empty. They are made in the
+ * order of their numbers, so a crash can only leave out the last ones, of a
+ * store without entries. */
+static enum kx_status look_at_tables(const char *directory,
+                                     struct kx_fault *fault)
+{
+    bool filled = size_of_table(directory, TABLE_ENTRIES) > NEW_TABLE_BYTES;
+    bool later = false;
+    for (int i = TABLE_COUNT; i-- > 0;) {
+        bool there = size_of_table(directory, i) >= PAGE_BYTES;
+        if (!there && (later || filled))
+            return kx_fail(fault, KX_DAMAGED, "%s is missing or empty",
+                           env_table_file(i));
+        later = later || there;
+    }
+    return KX_OK;
+}
+
 static enum kx_status look(const struct kx_options *options,
                            struct kx_fault *fault)
 {
     if (restore_broken_off(options->directory))
         return kx_fail(fault, KX_DAMAGED,
                        "a restore into it did not come to its end");
-    enum kx_status status = pages_check(options->directory, fault);
+    enum kx_status status = look_at_tables(options->directory, fault);
+    if (status == KX_OK)
+        status = pages_check(options->directory, fault);
     return status == KX_OK ? look_at_log(options, fault) : status;
 }
 

@@ -1,0 +1,164 @@
+#!/bin/bash
+# The archive of a server: its log as it is written, backups, and restores to a
+# versionstamp or a time, each compared with what was there then.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+archive=$work/archive
+
+whole_list() {
+    curl --silent --globoff --header 'Accept: application/x-ndjson' \
+        "$url/list?prefix=[]"
+}
+
+# Restores to $work/new and leaves what is in it in $work/restored.
+restore() {
+    rm -rf "$work/new"
+    kindex restore --archive "$archive" --data "$work/new" "$@"
+    [ "$code" = 0 ] || return
+    mv "$work/data" "$work/kept"
+    mv "$work/new" "$work/data"
+    start_server
+    whole_list >"$work/restored"
+    stop_server
+    rm -rf "$work/data"
+    mv "$work/kept" "$work/data"
+}
+
+same_as() {
+    is "the entries of $1" "$(cmp "$1" "$work/restored" 2>&1 && echo same)" same
+}
+
+bases() {
+    find "$archive" -name 'base-*.tar.zst' | wc -l
+}
+
+archiving() {
+    start_server --archive "$archive" --archive-interval 1s --archive-keep 100 \
+        --checkpoint-interval 1s --checkpoint-log 1MiB "$@"
+    export KINDEX_URL=$url
+}
+
+archiving
+kindex index add by_email users email --unique
+kindex index add by_color users color --store value
+
+test_case 'a backup is in the archive soon, in a directory of the timeline'
+there_is_one() { [ "$(bases)" -ge 1 ]; }
+wait_until there_is_one
+is 'the timeline' "$(ls "$archive")" "$(cat "$work/data/timeline")"
+is 'modes' "$(find "$archive" -type f ! -perm 600)" ''
+
+# Fourteen rounds of writes; what was there after each is kept.
+head -c 45000000 /dev/urandom | base64 -w 50000 |
+    awk '{ printf "{\"key\":[\"noise\",%d],\"value\":\"%s\"}\n", NR, $0 }' >"$work/noise"
+for round in {1..14}; do
+    for i in {1..40}; do
+        n=$((RANDOM % 100))
+        echo "{\"key\":[\"users\",$n],\"value\":{\"email\":\"u$n.$round@x.org\",\"color\":\"c$((RANDOM % 9))\"}}"
+    done | sort -u -t, -k2,2 >"$work/lines"
+    kindex import "$work/lines" --overwrite
+    sed -n "$((round * 85 - 84)),$((round * 85))p" "$work/noise" >"$work/lines"
+    kindex import "$work/lines"
+    kindex del --prefix "users/=$((RANDOM % 100))"
+    [ $((round % 5)) != 0 ] || kindex del --prefix noise
+    kindex set round "$round"
+    whole_list >"$work/list.$round"
+    echo "$out $(date -u +%FT%T.%3NZ)" >"$work/point.$round"
+done
+
+test_case 'the log is in the archive, more than one file of it, and goes from the directory'
+stop_server
+is 'log files' "$(find "$archive" -name 'log.*.zst' | wc -l | sed 's/[2-9]/many/')" many
+is 'what recovery does not need' "$(ls "$work/data/log.0000000001" 2>&1 | grep -c 'No such')" 1
+is 'several backups' "$(bases | sed 's/^[1-9][0-9]*$/many/')" many
+
+test_case 'a restore to a versionstamp has the entries of then, and of nothing later'
+for round in 2 5 6 13; do
+    read -r stamp _ <"$work/point.$round"
+    restore --to "$stamp"
+    ends 0
+    complains "up to versionstamp $stamp"
+    complains '2 indexes verified'
+    same_as "$work/list.$round"
+done
+
+test_case 'so has a restore to a time'
+for round in 3 12; do
+    read -r stamp moment <"$work/point.$round"
+    restore --to "$moment"
+    ends 0
+    complains "up to versionstamp $stamp"
+    same_as "$work/list.$round"
+done
+
+test_case 'without a point it goes as far as the archive does'
+restore
+ends 0
+same_as "$work/list.14"
+
+test_case 'a point before the first backup, or behind the end, is refused'
+restore --to 2001-01-01T00:00:00Z
+ends 1
+complains 'no backup from before'
+restore --to 0fffffffffffffff0000
+ends 1
+complains 'ends at versionstamp'
+
+test_case 'a log file that is missing is told, and what can be restored all the same'
+timeline=$archive/$(ls "$archive")
+gone=$(find "$timeline" -name 'log.*.zst' | sort | tail -1)
+cp -r "$timeline" "$work/whole"
+find "$timeline" -name 'base-*' | sort | tail -n +2 | xargs rm
+rm "$gone"
+restore
+ends 1
+complains 'is missing'
+read -r stamp _ <"$work/point.1"
+restore --to "$stamp"
+ends 0
+same_as "$work/list.1"
+rm -rf "$timeline"
+cp -r "$work/whole" "$timeline"
+
+test_case 'a log file that is damaged is told'
+find "$timeline" -name 'base-*' | sort | tail -n +2 | xargs rm
+printf 'xxxx' | dd of="$gone" bs=1 seek=5000 conv=notrunc status=none
+restore
+ends 1
+complains 'is damaged'
+rm -rf "$timeline"
+cp -r "$work/whole" "$timeline"
+
+test_case 'a store that was restored archives under a name of its own'
+read -r stamp _ <"$work/point.8"
+rm -rf "$work/new"
+kindex restore --archive "$archive" --data "$work/new" --to "$stamp"
+mv "$work/data" "$work/first"
+mv "$work/new" "$work/data"
+archiving
+kindex set second '"timeline"'
+second=$out
+two() { [ "$(find "$archive" -name 'base-*' -printf '%h\n' | sort -u | wc -l)" = 2 ]; }
+wait_until two
+kindex set second '"again"'
+stop_server
+restore
+ends 0
+is 'the newest' "$(grep -c '"again"' "$work/restored")" 1
+restore --to "$second"
+ends 0
+is 'a point of the second' "$(grep -c '"timeline"' "$work/restored")" 1
+read -r stamp _ <"$work/point.10"
+restore --to "$stamp"
+ends 0
+same_as "$work/list.10"
+
+test_case 'old backups go, with the log before them'
+archiving --archive-keep 2
+few() { [ "$(find "$archive/$(cat "$work/data/timeline")" -name 'base-*' | wc -l)" -le 2 ]; }
+wait_until few
+is 'few' "$(few && echo yes)" yes
+restore
+ends 0
+
+finish
