@@ -1,0 +1,192 @@
+#!/bin/bash
+# Damaged data directories: without an archive the server refuses to start and
+# says what to do, with one it is restored from there with all that was answered.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+RANDOM=88
+archive=$work/archive
+
+whole_list() {
+    curl --silent --globoff --header 'Accept: application/x-ndjson' \
+        "$url/list?prefix=[]"
+}
+
+flip() {
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf "\\x$(printf %02x $((byte ^ (1 << (RANDOM % 8)))))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# A place in the first so many bytes of a file (all of it); of the first page
+# only 512 bytes are used.
+some_place() {
+    local size place
+    size=${2:-$(stat -c %s "$1")}
+    place=$(((RANDOM * 32768 + RANDOM) % size))
+    [[ $1 != *.db || $place -lt 512 || $place -ge 4096 ]] || place=$((place % 512))
+    echo $place
+}
+
+# The directories as they were when the server had stopped.
+fresh_copy() {
+    rm -rf "$work/data" "$archive"
+    cp -r "$work/good" "$work/data"
+    cp -r "$work/good-archive" "$archive"
+}
+
+refused() {
+    timeout 60 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 "$@" \
+        >"$work/null" 2>"$work/refusal"
+    is "the exit status, $damage" $? 1
+    is "what is damaged, $damage" "$(grep -c "$expected" "$work/refusal")" 2
+    is "what to do, $damage" "$(grep -c 'kindex restore BACKUP --data NEW' "$work/refusal")" 1
+}
+
+mended() {
+    start_server --archive "$archive"
+    whole_list >"$work/found"
+    is "the entries, $damage" "$(cmp "$work/found" "$work/wanted" 2>&1 && echo same)" same
+    export KINDEX_URL=$url
+    kindex set after 1
+    is "a later versionstamp, $damage" "$([[ $out > $last ]] && echo yes)" yes
+    is "the damaged files, $damage" "$(find "$work/data" -maxdepth 1 -name 'damaged-*' | wc -l)" 1
+    is "what the log says, $damage" "$(grep -c 'event=restored' "$log")" "$((++restores))"
+    stop_server
+    rm -rf "$work"/data/damaged-*
+}
+restores=0
+
+start_server --archive "$archive" --checkpoint-interval 1s --checkpoint-log 1MiB
+export KINDEX_URL=$url
+kindex index add by_email users email --unique
+for i in {1..20000}; do
+    echo "{\"key\":[\"users\",$i],\"value\":{\"email\":\"u$i@x.org\",\"pad\":\"$RANDOM$RANDOM$RANDOM$RANDOM\"}}"
+done >"$work/users"
+kindex import "$work/users"
+there_is_a_base() { [ -n "$(find "$archive" -name 'base-*')" ]; }
+wait_until there_is_a_base
+for i in {1..40}; do
+    kindex set "later/=$i" "$i" --ttl 1h
+done
+last=$out
+whole_list >"$work/wanted"
+stop_server
+cp -r "$work/data" "$work/good"
+cp -r "$archive" "$work/good-archive"
+tail=$(find "$archive" -name 'log.*.tail')
+live=$(basename "$tail" .tail)
+
+test_case 'without an archive a flipped bit in any table is refused, and says what to do'
+for table in entries.db entries.db entries.db expiry.db catalog.db; do
+    fresh_copy
+    place=$(some_place "$work/data/$table")
+    flip "$work/data/$table" "$place"
+    damage="$table flipped at $place"
+    expected="of $table has a wrong checksum"
+    refused
+done
+
+test_case 'so is a page that is half another one, and one that lies elsewhere'
+fresh_copy
+damage='a torn page' expected='page 7 of entries.db has a wrong checksum'
+dd if="$work/data/entries.db" of="$work/data/entries.db" bs=512 skip=$((9 * 8)) \
+    seek=$((7 * 8 + 4)) count=4 conv=notrunc status=none
+refused
+fresh_copy
+damage='a page that lies elsewhere'
+dd if="$work/good/entries.db" of="$work/data/entries.db" bs=4096 skip=9 seek=7 \
+    count=1 conv=notrunc status=none
+refused
+
+test_case 'so is a table that is gone or empty'
+for table in entries.db expiry.db catalog.db; do
+    fresh_copy
+    damage="$table is gone" expected="$table is missing or empty"
+    rm "$work/data/$table"
+    refused
+    : >"$work/data/$table"
+    refused
+done
+
+test_case 'nothing is touched by a refusal'
+fresh_copy
+flip "$work/data/entries.db" 5000
+cp -r "$work/data" "$work/before"
+damage='nothing touched' expected='page 1 of entries.db has a wrong checksum'
+refused
+is 'the directories' "$(diff -r "$work/before" "$work/data" && echo same)" same
+
+test_case 'with an archive it is restored: flipped bits in tables'
+for table in entries.db entries.db entries.db entries.db expiry.db catalog.db; do
+    fresh_copy
+    place=$(some_place "$work/data/$table")
+    flip "$work/data/$table" "$place"
+    damage="$table flipped at $place"
+    mended
+done
+
+test_case 'flipped bits in the log that the archive has, of which the library would say that it ends there'
+for i in 1 2 3; do
+    fresh_copy
+    place=$(some_place "$work/data/$live" "$(stat -c %s "$tail")")
+    flip "$work/data/$live" "$place"
+    damage="$live flipped at $place"
+    mended
+done
+
+test_case 'tables that are gone, all of them, and a log that is gone as well'
+fresh_copy
+damage='a table is gone'
+rm "$work/data/entries.db"
+mended
+fresh_copy
+damage='the log is gone'
+rm "$work/data/$live"
+mended
+
+test_case 'what the archive has not got of the log is taken from the damaged directory'
+fresh_copy
+rm -rf "$work/data/damaged-"*
+damage='a later log'
+mv "$archive" "$work/away"
+start_server
+export KINDEX_URL=$url
+kindex set unarchived 1
+last=$out
+whole_list >"$work/wanted"
+kill -9 "$server"
+wait "$server" 2>"$work/null"
+mv "$work/away" "$archive"
+flip "$work/data/entries.db" 9000
+mended
+
+test_case 'an archive that is damaged too: the server refuses, and all files are kept'
+fresh_copy
+flip "$work/data/entries.db" 9000
+base=$(find "$archive" -name 'base-*')
+printf 'xxxx' | dd of="$base" bs=1 seek=2000 conv=notrunc status=none
+timeout 60 "$KINDEX" serve --data "$work/data" --archive "$archive" \
+    --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
+is 'the exit status' $? 1
+is 'the damaged files' "$(find "$work/data" -path '*damaged-*' -name entries.db | wc -l)" 1
+
+test_case 'a page that goes bad while the server runs is never shown, and mended by the next start'
+fresh_copy
+start_server --archive "$archive" --cache 1MiB
+for page in {20..60}; do
+    flip "$work/data/entries.db" $((4096 * page + 100))
+done
+whole_list | grep -v '"error"' >"$work/found"
+is 'lines that are wrong' "$(grep -vxcFf "$work/wanted" <(head -n -1 "$work/found"))" 0
+is 'all of it' "$([ "$(wc -l <"$work/found")" -lt "$(wc -l <"$work/wanted")" ] || echo shown)" ''
+wait_until server_is_gone
+wait "$server"
+is 'its exit status' $? 1
+server=''
+start_server --archive "$archive"
+whole_list | grep -v '"end":true' >"$work/found"
+is 'the entries' "$(cmp "$work/found" <(grep -v 'unarchived\|"end":true' "$work/wanted") 2>&1 && echo same)" same
+is 'what the log says' "$(grep -c 'event=restored' "$log")" "$((++restores))"
+
+finish
