@@ -209,9 +209,13 @@ static void settle(int fd)
     if (file != NULL && getenv("KX_POWER_FORGETFUL") == NULL) {
         disk_path(file->name, path);
         int to = really_open(path, O_RDWR | O_CREAT, 0600);
-        if (to < 0)
+        /* The caller's own may be for writing only. */
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        int from = really_open(path, O_RDONLY);
+        if (to < 0 || from < 0)
             give_up(path);
-        settle_file(file, fd, to);
+        settle_file(file, from, to);
+        really_close(from);
         really_close(to);
         settle_removals();
     }
