@@ -197,6 +197,7 @@ static bool open_store(struct server *server)
     store.archive = options->archive;
     store.archive_interval_ms = (int64_t)options->archive_interval_ms;
     store.archive_keep = (uint32_t)options->archive_keep;
+    store.disk_floor = options->disk_floor;
     store.answer = loops_answer;
     enum kx_status status = kx_open(&store, &server->service.store, &fault);
     return status == KX_OK ||

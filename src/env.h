@@ -29,13 +29,14 @@ const char *env_table_file(enum table table);
 struct env_options {
     const char *directory;
     uint64_t cache_bytes;
-    bool fatal;        /* recovers from all of the log, not only from its last
-                        * checkpoint on: for files that are older, from a backup */
-    struct lock *lock; /* the caller's, on the directory; NULL: it is taken */
+    bool fatal;          /* recovers from all of the log, not only from its last
+                          * checkpoint on: for files that are older, from a backup */
+    struct lock *lock;   /* the caller's, on the directory; NULL: it is taken */
+    uint64_t disk_floor; /* with less than half of it free, the ballast goes */
 };
 
 /* Opens, or makes, the environment and its tables under talloc context mem.
- * KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED. */
+ * KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status env_open(void *mem, const struct env_options *options,
                         struct env **env_out, struct kx_fault *fault);
 

@@ -2,26 +2,14 @@
  * beside the writer, as the library allows. */
 #include "keeper.h"
 
-#include <inttypes.h>
 #include <time.h>
 
-/* Below this the store takes no more writes: recovery needs room, too. */
-enum { DISK_FLOOR_BYTES = 64 << 20 };
-
-void keeper_look_at_disk(struct kx_store *store)
-{
-    uint64_t bytes = env_free_bytes(store->options.directory);
-    bool full = bytes < DISK_FLOOR_BYTES;
-    if (full != atomic_exchange(&store->disk_full, full))
-        kx_log(KX_LOG_WARNING, full ? "disk-full" : "disk-has-room",
-               "free_bytes=%" PRIu64 " floor_bytes=%d", bytes,
-               DISK_FLOOR_BYTES);
-}
+#include "room.h"
 
 /* By time in any case; by volume when enough log was written since the last. */
-static void checkpoint(struct kx_store *store, unsigned *seconds)
+static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
 {
-    bool due = ++*seconds >= store->options.checkpoint_seconds;
+    bool due = ++*seconds >= store->options.checkpoint_seconds || now;
     uint32_t kilobytes = due ? 0 : store->options.checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
@@ -43,14 +31,19 @@ static bool wait_second(struct kx_store *store)
     return !stopping;
 }
 
+/* When the disk has become full there is a checkpoint while there is still room
+ * for one: what recovery would have to write is on disk then. */
 void *keeper_run(void *argument)
 {
     struct kx_store *store = argument;
     unsigned seconds = 0;
+    bool full = atomic_load(&store->disk_full);
     while (wait_second(store)) {
-        keeper_look_at_disk(store);
+        bool was_full = full;
+        room_keep(store);
+        full = atomic_load(&store->disk_full);
         if (!env_failed(store->env))
-            checkpoint(store, &seconds);
+            checkpoint(store, &seconds, full && !was_full);
     }
     return NULL;
 }

@@ -501,6 +501,10 @@ struct kx_options {
     const char *archive;
     int64_t archive_interval_ms;
     uint32_t archive_keep;
+    uint64_t disk_floor; /* bytes: with less than this free on the disk
+                          * commits are refused (KX_DISK_FULL), and as
+                          * much is kept in a file that is given up when
+                          * half of it is gone; 0: neither */
     kx_answer_fn *answer;
     void *answer_context;
 };

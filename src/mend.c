@@ -102,11 +102,12 @@ static enum kx_status look(const struct kx_options *options,
 /* ---- Mending --------------------------------------------------------------
  */
 
-/* Everything but the lock, and what went aside before. */
+/* Everything but the lock, the ballast, and what went aside before. */
 static bool goes_aside(const char *name)
 {
     return name[0] != '.' && strcmp(name, "lock") != 0 &&
-           strcmp(name, "lost+found") != 0 && strncmp(name, "damaged-", 8) != 0;
+           strcmp(name, "ballast") != 0 && strcmp(name, "lost+found") != 0 &&
+           strncmp(name, "damaged-", 8) != 0;
 }
 
 static bool move_all(const char *from, const char *to)

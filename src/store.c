@@ -12,6 +12,7 @@
 #include "keeper.h"
 #include "mend.h"
 #include "range.h"
+#include "room.h"
 #include "watch.h"
 #include "writer.h"
 
@@ -25,6 +26,7 @@ void kx_options_default(struct kx_options *options)
         .checkpoint_bytes = 64u << 20,
         .archive_interval_ms = 24 * 3600 * 1000,
         .archive_keep = 7,
+        .disk_floor = 64u << 20,
     };
 }
 
@@ -67,8 +69,8 @@ static enum kx_status open_storage(struct kx_store *store,
                                    struct kx_fault *fault)
 {
     struct env_options options = {.directory = store->options.directory,
-                                  .cache_bytes =
-                                      store->options.cache_bytes / 2};
+                                  .cache_bytes = store->options.cache_bytes / 2,
+                                  .disk_floor = store->options.disk_floor};
     enum kx_status status = mend_open(store, &options, fault);
     if (status == KX_OK) {
         status = catalog_load(store, store->env, &store->catalog, fault);
@@ -112,7 +114,7 @@ enum kx_status kx_open(const struct kx_options *options,
     init_conditions(store);
     enum kx_status status = open_storage(store, fault);
     if (status == KX_OK) {
-        keeper_look_at_disk(store);
+        room_keep(store);
         status = archive_start(store, fault);
         if (status == KX_OK && start_threads(store) != KX_OK) {
             status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");

@@ -72,7 +72,10 @@ struct kx_store {
 
     /* Counters, any thread. */
     atomic_bool disk_full;
-    atomic_int backups; /* being made */
+    atomic_int backups;            /* being made */
+    _Atomic uint64_t disk_reserve; /* bytes that commits must leave free */
+    bool no_ballast;            /* the file system cannot; the keeper's own */
+    uint64_t looked_at_disk_ns; /* by the writer, whose own it is */
     _Atomic uint64_t news;
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     struct kx_histogram commit_times;

@@ -19,6 +19,7 @@
 #include "verify.h"
 #include "news.h"
 #include "regulate.h"
+#include "room.h"
 #include "watch.h"
 
 enum {
@@ -220,6 +221,7 @@ static enum kx_status flush(struct kx_store *store, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = env_flush(store->env);
+    room_look_soon(store);
     if (status != KX_OK)
         return KX_UNKNOWN;
     gate_flushed(&store->gate, number);

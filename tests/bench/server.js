@@ -122,12 +122,14 @@ function residentBytes(pids) {
     }).reduce((a, b) => a + b);
 }
 
-// Bytes that a directory's files occupy, those matching `except` left out.
+// Bytes that a directory's files occupy, those matching `except` left out, and
+// the ballast, which occupies room but is no data.
 function diskBytes(dir, except = /^$/) {
     return fs.readdirSync(dir, { withFileTypes: true }).map((entry) => {
         const name = path.join(dir, entry.name);
         if (entry.isDirectory()) return diskBytes(name, except);
-        return except.test(entry.name) ? 0 : fs.statSync(name).blocks * 512;
+        if (except.test(entry.name) || entry.name === 'ballast') return 0;
+        return fs.statSync(name).blocks * 512;
     }).reduce((a, b) => a + b, 0);
 }
 

@@ -100,7 +100,7 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     allocs alloc_core alloc_core &&
     allocs alloc_starving alloc_core "$work/starving/drop.o" &&
-    library power && library io ||
+    library power && library io && library disk ||
     { echo '0 passed, 1 failed'; exit 1; }
 
 part "killed $kills times" node tests/fault/kill.js "$program" "$kills"
@@ -131,6 +131,9 @@ part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
 part 'each allocation of the core fails' "$work/alloc_core" "$nth"
 part 'an allocation that is not looked at is found' bash -c \
     'finds "are left" "$work/alloc_starving" 1 drop'
+part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
+part 'a start that lacks its ballast is found' bash -c 'finds "its disk is full" \
+    node tests/fault/disk.js "$program" "$work/disk.so" without'
 part "a history of $operations operations" \
     node tests/fault/history.js "$program" "$operations"
 part 'a stale read is found' bash -c 'finds "no moment" \

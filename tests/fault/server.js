@@ -22,7 +22,8 @@ class Server {
     this.power = power;
     this.power?.plug(path.join(this.directory, 'data'));
     this.settings = ['serve', '--data', path.join(this.directory, 'data'),
-      '--listen', '127.0.0.1:0', '--port-file', this.portFile, ...settings];
+      '--listen', '127.0.0.1:0', '--port-file', this.portFile,
+      '--disk-floor', '0', ...settings];
     all.add(this);
   }
 

@@ -131,6 +131,7 @@ static inline void house_open_store(void *memory)
     options.directory = house.directory;
     options.cache_bytes = 4 << 20;
     options.checkpoint_bytes = 1 << 20;
+    options.disk_floor = 0;
     options.answer = house_answer;
     kx_log_level(KX_LOG_ERROR);
     assert_int_equal(kx_open(&options, &house.service.store, NULL), KX_OK);

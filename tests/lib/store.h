@@ -57,6 +57,7 @@ static inline void test_store_new(struct test_store *test)
     kx_options_default(&test->options);
     test->options.directory = test->directory;
     test->options.cache_bytes = 16 << 20;
+    test->options.disk_floor = 0;
     test->options.answer = test_answer;
     test->options.answer_context = test;
     test_store_open(test);

@@ -1,0 +1,73 @@
+#!/bin/bash
+# A disk that has less room than --disk-floor asks for: here the floor is above
+# what any disk has. What happens on a disk that really fills is a fault test.
+. "$(dirname "$0")/../lib/http.sh"
+json=(--header 'Content-Type: application/json')
+ballast=$work/data/ballast
+
+bytes_of_ballast() {
+    echo $(($(stat -c %b "$ballast") * 512))
+}
+
+start_server --disk-floor 2MiB
+
+test_case 'with room enough, as much as the floor is put by'
+request PUT /kv/disk/a 1 "${json[@]}"
+expect 201
+is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
+is 'who may read it' "$(stat -c %a "$ballast")" 600
+stop_server
+is 'it stays' "$(bytes_of_ballast)" $((2 << 20))
+
+start_server --disk-floor 3000GiB
+
+test_case 'below the floor every write is refused with 507, and nothing stored'
+until_status 507 PUT /kv/disk/b 1 "${json[@]}"
+expect 507 disk-full
+header Retry-After 30
+request POST /kv/disk 1 "${json[@]}"
+expect 507 disk-full
+request PATCH /kv/disk/a '{"a":1}' --header 'Content-Type: application/merge-patch+json'
+expect 507 disk-full
+request DELETE /kv/disk/a
+expect 507 disk-full
+request DELETE '/list?prefix=disk'
+expect 507 disk-full
+request POST /atomic '{"mutations":[{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
+expect 507 disk-full
+request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
+expect 507 disk-full
+
+test_case 'reads go on'
+request GET /kv/disk/a
+expect 200
+body_is 1
+request GET '/list?prefix=disk&keys=true'
+field '[.entries[].key]' '[["disk","a"]]'
+request GET /count?prefix=disk
+field .count 1
+request GET /indexes
+expect 200
+request GET /livez
+expect 200
+
+test_case 'the ballast was given up, as so little room is left'
+is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
+is 'the log' "$(($(grep -c 'event=ballast-given' "$log") > 0))" 1
+is 'the log' "$(($(grep -c 'event=disk-full' "$log") > 0))" 1
+
+test_case 'a floor of 0 asks for nothing and puts nothing by'
+stop_server
+start_server --disk-floor 0
+request PUT /kv/disk/b 1 "${json[@]}"
+expect 201
+is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
+
+test_case 'with room again writes are taken, and the ballast is back'
+stop_server
+start_server --disk-floor 2MiB
+request PUT /kv/disk/c 1 "${json[@]}"
+expect 201
+is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
+
+finish
