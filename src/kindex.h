@@ -513,8 +513,8 @@ void kx_options_default(struct kx_options *options);
 
 struct kx_store;
 /* Opens or makes a store, recovers it, starts its threads. One process at a
- * time. KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED; the directory is
- * unchanged when it is in use. */
+ * time. KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED; the
+ * directory is unchanged when it is in use. */
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 /* Refuses new commits, answers those that wait, writes a checkpoint and frees
