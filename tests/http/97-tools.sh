@@ -112,7 +112,7 @@ begin() {
     until_field .count 1000 GET /count?prefix=load
 }
 end() {
-    kill -INT "$(pgrep -P $bench)"
+    kill -INT "$bench" # timeout passes it on
     wait $bench
     code=$?
     complaint=$(cat "$work/complaint")

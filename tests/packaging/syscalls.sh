@@ -26,14 +26,16 @@ allowed() {
 }
 
 # Leaves the names of all calls in $work/calls: a start, requests of all kinds,
-# a build, a stop; then a start after a kill.
+# a build, a backup, an archive, a kill; and again with a stop.
 traced() {
-    local end pid
+    local end server
     for end in KILL TERM; do
         rm -f "$work/port"
-        NOTIFY_SOCKET=@nobody-listens strace -f -qq -o "$work/trace.$end" \
+        NOTIFY_SOCKET=@nobody-listens strace -D -f -o "$work/trace.$end" \
             "$BUILD/kindex" serve --data "$work/traced" --listen 127.0.0.1:0 \
-            --loops 2 --port-file "$work/port" >"$work/out" 2>&1 &
+            --archive "$work/archive" --loops 2 --port-file "$work/port" \
+            >"$work/out" 2>&1 &
+        server=$!
         for _ in $(seq 300); do
             [ -s "$work/port" ] && break
             sleep 0.1
@@ -42,10 +44,15 @@ traced() {
         "$BUILD/kindex" bench --requests 300 &&
             "$BUILD/kindex" set "users/$end" '{"email":"a"}' --ttl 1h &&
             "$BUILD/kindex" index add by_email users email --wait &&
+            "$BUILD/kindex" backup "$work/$end.tar.zst" &&
             "$BUILD/kindex" ls && "$BUILD/kindex" doctor || return 1
-        pid=$(pgrep -P $!)
-        kill -$end "$pid"
-        wait $!
+        kill -$end "$server"
+        wait "$server"
+        # strace notes the end after the end.
+        for _ in $(seq 300); do
+            grep -qE "^$server +\+\+\+ (exited|killed)" "$work/trace.$end" && break
+            sleep 0.1
+        done
     done
     # Those before the program itself runs are strace's.
     sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$work"/trace.* | sort -u >"$work/calls"
