@@ -1,13 +1,14 @@
-/* Decides about a request before its handler sees it. The origin comes before
- * the route: a page of another site is turned away whatever it asked to
- * change. */
+/* Decides about a request before its handler sees it. Host and origin come
+ * before the route: a page of another site is turned away whatever it asked
+ * for. */
 #include "admission.h"
+#include "access.h"
+#include "browser.h"
 #include "problem.h"
 #include "router.h"
 #include "service.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 void admission_split(struct request *request, struct kx_slice target)
 {
@@ -19,44 +20,6 @@ void admission_split(struct request *request, struct kx_slice target)
         request->query =
             kx_slice(mark + 1, target.size - request->path.size - 1);
     }
-}
-
-/* Safe in the sense of RFC 9110 section 9.2.1: without effect, so that it does
- * not matter whose page sends it. */
-static bool is_safe(enum method method)
-{
-    return method == METHOD_GET || method == METHOD_HEAD ||
-           method == METHOD_OPTIONS;
-}
-
-/* Is origin ("http://host:port", RFC 6454 section 7) this server, as the client
- * addressed it? Host may spell out the scheme's default port, Origin never
- * does. */
-static bool same_origin(const char *origin, const char *host)
-{
-    const char *authority = strstr(origin, "://");
-    if (authority == NULL || host == NULL)
-        return false;
-    authority += 3;
-    size_t size = strlen(authority);
-    const char *port = strncasecmp(origin, "https:", 6) == 0 ? ":443" : ":80";
-    return strncasecmp(authority, host, size) == 0 &&
-           (host[size] == '\0' || strcmp(host + size, port) == 0);
-}
-
-/* Programs send no Origin; browsers send it with every request that changes
- * something. Without this gate any web page could write to a store on its
- * reader's own machine, where there is no password to stop it. */
-static bool check_origin(struct request *request, struct reply *reply)
-{
-    if (is_safe(request->method))
-        return true;
-    const char *origin = request->header(request, "Origin");
-    if (origin == NULL || same_origin(origin, request->header(request, "Host")))
-        return true;
-    problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
-            "The Origin %.200s is not this server.", origin);
-    return false;
 }
 
 static void answer_options(struct reply *reply, const char *allow)
@@ -90,12 +53,14 @@ static void answer_without_route(struct request *request, struct reply *reply)
     bool whole_server = kx_equal(request->path, kx_text("*"));
     if (whole_server && request->method == METHOD_OPTIONS) {
         answer_options(reply, "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS");
+        browser_preflight(request, reply);
         return;
     }
     route_allow(request, allow, sizeof allow);
     if (request->method == METHOD_OPTIONS && allow[0] != '\0') {
         reply->status = 204;
         reply_headerf(request, reply, "Allow", "%s", allow);
+        browser_preflight(request, reply);
         return;
     }
     refuse_route(request, reply, allow);
@@ -105,13 +70,13 @@ bool admission_check(struct request *request, struct reply *reply,
                      uint64_t body_size)
 {
     route_find(request);
-    if (!check_origin(request, reply))
+    if (!browser_admit(request, reply))
         return false;
     if (request->route == NULL) {
         answer_without_route(request, reply);
         return false;
     }
-    return admission_body(request, reply, body_size);
+    return access_admit(request, reply) && admission_body(request, reply, body_size);
 }
 
 bool admission_body(struct request *request, struct reply *reply, uint64_t size)

@@ -5,6 +5,7 @@
  * and their bytes are bounded here. */
 #include "wanted.h"
 
+#include "access.h"
 #include "answer.h"
 #include "body.h"
 #include "entryjson.h"
@@ -115,6 +116,21 @@ static enum progress read_batch(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* Before any of it is read. */
+static bool may_read(struct request *request, struct reply *reply,
+                     const struct wanted *wanted)
+{
+    access_asked(request);
+    for (size_t i = 0; i < wanted->key_count; i++)
+        if (!access_key(request, reply, SCOPE_READ, wanted->keys[i]))
+            return false;
+    for (size_t i = 0; i < wanted->page_count; i++)
+        if (!access_selector(request, reply, SCOPE_LIST,
+                             &wanted->pages[i].selector))
+            return false;
+    return true;
+}
+
 enum progress batch_get(struct request *request, struct reply *reply)
 {
     struct wanted wanted = {.memory = request->memory,
@@ -126,5 +142,7 @@ enum progress batch_get(struct request *request, struct reply *reply)
         !body_json(request, &flaw) ||
         !wanted_read(request->body, &wanted, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!may_read(request, reply, &wanted))
+        return DONE;
     return read_batch(request, reply, &wanted);
 }

@@ -3,6 +3,7 @@
  * within one that has very many entries: the next page then goes on in it. */
 #include "handlers.h"
 
+#include "access.h"
 #include "answer.h"
 #include "cursor.h"
 #include "indexes.h"
@@ -138,6 +139,8 @@ enum progress index_conflicts(struct request *request, struct reply *reply)
     page.name = kx_buffer_slice(&name);
     if (!read_page(request, &page, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!access_index(request, reply, SCOPE_LIST, page.name))
+        return DONE;
     answer_json(reply, 200);
     kx_read_begin(request->reader);
     fault.status = write_page(request, reply, &page, &fault);

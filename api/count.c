@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "answer.h"
 #include "refusal.h"
 #include "selector.h"
@@ -116,6 +117,8 @@ enum progress list_count(struct request *request, struct reply *reply)
         }
         if (!begin(request, count, &flaw))
             return flaw_reply(request, reply, &flaw);
+        if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
+            return DONE;
     }
     return go_on(request, reply, count);
 }

@@ -2,7 +2,9 @@
  * exchange that is parked belongs to whatever will continue it: the writer
  * (commits and flushes, by its ticket) or the queue of turns. */
 #include "exchange.h"
+#include "access.h"
 #include "admission.h"
+#include "browser.h"
 #include "journal.h"
 
 #include <talloc.h>
@@ -46,6 +48,8 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->reply.flush != 0 &&
         kx_store_failed(exchange->desk->service->store))
         answer_failure(exchange);
+    access_settle(&exchange->request, &exchange->reply);
+    browser_expose(&exchange->request, &exchange->reply);
     exchange->phase = EXCHANGE_READY;
     journal_reply(exchange);
     return EXCHANGE_REPLY;
@@ -104,9 +108,14 @@ static void await_turn(struct exchange *exchange, enum exchange_phase phase)
     desk_queue_turn(exchange->desk, exchange);
 }
 
-/* The ticket is with the core already. */
+/* The ticket is with the core already. Nobody waits longer than their token is
+ * good. */
 static void await_news(struct exchange *exchange, enum exchange_phase phase)
 {
+    struct wait *wait = &exchange->request.wait;
+    uint64_t until_ns = access_until_ns(&exchange->request);
+    if (until_ns != 0 && (wait->until_ns == 0 || until_ns < wait->until_ns))
+        wait->until_ns = until_ns;
     exchange->phase = phase;
     exchange->desk->awaited++;
     timing_park(&exchange->timing);
@@ -119,7 +128,8 @@ static enum exchange_next proceed(struct exchange *exchange,
 {
     switch (progress) {
     case COMMIT:
-        if (submit(exchange))
+        if (access_commit(&exchange->request, &exchange->reply) &&
+            submit(exchange))
             return EXCHANGE_PARK;
         break;
     case AGAIN:
@@ -136,9 +146,12 @@ static enum exchange_next proceed(struct exchange *exchange,
     return complete(exchange);
 }
 
+/* A token may have been revoked since the request began. */
 static enum exchange_next handle(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
+    if (!access_admit_again(request, &exchange->reply))
+        return complete(exchange);
     kx_reader_count(request->reader, &exchange->reads);
     enum progress progress = request->route->handle(request, &exchange->reply);
     request->slices++;
@@ -356,6 +369,8 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 {
     struct kx_buffer *chunk = &exchange->reply.body;
     bool used_up = exchange->sent == chunk->size && !chunk->failed;
+    if (used_up && !access_holds(&exchange->request))
+        return CHUNK_END; /* the token was revoked, or has expired */
     if (kx_store_failed(exchange->desk->service->store))
         return CHUNK_BROKEN; /* the chunk may show what is not on disk */
     if (used_up && exchange->last)

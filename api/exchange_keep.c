@@ -1,6 +1,7 @@
 /* Making exchanges, and keeping those that are over for the next ones, with
  * their memory, so that a request in the usual run allocates nothing from the
  * system. */
+#include "access.h"
 #include "exchange.h"
 #include "journal.h"
 
@@ -99,6 +100,7 @@ void exchange_end(struct exchange *exchange)
     atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
                               exchange->body_counted, memory_order_relaxed);
     exchange->body_counted = 0;
+    access_leave(&exchange->request);
     if (desk->free_count >= FREE_MAX) {
         talloc_free(exchange);
         return;

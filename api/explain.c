@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "answer.h"
 #include "ask.h"
 #include "body.h"
@@ -141,6 +142,15 @@ static void add_fits(struct explanation *explanation)
 /* ---- Finding out -----------------------------------------------------------
  */
 
+/* Other indexes than the caller's are not spoken of. */
+static bool may_name(const struct request *request, struct kx_slice name)
+{
+    struct kx_index_info info;
+    return access_covers(request, SCOPE_LIST, kx_slice(NULL, 0)) ||
+           (kx_index_find(request->reader, name, &info) == KX_OK &&
+            access_covers(request, SCOPE_LIST, info.prefix));
+}
+
 static enum kx_status take_fits(struct explanation *explanation)
 {
     struct kx_reader *reader = explanation->request->reader;
@@ -148,10 +158,12 @@ static enum kx_status take_fits(struct explanation *explanation)
         kx_fit_entries(explanation->question, &explanation->entries);
     explanation->answered = explanation->entries.misfits == 0;
     for (size_t n = 0; status == KX_OK && n < KX_INDEXES_MAX; n++) {
-        struct kx_fit *fit = &explanation->fits[n];
+        struct kx_fit *fit = &explanation->fits[explanation->fit_count];
         status = kx_fit_at(reader, explanation->question, n, fit);
         if (status != KX_OK)
             break;
+        if (!may_name(explanation->request, fit->index))
+            continue;
         explanation->fit_count++;
         if ((fit->misfits & ~(1u << KX_MISFIT_NOT_READY)) == 0)
             explanation->answered = true;
@@ -261,5 +273,7 @@ enum progress explain_list(struct request *request, struct reply *reply)
     struct flaw flaw;
     if (!read_question(request, &question, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!access_key(request, reply, SCOPE_LIST, kx_question_prefix(question)))
+        return DONE;
     return explain(request, reply, question);
 }

@@ -125,6 +125,21 @@ handler_fn index_verify_finish;
 /* GET /indexes/{name}/verify: what the last one has found. */
 handler_fn index_verification;
 
+/* ---- tokens.c ------------------------------------------------------------ */
+
+/* GET /tokens: those that the caller may see. */
+handler_fn token_list;
+/* POST /tokens: 201 with the new token, this once. */
+handler_fn token_create;
+/* Answers token_create. */
+handler_fn token_create_finish;
+/* GET /tokens/{id}. */
+handler_fn token_show;
+/* DELETE /tokens/{id}: 204; it is of no use any more. */
+handler_fn token_revoke;
+/* Answers token_revoke. */
+handler_fn token_revoke_finish;
+
 /* ---- slow.c ---------------------------------------------------------------
  */
 

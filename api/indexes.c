@@ -5,6 +5,7 @@
 #include "handlers.h"
 
 #include "accept.h"
+#include "access.h"
 #include "answer.h"
 #include "body.h"
 #include "index_wait.h"
@@ -47,19 +48,25 @@ enum progress index_missing(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* Those that the caller may read by. */
 enum progress index_list(struct request *request, struct reply *reply)
 {
     struct kx_index_info info;
     struct flaw flaw;
+    bool some = false;
     if (!index_no_parameters(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
+    access_asked(request);
     kx_add_text(&reply->body, "{\"indexes\":[");
     kx_read_begin(request->reader);
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
-        if (n > 0)
+        if (!access_covers(request, SCOPE_READ, info.prefix))
+            continue;
+        if (some)
             kx_add_byte(&reply->body, ',');
         indexjson_write_used(&info, request->reader, &reply->body);
+        some = true;
     }
     reply->flush = kx_read_end(request->reader);
     kx_add_text(&reply->body, "]}");
@@ -112,6 +119,8 @@ enum progress index_show(struct request *request, struct reply *reply)
         !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     struct kx_slice text = kx_buffer_slice(&name);
+    if (!access_index(request, reply, SCOPE_READ, text))
+        return DONE;
     if (accept_form(request->header(request, "Accept")) == FORM_EVENTS)
         return is_there(request, text) ? send_events(request, reply, text)
                                        : index_missing(request, reply, text);
@@ -253,6 +262,8 @@ enum progress index_get(struct request *request, struct reply *reply)
                                .value = kx_buffer_slice(&value),
                                .fields = fields.paths,
                                .field_count = fields.count};
+    if (!access_index(request, reply, SCOPE_READ, lookup.index))
+        return DONE;
     kx_read_begin(request->reader);
     fault.status = kx_index_get(request->reader, &lookup, &entry, &fault);
     if (fault.status == KX_OK)

@@ -6,6 +6,7 @@
 
 #include <talloc.h>
 
+#include "access.h"
 #include "answer.h"
 #include "body.h"
 #include "conditions.h"
@@ -31,6 +32,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
     if (!target_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
         !fields_read(&query, &fields, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
+        return DONE;
     fault.detail[0] = fault.pointer[0] = '\0';
     kx_read_begin(request->reader);
     fault.status = kx_read(request->reader, kx_buffer_slice(&key), &record,
@@ -228,6 +231,7 @@ enum progress kv_create(struct request *request, struct reply *reply)
     request->commit.kind = KX_WRITE;
     request->commit.checks = check;
     request->commit.check_count = 1;
+    request->caller.own_checks = true;
     request->commit.mutations = mutation;
     request->commit.mutation_count = 1;
     return COMMIT;

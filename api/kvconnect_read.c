@@ -3,6 +3,9 @@
  * entry from the key on (@deno/kv); both are a look-up. */
 #include "handlers.h"
 
+#include <talloc.h>
+
+#include "access.h"
 #include "datapath.pb-c.h"
 #include "kvconnect.h"
 #include "message.h"
@@ -118,6 +121,57 @@ static bool check_ranges(const Datapath__SnapshotRead *read, struct flaw *flaw)
                     (long long)rows, KVCONNECT_ROWS_MAX);
 }
 
+/* Does the client look up one key? Deno asks for a range with room for nothing
+ * else, @deno/kv for the first entry from the key to the end of the store, of
+ * which it takes none but that. */
+static bool is_look_up(const Datapath__ReadRange *message,
+                       const struct kx_range *range)
+{
+    bool to_the_end = range->end.size == 1 && range->end.data[0] == 0xff;
+    return message->limit == 1 && !message->reverse &&
+           kx_key_check(range->start, NULL) == KX_OK &&
+           (to_the_end || is_one_key(range));
+}
+
+/* The range becomes that of its first key alone. False without memory. */
+static bool narrow(struct request *request, Datapath__ReadRange *message)
+{
+    size_t size = message->start.len;
+    uint8_t *end = talloc_size(request->memory, size + 1);
+    if (end == NULL)
+        return false;
+    memcpy(end, message->start.data, size);
+    end[size] = 0;
+    message->end = (ProtobufCBinaryData){.data = end, .len = size + 1};
+    return true;
+}
+
+static bool may_read_range(struct request *request, struct reply *reply,
+                           Datapath__ReadRange *message)
+{
+    struct kx_range range = {.start = message_slice(message->start),
+                             .end = message_slice(message->end)};
+    if (access_spans(request, SCOPE_LIST, &range))
+        return true;
+    if (!is_look_up(message, &range))
+        return access_range(request, reply, SCOPE_LIST, &range);
+    if (!access_key(request, reply, SCOPE_READ, range.start))
+        return false;
+    reply->body.failed |= !narrow(request, message);
+    return !reply->body.failed;
+}
+
+/* Before any of it is read. */
+static bool may_read(struct request *request, struct reply *reply,
+                     const Datapath__SnapshotRead *read)
+{
+    access_asked(request);
+    for (size_t i = 0; i < read->n_ranges; i++)
+        if (!may_read_range(request, reply, read->ranges[i]))
+            return false;
+    return true;
+}
+
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own. */
 static enum progress refuse(struct request *request, struct reply *reply,
@@ -159,6 +213,8 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
         message_read(request, &datapath__snapshot_read__descriptor, &flaw);
     if (read == NULL || !check_ranges(read, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!may_read(request, reply, read))
+        return DONE;
     start_reading(&reading, request, out);
     kx_read_begin(request->reader);
     for (size_t i = 0; i < read->n_ranges && fault->status == KX_OK; i++)

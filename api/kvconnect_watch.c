@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "datapath.pb-c.h"
 #include "kvconnect.h"
 #include "message.h"
@@ -176,6 +177,15 @@ static enum kx_status try_keys(struct watching *watching, size_t *at_out,
     return status;
 }
 
+static bool may_watch(struct watching *watching, struct reply *reply)
+{
+    for (size_t i = 0; i < watching->count; i++)
+        if (!access_key(watching->stream.request, reply, SCOPE_WATCH,
+                        watching->keys[i]))
+            return false;
+    return true;
+}
+
 /* The watch is open before the first frame is read: no change gets lost. */
 static enum progress begin(struct watching *watching, struct reply *reply)
 {
@@ -215,5 +225,5 @@ enum progress kvconnect_watch(struct request *request, struct reply *reply)
         return flaw_reply(request, reply, &flaw);
     watching->stream =
         (struct stream){.next = next, .request = request, .state = watching};
-    return begin(watching, reply);
+    return may_watch(watching, reply) ? begin(watching, reply) : DONE;
 }

@@ -8,6 +8,7 @@
 #include <talloc.h>
 
 #include "accept.h"
+#include "access.h"
 #include "answer.h"
 #include "entryjson.h"
 #include "page.h"
@@ -139,6 +140,8 @@ enum progress list_get(struct request *request, struct reply *reply)
         page.limit = SIZE_MAX;
     if (!read_page(request, &page, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!access_selector(request, reply, SCOPE_LIST, &page.selector))
+        return DONE;
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
     page.selector.range.yields = true;

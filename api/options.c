@@ -21,7 +21,25 @@ static const struct option_row TABLE[] = {
     {"listen", OPTION_ADDRESS, offsetof(struct options, listen),
      "127.0.0.1:4512", 0, 0, "address and port; port 0 takes a free one"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
-     "allow --listen on an address that other machines reach"},
+     "let everybody in, also where other machines reach --listen, as long as "
+     "there are no access tokens"},
+    {"token-file", OPTION_TEXT, offsetof(struct options, token_file), NULL, 0,
+     0,
+     "file with an access token that may do everything; made, with a new "
+     "token, when it is missing"},
+    {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
+     "600000", 1, 1000000000, "requests a minute with one access token"},
+    {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),
+     "1000", 1, 1000000,
+     "watches and other streams at a time with one access token"},
+    {"host-names", OPTION_TEXT, offsetof(struct options, host_names), NULL, 0,
+     0,
+     "names, with commas, by which clients address the server; on a loopback "
+     "address no others are let in but localhost and addresses"},
+    {"cors-origin", OPTION_TEXT, offsetof(struct options, cors_origin), NULL,
+     0, 0,
+     "sites, with commas, whose pages may use the service, such as "
+     "https://app.example.org"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
      "serve HTTPS: file with the certificate and those it needs (PEM)"},
     {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,
@@ -205,20 +223,6 @@ static bool agree_on_tls(const struct options *options)
     return missing == NULL;
 }
 
-/* What no single option can say. */
-static bool agree(const struct options *options)
-{
-    if (!agree_on_tls(options))
-        return false;
-    if (!options->listen.loopback && !options->insecure) {
-        fputs("kindex: --listen: other machines reach this address and there "
-              "is no access control; add --insecure to allow that\n",
-              stderr);
-        return false;
-    }
-    return true;
-}
-
 bool options_read(struct options *options, int argc, char **argv)
 {
     *options = (struct options){0};
@@ -227,5 +231,5 @@ bool options_read(struct options *options, int argc, char **argv)
             !set(options, row, TABLE[row].initial, FROM_DEFAULT))
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
-           agree(options);
+           agree_on_tls(options);
 }

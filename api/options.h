@@ -65,6 +65,11 @@ struct options {
     uint64_t slow_ms;
     bool insecure;
     const char *port_file; /* NULL: none */
+    const char *token_file;
+    const char *host_names;  /* with commas; NULL: none */
+    const char *cors_origin; /* the same */
+    uint64_t token_rate;     /* requests a minute with one token */
+    uint64_t token_streams;  /* streams at a time with one token */
     bool help;
     bool print_config;
     bool print_routes;

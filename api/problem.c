@@ -66,10 +66,21 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                               "The server speaks HTTPS here",
                               "Use an address that begins with https://.",
                               NULL},
+    [PROBLEM_UNAUTHORIZED] =
+        {"unauthorized", 401, "An access token is needed",
+         "Send Authorization: Bearer with a token of this server; kindex token "
+         "create makes one.",
+         NULL},
+    [PROBLEM_FORBIDDEN] =
+        {"forbidden", 403, "The access token does not allow this",
+         "Use a token with this scope for a prefix that covers the keys; for "
+         "keys of an index and what is read by it that is the prefix which the "
+         "index is declared for.",
+         NULL},
     [PROBLEM_ORIGIN_NOT_ALLOWED] =
         {"origin-not-allowed", 403, "A page of another site may not do this",
          "Send the request from a page of this server, or from a program "
-         "without an Origin header.",
+         "without an Origin header; or start the server with --cors-origin.",
          NULL},
     [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing at this address",
                            "GET / names the parts of the service.", NULL},
@@ -89,6 +100,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_NO_VERIFICATION] =
         {"no-verification", 404, "The index was not verified yet",
          "POST /indexes/{name}/verify begins a verification.", NULL},
+    [PROBLEM_TOKEN_NOT_FOUND] = {"token-not-found", 404,
+                                 "There is no access token with this id",
+                                 "GET /tokens lists the tokens and their ids.",
+                                 NULL},
     [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405,
                                     "The method is not supported here",
                                     "The header Allow lists the methods.",
@@ -142,6 +157,20 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
                                   "There are too many indexes",
                                   "Drop an index that is not used.", NULL},
+    [PROBLEM_TOKEN_FIXED] =
+        {"token-fixed", 409, "The access token cannot be revoked",
+         "It is that of --token-file: change the file and start the server "
+         "again.",
+         NULL},
+    [PROBLEM_TOO_MANY_TOKENS] = {"too-many-tokens", 409,
+                                 "There are too many access tokens",
+                                 "Revoke those that are not used any more.",
+                                 NULL},
+    [PROBLEM_NO_ADMIN] =
+        {"no-admin", 409, "No token would be left that may make others",
+         "As long as there are tokens, one must have the scope admin for all "
+         "keys: make another one first.",
+         NULL},
     [PROBLEM_TYPE_MISMATCH] =
         {"type-mismatch", 409, "The stored value has another type",
          "sum, min and max take a KvU64 on a KvU64 and a number on a number; "
@@ -175,11 +204,26 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Name one of the media types in `supported` in the header "
          "Content-Type.",
          NULL},
+    [PROBLEM_HOST_NOT_ALLOWED] =
+        {"host-not-allowed", 421, "This server does not go by that name",
+         "Address it as localhost or by its address, or start it with "
+         "--host-names.",
+         NULL},
     [PROBLEM_NOT_INDEXABLE] =
         {"not-indexable", 422, "The entry cannot be indexed as declared",
          "Give the value at `pointer` what the index asks for; GET "
          "/indexes/{name} shows its declaration.",
          NULL},
+    [PROBLEM_RATE_LIMITED] =
+        {"rate-limited", 429, "The access token has sent too many requests",
+         "Wait as long as Retry-After says, or start the server with a higher "
+         "--token-rate.",
+         "60"},
+    [PROBLEM_TOO_MANY_STREAMS] =
+        {"too-many-streams", 429, "The access token has too many open streams",
+         "Close watches and other streams that are not needed, or start the "
+         "server with a higher --token-streams.",
+         "5"},
     [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431,
                                    "The headers of the request are too large",
                                    "Send fewer or shorter headers.", NULL},
@@ -254,6 +298,10 @@ static const enum problem_code OF_STATUS[] = {
     [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
     [KX_NOT_INDEXABLE] = PROBLEM_NOT_INDEXABLE,
     [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,
+    [KX_TOKEN_ABSENT] = PROBLEM_TOKEN_NOT_FOUND,
+    [KX_TOKEN_FIXED] = PROBLEM_TOKEN_FIXED,
+    [KX_TOO_MANY_TOKENS] = PROBLEM_TOO_MANY_TOKENS,
+    [KX_NO_ADMIN] = PROBLEM_NO_ADMIN,
     [KX_BUSY] = PROBLEM_OVERLOADED,
     [KX_NO_MEMORY] = PROBLEM_OVERLOADED,
     [KX_STOPPING] = PROBLEM_STOPPING,

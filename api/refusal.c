@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "access.h"
 #include "entryjson.h"
 #include "indexjson.h"
 
@@ -72,12 +73,14 @@ static void member_mutation(struct request *request, struct reply *reply,
         member_key(request, reply, "key", commit->mutations[mutation].key);
 }
 
-static void members_unique(struct request *request, struct reply *reply)
+static void members_unique(struct request *request, struct reply *reply,
+                           bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     problem_member_text(reply, "index", kx_text(refusal->index));
     member_key(request, reply, "value", refusal->index_value);
-    member_key(request, reply, "existingKey", refusal->existing_key);
+    if (told)
+        member_key(request, reply, "existingKey", refusal->existing_key);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
     member_mutation(request, reply, false);
 }
@@ -94,7 +97,8 @@ static void members_not_indexable(struct request *request, struct reply *reply)
 }
 
 /* `holds` is what the index would hold there of its own accord. */
-static void members_owned(struct request *request, struct reply *reply)
+static void members_owned(struct request *request, struct reply *reply,
+                          bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     struct kx_buffer holds;
@@ -104,24 +108,41 @@ static void members_owned(struct request *request, struct reply *reply)
         kx_value_to_json(&refusal->holds, &holds);
     else
         kx_add_text(&holds, "null");
-    member_json(reply, "holds", &holds);
+    if (told)
+        member_json(reply, "holds", &holds);
     member_mutation(request, reply, true);
+}
+
+/* Which entry is in the way, and what an index holds, is told only to those who
+ * may read it. */
+static bool may_tell(const struct request *request)
+{
+    const struct kx_commit *commit = &request->commit;
+    const struct kx_refusal *refusal = &commit->refusal;
+    if (commit->status == KX_UNIQUE_VIOLATION)
+        return access_sees(request, SCOPE_READ, refusal->existing_key);
+    if (commit->status == KX_INDEX_OWNED_KEY)
+        return access_sees(request, SCOPE_READ, refusal->attempted_key);
+    return true;
 }
 
 enum progress refusal_commit(struct request *request, struct reply *reply)
 {
     struct kx_fault *fault = &request->commit.refusal.fault;
     fault->status = request->commit.status;
+    bool told = may_tell(request);
+    if (!told)
+        fault->detail[0] = '\0';
     problem_status(request, reply, fault);
     switch ((int)fault->status) {
     case KX_CHECK_FAILED:
         member_checks(request, reply);
         break;
     case KX_UNIQUE_VIOLATION:
-        members_unique(request, reply);
+        members_unique(request, reply, told);
         break;
     case KX_INDEX_OWNED_KEY:
-        members_owned(request, reply);
+        members_owned(request, reply, told);
         break;
     case KX_NOT_INDEXABLE:
         members_not_indexable(request, reply);

@@ -49,6 +49,15 @@ struct wait {
     uint64_t until_ns; /* by the monotonic clock; 0: for ever */
 };
 
+/* Who asks, as admission found out; the rest is access.c's. */
+struct caller {
+    struct kx_token *token; /* NULL: nobody needs one */
+    const char *origin;     /* of a page that may read the reply, or NULL */
+    bool asked;             /* its rights on keys were looked at */
+    bool own_checks;        /* the commit's checks are the service's own */
+    bool streaming;         /* counted among the token's streams */
+};
+
 /* Filled by the door, then by admission.c; `slices` and `commit`'s result by
  * the exchange. A handler only reads it, but for commit, state, and what it
  * allocates in memory. It is used by the loop's thread alone, except for commit
@@ -66,6 +75,7 @@ struct request {
     struct kx_slice body;
     void *memory; /* talloc context, freed after the reply */
     const struct route *route;
+    struct caller caller;
     struct kx_slice argument; /* raw path segment for {name} in the pattern */
     struct kx_slice tail;     /* raw rest of the path for a pattern that ends
                                * in /... (without the leading '/') */
@@ -82,7 +92,7 @@ struct header {
     const char *value;
 };
 
-enum { REPLY_HEADERS_MAX = 12 };
+enum { REPLY_HEADERS_MAX = 20 };
 
 /* Filled by the handler; clean at its first call. When body.failed is set
  * (memory ran out somewhere) the reply becomes a 503 whatever else it says, so
@@ -124,9 +134,21 @@ struct stream {
  * file. Every failure is a reply as well: there is no other way to end. */
 typedef enum progress handler_fn(struct request *request, struct reply *reply);
 
-/* What a caller would need permission for. The service itself grants everything
- * to whoever can connect (see --insecure). */
-enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE, SCOPE_INDEX, SCOPE_ADMIN };
+/* What the caller's token must allow, once there are tokens (access.h). Where
+ * nothing else is said the handler asks for the keys concerned. */
+enum scope {
+    SCOPE_NONE,    /* no token is needed */
+    SCOPE_TOKEN,   /* any token will do; it is about no keys */
+    SCOPE_KEYS,    /* whatever the keys in the request need */
+    SCOPE_READ,    /* of keys that are known */
+    SCOPE_LIST,    /* ranges, and what they hold */
+    SCOPE_WATCH,
+    SCOPE_WRITE,
+    SCOPE_MONITOR, /* for all keys; no handler asks */
+    SCOPE_INDEX,   /* from here on the audit log has a line for each request */
+    SCOPE_TOKENS,  /* SCOPE_ADMIN for the keys that a token is for */
+    SCOPE_ADMIN    /* for all keys; no handler asks */
+};
 /* Which limit the body has: none allowed, --value-max, or --body-max. The last
  * two are KV Connect's, with BODY_KEYS_MAX and --body-max: there a problem is
  * answered as plain text. */

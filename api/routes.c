@@ -14,12 +14,12 @@ const struct route ROUTES[] = {
     {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish},
 
     /* Ranges of entries, and many at once. */
-    {METHOD_GET,    "/list",  "listEntries",   SCOPE_READ,  BODY_NONE,     list_get,    NULL},
+    {METHOD_GET,    "/list",  "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,    NULL},
     {METHOD_DELETE, "/list",  "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete, list_delete_finish},
-    {METHOD_GET,    "/count", "countEntries",  SCOPE_READ,  BODY_NONE,     list_count,  NULL},
-    {METHOD_POST,   "/get",   "getMany",       SCOPE_READ,  BODY_ENVELOPE, batch_get,   NULL},
-    {METHOD_POST, "/explain", "explainList", SCOPE_READ, BODY_ENVELOPE, explain_list, NULL},
-    {METHOD_GET,    "/watch", "watchEntries",  SCOPE_READ,  BODY_NONE,     watch_get,   NULL},
+    {METHOD_GET,    "/count", "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,  NULL},
+    {METHOD_POST,   "/get",   "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, batch_get,   NULL},
+    {METHOD_POST, "/explain", "explainList", SCOPE_LIST, BODY_ENVELOPE, explain_list, NULL},
+    {METHOD_GET,    "/watch", "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,   NULL},
 
     /* Checks and mutations that hold together or not at all. */
     {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish},
@@ -37,13 +37,19 @@ const struct route ROUTES[] = {
     {METHOD_POST,   "/indexes/{name}/resume",   "resumeIndex",   SCOPE_INDEX, BODY_NONE, index_resume, index_pace_finish},
     {METHOD_POST,   "/indexes/{name}/throttle", "throttleIndex", SCOPE_INDEX, BODY_ENVELOPE, index_throttle, index_pace_finish},
     {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
-    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts", SCOPE_READ, BODY_NONE, index_conflicts, NULL},
+    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts", SCOPE_LIST, BODY_NONE, index_conflicts, NULL},
 
     /* KV Connect: what Deno and @deno/kv speak. */
-    {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_NONE,  BODY_KEYS,    kvconnect_metadata, NULL},
-    {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_READ,  BODY_KEYS,    kvconnect_read,     NULL},
+    {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_TOKEN, BODY_KEYS,    kvconnect_metadata, NULL},
+    {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_KEYS,  BODY_KEYS,    kvconnect_read,     NULL},
     {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish},
-    {METHOD_POST, "/v2/watch",         "watch",            SCOPE_READ,  BODY_KEYS,    kvconnect_watch,    NULL},
+    {METHOD_POST, "/v2/watch",         "watch",            SCOPE_WATCH, BODY_KEYS,    kvconnect_watch,    NULL},
+
+    /* Who may do what. */
+    {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list,   NULL},
+    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish},
+    {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show,   NULL},
+    {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish},
 
     /* The service itself. */
     {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},
@@ -51,7 +57,7 @@ const struct route ROUTES[] = {
     {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ready_show,  NULL},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE, BODY_NONE, ops_version, NULL},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN, BODY_NONE, backup_get, NULL},
-    {METHOD_GET, "/metrics",         "getMetrics", SCOPE_NONE, BODY_NONE, ops_metrics, NULL},
+    {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL},
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN, BODY_NONE, slow_list,  NULL},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE, BODY_NONE, ops_openapi, NULL},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE, BODY_NONE, ops_problem, NULL},

@@ -8,6 +8,7 @@
 #include "listener.h"
 #include "loop.h"
 #include "notify.h"
+#include "token_file.h"
 #include "visit.h"
 
 #include <arpa/inet.h>
@@ -206,6 +207,32 @@ static bool open_store(struct server *server)
                                             : kx_status_title(status));
 }
 
+static bool needs_token(const struct options *options)
+{
+    return !options->listen.loopback && !options->insecure &&
+           options->token_file == NULL;
+}
+
+static bool complain_open(void)
+{
+    fputs("kindex: --listen: other machines reach this address and there is no "
+          "access token; add --token-file FILE, which is made with a new token "
+          "when it is missing, or --insecure to let everybody in\n",
+          stderr);
+    return false;
+}
+
+/* Who may come in: holders of tokens, or everybody, when nobody else can reach
+ * the server or it was said to be so. */
+static bool settle_access(const struct server *server)
+{
+    const struct options *options = &server->options;
+    struct kx_store *store = server->service.store;
+    if (options->token_file != NULL)
+        return token_file_use(options->token_file, store);
+    return !needs_token(options) || kx_tokens_any(store) || complain_open();
+}
+
 /* A socket belongs to its loop from here on, also when the loop does not
  * start. */
 static bool start_loops(struct server *server)
@@ -308,7 +335,8 @@ static void wait_for_end(const struct server *server)
  * closed last, as the loops' exchanges wait for its answers. */
 static bool serve(struct server *server)
 {
-    bool started = start_loops(server) && write_port_file(server);
+    bool started = settle_access(server) && start_loops(server) &&
+                   write_port_file(server);
     if (started) {
         print_tour(server);
         notify_send("READY=1");
@@ -343,6 +371,11 @@ int server_run(const struct options *options)
     for (size_t i = 0; i < LOOPS_MAX; i++)
         server.sockets[i] = -1;
     kx_log_level((enum kx_log_level)options->log_level);
+    /* Nothing is made where there is nothing, least of all a token. */
+    if (needs_token(options) && access(options->data, F_OK) != 0) {
+        complain_open();
+        return 1;
+    }
     fit_connections(&server.options);
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "access.h"
 #include "answer.h"
 #include "indexes.h"
 #include "problem.h"
@@ -141,6 +142,8 @@ enum progress index_verification(struct request *request, struct reply *reply)
     if (!index_no_parameters(request, &flaw) ||
         !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
+        return DONE;
     show(request, reply, kx_buffer_slice(&name));
     if (reply->status == 202)
         reply->status = 200;

@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "accept.h"
+#include "access.h"
 #include "handlers.h"
 #include "query.h"
 #include "refusal.h"
@@ -134,6 +135,15 @@ static enum progress try_keys(struct watching *watching, struct reply *reply)
     return i < watching->count ? refuse(watching, reply, i, &fault) : DONE;
 }
 
+static bool may_watch(struct watching *watching, struct reply *reply)
+{
+    for (size_t i = 0; i < watching->count; i++)
+        if (!access_key(watching->stream.request, reply, SCOPE_WATCH,
+                        watching->keys[i]))
+            return false;
+    return true;
+}
+
 /* The watch is open before the first event is read: no change gets lost. */
 static void begin(struct watching *watching, struct reply *reply)
 {
@@ -163,6 +173,8 @@ enum progress watch_get(struct request *request, struct reply *reply)
         .next = watching_next, .request = request, .state = watching};
     if (!read_request(watching, &flaw))
         return flaw_reply(request, reply, &flaw);
+    if (!may_watch(watching, reply))
+        return DONE;
     try_keys(watching, reply);
     if (reply->status == 0)
         begin(watching, reply);

@@ -239,3 +239,16 @@ bool declaration_covers(const struct declaration *declaration,
         return false;
     return declaration->depth == 0 || count_parts(rest) == declaration->depth;
 }
+
+enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
+                                   struct kx_slice *name_key_out,
+                                   struct kx_slice *prefix_out)
+{
+    struct declaration *parsed;
+    enum kx_status status = declaration_parse(mem, declaration, &parsed, NULL);
+    if (status != KX_OK)
+        return status;
+    *name_key_out = parsed->name_key;
+    *prefix_out = parsed->prefix;
+    return KX_OK;
+}

@@ -14,6 +14,7 @@
 #ifndef KINDEX_H
 #define KINDEX_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,9 @@ enum kx_limit {
     KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
     KX_WATCH_KEYS_MAX = 100, /* keys of one watch */
     KX_BACKUPS_MAX = 4,      /* backups being made at a time */
+    KX_TOKENS_MAX = 10000,   /* tokens of a store */
+    KX_GRANTS_MAX = 32,      /* grants of one token */
+    KX_TOKEN_NAME_MAX = 128, /* bytes of a token's name */
     KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
@@ -83,6 +87,10 @@ enum kx_limit {
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
     X(KX_NOT_INDEXABLE, "the entry cannot be indexed as declared")             \
     X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
+    X(KX_TOKEN_ABSENT, "there is no such token")                               \
+    X(KX_TOKEN_FIXED, "the token was given when the server was started")       \
+    X(KX_TOO_MANY_TOKENS, "there are too many tokens")                         \
+    X(KX_NO_ADMIN, "no token would be left that may make others")              \
     X(KX_BUSY, "too much work is waiting")                                     \
     X(KX_STOPPING, "the store is stopping")                                    \
     X(KX_UNKNOWN, "it is unknown whether the commit was stored")               \
@@ -631,8 +639,12 @@ enum kx_commit_kind {
     KX_MIGRATE_INDEX,  /* `index_name`; `declaration` is a merge patch */
     KX_UNDO_MIGRATION, /* `index_name` */
     KX_PACE_INDEX,     /* `index_name`, `pace` */
-    KX_VERIFY_INDEX    /* `index_name`, `repair` */
+    KX_VERIFY_INDEX,   /* `index_name`, `repair` */
+    KX_ADD_TOKEN,      /* `token` */
+    KX_REVOKE_TOKEN    /* `token_id`: watches and waits for news are told */
 };
+
+struct kx_token;
 
 /* How fast background work on an index may go. Stored with the index. */
 struct kx_pace {
@@ -665,6 +677,8 @@ struct kx_commit {
     struct kx_slice index_name;
     struct kx_pace pace;
     bool repair;  /* of KX_VERIFY_INDEX: mend what is found */
+    const struct kx_token *token; /* is copied */
+    struct kx_slice token_id;
     void *memory; /* talloc context for results; no other
                    * thread may use it until the answer */
     struct kx_ticket ticket;
@@ -910,6 +924,13 @@ enum kx_status kx_rehearse_next(struct kx_rehearsal *rehearsal,
 const struct kx_adoption *
 kx_rehearsal_result(const struct kx_rehearsal *rehearsal);
 
+/* Where the entries of an index that is declared so would lie, and those that
+ * it is made from: its name as an encoded key part, and encoded parts; in
+ * talloc context mem. As declaring: KX_OK, KX_BAD_INDEX and so on. */
+enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
+                                   struct kx_slice *name_key_out,
+                                   struct kx_slice *prefix_out);
+
 /* Between begin and end. The strings are valid until the end of the view.
  * KX_OK or KX_INDEX_ABSENT. */
 enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
@@ -1027,6 +1048,8 @@ struct kx_question;
 enum kx_status kx_question_read(void *memory, struct kx_slice text,
                                 struct kx_question **question_out,
                                 struct kx_fault *fault);
+/* The encoded parts that the keys it asks for begin with. */
+struct kx_slice kx_question_prefix(const struct kx_question *question);
 /* The members it asks for, JSON Pointers; 0: whole values. */
 size_t kx_question_fields(const struct kx_question *question,
                           const struct kx_slice **fields_out);
@@ -1139,6 +1162,67 @@ struct kx_restore {
  * KX_BAD_ARCHIVE, KX_DAMAGED, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED: what is
  * there can not be opened, and should be removed. */
 enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault);
+
+/* ---- Tokens ---------------------------------------------------------- */
+
+/* What can be granted. The core keeps tokens and compares prefixes; what a
+ * scope allows is for those to say who let somebody in. */
+enum kx_scope {
+    KX_MAY_READ = 1 << 0,
+    KX_MAY_WRITE = 1 << 1,
+    KX_MAY_LIST = 1 << 2,
+    KX_MAY_WATCH = 1 << 3,
+    KX_MAY_INDEX = 1 << 4,
+    KX_MAY_ADMIN = 1 << 5,
+    KX_MAY_MONITOR = 1 << 6,
+    KX_MAY_ALL = (1 << 7) - 1
+};
+/* The name of one scope, such as "read", and the scope of a name; 0: none. */
+const char *kx_scope_name(enum kx_scope scope);
+unsigned kx_scope_find(struct kx_slice name);
+
+struct kx_grant {
+    unsigned scopes;        /* a set of enum kx_scope */
+    struct kx_slice prefix; /* encoded parts; empty: of all keys */
+};
+
+/* Do all keys from start (inclusive) to end (exclusive) begin with the parts of
+ * the prefix, or are them? An empty end stands for the key `start` alone. */
+bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
+                      struct kx_slice end);
+
+enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32, KX_TOKEN_USES = 2 };
+
+/* A token as it is kept. But for the last two members it never changes. */
+struct kx_token {
+    char id[KX_TOKEN_ID_SIZE + 1];        /* hexadecimal digits */
+    uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* of its secret, which is not kept */
+    bool fixed; /* by kx_token_fix: nowhere stored, not to be revoked */
+    struct kx_slice name;
+    int64_t created_at_ms;
+    int64_t expires_at_ms; /* 0: never */
+    const struct kx_grant *grants;
+    size_t grant_count;
+    atomic_bool revoked;
+    /* Whoever uses the token counts here; 0 at first. */
+    atomic_uint_fast64_t uses[KX_TOKEN_USES];
+};
+
+/* Has it a grant of the scope for all keys? */
+bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
+
+/* Are there any? Any thread, as all of these. */
+bool kx_tokens_any(const struct kx_store *store);
+/* The token with this id, or the n-th in the order of ids; NULL when there is
+ * none. It stays until it is given back by kx_token_release (NULL is allowed),
+ * also when it is revoked meanwhile. */
+struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
+struct kx_token *kx_token_at(struct kx_store *store, size_t n);
+void kx_token_release(struct kx_token *token);
+/* Takes a copy of a token for as long as the store is open, in the place of a
+ * stored one with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */
+enum kx_status kx_token_fix(struct kx_store *store,
+                            const struct kx_token *token);
 
 /* ---- Figures --------------------------------------------------------- */
 

@@ -99,6 +99,11 @@ void kx_question_condition(const struct kx_question *question, size_t n,
     declaration_write_condition(&question->asked->where[n], out);
 }
 
+struct kx_slice kx_question_prefix(const struct kx_question *question)
+{
+    return question->asked->prefix;
+}
+
 size_t kx_question_fields(const struct kx_question *question,
                           const struct kx_slice **fields_out)
 {

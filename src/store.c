@@ -13,6 +13,7 @@
 #include "mend.h"
 #include "range.h"
 #include "room.h"
+#include "tokens.h"
 #include "watch.h"
 #include "writer.h"
 
@@ -81,6 +82,8 @@ static enum kx_status open_storage(struct kx_store *store,
             status = make_cache(store);
         if (status == KX_OK)
             status = make_watches(store);
+        if (status == KX_OK)
+            status = tokens_load(store, fault);
         if (status == KX_OK)
             status = gate_init(&store->gate);
         if (status != KX_OK)

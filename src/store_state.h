@@ -12,6 +12,7 @@
 
 struct archive;
 struct sweep;
+struct tokens;
 struct touched;
 struct watch_set;
 
@@ -31,6 +32,7 @@ struct kx_store {
     struct cache *cache;
     struct plan_base base; /* of the writer's plans */
     struct watch_set *watches;
+    struct tokens *tokens; /* has a lock of its own */
     pthread_t writer;
     pthread_t keeper;
     struct archive *archive; /* or NULL */

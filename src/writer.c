@@ -20,6 +20,7 @@
 #include "news.h"
 #include "regulate.h"
 #include "room.h"
+#include "tokens.h"
 #include "watch.h"
 
 enum {
@@ -301,6 +302,12 @@ static struct kx_commit *run_batch(struct kx_store *store,
         break;
     case KX_VERIFY_INDEX:
         verify_begin(store, first, &number);
+        break;
+    case KX_ADD_TOKEN:
+        tokens_add(store, first, &number);
+        break;
+    case KX_REVOKE_TOKEN:
+        tokens_revoke(store, first, &number);
         break;
     }
     if (number != 0) {

@@ -52,9 +52,10 @@ test_case 'a bad environment variable is refused by its name'
 KINDEX_LOOPS=many program serve
 refused 2 'kindex: KINDEX_LOOPS: "many" is not a number*'
 
-test_case 'an address that others reach needs --insecure'
-program serve --listen 0.0.0.0:0
-refused 2 'kindex: --listen: *--insecure*'
+test_case 'an address that others reach needs a token, or --insecure'
+program serve --listen 0.0.0.0:0 --data "$work/none"
+refused 1 'kindex: --listen: *--token-file FILE*--insecure*'
+is 'the data directory' "$(ls -d "$work/none" 2>&1 | grep -c 'No such')" 1
 
 test_case 'print-config shows each value and where it comes from'
 KINDEX_CACHE=1GiB program serve --loops 2 --print-config

@@ -1,0 +1,69 @@
+/* Rights on what a commit is about. All of it is looked at before the writer
+ * gets the commit, so that nothing in it can tell about keys that its sender
+ * may not see. */
+#include "access_state.h"
+
+static bool may_check(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t count = request->caller.own_checks ? 0 : commit->check_count;
+    for (size_t i = 0; i < count; i++)
+        if (!access_key(request, reply, SCOPE_READ, commit->checks[i].key))
+            return false;
+    return true;
+}
+
+static bool may_mutate(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        struct kx_range range = {.start = mutation->key, .end = mutation->end};
+        bool good = mutation->type == KX_DELETE_RANGE
+                        ? access_range(request, reply, SCOPE_WRITE, &range)
+                        : access_key(request, reply, SCOPE_WRITE,
+                                     mutation->key);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* A document that is no declaration is the core's to refuse, and it does so
+ * before it looks at anything. */
+static bool may_declare(struct request *request, struct reply *reply)
+{
+    struct kx_slice name_key;
+    struct kx_slice prefix;
+    if (kx_declaration_keys(request->memory, request->commit.declaration,
+                            &name_key, &prefix) != KX_OK)
+        return true;
+    if (!access_covers(request, SCOPE_INDEX, prefix))
+        return access_refuse_key(request, reply, SCOPE_INDEX, &prefix);
+    return access_covers(request, SCOPE_INDEX, name_key) ||
+           access_refuse_key(request, reply, SCOPE_INDEX, &name_key);
+}
+
+bool access_commit(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (request->caller.token == NULL)
+        return true;
+    request->caller.asked = true;
+    switch (commit->kind) {
+    case KX_WRITE:
+        return may_check(request, reply) && may_mutate(request, reply);
+    case KX_DECLARE_INDEX:
+        return may_declare(request, reply);
+    case KX_DROP_INDEX:
+    case KX_MIGRATE_INDEX:
+    case KX_UNDO_MIGRATION:
+    case KX_PACE_INDEX:
+    case KX_VERIFY_INDEX:
+        return access_index(request, reply, SCOPE_INDEX, commit->index_name);
+    case KX_ADD_TOKEN:
+    case KX_REVOKE_TOKEN:
+        return true; /* tokens.c has asked */
+    }
+    return access_key(request, reply, SCOPE_ADMIN, kx_slice(NULL, 0));
+}

@@ -1,0 +1,82 @@
+/* The audit lines. Whoever is denied can make as many as they like, so there
+ * are only so many in a second. */
+#include "audit.h"
+
+#include "router.h"
+
+#include <gnutls/crypto.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+    DENIALS_MAX = 50, /* lines in one second */
+    DIGEST_SIZE = 32,
+    SHOWN = 8 /* bytes of a digest */
+};
+
+static const char *name_of(const struct request *request)
+{
+    const struct kx_token *token = request->caller.token;
+    return token != NULL ? token->id : "none";
+}
+
+/* The name of an index or the id of a token in the path, as it was sent: it has
+ * no spaces. A token that was pasted there shows no more than its id. */
+static int subject_size(const struct request *request)
+{
+    size_t most = request->route->scope == SCOPE_TOKENS
+                      ? (size_t)KX_TOKEN_ID_SIZE
+                      : (size_t)KX_INDEX_NAME_MAX;
+    size_t size = request->argument.size;
+    return (int)(size < most ? size : most);
+}
+
+void audit_action(const struct request *request, int status)
+{
+    const struct kx_slice subject = request->argument;
+    int size = subject_size(request);
+    kx_log(KX_LOG_INFO, "audit", "operation=%s token=%s status=%d%s%.*s",
+           request->route->operation, name_of(request), status,
+           size > 0 ? " subject=" : "", size, (const char *)subject.data);
+}
+
+static void describe(const struct kx_slice *key, char *out, size_t size)
+{
+    uint8_t digest[DIGEST_SIZE];
+    size_t used = (size_t)snprintf(out, size, " key_sha256=");
+    if (gnutls_hash_fast(GNUTLS_DIG_SHA256, key->data, key->size, digest) != 0)
+        used = 0;
+    for (size_t i = 0; used > 0 && i < SHOWN; i++)
+        used += (size_t)snprintf(out + used, size - used, "%02x", digest[i]);
+    out[used] = '\0';
+}
+
+/* Counts; false when this second has had enough lines. */
+static bool is_few(void)
+{
+    static atomic_int_fast64_t second;
+    static atomic_uint count;
+    int64_t now = kx_now_ms() / 1000;
+    if (atomic_exchange(&second, now) != now) {
+        unsigned before = atomic_exchange(&count, 0);
+        if (before > DENIALS_MAX)
+            kx_log(KX_LOG_WARNING, "audit-denied", "more=%u",
+                   before - DENIALS_MAX);
+    }
+    return atomic_fetch_add(&count, 1) < DENIALS_MAX;
+}
+
+void audit_denial(const struct request *request, int status,
+                  const struct kx_slice *key)
+{
+    char text[64] = "";
+    if (!is_few())
+        return;
+    if (key != NULL)
+        describe(key, text, sizeof text);
+    kx_log(KX_LOG_WARNING, "audit-denied",
+           "method=%s operation=%s token=%s status=%d%s",
+           method_name(request->method),
+           request->route != NULL ? request->route->operation : "none",
+           name_of(request), status, text);
+}

@@ -1,0 +1,14 @@
+/* --token-file: the access token that the operator of a server has without
+ * having asked it for one. */
+#ifndef API_TOKEN_FILE_H
+#define API_TOKEN_FILE_H
+
+#include "kindex.h"
+
+/* Reads the token in the file, or makes the file with a new one, and lets it do
+ * everything for as long as the store is open. The file must be no one's to
+ * read but its owner's and group's. False when a line on standard error says
+ * what is wrong. */
+bool token_file_use(const char *path, struct kx_store *store);
+
+#endif

@@ -1,0 +1,186 @@
+/* /tokens: making, listing and revoking access tokens. An administrator for
+ * some keys deals with the tokens that are for those keys alone; of others it
+ * is not even told that they exist. */
+#include "handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "access.h"
+#include "answer.h"
+#include "body.h"
+#include "credential.h"
+#include "query.h"
+#include "refusal.h"
+#include "service.h"
+#include "tokens.h"
+
+static bool no_parameters(const struct request *request, struct flaw *flaw)
+{
+    struct query query;
+    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                      flaw);
+}
+
+/* Is all that the token is for the caller's to administer? */
+static bool is_within(const struct request *request,
+                      const struct kx_token *token)
+{
+    for (size_t i = 0; i < token->grant_count; i++)
+        if (!access_covers(request, SCOPE_ADMIN, token->grants[i].prefix))
+            return false;
+    return true;
+}
+
+/* The token that the path names, if it is the caller's to know; NULL. */
+static struct kx_token *find(const struct request *request)
+{
+    struct kx_token *token =
+        kx_token_find(request->service->store, request->argument);
+    if (token == NULL || is_within(request, token))
+        return token;
+    kx_token_release(token);
+    return NULL;
+}
+
+static enum progress missing(struct request *request, struct reply *reply)
+{
+    return problem(request, reply, PROBLEM_TOKEN_NOT_FOUND,
+                   "There is no such token.");
+}
+
+/* ---- GET ------------------------------------------------------------------
+ */
+
+enum progress token_list(struct request *request, struct reply *reply)
+{
+    struct kx_store *store = request->service->store;
+    struct kx_buffer *out = &reply->body;
+    struct kx_token *token;
+    struct flaw flaw;
+    bool some = false;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    access_asked(request);
+    answer_json(reply, 200);
+    kx_add_text(out, "{\"tokens\":[");
+    for (size_t n = 0; (token = kx_token_at(store, n)) != NULL; n++) {
+        if (is_within(request, token)) {
+            if (some)
+                kx_add_byte(out, ',');
+            tokens_write(token, NULL, out);
+            some = true;
+        }
+        kx_token_release(token);
+    }
+    kx_add_text(out, "]}");
+    return DONE;
+}
+
+enum progress token_show(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    access_asked(request);
+    struct kx_token *token = find(request);
+    if (token == NULL)
+        return missing(request, reply);
+    answer_json(reply, 200);
+    tokens_write(token, NULL, &reply->body);
+    kx_token_release(token);
+    return DONE;
+}
+
+/* ---- POST -----------------------------------------------------------------
+ */
+
+/* What the second half needs again. */
+struct creation {
+    struct kx_token token;
+    char text[CREDENTIAL_SIZE + 1];
+};
+
+static bool read_creation(struct request *request, struct creation *creation,
+                          struct flaw *flaw)
+{
+    struct kx_token *token = &creation->token;
+    struct credential credential;
+    if (!no_parameters(request, flaw) || !body_json(request, flaw) ||
+        !tokens_read(request->body, request->memory, token, flaw))
+        return false;
+    if (!credential_make(&credential, creation->text))
+        return flaw_no_memory(flaw);
+    memcpy(token->id, credential.id, sizeof token->id);
+    memcpy(token->digest, credential.digest, sizeof token->digest);
+    return true;
+}
+
+/* Nobody gives what is not theirs to give. */
+static bool may_grant(struct request *request, struct reply *reply,
+                      const struct kx_token *token)
+{
+    for (size_t i = 0; i < token->grant_count; i++)
+        if (!access_key(request, reply, SCOPE_ADMIN, token->grants[i].prefix))
+            return false;
+    return true;
+}
+
+enum progress token_create(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    struct creation *creation = talloc_zero(request->memory, struct creation);
+    if (creation == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_creation(request, creation, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!may_grant(request, reply, &creation->token))
+        return DONE;
+    request->state = creation;
+    request->commit.kind = KX_ADD_TOKEN;
+    request->commit.token = &creation->token;
+    return COMMIT;
+}
+
+/* The secret is shown here and never again, so it must not be kept on the way.
+ */
+enum progress token_create_finish(struct request *request, struct reply *reply)
+{
+    const struct creation *creation = request->state;
+    if (request->commit.status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 201);
+    reply_headerf(request, reply, "Location", "/tokens/%s",
+                  creation->token.id);
+    reply_header(reply, "Cache-Control", "no-store");
+    tokens_write(&creation->token, creation->text, &reply->body);
+    return DONE;
+}
+
+/* ---- DELETE ---------------------------------------------------------------
+ */
+
+enum progress token_revoke(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!no_parameters(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    access_asked(request);
+    struct kx_token *token = find(request);
+    if (token == NULL)
+        return missing(request, reply);
+    kx_token_release(token);
+    request->commit.kind = KX_REVOKE_TOKEN;
+    request->commit.token_id = request->argument;
+    return COMMIT;
+}
+
+enum progress token_revoke_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status != KX_OK)
+        return refusal_commit(request, reply);
+    reply->status = 204;
+    return DONE;
+}
