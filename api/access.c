@@ -54,9 +54,9 @@ bool access_refuse_key(struct request *request, struct reply *reply,
 {
     struct kx_buffer json;
     refuse(request, reply, scope,
-           key == NULL         ? "any key"
-           : key->size == 0    ? "all keys"
-                               : "a prefix that covers these keys");
+           key == NULL      ? "any key"
+           : key->size == 0 ? "all keys"
+                            : "a prefix that covers these keys");
     kx_buffer_init(&json, request->memory);
     if (key != NULL)
         kx_key_to_json(*key, &json);
@@ -186,8 +186,7 @@ uint64_t access_until_ns(const struct request *request)
     if (token == NULL || token->expires_at_ms == 0)
         return 0;
     int64_t left_ms = token->expires_at_ms - kx_now_ms();
-    return kx_monotonic_ns() +
-           (left_ms > 0 ? (uint64_t)left_ms * 1000000 : 0);
+    return kx_monotonic_ns() + (left_ms > 0 ? (uint64_t)left_ms * 1000000 : 0);
 }
 
 /* ---- The end --------------------------------------------------------------

@@ -19,10 +19,10 @@ static bool may_mutate(struct request *request, struct reply *reply)
     for (size_t i = 0; i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];
         struct kx_range range = {.start = mutation->key, .end = mutation->end};
-        bool good = mutation->type == KX_DELETE_RANGE
-                        ? access_range(request, reply, SCOPE_WRITE, &range)
-                        : access_key(request, reply, SCOPE_WRITE,
-                                     mutation->key);
+        bool good =
+            mutation->type == KX_DELETE_RANGE
+                ? access_range(request, reply, SCOPE_WRITE, &range)
+                : access_key(request, reply, SCOPE_WRITE, mutation->key);
         if (!good)
             return false;
     }

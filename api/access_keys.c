@@ -43,8 +43,8 @@ enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
 
 /* Whether there is an index of that name, and all its entries are within the
  * caller's grants. */
-static enum owner look_at_index(const struct request *request,
-                                enum scope scope, struct kx_slice name)
+static enum owner look_at_index(const struct request *request, enum scope scope,
+                                struct kx_slice name)
 {
     struct kx_index_info info;
     enum owner owner = NO_INDEX;
@@ -94,14 +94,12 @@ static struct kx_slice common_parts(const struct kx_range *range)
 {
     struct kx_slice common = kx_slice(range->start.data, 0);
     for (;;) {
-        struct kx_slice rest =
-            kx_slice(range->start.data + common.size,
-                     range->start.size - common.size);
+        struct kx_slice rest = kx_slice(range->start.data + common.size,
+                                        range->start.size - common.size);
         size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
         struct kx_slice longer =
             kx_slice(range->start.data, common.size + size);
-        if (size == 0 ||
-            !kx_prefix_covers(longer, range->start, range->end))
+        if (size == 0 || !kx_prefix_covers(longer, range->start, range->end))
             return common;
         common = longer;
     }

@@ -68,8 +68,8 @@ bool access_count(struct request *request, struct reply *reply)
 void access_quota(struct request *request, struct reply *reply)
 {
     uint64_t quota = request->service->options->token_rate;
-    uint64_t used = requests_of(
-        atomic_load(&request->caller.token->uses[COUNT_REQUESTS]));
+    uint64_t used =
+        requests_of(atomic_load(&request->caller.token->uses[COUNT_REQUESTS]));
     if (used >= quota / 2)
         add_headers(request, reply, used < quota ? quota - used : 0);
 }
@@ -77,8 +77,7 @@ void access_quota(struct request *request, struct reply *reply)
 void access_stream(struct request *request, struct reply *reply)
 {
     uint64_t limit = request->service->options->token_streams;
-    atomic_uint_fast64_t *streams =
-        &request->caller.token->uses[COUNT_STREAMS];
+    atomic_uint_fast64_t *streams = &request->caller.token->uses[COUNT_STREAMS];
     if (atomic_fetch_add(streams, 1) < limit) {
         request->caller.streaming = true;
         return;

@@ -76,7 +76,8 @@ bool admission_check(struct request *request, struct reply *reply,
         answer_without_route(request, reply);
         return false;
     }
-    return access_admit(request, reply) && admission_body(request, reply, body_size);
+    return access_admit(request, reply) &&
+           admission_body(request, reply, body_size);
 }
 
 bool admission_body(struct request *request, struct reply *reply, uint64_t size)

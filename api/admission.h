@@ -1,9 +1,9 @@
 /* The gates between the headers of a request and its handler: a target that has
  * the right form, a route, a host and an origin that may do this, an access
- * token, a body that is not too large. exchange.c passes through them once with the announced size, before
- * any of the body is kept, and again as the body grows (a chunked one announces
- * nothing). What does not get through has its reply already, and its body is
- * read only to be dropped. */
+ * token, a body that is not too large. exchange.c passes through them once with
+ * the announced size, before any of the body is kept, and again as the body
+ * grows (a chunked one announces nothing). What does not get through has its
+ * reply already, and its body is read only to be dropped. */
 #ifndef API_ADMISSION_H
 #define API_ADMISSION_H
 
@@ -15,7 +15,8 @@ void admission_split(struct request *request, struct kx_slice target);
 
 /* Finds the route and checks host, origin, token and announced body size. False
  * when the request is refused (401, 403, 404, 405, 413, 421, 429) or answered
- * already (OPTIONS, 204): reply is then complete. body_size is 0 when it is not known. */
+ * already (OPTIONS, 204): reply is then complete. body_size is 0 when it is not
+ * known. */
 bool admission_check(struct request *request, struct reply *reply,
                      uint64_t body_size);
 

@@ -35,8 +35,7 @@ static bool is_listed(const char *list, const char *text, size_t size)
 /* An address never was a name that could be made to point elsewhere. */
 static bool is_address(const char *host, size_t size)
 {
-    return host[0] == '[' ||
-           (size > 0 && strspn(host, "0123456789.") >= size);
+    return host[0] == '[' || (size > 0 && strspn(host, "0123456789.") >= size);
 }
 
 static bool is_own_host(const char *host, const struct options *options)

@@ -42,8 +42,8 @@ bool credential_make(struct credential *credential_out, char *text)
     kx_buffer_init(&secret, NULL);
     kx_base64_write(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
                     &secret);
-    bool good = !secret.failed &&
-                digest_of(random + ID_BYTES, credential_out->digest);
+    bool good =
+        !secret.failed && digest_of(random + ID_BYTES, credential_out->digest);
     if (good)
         snprintf(text, CREDENTIAL_SIZE + 1, "%s%s_%.*s", BEGIN,
                  credential_out->id, (int)secret.size,

@@ -6,7 +6,7 @@
 #include "kindex.h"
 
 enum {
-    CREDENTIAL_SECRET_SIZE = 32, /* random bytes */
+    CREDENTIAL_SECRET_SIZE = 32,                    /* random bytes */
     CREDENTIAL_SIZE = 7 + KX_TOKEN_ID_SIZE + 1 + 43 /* bytes of the text */
 };
 

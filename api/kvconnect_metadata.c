@@ -10,7 +10,8 @@
 #include "kvconnect.h"
 #include "service.h"
 
-/* That of a token that has no end. Long, since clients ask again and again once it is over by their clock. */
+/* That of a token that has no end. Long, since clients ask again and again once
+ * it is over by their clock. */
 enum { GOOD_FOR_SECONDS = 10 * 365 * 24 * 3600 };
 
 static const char UNSPOKEN[] =

@@ -36,8 +36,8 @@ static const struct option_row TABLE[] = {
      0,
      "names, with commas, by which clients address the server; on a loopback "
      "address no others are let in but localhost and addresses"},
-    {"cors-origin", OPTION_TEXT, offsetof(struct options, cors_origin), NULL,
-     0, 0,
+    {"cors-origin", OPTION_TEXT, offsetof(struct options, cors_origin), NULL, 0,
+     0,
      "sites, with commas, whose pages may use the service, such as "
      "https://app.example.org"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,

@@ -137,11 +137,11 @@ typedef enum progress handler_fn(struct request *request, struct reply *reply);
 /* What the caller's token must allow, once there are tokens (access.h). Where
  * nothing else is said the handler asks for the keys concerned. */
 enum scope {
-    SCOPE_NONE,    /* no token is needed */
-    SCOPE_TOKEN,   /* any token will do; it is about no keys */
-    SCOPE_KEYS,    /* whatever the keys in the request need */
-    SCOPE_READ,    /* of keys that are known */
-    SCOPE_LIST,    /* ranges, and what they hold */
+    SCOPE_NONE,  /* no token is needed */
+    SCOPE_TOKEN, /* any token will do; it is about no keys */
+    SCOPE_KEYS,  /* whatever the keys in the request need */
+    SCOPE_READ,  /* of keys that are known */
+    SCOPE_LIST,  /* ranges, and what they hold */
     SCOPE_WATCH,
     SCOPE_WRITE,
     SCOPE_MONITOR, /* for all keys; no handler asks */

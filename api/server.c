@@ -335,8 +335,8 @@ static void wait_for_end(const struct server *server)
  * closed last, as the loops' exchanges wait for its answers. */
 static bool serve(struct server *server)
 {
-    bool started = settle_access(server) && start_loops(server) &&
-                   write_port_file(server);
+    bool started =
+        settle_access(server) && start_loops(server) && write_port_file(server);
     if (started) {
         print_tour(server);
         notify_send("READY=1");

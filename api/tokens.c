@@ -152,8 +152,7 @@ enum progress token_create_finish(struct request *request, struct reply *reply)
     if (request->commit.status != KX_OK)
         return refusal_commit(request, reply);
     answer_json(reply, 201);
-    reply_headerf(request, reply, "Location", "/tokens/%s",
-                  creation->token.id);
+    reply_headerf(request, reply, "Location", "/tokens/%s", creation->token.id);
     reply_header(reply, "Cache-Control", "no-store");
     tokens_write(&creation->token, creation->text, &reply->body);
     return DONE;

@@ -676,7 +676,7 @@ struct kx_commit {
     struct kx_slice declaration; /* JSON text */
     struct kx_slice index_name;
     struct kx_pace pace;
-    bool repair;  /* of KX_VERIFY_INDEX: mend what is found */
+    bool repair;                  /* of KX_VERIFY_INDEX: mend what is found */
     const struct kx_token *token; /* is copied */
     struct kx_slice token_id;
     void *memory; /* talloc context for results; no other

@@ -133,12 +133,11 @@ static json_t *grants_to_json(const struct kx_token *token)
 
 static json_t *to_json(const struct kx_token *token)
 {
-    return json_pack("{s:s, s:s%, s:o, s:I, s:I, s:o}", "id", token->id,
-                     "name", (const char *)token->name.data, token->name.size,
-                     "digest", hexjson_write(token->digest,
-                                             sizeof token->digest),
-                     "createdAt", (json_int_t)token->created_at_ms,
-                     "expiresAt", (json_int_t)token->expires_at_ms, "grants",
+    return json_pack("{s:s, s:s%, s:o, s:I, s:I, s:o}", "id", token->id, "name",
+                     (const char *)token->name.data, token->name.size, "digest",
+                     hexjson_write(token->digest, sizeof token->digest),
+                     "createdAt", (json_int_t)token->created_at_ms, "expiresAt",
+                     (json_int_t)token->expires_at_ms, "grants",
                      grants_to_json(token));
 }
 
@@ -159,10 +158,11 @@ bool token_row(void *mem, const struct kx_token *token,
     }
     if (key == NULL)
         return false;
-    *write_out = (struct txn_write){.type = type,
-                                    .table = TABLE_CATALOG,
-                                    .key = kx_text(key),
-                                    .value = kx_text(value == NULL ? "" : value)};
+    *write_out =
+        (struct txn_write){.type = type,
+                           .table = TABLE_CATALOG,
+                           .key = kx_text(key),
+                           .value = kx_text(value == NULL ? "" : value)};
     return true;
 }
 
@@ -181,8 +181,8 @@ static bool read_grants(void *mem, json_t *list, struct kx_token *token)
         size_t size = hexjson_read(prefix, bytes, KX_KEY_MAX);
         if (size != json_string_length(prefix) / 2)
             return false;
-        grants[i].scopes = (unsigned)json_integer_value(
-            json_object_get(json, "scopes"));
+        grants[i].scopes =
+            (unsigned)json_integer_value(json_object_get(json, "scopes"));
         grants[i].prefix = kx_slice(bytes, size);
     }
     token->grants = grants;
@@ -216,10 +216,11 @@ enum kx_status token_read(struct kx_slice row, struct kx_token **token_out)
 {
     struct kx_token token = {.fixed = false};
     void *mem = talloc_new(NULL);
-    json_t *document = json_loadb((const char *)row.data, row.size,
-                                  JSON_ALLOW_NUL, NULL);
+    json_t *document =
+        json_loadb((const char *)row.data, row.size, JSON_ALLOW_NUL, NULL);
     enum kx_status status = KX_FAILED;
-    if (mem != NULL && document != NULL && read_document(mem, document, &token)) {
+    if (mem != NULL && document != NULL &&
+        read_document(mem, document, &token)) {
         *token_out = token_copy(&token);
         status = *token_out == NULL ? KX_NO_MEMORY : KX_OK;
     }

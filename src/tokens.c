@@ -48,8 +48,7 @@ static struct kx_token *look_up(const struct tokens *tokens, struct kx_slice id,
                                 size_t *at)
 {
     *at = place_of(tokens, id);
-    return *at < tokens->count &&
-                   kx_equal(kx_text(tokens->list[*at]->id), id)
+    return *at < tokens->count && kx_equal(kx_text(tokens->list[*at]->id), id)
                ? tokens->list[*at]
                : NULL;
 }
@@ -57,9 +56,8 @@ static struct kx_token *look_up(const struct tokens *tokens, struct kx_slice id,
 /* Inside the lock: room for one more. */
 static bool has_room(struct tokens *tokens)
 {
-    struct kx_token **list =
-        talloc_realloc(tokens, tokens->list, struct kx_token *,
-                       (unsigned)tokens->count + 1);
+    struct kx_token **list = talloc_realloc(
+        tokens, tokens->list, struct kx_token *, (unsigned)tokens->count + 1);
     if (list != NULL)
         tokens->list = list;
     return list != NULL;
@@ -248,9 +246,9 @@ void tokens_add(struct kx_store *store, struct kx_commit *commit,
 {
     struct tokens *tokens = store->tokens;
     struct kx_token *copy = token_copy(commit->token);
-    commit->status =
-        copy == NULL ? KX_NO_MEMORY
-                     : may_add(tokens, copy, &commit->refusal.fault);
+    commit->status = copy == NULL
+                         ? KX_NO_MEMORY
+                         : may_add(tokens, copy, &commit->refusal.fault);
     pthread_rwlock_wrlock(&tokens->lock);
     if (commit->status == KX_OK && !has_room(tokens))
         commit->status = KX_NO_MEMORY;

@@ -133,14 +133,24 @@ verifyIndex color
 dropIndex color
 getMetrics metrics
 getBackup backup
+createToken no-admin
+createToken operator
+listTokens unauthorized
+listTokens all
+createToken app
+getToken app
+revokeToken revoked
+revokeToken token-not-found
 `
   .split('\n')
   .filter((line) => line !== '');
 
 // Texts that are other ones in each run.
-const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/];
+const BOUND = [/^[0-9a-f]{20}$/, /^[0-9A-HJKMNP-TV-Z]{26}$/,
+  /^[0-9a-f]{16}$/, /^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/];
 // Members of which only the type is compared.
-const FREE = ['databaseId', 'requests', 'expiresAt', 'startedAt', 'endedAt',
+const FREE = ['databaseId', 'requests', 'createdAt', 'expiresAt', 'startedAt',
+  'endedAt',
   'perSecond', 'etaSeconds', 'percent',
   'done', 'total', 'state', 'build', 'detail',
   'bytes', 'reads', 'writes', 'lastReadAt', 'since'];
@@ -152,10 +162,12 @@ class Story {
     this.names = new Map(); // text of an example -> text of this run
   }
 
-  // Puts this run's texts into a command of the document.
+  // Puts this run's texts into a command of the document, long ones first: a
+  // text may be part of another.
   substitute(source) {
     let text = source;
-    for (const [example, actual] of this.names) {
+    const names = [...this.names].sort((a, b) => b[0].length - a[0].length);
+    for (const [example, actual] of names) {
       text = text.replaceAll(example, actual);
     }
     return text;
