@@ -151,8 +151,7 @@ static bool check_scope(struct request *request, struct reply *reply)
  * token it was not started, but the last one may have been revoked. */
 static bool admit_unknown(struct request *request, struct reply *reply)
 {
-    const struct options *options = request->service->options;
-    return options->listen.loopback || options->insecure ||
+    return !request->service->closed ||
            refuse_token(request, reply,
                         "There are no access tokens any more: start the "
                         "server again with --token-file.",

@@ -37,6 +37,7 @@ struct service {
     struct guests *guests;
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
+    bool closed;          /* nobody comes in without an access token */
     atomic_bool stopping; /* /readyz says no from now on */
     struct counters counters;
     struct slow slow;

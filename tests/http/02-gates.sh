@@ -96,10 +96,10 @@ expect 431 headers-too-large
 test_case 'requests sent at once are answered in order'
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 for i in 1 2 3 4; do
-    printf 'PUT /kv/line/%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Type: application/json\r\n\r\n%s' $i $i
-    printf 'GET /kv/line/%s HTTP/1.1\r\nHost: x\r\n\r\n' $i
+    printf 'PUT /kv/line/%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Type: application/json\r\n\r\n%s' $i $i
+    printf 'GET /kv/line/%s HTTP/1.1\r\nHost: localhost\r\n\r\n' $i
 done >&3
-printf 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n' >&3
+printf 'GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' >&3
 cat <&3 >"$answer"
 exec 3>&-
 is statuses "$(grep -ao 'HTTP/1.1 [0-9]*' "$answer" | cut -c 10-12 | tr '\n' ' ')" \

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
-start_server --idle-timeout 1s --streams-max 600 --bodies-max 32MiB \
+start_server --host-names kindex.test,a --idle-timeout 1s --streams-max 600 --bodies-max 32MiB \
     --value-max 2MiB
 
 # What a request is answered, without what differs from time to time or from

@@ -2,7 +2,7 @@
 # KV Connect, with messages written out byte by byte: what Deno and @deno/kv
 # send, how it goes together with REST, and what is refused.
 . "$(dirname "$0")/../lib/http.sh"
-start_server
+start_server --host-names kv.example
 
 # Messages are written as hexadecimal digits. varint NUMBER, text TEXT
 varint() {
@@ -253,7 +253,7 @@ expect 405 method-not-allowed
 
 test_case 'the database keeps its name over a restart'
 stop_server
-start_server
+start_server --host-names kv.example
 request POST / '{"supportedVersions":[3]}'
 field .databaseId "$id"
 

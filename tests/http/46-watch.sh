@@ -111,7 +111,7 @@ end_watch
 test_case 'many changes are one event for who does not read, with the last state'
 head -c 200000 /dev/zero | tr '\0' x >"$work/long"
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
-printf 'GET /watch?key=slow HTTP/1.1\r\nHost: x\r\n\r\n' >&3
+printf 'GET /watch?key=slow HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3
 for i in {1..60}; do
     { printf '[%d,"' "$i"; cat "$work/long"; printf '"]'; } >"$work/value"
     KX_RECORD='' request PUT /kv/slow "@$work/value" "${json[@]}"

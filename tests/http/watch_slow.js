@@ -53,7 +53,7 @@ function watchOver2(window) {
 
 function watchOver1() {
   const socket = net.connect({ host, port });
-  socket.write(`POST /v2/watch HTTP/1.1\r\nHost: a\r\nContent-Length: ${MESSAGE.length}\r\n\r\n`);
+  socket.write(`POST /v2/watch HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${MESSAGE.length}\r\n\r\n`);
   socket.write(MESSAGE);
   socket.pause();
   return socket;
