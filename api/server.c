@@ -359,6 +359,8 @@ static void init_service(struct server *server)
         kx_log(KX_LOG_DEBUG, "no-random", "error=\"%s\"", strerror(errno));
     service->options = &server->options;
     service->started_at_ms = kx_now_ms();
+    service->closed =
+        !server->options.listen.loopback && !server->options.insecure;
     service->counters.next_request_id = first;
     pthread_mutex_init(&service->slow.lock, NULL);
 }
