@@ -172,28 +172,36 @@ static void report(const struct kx_restore *restore)
             stamp, moment);
 }
 
-int cli_restore(struct cli *cli)
+/* CLI_OK when the command line makes sense. */
+static int read_words(struct cli *cli, struct kx_restore *restore)
 {
-    struct kx_restore restore = {.directory = cli->data,
-                                 .source = cli->count > 0 ? cli->words[0]
-                                                          : cli->archive};
-    struct kx_fault fault = {.detail = ""};
-    if (restore.source == NULL || (cli->count > 0) == (cli->archive != NULL))
+    if ((cli->count > 0) == (cli->archive != NULL))
         return cli_misuse(cli, "name a backup, or an archive with --archive");
-    if (restore.directory == NULL)
+    if (cli->data == NULL)
         return cli_misuse(cli, "say with --data which directory to make");
     if (cli->to != NULL && cli->archive == NULL)
         return cli_misuse(cli, "--to needs --archive: a backup is one state");
-    if (!read_point(cli->to, &restore))
-        return cli_misuse(cli,
-                          "--to: \"%s\" is no versionstamp and no time "
-                          "such as 2026-11-21T17:30:00Z",
-                          cli->to);
+    restore->directory = cli->data;
+    restore->source = cli->count > 0 ? cli->words[0] : cli->archive;
+    if (read_point(cli->to, restore))
+        return CLI_OK;
+    return cli_misuse(cli,
+                      "--to: \"%s\" is no versionstamp and no time such as "
+                      "2026-11-21T17:30:00Z",
+                      cli->to);
+}
+
+int cli_restore(struct cli *cli)
+{
+    struct kx_restore restore = {.source = NULL};
+    struct kx_fault fault = {.detail = ""};
+    int code = read_words(cli, &restore);
+    if (code != CLI_OK)
+        return code;
     enum kx_status status = kx_restore(&restore, &fault);
+    const char *why = fault.detail;
     if (status != KX_OK)
-        return cli_fail("%s", fault.detail[0] != '\0'
-                                  ? fault.detail
-                                  : kx_status_title(status));
+        return cli_fail("%s", *why != '\0' ? why : kx_status_title(status));
     report(&restore);
     return check_indexes(cli, restore.directory);
 }

@@ -144,6 +144,23 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     return fdatasync(to) == 0;
 }
 
+/* Copies this part of a file to the same place in another. */
+static bool copy_part(const char *from, const char *to, uint64_t start,
+                      uint64_t end)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return false;
+    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool done = out >= 0 && copy_range(in, out, start, end);
+    int error = errno;
+    close(in);
+    if (out >= 0)
+        close(out);
+    errno = error;
+    return done && (start != 0 || zfile_sync_directory(to));
+}
+
 /* What has come to the file that is being written, and is on disk. */
 static enum kx_status put_tail(struct archive *archive, uint64_t end,
                                struct kx_fault *fault)
@@ -153,20 +170,10 @@ static enum kx_status put_tail(struct archive *archive, uint64_t end,
         return KX_OK;
     live_path(archive, from);
     archive_tail_path(archive->timeline, archive->next, to);
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    bool done =
-        in >= 0 && out >= 0 && copy_range(in, out, archive->tail_size, end);
-    enum kx_status status = done ? KX_OK : fail_file(fault, to);
-    if (in >= 0)
-        close(in);
-    if (out >= 0)
-        close(out);
-    if (done && archive->tail_size == 0)
-        zfile_sync_directory(to);
-    if (done)
-        archive->tail_size = end;
-    return status;
+    if (!copy_part(from, to, archive->tail_size, end))
+        return fail_file(fault, to);
+    archive->tail_size = end;
+    return KX_OK;
 }
 
 static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)

@@ -3,6 +3,7 @@
 #include "archive_restore.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -63,28 +64,46 @@ static enum kx_status failed(const char *path, struct kx_fault *fault)
                    path, strerror(errno));
 }
 
+static bool copy_all(FILE *in, FILE *out)
+{
+    char bytes[1 << 16];
+    size_t size;
+    bool done = true;
+    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
+        done = fwrite(bytes, 1, size, out) == size;
+    return done && !ferror(in) && fflush(out) == 0;
+}
+
 /* Writes a file over the beginning of another, or of none. */
 static enum kx_status lay_over(const char *from, const char *to,
                                struct kx_fault *fault)
 {
-    char bytes[1 << 16];
-    size_t size;
     FILE *in = fopen(from, "rbe");
-    FILE *out = in == NULL ? NULL : fopen(to, exists(to) ? "r+be" : "wbe");
-    bool done = out != NULL;
-    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
-        done = fwrite(bytes, 1, size, out) == size;
-    done = done && !ferror(in) && fflush(out) == 0;
-    enum kx_status status = done ? KX_OK : failed(from, fault);
-    if (in != NULL)
-        fclose(in);
+    if (in == NULL)
+        return failed(from, fault);
+    int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
+    enum kx_status status =
+        out != NULL && copy_all(in, out) ? KX_OK : failed(to, fault);
+    fclose(in);
     if (out != NULL && fclose(out) != 0 && status == KX_OK)
         status = failed(to, fault);
     return status;
 }
 
-/* Brings log file n into the directory, from wherever there is most of it.
- * KX_ABSENT: it is nowhere. */
+/* The same with a file that is there and not shorter than what it covers;
+ * KX_ABSENT: it is not. */
+static enum kx_status lay_longer(const char *from, const char *to,
+                                 uint64_t size, struct kx_fault *fault)
+{
+    if (!exists(from) || size_of(from) < size)
+        return KX_ABSENT;
+    return lay_over(from, to, fault);
+}
+
+/* Brings log file n into the directory, from wherever there is most of it: what
+ * the archive has of it comes over what the damaged directory has, which ends
+ * later. KX_ABSENT: it is nowhere. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
@@ -96,13 +115,14 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
     archive_log_path(timeline, n, from);
     if (exists(from))
         return zfile_expand(from, to, fault);
-    snprintf(from, sizeof from, "%s/%s", rest != NULL ? rest : "", name);
-    if (rest != NULL && exists(from) && size_of(from) >= size_of(to))
-        status = lay_over(from, to, fault);
+    uint64_t size = size_of(to);
+    if (rest != NULL) {
+        snprintf(from, sizeof from, "%s/%s", rest, name);
+        status = lay_longer(from, to, size, fault);
+    }
     archive_tail_path(timeline, n, from);
-    if (status != KX_FAILED && exists(from) &&
-        (status == KX_OK || size_of(from) >= size_of(to)))
-        status = lay_over(from, to, fault);
+    if (status == KX_OK || status == KX_ABSENT)
+        status = lay_longer(from, to, size, fault);
     return status == KX_ABSENT && exists(to) ? KX_OK : status;
 }
 

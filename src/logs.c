@@ -14,25 +14,33 @@ void logs_name(uint32_t number, char *out)
     snprintf(out, LOG_NAME, "log.%010u", number);
 }
 
+/* The number of the log file with this name; 0: it is the name of another file.
+ */
+static uint32_t number_of(const char *name)
+{
+    char same[LOG_NAME];
+    uint32_t number = 0;
+    if (sscanf(name, "log.%10u", &number) != 1)
+        return 0;
+    logs_name(number, same);
+    return strcmp(name, same) == 0 ? number : 0;
+}
+
 void logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out)
 {
     DIR *files = opendir(directory);
     struct dirent *file;
-    *first_out = 0;
+    *first_out = UINT32_MAX;
     *last_out = 0;
     while (files != NULL && (file = readdir(files)) != NULL) {
-        char name[LOG_NAME];
-        uint32_t number = 0;
-        if (sscanf(file->d_name, "log.%10u", &number) != 1)
-            continue;
-        logs_name(number, name);
-        if (strcmp(name, file->d_name) != 0)
-            continue;
-        if (*first_out == 0 || number < *first_out)
+        uint32_t number = number_of(file->d_name);
+        if (number != 0 && number < *first_out)
             *first_out = number;
         if (number > *last_out)
             *last_out = number;
     }
+    if (*last_out == 0)
+        *first_out = 0;
     if (files != NULL)
         closedir(files);
 }
@@ -70,28 +78,26 @@ void logs_keep_from(struct env *env, uint32_t number)
     pthread_mutex_unlock(&env->logs_lock);
 }
 
-static uint32_t number_of(const char *path)
+/* A file that cannot be removed is tried again next time. */
+static void remove_listed(const struct env *env, const char *home,
+                          char *const *names)
 {
-    const char *name = strrchr(path, '/');
-    uint32_t number = 0;
-    sscanf(name != NULL ? name + 1 : path, "log.%10u", &number);
-    return number;
+    char path[4096];
+    for (; *names != NULL; names++) {
+        snprintf(path, sizeof path, "%s/%s", home, *names);
+        if (number_of(*names) != 0 && number_of(*names) < env->logs_kept_from)
+            unlink(path);
+    }
 }
 
-/* A file that cannot be removed is tried again next time. */
 void logs_trim(struct env *env)
 {
     const char *home = NULL;
     char **list = NULL;
-    char path[4096];
     pthread_mutex_lock(&env->logs_lock);
     if (env->logs_held == 0 && env->db->get_home(env->db, &home) == 0 &&
         env->db->log_archive(env->db, &list, 0) == 0 && list != NULL)
-        for (char **name = list; *name != NULL; name++) {
-            snprintf(path, sizeof path, "%s/%s", home, *name);
-            if (number_of(*name) < env->logs_kept_from)
-                unlink(path);
-        }
+        remove_listed(env, home, list);
     pthread_mutex_unlock(&env->logs_lock);
     free(list);
 }
