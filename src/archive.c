@@ -315,6 +315,8 @@ static void run_once(struct archive *archive)
             : archive->base_ms + archive->store->options.archive_interval_ms;
     if (put_logs(archive, &fault) != KX_OK)
         complain("log", &fault);
+    else
+        atomic_store(&archive->store->archive_s, (uint64_t)now_ms / 1000);
     if (now_ms < due_ms || now_ms < archive->retry_ms)
         return;
     if (put_base(archive, &fault) == KX_OK) {

@@ -232,6 +232,7 @@ enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
     pack_target(backup->pack, out);
     if (backup->phase == COPY_END) {
         pack_finish(backup->pack);
+        atomic_store(&backup->store->backup_s, (uint64_t)kx_now_ms() / 1000);
         return out->failed ? KX_NO_MEMORY : KX_END;
     }
     if (backup->fd < 0)

@@ -13,6 +13,8 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .resolved = atomic_load(&store->resolved),
         .checkpoints = atomic_load(&store->checkpoints),
         .packings = atomic_load(&store->packings),
+        .backup_s = atomic_load(&store->backup_s),
+        .archive_s = atomic_load(&store->archive_s),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
         .disk_free = env_free_bytes(store->options.directory),

@@ -61,6 +61,11 @@ is 'there are many' "$(($(histograms "$answer" | sed -n 's/ histograms$//p') > 8
 sed '0,/_bucket{le="0.001"} .*/s//_bucket{le="0.001"} 99/' "$answer" >"$work/shrinks"
 is 'one that shrinks is found' "$(histograms "$work/shrinks" | grep -c shrinks)" 1
 
+test_case 'each metric is in the README, and no other'
+grep '^# TYPE kindex_' "$answer" | cut -d' ' -f3 | sort >"$work/shown"
+grep -oE '`kindex_[a-z_]+(\{[a-z,]*\})?`' "$(dirname "$0")/../../README.md" | tr -d '`' | sed 's/{.*//' | sort -u >"$work/described"
+is 'the difference' "$(diff "$work/shown" "$work/described")" ''
+
 test_case 'the store is measured'
 is 'keys' "$(sample kindex_keys)" 10
 is 'bytes of the entries' "$(sample 'kindex_store_bytes{file="entries"}')" "$(stat -c %s "$work/data/entries.db")"
@@ -87,6 +92,13 @@ request POST /indexes/by_n/verify
 until_field .state done GET /indexes/by_n/verify
 metrics
 is 'findings of a verification' "$(sample 'kindex_index_verify_problems{index="by_n",kind="missing"}')" 0
+
+test_case 'a backup has its time'
+is 'before' "$(sample kindex_backup_last_success_timestamp_seconds)" 0
+before=$(date +%s)
+curl --silent --output "$work/backup" "$url/backup"
+metrics
+is 'after' "$(($(sample kindex_backup_last_success_timestamp_seconds) >= before))" 1
 
 test_case 'labels name no key'
 is 'lines with a key' "$(grep -vE '^#' "$answer" | grep -cE '"(m|none|20|21)"|m/')" 0
