@@ -1,5 +1,8 @@
-# Kindex in a container: docker build -t kindex . &&
-#   docker run -p 127.0.0.1:4512:4512 -v kindex:/data kindex
+# Kindex in a container:
+#   docker build -t kindex:0.1.0 .
+#   docker run -d --name kindex --read-only -p 127.0.0.1:4512:4512 \
+#     -v kindex:/data kindex:0.1.0
+#   docker exec kindex cat /data/token
 # Every command here is a target of the Makefile, or a script that the Makefile
 # runs as well.
 
@@ -20,11 +23,11 @@ RUN /deploy/image.sh && rm -r /deploy /var/lib/apt/lists/*
 COPY --from=build /installed /
 USER 10001:10001
 VOLUME /data
-# Inside a container every address is an outside one; who reaches the port is
-# decided where it is published.
-ENV KINDEX_DATA=/data KINDEX_LISTEN=0.0.0.0:4512 KINDEX_INSECURE=1
+# Inside a container every address is an outside one, so that an access token is
+# needed; the first start makes one.
+ENV KINDEX_DATA=/data KINDEX_LISTEN=0.0.0.0:4512
 EXPOSE 4512
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD kindex ready --url "${KINDEX_URL:-http://127.0.0.1:${KINDEX_LISTEN##*:}}"
 ENTRYPOINT ["kindex"]
-CMD ["serve"]
+CMD ["serve", "--token-file", "/data/token"]

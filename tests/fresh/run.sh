@@ -140,13 +140,14 @@ try_image() {
                 { tail -30 "$work/image.log"; return 1; } ;;
         esac
     done < <(instructions)
-    local mode health
+    local mode health command
     mode=$(stat -c %u:%g:%a "$stage/data")
     [ "$mode" = 10001:10001:700 ] || { echo "/data is $mode"; return 1; }
     health=$(instructions | sed -n 's/^HEALTHCHECK .* CMD //p')
+    command=$(instructions | sed -n 's/^CMD \[\(.*\)\]$/\1/p' | tr -d '",')
     cp tests/fresh/try-image.sh "$stage/"
     inside "$stage" 10001:10001 "$(sed -n 's/^ENV /export /p' Dockerfile)
-        bash /try-image.sh '$health'"
+        bash /try-image.sh '$health' kindex $command"
 }
 
 # The Dockerfile with each instruction on one line.

@@ -40,5 +40,11 @@ not() {
 . tests/packaging/syscalls.sh
 . tests/packaging/manual.sh
 
+tests/lib/npm.sh tests/openapi
+check 'image, compose file and Kubernetes manifests agree with the program' \
+    node tests/packaging/manifests.js
+check 'each check of them finds a planted flaw' \
+    node tests/packaging/manifests.js --self-test
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
