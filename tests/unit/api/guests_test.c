@@ -1,0 +1,108 @@
+/* Connections by address: how many one may have, and what is one address. */
+#include "unit.h"
+
+#include "guests.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+
+static struct sockaddr_storage at(const char *text)
+{
+    struct sockaddr_storage peer = {.ss_family = AF_INET};
+    struct sockaddr_in *four = (void *)&peer;
+    struct sockaddr_in6 *six = (void *)&peer;
+    if (inet_pton(AF_INET, text, &four->sin_addr) == 1)
+        return peer;
+    peer.ss_family = AF_INET6;
+    assert_int_equal(inet_pton(AF_INET6, text, &six->sin6_addr), 1);
+    return peer;
+}
+
+static struct guest *enter(struct guests *guests, const char *text)
+{
+    struct sockaddr_storage peer = at(text);
+    return guests_enter(guests, &peer);
+}
+
+static void an_address_has_its_share_and_no_more(void **state)
+{
+    struct guests *guests = guests_open(2);
+    (void)state;
+    struct guest *first = enter(guests, "192.0.2.1");
+    struct guest *second = enter(guests, "192.0.2.1");
+    assert_non_null(first);
+    assert_ptr_equal(first, second);
+    assert_null(enter(guests, "192.0.2.1"));
+    struct guest *other = enter(guests, "192.0.2.2");
+    assert_non_null(other);
+    guests_leave(guests, first);
+    assert_ptr_equal(enter(guests, "192.0.2.1"), second);
+    assert_null(enter(guests, "192.0.2.1"));
+    guests_leave(guests, second);
+    guests_leave(guests, second);
+    guests_leave(guests, other);
+    guests_leave(guests, NULL);
+    guests_close(guests);
+}
+
+/* The two are one address for us, or not. */
+static void are(const char *one, const char *two, bool same)
+{
+    struct guests *guests = guests_open(1);
+    struct guest *first = enter(guests, one);
+    struct guest *second = enter(guests, two);
+    assert_non_null(first);
+    assert_int_equal(second == NULL, same);
+    guests_leave(guests, first);
+    guests_leave(guests, second);
+    guests_close(guests);
+}
+
+static void an_ipv6_address_is_its_first_64_bits(void **state)
+{
+    (void)state;
+    are("2001:db8::1", "2001:db8::ffff:2", true);
+    are("2001:db8::1", "2001:db8:0:1::1", false);
+    are("::1", "::1", true);
+    are("::1", "2001:db8::1", false);
+}
+
+static void an_ipv4_address_is_the_same_in_ipv6(void **state)
+{
+    (void)state;
+    are("::ffff:192.0.2.1", "192.0.2.1", true);
+    are("::ffff:192.0.2.1", "::ffff:192.0.2.2", false);
+    are("192.0.2.1", "192.0.2.2", false);
+}
+
+static void many_come_and_go(void **state)
+{
+    struct guests *guests = guests_open(3);
+    struct guest *all[3000];
+    char text[32];
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        snprintf(text, sizeof text, "10.0.%d.%d", i / 3 / 250, i / 3 % 250);
+        all[i] = enter(guests, text);
+        assert_non_null(all[i]);
+    }
+    assert_null(enter(guests, "10.0.0.0"));
+    for (int i = 0; i < 3000; i++)
+        guests_leave(guests, all[i]);
+    struct guest *again = enter(guests, "10.0.0.0");
+    assert_non_null(again);
+    guests_leave(guests, again);
+    guests_close(guests);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_has_its_share_and_no_more),
+        cmocka_unit_test(an_ipv6_address_is_its_first_64_bits),
+        cmocka_unit_test(an_ipv4_address_is_the_same_in_ipv6),
+        cmocka_unit_test(many_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
