@@ -226,25 +226,25 @@ static void swap_verification(struct batch *batch)
 
 /* Only values change here, no lists: all of it can be taken back. (The last
  * index id stays raised after a failure; an unused id does no harm.) */
-static struct backup change_catalog(struct catalog *catalog,
-                                    struct batch *batch)
+static void change_catalog(struct catalog *catalog, struct batch *batch,
+                           struct backup *backup)
 {
-    struct backup backup = {.stamp = catalog->stamp};
     struct index *index = batch->index;
+    backup->stamp = catalog->stamp;
     if (batch->stamp != 0)
         catalog->stamp = batch->stamp;
     add_counts(catalog, batch->plan, 1);
     turn(batch->plan, KX_INDEX_CONFLICTED, KX_INDEX_READY);
     if (index == NULL)
-        return backup;
-    backup.index_entries = index->entries;
-    backup.index_conflicts = index->conflicts;
-    backup.state = index->state;
-    backup.build = index->build;
-    backup.pace = index->pace;
-    backup.declaration = index->declaration;
-    backup.form = index->form;
-    backup.replaces = index->replaces;
+        return;
+    backup->index_entries = index->entries;
+    backup->index_conflicts = index->conflicts;
+    backup->state = index->state;
+    backup->build = index->build;
+    backup->pace = index->pace;
+    backup->declaration = index->declaration;
+    backup->form = index->form;
+    backup->replaces = index->replaces;
     index->entries += (uint64_t)batch->index_entries;
     index->conflicts += (uint64_t)batch->index_conflicts;
     catalog->entries += (uint64_t)batch->entries;
@@ -273,12 +273,11 @@ static struct backup change_catalog(struct catalog *catalog,
         index->build = batch->build;
     }
     if (batch->other != NULL) {
-        backup.other_state = batch->other->state;
+        backup->other_state = batch->other->state;
         batch->other->state = KX_INDEX_DROPPING;
         index->form.since = catalog->stamp;
         index->replaces = 0;
     }
-    return backup;
 }
 
 static void restore_catalog(struct catalog *catalog, struct batch *batch,
@@ -360,7 +359,8 @@ static enum kx_status flush_unseen(struct kx_store *store)
 static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
                                  struct batch *batch)
 {
-    struct backup backup = change_catalog(store->catalog, batch);
+    struct backup backup; /* large: filled only as far as it is used */
+    change_catalog(store->catalog, batch, &backup);
     add_catalog_rows(store, rows, batch);
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
@@ -370,7 +370,7 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     if (status == KX_OK && batch->durable) {
         restore_catalog(store->catalog, batch, &backup);
         status = flush_unseen(store);
-        backup = change_catalog(store->catalog, batch);
+        change_catalog(store->catalog, batch, &backup);
     }
     if (status == KX_OK)
         publish(store, rows, batch);
