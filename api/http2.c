@@ -263,7 +263,8 @@ void http2_session_close(struct http2_connection *connection)
     struct http2_stream *stream;
     while ((stream = TAILQ_FIRST(&connection->streams)) != NULL)
         http2_stream_close(stream);
-    nghttp2_session_del(connection->session);
+    if (!connection->starved)
+        nghttp2_session_del(connection->session);
     connection->session = NULL;
 }
 
@@ -300,6 +301,7 @@ bool http2_session_give(struct http2_connection *connection,
     while (out->size < HTTP2_OUTPUT &&
            (size = nghttp2_session_mem_send(connection->session, &data)) > 0)
         kx_add(out, data, (size_t)size);
+    connection->starved |= size == NGHTTP2_ERR_NOMEM;
     return size >= 0 && !out->failed && !connection->flooded;
 }
 

@@ -71,6 +71,8 @@ struct http2_connection {
     struct nghttp2_session *session; /* NULL: the farewell is said */
     struct http2_calm calm;
     bool flooded; /* the client was not calm */
+    bool starved; /* the library had no memory to send; it would now free a
+                   * frame twice, so what the session holds is left */
     bool dirty;   /* in the door's list */
     size_t parked;
     size_t drained;

@@ -27,43 +27,51 @@ static atomic_size_t left; /* allocations until one fails; 0: none does */
 static atomic_bool forever;
 static atomic_size_t failed;
 static _Thread_local bool exempted;
-bool alloc_engine;
 
-/* Where the code of Berkeley DB lies. */
-static uintptr_t engine_start, engine_end;
+/* Where the code lies of libraries whose allocations do not fail. */
+static struct code {
+    const char *name;
+    uintptr_t start, end;
+} spared[2];
 
 static void *frames[FRAMES_MAX];
 static int frame_count;
 
-static int find_engine(struct dl_phdr_info *info, size_t size, void *data)
+static int find_code(struct dl_phdr_info *info, size_t size, void *data)
 {
+    struct code *code = data;
     (void)size;
-    (void)data;
-    if (strstr(info->dlpi_name, "libdb-5.3") == NULL)
+    if (strstr(info->dlpi_name, code->name) == NULL)
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0)
             continue;
-        engine_start = info->dlpi_addr + part->p_vaddr;
-        engine_end = engine_start + part->p_memsz;
+        code->start = info->dlpi_addr + part->p_vaddr;
+        code->end = code->start + part->p_memsz;
     }
     return 1;
+}
+
+void alloc_spare(const char *library)
+{
+    struct code *code = &spared[spared[0].name != NULL];
+    code->name = library;
+    dl_iterate_phdr(find_code, code);
 }
 
 /* backtrace() loads a library when it is first called, with malloc. */
 __attribute__((constructor)) static void prepare(void)
 {
-    dl_iterate_phdr(find_engine, NULL);
+    alloc_spare("libdb-5.3");
     frame_count = backtrace(frames, FRAMES_MAX);
 }
 
-/* Is it Berkeley DB that asks for it, directly or by the C library? */
-static bool is_engines(void *const *stack, int count)
+static bool lies_in(const struct code *code, void *const *stack, int count)
 {
     for (int i = 0; i < count; i++)
-        if ((uintptr_t)stack[i] >= engine_start &&
-            (uintptr_t)stack[i] < engine_end)
+        if ((uintptr_t)stack[i] >= code->start &&
+            (uintptr_t)stack[i] < code->end)
             return true;
     return false;
 }
@@ -77,7 +85,7 @@ static bool is_due(void)
     exempted = true;
     int count = backtrace(stack, FRAMES_MAX);
     exempted = false;
-    if (!alloc_engine && is_engines(stack, count))
+    if (lies_in(&spared[0], stack, count) || lies_in(&spared[1], stack, count))
         return false;
     size_t now = atomic_load(&left);
     while (now > 0 && !atomic_compare_exchange_weak(

@@ -1,6 +1,6 @@
 /* Allocations that fail on purpose. The program that is linked with alloc.c has
- * its malloc, and with it that of every library. Allocations of Berkeley DB
- * itself are left out, unless alloc_engine is set. */
+ * its malloc, and with it that of every library. What Berkeley DB allocates
+ * itself does not fail: without memory it panics. */
 #ifndef ALLOC_H
 #define ALLOC_H
 
@@ -14,8 +14,9 @@ void alloc_arm(size_t n, bool persistent);
 size_t alloc_disarm(void);
 /* Allocations of this thread never fail and are not counted. */
 void alloc_exempt(bool exempt);
-/* Also what Berkeley DB allocates fails. */
-extern bool alloc_engine;
+/* What this library allocates, directly or by the C library, does not fail:
+ * one, beside Berkeley DB. */
+void alloc_spare(const char *library);
 /* Blocks that were allocated and not freed. */
 long alloc_live(void);
 /* With KX_ALLOC_TRACE in the environment: begins to note where blocks are made,

@@ -51,12 +51,12 @@ library() {
     $CC $STD $CFLAGS -shared -fPIC -o "$work/$1.so" "tests/fault/$1.c" -ldl
 }
 
-# allocs NAME SOURCE [OBJECT...]: a program whose allocations fail
+# allocs NAME SOURCE [FILE...]: a program whose allocations fail
 # shellcheck disable=SC2086
 allocs() {
     local doors
     doors=$(cd "$BUILD" && find api -name '*.o' ! -name main.o -printf "$BUILD/%p ")
-    $CC $STD $CFLAGS $LINK -Isrc -Iapi -Itests/lib -o "$work/$1" \
+    $CC $STD $CFLAGS $LINK -Isrc -Iapi -I"$BUILD/api" -Itests/lib -o "$work/$1" \
         tests/fault/alloc.c "tests/fault/$2.c" "${@:3}" $doors \
         "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
 }
@@ -100,6 +100,7 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     allocs alloc_core alloc_core &&
     allocs alloc_starving alloc_core "$work/starving/drop.o" &&
+    allocs alloc_http alloc_http tests/fault/alloc_client.c &&
     library power && library io && library disk ||
     { echo '0 passed, 1 failed'; exit 1; }
 
@@ -129,6 +130,9 @@ part 'each call to the disk fails' \
 part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
     node tests/fault/io.js "$work/deaf/kindex" "$work/io.so" 19'
 part 'each allocation of the core fails' "$work/alloc_core" "$nth"
+part 'each allocation of a request fails' "$work/alloc_http" "$nth"
+part 'each allocation of a request fails, those of nghttp2 as well' \
+    env KX_ALLOC_HTTP2=1 "$work/alloc_http" "$nth"
 part 'an allocation that is not looked at is found' bash -c \
     'finds "are left" "$work/alloc_starving" 1 drop'
 part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
