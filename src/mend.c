@@ -179,26 +179,36 @@ static enum kx_status refuse(const struct kx_options *options,
                    options->directory, detail);
 }
 
-enum kx_status mend_open(struct kx_store *store,
-                         const struct env_options *options,
-                         struct kx_fault *fault)
+static enum kx_status open_or_mend(struct kx_store *store,
+                                   const struct env_options *options,
+                                   struct kx_fault *fault)
 {
-    struct env_options locked = *options;
-    enum kx_status status =
-        lock_take(store, options->directory, &locked.lock, fault);
-    if (status != KX_OK)
-        return status;
-    status = look(&store->options, fault);
+    enum kx_status status = look(&store->options, fault);
     if (status == KX_OK)
-        status = env_open(store, &locked, &store->env, fault);
+        status = env_open(store, options, &store->env, fault);
     if (status != KX_DAMAGED && status != KX_FAILED)
         return status;
     kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"",
            options->directory, fault->detail);
     if (store->options.archive == NULL)
         return refuse(&store->options, fault);
-    status = mend(&store->options, locked.lock, fault);
+    status = mend(&store->options, options->lock, fault);
+    return status == KX_OK ? env_open(store, options, &store->env, fault)
+                           : status;
+}
+
+/* The caller may not want to know why; this file does. */
+enum kx_status mend_open(struct kx_store *store,
+                         const struct env_options *options,
+                         struct kx_fault *fault)
+{
+    struct env_options locked = *options;
+    struct kx_fault why = {.detail = ""};
+    enum kx_status status =
+        lock_take(store, options->directory, &locked.lock, &why);
     if (status == KX_OK)
-        status = env_open(store, &locked, &store->env, fault);
+        status = open_or_mend(store, &locked, &why);
+    if (fault != NULL && status != KX_OK)
+        *fault = why;
     return status;
 }

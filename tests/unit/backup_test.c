@@ -1,0 +1,389 @@
+/* The parts of backups: tar headers, archives in pieces of any size, page
+ * checksums, compressed files, the limit of backups at a time. */
+#include <fcntl.h>
+
+#include "pack.h"
+#include "pages.h"
+#include "store.h"
+#include "tar.h"
+#include "unpack.h"
+#include "zfile.h"
+
+enum { SIZES = 7 };
+static const size_t sizes[SIZES] = {0, 1, 511, 512, 513, 4096, 300000};
+
+/* ---- Archives ------------------------------------------------------------ */
+
+static uint8_t byte_of(size_t member, size_t at)
+{
+    return (uint8_t)(at * 131 + member * 7 + (at >> 9));
+}
+
+/* An archive with a member of each size, made in pieces of at most `piece`. */
+static struct kx_slice make(void *mem, size_t piece)
+{
+    struct kx_buffer out;
+    struct pack *pack = pack_create(mem);
+    uint8_t *bytes = talloc_size(mem, sizes[SIZES - 1]);
+    kx_buffer_init(&out, mem);
+    pack_target(pack, &out);
+    for (size_t i = 0; i < SIZES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "member-%zu", i);
+        pack_member(pack, name, sizes[i]);
+        for (size_t at = 0; at < sizes[i]; at++)
+            bytes[at] = byte_of(i, at);
+        for (size_t at = 0; at < sizes[i]; at += piece)
+            pack_add(pack,
+                     kx_slice(bytes + at,
+                              sizes[i] - at < piece ? sizes[i] - at : piece));
+    }
+    pack_finish(pack);
+    assert_false(out.failed);
+    talloc_free(pack);
+    talloc_free(bytes);
+    return kx_buffer_slice(&out);
+}
+
+/* What a reader has seen. */
+struct seen {
+    size_t members;
+    size_t bytes;
+    bool open;
+};
+
+static bool see_open(void *target, const char *name, uint64_t size)
+{
+    struct seen *seen = target;
+    char wanted[16];
+    snprintf(wanted, sizeof wanted, "member-%zu", seen->members);
+    seen->open = true;
+    seen->bytes = 0;
+    return strcmp(name, wanted) == 0 && size == sizes[seen->members];
+}
+
+static bool see_bytes(void *target, struct kx_slice bytes)
+{
+    struct seen *seen = target;
+    for (size_t i = 0; i < bytes.size; i++)
+        if (bytes.data[i] != byte_of(seen->members, seen->bytes + i))
+            return false;
+    seen->bytes += bytes.size;
+    return seen->open;
+}
+
+static bool see_close(void *target)
+{
+    struct seen *seen = target;
+    bool whole = seen->open && seen->bytes == sizes[seen->members];
+    seen->members++;
+    seen->open = false;
+    return whole;
+}
+
+static enum kx_status read_all(void *mem, struct kx_slice archive, size_t piece,
+                               struct seen *seen)
+{
+    struct kx_fault fault;
+    struct unpack_sink sink = {.open = see_open,
+                               .bytes = see_bytes,
+                               .close = see_close,
+                               .target = seen};
+    *seen = (struct seen){.members = 0};
+    struct unpack *unpack = unpack_create(mem, &sink);
+    enum kx_status status = KX_OK;
+    for (size_t at = 0; status == KX_OK && at < archive.size; at += piece) {
+        size_t size = archive.size - at < piece ? archive.size - at : piece;
+        status = unpack_add(unpack, kx_slice(archive.data + at, size), &fault);
+    }
+    if (status == KX_OK)
+        status = unpack_end(unpack, &fault);
+    talloc_free(unpack);
+    return status;
+}
+
+static void pieces_of_any_size(void **state)
+{
+    static const size_t pieces[] = {1, 7, 512, 65536, 1 << 20};
+    struct seen seen;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        struct kx_slice archive = make(*state, pieces[i]);
+        for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++) {
+            assert_int_equal(read_all(*state, archive, pieces[j], &seen),
+                             KX_OK);
+            assert_int_equal(seen.members, SIZES);
+        }
+        talloc_free((void *)archive.data);
+    }
+}
+
+static void a_flipped_bit_never_changes_what_is_read(void **state)
+{
+    uint64_t seed = random_seed("flipped bits");
+    struct seen seen;
+    struct kx_slice archive = make(*state, 65536);
+    uint8_t *bytes = (uint8_t *)archive.data;
+    int harmless = 0;
+    for (int i = 0; i < 500; i++) {
+        size_t at = random_below(&seed, archive.size);
+        uint8_t bit = (uint8_t)(1 << random_below(&seed, 8));
+        bytes[at] ^= bit;
+        enum kx_status status = read_all(*state, archive, 4096, &seen);
+        /* A few bits of zstd's mean nothing: then all is as it was, which the
+         * reader has seen byte by byte. */
+        assert_true(status != KX_OK || seen.members == SIZES);
+        harmless += status == KX_OK;
+        bytes[at] ^= bit;
+    }
+    assert_true(harmless < 10);
+    assert_int_equal(read_all(*state, archive, 4096, &seen), KX_OK);
+    talloc_free(bytes);
+}
+
+static void any_end_that_is_missing_is_found(void **state)
+{
+    struct seen seen;
+    struct kx_slice archive = make(*state, 65536);
+    for (size_t size = 0; size < archive.size; size += 1 + size / 50)
+        assert_int_equal(
+            read_all(*state, kx_slice(archive.data, size), 4096, &seen),
+            KX_BAD_ARCHIVE);
+    struct kx_slice most = kx_slice(archive.data, archive.size - 1);
+    assert_int_equal(read_all(*state, most, 4096, &seen), KX_BAD_ARCHIVE);
+    talloc_free((void *)archive.data);
+}
+
+/* A member that gets fewer or more bytes than it said cannot be finished. */
+static void a_member_has_the_size_it_says(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        struct kx_buffer out;
+        struct pack *pack = pack_create(*state);
+        kx_buffer_init(&out, *state);
+        pack_target(pack, &out);
+        pack_member(pack, "short", i == 0 ? 4 : 2);
+        pack_add(pack, kx_text("abc"));
+        pack_finish(pack);
+        assert_true(out.failed);
+        talloc_free(pack);
+        kx_buffer_free(&out);
+    }
+}
+
+/* ---- Tar ----------------------------------------------------------------- */
+
+static void headers_hold_any_size(void **state)
+{
+    static const uint64_t large[] = {0, 1, 077777777777, 0100000000000,
+                                     1ull << 50};
+    uint8_t block[TAR_BLOCK];
+    struct tar_member member;
+    (void)state;
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        struct tar_member wanted = {.name = "a.db", .size = large[i]};
+        tar_write(&wanted, 1700000000000, block);
+        assert_int_equal(tar_read(block, &member), KX_OK);
+        assert_true(member.size == large[i]);
+        assert_string_equal(member.name, "a.db");
+    }
+}
+
+static void names_stay_in_their_directory(void **state)
+{
+    static const char *const bad[] = {"../a", "/a", "a/b", ".a", "", "a b"};
+    uint8_t block[TAR_BLOCK];
+    struct tar_member member;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct tar_member wanted = {.size = 1};
+        snprintf(wanted.name, sizeof wanted.name, "%s", bad[i]);
+        tar_write(&wanted, 0, block);
+        assert_int_equal(tar_read(block, &member), KX_BAD_ARCHIVE);
+    }
+}
+
+/* ---- Pages --------------------------------------------------------------- */
+
+static void fill(struct test_store *test, void *mem)
+{
+    for (int i = 0; i < 400; i++) {
+        char key[32], value[100];
+        snprintf(key, sizeof key, "[\"key\",%d]", i);
+        snprintf(value, sizeof value, "{\"n\":%d,\"text\":\"%050d\"}", i, i);
+        assert_int_equal(test_set(test, mem, key, value), KX_OK);
+    }
+}
+
+static void flip(const char *path, off_t at)
+{
+    uint8_t byte;
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= 4;
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+static void every_page_is_looked_at(void **state)
+{
+    (void)state;
+    void *mem = talloc_new(NULL);
+    uint64_t seed = random_seed("pages");
+    struct test_store test;
+    struct kx_fault fault;
+    struct stat about;
+    char path[100];
+    test_store_new(&test);
+    fill(&test, mem);
+    test_store_close(&test);
+    assert_int_equal(pages_check(test.directory, &fault), KX_OK);
+    snprintf(path, sizeof path, "%s/entries.db", test.directory);
+    assert_int_equal(stat(path, &about), 0);
+    assert_true(about.st_size >= 5 * PAGE_BYTES);
+    for (off_t page = 0; page < about.st_size / PAGE_BYTES; page++) {
+        size_t used = page == 0 ? 512 : PAGE_BYTES;
+        off_t at = page * PAGE_BYTES + (off_t)random_below(&seed, used);
+        flip(path, at);
+        assert_int_equal(pages_check(test.directory, &fault), KX_DAMAGED);
+        /* Also when nobody asks why. */
+        assert_int_equal(kx_open(&test.options, &test.store, NULL), KX_DAMAGED);
+        flip(path, at);
+    }
+    test_store_open(&test);
+    test_store_remove(&test);
+    talloc_free(mem);
+}
+
+/* ---- Files --------------------------------------------------------------- */
+
+static void write_file(const char *path, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    for (size_t i = 0; i < size; i++)
+        putc(byte_of(3, i), file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool same_files(const char *a, const char *b)
+{
+    char command[200];
+    snprintf(command, sizeof command, "cmp -s %s %s", a, b);
+    return system(command) == 0;
+}
+
+/* Sizes around those of the buffers that the files go through. */
+static void files_come_back(void **state)
+{
+    static const size_t lengths[] = {0, 1, 131071, 131072, 131073, 4 << 20};
+    char directory[] = "/tmp/kindex-zfile-XXXXXX";
+    char plain[64], packed[64], back[64];
+    struct kx_fault fault;
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(plain, sizeof plain, "%s/plain", directory);
+    snprintf(packed, sizeof packed, "%s/packed", directory);
+    snprintf(back, sizeof back, "%s/back", directory);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        write_file(plain, lengths[i]);
+        assert_int_equal(zfile_compress(plain, packed, &fault), KX_OK);
+        assert_int_equal(zfile_expand(packed, back, &fault), KX_OK);
+        assert_true(same_files(plain, back));
+    }
+    flip(packed, 50);
+    assert_int_equal(zfile_expand(packed, back, &fault), KX_BAD_ARCHIVE);
+    flip(packed, 50);
+    assert_int_equal(truncate(packed, 60), 0);
+    assert_int_equal(zfile_expand(packed, back, &fault), KX_BAD_ARCHIVE);
+    assert_true(same_files(plain, back)); /* not touched by those */
+    nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- Backups of a store -------------------------------------------------- */
+
+static void only_so_many_at_a_time(void **state)
+{
+    (void)state;
+    struct test_store test;
+    struct kx_fault fault;
+    struct kx_backup *backups[KX_BACKUPS_MAX + 1];
+    test_store_new(&test);
+    for (int i = 0; i < KX_BACKUPS_MAX; i++)
+        assert_int_equal(kx_backup_begin(test.store, NULL, &backups[i], &fault),
+                         KX_OK);
+    assert_int_equal(
+        kx_backup_begin(test.store, NULL, &backups[KX_BACKUPS_MAX], &fault),
+        KX_BUSY);
+    talloc_free(backups[0]);
+    assert_int_equal(kx_backup_begin(test.store, NULL, &backups[0], &fault),
+                     KX_OK);
+    for (int i = 0; i < KX_BACKUPS_MAX; i++)
+        talloc_free(backups[i]);
+    test_store_remove(&test);
+}
+
+static void save(struct test_store *test, void *mem, const char *path)
+{
+    struct kx_backup *backup;
+    struct kx_buffer out;
+    FILE *file = fopen(path, "wb");
+    enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
+    kx_buffer_init(&out, backup);
+    assert_int_equal(status, KX_OK);
+    while (status == KX_OK) {
+        out.size = 0;
+        status = kx_backup_next(backup, &out);
+        assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
+    }
+    assert_int_equal(status, KX_END);
+    assert_int_equal(fclose(file), 0);
+    talloc_free(backup);
+}
+
+static void a_backup_is_restored(void **state)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char path[100], restored[100];
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    save(&test, mem, path);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    assert_int_equal(restore.stamp, 400);
+    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
+    test_store_remove(&test);
+    memcpy(test.directory, restored, strlen(restored) + 1);
+    test_store_open(&test);
+    assert_non_null(test_get(&test, mem, "[\"key\",399]"));
+    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
+    test_store_remove(&test);
+    unlink(path);
+    talloc_free(mem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pieces_of_any_size, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(
+            a_flipped_bit_never_changes_what_is_read, memory_open,
+            memory_close),
+        cmocka_unit_test_setup_teardown(any_end_that_is_missing_is_found,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_member_has_the_size_it_says,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(headers_hold_any_size, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(names_stay_in_their_directory,
+                                        memory_open, memory_close),
+        cmocka_unit_test(files_come_back),
+        cmocka_unit_test(every_page_is_looked_at),
+        cmocka_unit_test(only_so_many_at_a_time),
+        cmocka_unit_test(a_backup_is_restored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
