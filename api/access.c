@@ -208,6 +208,12 @@ static void check_asked(struct request *request, struct reply *reply)
             "Nobody has asked whether this is allowed.");
 }
 
+/* These have had their line. */
+static bool is_denial(const struct reply *reply)
+{
+    return reply->status == 401 || reply->status == 403;
+}
+
 void access_settle(struct request *request, struct reply *reply)
 {
     const struct route *route = request->route;
@@ -217,7 +223,7 @@ void access_settle(struct request *request, struct reply *reply)
             access_stream(request, reply);
         access_quota(request, reply);
     }
-    if (route != NULL && route->scope >= SCOPE_INDEX)
+    if (route != NULL && route->scope >= SCOPE_INDEX && !is_denial(reply))
         audit_action(request, reply->status);
 }
 

@@ -1,0 +1,180 @@
+/* kindex token create, ls, show, revoke, generate. */
+#include "cli_http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli_problem.h"
+#include "cli_show.h"
+#include "credential.h"
+#include "path.h"
+
+/* ---- create ---------------------------------------------------------------
+ */
+
+static bool add_scope(struct kx_slice name, bool first, struct kx_buffer *out)
+{
+    if (kx_scope_find(name) == 0)
+        return false;
+    kx_add_text(out, first ? "\"" : ",\"");
+    kx_add_slice(out, name);
+    kx_add_byte(out, '"');
+    return true;
+}
+
+/* "read,list", or "all". */
+static bool add_scopes(struct kx_slice names, struct kx_buffer *out)
+{
+    static const char ALL[] = "read,write,list,watch,index,admin,monitor";
+    bool good = true;
+    kx_add_text(out, "{\"scopes\":[");
+    if (kx_equal(names, kx_text("all")))
+        names = kx_text(ALL);
+    for (bool first = true; good && names.size > 0; first = false) {
+        const uint8_t *comma = memchr(names.data, ',', names.size);
+        size_t size = comma != NULL ? (size_t)(comma - names.data) : names.size;
+        good = add_scope(kx_slice(names.data, size), first, out);
+        size += comma != NULL;
+        names = kx_slice(names.data + size, names.size - size);
+    }
+    kx_add_text(out, "],\"prefix\":");
+    return good;
+}
+
+/* SCOPES:PREFIX, or SCOPES alone for all keys. */
+static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
+{
+    struct kx_buffer key;
+    struct kx_buffer path;
+    struct flaw flaw;
+    size_t size = strcspn(text, ":");
+    kx_buffer_init(&key, cli->memory);
+    kx_buffer_init(&path, cli->memory);
+    if (!add_scopes(kx_slice(text, size), out)) {
+        cli_misuse(cli,
+                   "%s: a grant is scopes (read, write, list, watch, index, "
+                   "admin, monitor, or all) with commas, a colon and a prefix",
+                   text);
+        return false;
+    }
+    if (text[size] == ':')
+        cli_add_key(&path, text + size + 1);
+    if (path.size > 0 && !path_read(kx_buffer_slice(&path), &key, &flaw)) {
+        cli_misuse(cli, "%s: %s", text, flaw.detail);
+        return false;
+    }
+    kx_key_to_json(kx_buffer_slice(&key), out);
+    kx_add_byte(out, '}');
+    return true;
+}
+
+static bool make_document(struct cli *cli, struct kx_buffer *out)
+{
+    kx_buffer_init(out, cli->memory);
+    kx_add_text(out, "{\"name\":");
+    kx_json_escape(kx_text(cli->words[0]), out);
+    if (cli->ttl != NULL) {
+        kx_add_text(out, ",\"ttl\":");
+        kx_json_escape(kx_text(cli->ttl), out);
+    }
+    for (int i = 1; i < cli->count; i++) {
+        kx_add_text(out, i == 1 ? ",\"grants\":[" : ",");
+        if (!add_grant(cli, cli->words[i], out))
+            return false;
+    }
+    kx_add_text(out, "]}");
+    return true;
+}
+
+/* Alone on its line, so that a script can take it. */
+int cli_token_create(struct cli *cli)
+{
+    struct kx_buffer document;
+    struct cli_reply reply;
+    if (!make_document(cli, &document))
+        return CLI_MISUSE;
+    struct cli_call call = {.method = "POST",
+                            .path = kx_text("/tokens"),
+                            .body = kx_buffer_slice(&document)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    const char *token = cli_text(cli, kx_buffer_slice(&reply.body), "token");
+    if (cli->form == CLI_JSON || cli->form == CLI_TABLE || token == NULL)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    else
+        puts(token);
+    return CLI_OK;
+}
+
+/* ---- Others ---------------------------------------------------------------
+ */
+
+static void show_token(const struct cli *cli, struct kx_slice token)
+{
+    struct kx_slice grants = kx_text("");
+    const char *id = cli_text(cli, token, "id");
+    const char *name = cli_text(cli, token, "name");
+    cli_member(token, "grants", &grants);
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(token);
+    else if (cli->form == CLI_RAW)
+        puts(id != NULL ? id : "?");
+    else
+        printf("%s%s%s  %-20s %.*s\n", cli_tint(cli), id != NULL ? id : "?",
+               cli_plain(cli), name != NULL ? name : "?", (int)grants.size,
+               (const char *)grants.data);
+}
+
+int cli_token_ls(struct cli *cli)
+{
+    struct cli_reply reply;
+    struct kx_json_iter iter;
+    struct kx_slice tokens, name, token;
+    int status = cli_fetch(cli, "/tokens", &reply);
+    if (status != CLI_OK)
+        return status;
+    if (!cli_member(kx_buffer_slice(&reply.body), "tokens", &tokens) ||
+        !kx_json_iterate(tokens, &iter))
+        return cli_fail("the server's answer has no tokens");
+    while (kx_json_next(&iter, &name, &token))
+        show_token(cli, token);
+    return CLI_OK;
+}
+
+static int call_token(struct cli *cli, const char *method)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/tokens/");
+    cli_add_key(&path, cli->words[0]);
+    struct cli_call call = {.method = method, .path = kx_buffer_slice(&path)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK && reply.body.size > 0)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    return status;
+}
+
+int cli_token_show(struct cli *cli)
+{
+    return call_token(cli, "GET");
+}
+
+int cli_token_revoke(struct cli *cli)
+{
+    return call_token(cli, "DELETE");
+}
+
+/* For --token-file: without a server. */
+int cli_token_generate(struct cli *cli)
+{
+    struct credential credential;
+    char text[CREDENTIAL_SIZE + 1];
+    (void)cli;
+    if (!credential_make(&credential, text))
+        return cli_fail("no random numbers are to be had");
+    puts(text);
+    return CLI_OK;
+}

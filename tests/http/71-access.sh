@@ -1,0 +1,31 @@
+#!/bin/bash
+# Every route, over both protocols, with tokens of every scope, for keys inside
+# of their prefix, at its edge and outside: access_walk.js has the table.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+start_server --token-file "$work/token"
+token=$(cat "$work/token")
+node "$here/access_walk.js" "$url" "$token" "$KINDEX" >"$work/walk" 2>&1
+tail -40 "$work/walk" | grep FAILED
+good=0 bad=0
+read -r good _ bad _ < <(tail -1 "$work/walk")
+
+test_case 'each token is answered what its scopes and prefixes allow, exactly'
+is 'wrong cells' "$bad" 0
+is 'thousands of cells' "$((${good:-0} > 8000))" 1
+
+test_case 'the log has the denials, and neither secrets nor keys'
+is 'denials' "$(($(grep -c 'event=audit-denied' "$log") > 50))" 1
+is 'secrets' "$(grep -c "${token:24}" "$log")" 0
+is 'tokens' "$(grep -c 'kindex_' "$log")" 0
+stop_server
+
+test_case 'the walk finds tokens that allow more than it believes, on every route'
+rm -r "$work/data"
+start_server --token-file "$work/token"
+node "$here/access_walk.js" "$url" "$token" "$KINDEX" --plant >"$work/walk" 2>&1
+read -r seen _ all unseen <"$work/walk"
+is 'routes where it was not seen' "$unseen" ''
+is 'routes where it was' "$seen" "$all"
+is 'that is most of them' "$((seen > 25))" 1
+finish

@@ -1,0 +1,227 @@
+#!/bin/bash
+# Access tokens from the first to the last: the command line, the file, what is
+# refused, what survives a crash, and that a revoked one is worthless at once,
+# also where it is in use.
+. "$(dirname "$0")/../lib/http.sh"
+json=(--header 'Content-Type: application/json')
+as() { bearer=(--header "Authorization: Bearer $1"); }
+program() {
+    code=0
+    KINDEX_URL=$url timeout 60 "$KINDEX" "$@" >"$work/said" 2>"$work/complaint" ||
+        code=$?
+}
+grant='{"name":"x","grants":[{"scopes":["read"],"prefix":["a"]}]}'
+start_server
+
+test_case 'without tokens whoever can connect may do everything'
+request PUT /kv/a/k 1
+expect 201
+
+test_case 'the first token must be an administrator of everything'
+request POST /tokens "$grant" "${json[@]}"
+expect 409 no-admin
+program token create app read:a
+is 'exit status' $code 4
+request GET /kv/a/k
+expect 200
+
+test_case 'what is no token, no grant or no scope is refused with its place'
+request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
+expect 400 bad-request
+field .pointer /grants/0/scopes/0
+request POST /tokens '{"name":"x","grants":[{"scopes":["read"]}]}' "${json[@]}"
+expect 400 bad-request
+request POST /tokens '{"name":"x","grants":[]}' "${json[@]}"
+expect 400 bad-request
+request POST /tokens '{"name":"x","grant":[]}' "${json[@]}"
+expect 400 unknown-member
+request POST /tokens '{"name":"","grants":[{"scopes":["read"],"prefix":[]}]}' "${json[@]}"
+expect 400 bad-request
+request POST /tokens '{"name":"x","grants":[{"scopes":["read"],"prefix":[]}],"ttl":"soon"}' "${json[@]}"
+expect 400 bad-request
+request GET /tokens
+body_is '{"tokens":[]}'
+
+test_case 'from the first token on every request needs one'
+program token create operator all
+is 'exit status' $code 0
+operator=$(cat "$work/said")
+is 'its form' "$([[ $operator =~ ^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$ ]] && echo yes)" yes
+request GET /kv/a/k
+expect 401 unauthorized
+header WWW-Authenticate 'Bearer realm="kindex"'
+request GET /kv/a/k '' --header 'Authorization: Basic a2luZGV4'
+expect 401 unauthorized
+request GET "/kv/a/k?token=$operator"
+expect 401 unauthorized
+request GET /livez
+expect 200
+as "$operator"
+request GET /kv/a/k '' "${bearer[@]}"
+expect 200
+
+test_case 'the command line makes, lists, shows and revokes tokens'
+export KINDEX_TOKEN=$operator
+program token create app read,list:a write:a/in --ttl 1h
+app=$(cat "$work/said")
+program token ls
+is 'tokens' "$(wc -l <"$work/said")" 2
+is 'secrets' "$(grep -c "${app:24}" "$work/said")" 0
+program token show "${app:7:16}" -o json
+is 'its grants' "$(jq -c .grants "$work/said")" \
+    '[{"scopes":["read","list"],"prefix":["a"]},{"scopes":["write"],"prefix":["a","in"]}]'
+is 'it has an end' "$(jq '.expiresAt - .createdAt' "$work/said")" 3600000
+program token create bad swim:a
+is 'exit status' $code 2
+KINDEX_TOKEN=$app program token ls
+is 'exit status' $code 1
+KINDEX_TOKEN='' program get a/k
+is 'exit status' $code 1
+
+test_case 'the last administrator cannot be revoked while there are others'
+request DELETE "/tokens/${operator:7:16}" '' "${bearer[@]}"
+expect 409 no-admin
+request DELETE /tokens/ffffffffffffffff '' "${bearer[@]}"
+expect 404 token-not-found
+
+test_case 'KV Connect has the same tokens, and gives out the one it was given'
+request POST / '{"supportedVersions":[3]}'
+is status "$status" 401
+header Content-Type text/plain
+request POST / '{"supportedVersions":[3]}' --header "Authorization: Bearer $app"
+expect 200
+field .token "$app"
+is 'its end is that of the token' "$(($(date -d "$(value .expiresAt)" +%s) - $(date +%s) <= 3600))" 1
+
+test_case 'a unique value of a foreign entry is refused without naming the entry'
+request POST /indexes '{"name":"by_m","prefix":[],"fields":["/m"],"unique":true}' "${json[@]}" "${bearer[@]}"
+request PUT /kv/secret/one '{"m":"x"}' "${json[@]}" "${bearer[@]}"
+request PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" --header "Authorization: Bearer $app"
+expect 409 unique-violation
+is 'the entry' "$(grep -c secret "$answer")" 0
+request PUT /kv/a/in/1 '{"m":"x"}' "${json[@]}" "${bearer[@]}"
+expect 409 unique-violation
+field .existingKey '["secret","one"]'
+request DELETE /indexes/by_m '' "${bearer[@]}"
+expect 204
+
+test_case 'a revoked token ends a watch, an event stream and a watch of KV Connect at once'
+program token create watcher watch,read,list:
+watcher=$(cat "$work/said")
+for stream in '/watch?key=a/k' '/v2/watch'; do
+    data=()
+    [ "$stream" != /v2/watch ] || data=(--data-binary $'\x0a\x08\x0a\x06\x02a\x00\x02k\x00')
+    [ "$stream" != /v2/watch ] || printf '\x0a\x08\x0a\x06\x02a\x00\x02k\x00' >"$work/message"
+    [ "$stream" != /v2/watch ] || data=(--data-binary "@$work/message" --request POST)
+    for version in --http1.1 --http2-prior-knowledge; do
+        curl --silent --no-buffer --max-time 60 $version "${data[@]}" \
+            --header "Authorization: Bearer $watcher" "$url$stream" \
+            >"$work/stream$version${stream//\//_}" 2>"$work/null" &
+        echo $! >>"$work/streams"
+    done
+done
+streams_have_begun() { [ "$(find "$work" -name 'stream--*' -size +0 | wc -l)" = 4 ]; }
+wait_until streams_have_begun
+is 'open streams' "$(find "$work" -name 'stream--*' -size +0 | wc -l)" 4
+began=$SECONDS
+program token revoke "${watcher:7:16}"
+is 'exit status' $code 0
+while read -r pid; do wait "$pid"; done <"$work/streams"
+is 'they end before their next sign of life' "$((SECONDS - began < 15))" 1
+request GET /kv/a/k '' --header "Authorization: Bearer $watcher"
+expect 401 unauthorized
+
+test_case 'a token ends at its time, and a stream with it'
+program token create short watch: --ttl 2s
+curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \
+    --output "$work/short" "$url/watch?key=a/k"
+is 'curl ends' $? 0
+request GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/said")"
+expect 401 unauthorized
+is 'it is told' "$(value .detail)" 'The access token has expired.'
+
+test_case 'tokens and revocations survive SIGKILL'
+program token create gone read:
+gone=$(cat "$work/said")
+program token create kept read:
+kept=$(cat "$work/said")
+program token revoke "${gone:7:16}"
+kill -KILL "$server"
+wait "$server" 2>"$work/null"
+start_server --token-streams 2 --token-rate 20
+request GET /kv/a/k '' --header "Authorization: Bearer $kept"
+expect 200
+request GET /kv/a/k '' --header "Authorization: Bearer $gone"
+expect 401 unauthorized
+is 'what is stored has no secret' "$(grep -rc "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
+
+test_case 'a token has so many streams at a time, and a place is free again when one ends'
+KINDEX_URL=$url program token create two watch,monitor:
+two=$(cat "$work/said")
+rm -f "$work"/stream*
+for i in 1 2; do
+    curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $two" \
+        "$url/watch?key=a/k" >"$work/stream--$i" 2>"$work/null" &
+    eval "stream$i=$!"
+done
+two_have_begun() { [ "$(find "$work" -name 'stream--*' -size +0 | wc -l)" = 2 ]; }
+wait_until two_have_begun
+request GET '/watch?key=a/k' '' --header "Authorization: Bearer $two"
+expect 429 too-many-streams
+header Retry-After '[0-9]*'
+field .limit 2
+
+test_case 'a token has so many requests in a minute'
+until [ "$status" = 429 ] && [ "$(problem_code)" = rate-limited ]; do
+    request GET /kv/a/k '' --header "Authorization: Bearer $kept"
+done
+expect 429 rate-limited
+header Retry-After '[0-9]*'
+header RateLimit '"default";r=0;t=*'
+header RateLimit-Policy '"default";q=20;w=60'
+kill $stream1 $stream2
+stop_server
+
+test_case 'the token of a file may do everything, is nowhere stored, and is not revoked'
+start_server --token-file "$work/token"
+is 'the file is its owner'"'"'s' "$(stat -c %a "$work/token")" 600
+as "$(cat "$work/token")"
+request GET /tokens '' "${bearer[@]}"
+expect 200
+field '[.tokens[] | select(.fixed)] | length' 1
+id=$(value '.tokens[] | select(.fixed) | .id')
+request DELETE "/tokens/$id" '' "${bearer[@]}"
+expect 409 token-fixed
+stop_server
+start_server
+request GET /tokens '' "${bearer[@]}"
+expect 401 unauthorized
+stop_server
+
+test_case 'a token file that others may read, or that holds no token, is refused'
+chmod 644 "$work/token"
+"$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --token-file "$work/token" >"$work/said" 2>"$work/complaint"
+is 'exit status' $? 1
+is 'why' "$(grep -c 'others may read it' "$work/complaint")" 1
+echo secret >"$work/other"
+chmod 600 "$work/other"
+"$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --token-file "$work/other" >"$work/said" 2>"$work/complaint"
+is 'exit status' $? 1
+program token generate
+cp "$work/said" "$work/other"
+
+test_case 'where other machines reach it a server needs a token, a stored one will do'
+"$KINDEX" serve --data "$work/new" --listen 0.0.0.0:0 >"$work/said" 2>"$work/complaint"
+is 'exit status' $? 1
+is 'what to add' "$(grep -c -- '--token-file FILE.*--insecure' "$work/complaint")" 1
+start_server --listen 0.0.0.0:0 --token-file "$work/other"
+as "$(cat "$work/other")"
+request GET /kv/a/k '' "${bearer[@]}"
+expect 200
+request GET /kv/a/k
+expect 401 unauthorized
+stop_server
+start_server --listen 0.0.0.0:0
+request GET /kv/a/k '' --header "Authorization: Bearer $operator"
+expect 200
+finish

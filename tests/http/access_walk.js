@@ -1,0 +1,313 @@
+// Walks tokens x requests x places: what each token is answered, cell by cell.
+//
+//   node tests/http/access_walk.js URL ADMIN-TOKEN KINDEX [--plant]
+//
+// A token is for the keys under ["a"], or for all; each has one scope, or all
+// of them. A request has a route's scope and needs; from these follows what
+// the answer must be, which is written down here and not taken from the server.
+// Every operation of the route table must have a row. With --plant the tokens
+// are for all keys although the walk believes they are for ["a"]: it must find
+// that out for every operation that has a row outside of ["a"].
+"use strict";
+const { execFileSync } = require("node:child_process");
+const http = require("node:http");
+const http2 = require("node:http2");
+
+const [url, admin, kindex, option] = process.argv.slice(2);
+const plant = option === "--plant";
+const SCOPES = ["read", "write", "list", "watch", "index", "admin", "monitor"];
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+// ---- Requests over both protocols -------------------------------------------
+
+const headersOf = (request, token) => ({
+  ...(token ? { authorization: `Bearer ${token}` } : {}),
+  ...request.headers,
+});
+
+// Answers {status, text}. What does not end is not read to its end.
+function one(request, token) {
+  return new Promise((resolve, reject) => {
+    const sent = http.request(url + request.path, {
+      method: request.method, agent: request.endless ? false : agent,
+      headers: headersOf(request, token) }, (reply) => {
+      if (request.endless && reply.statusCode === 200) {
+        sent.on("error", () => {});
+        sent.destroy();
+        resolve({ status: 200, text: "" });
+        return;
+      }
+      let text = "";
+      reply.setEncoding("latin1").on("data", (part) => { text += part; });
+      reply.on("end", () => resolve({ status: reply.statusCode, text }));
+    });
+    sent.on("error", reject);
+    sent.end(request.body);
+  });
+}
+
+let session;
+function two(request, token) {
+  session ??= http2.connect(url);
+  return new Promise((resolve, reject) => {
+    const stream = session.request({ ":path": request.path, ":method": request.method,
+      ...headersOf(request, token) });
+    let status, text = "";
+    stream.on("response", (headers) => {
+      status = headers[":status"];
+      if (!request.endless || status !== 200) return;
+      stream.close(http2.constants.NGHTTP2_CANCEL);
+      resolve({ status, text });
+    });
+    stream.setEncoding("latin1").on("data", (part) => { text += part; });
+    stream.on("end", () => resolve({ status, text }));
+    stream.on("error", reject);
+    stream.end(request.body);
+  });
+}
+
+// ---- Messages of KV Connect -------------------------------------------------
+
+const part = (text) => Buffer.concat([Buffer.from([2]),
+  Buffer.from(text.replaceAll("\0", "\0\xff"), "latin1"), Buffer.from([0])]);
+const encode = (key) => Buffer.concat(key.map(part));
+const field = (number, bytes) =>
+  Buffer.concat([Buffer.from([number << 3 | 2, bytes.length]), bytes]);
+const range = (start, end, limit) => field(1, Buffer.concat([field(1, start),
+  field(2, end), Buffer.from([3 << 3, limit])]));
+const after = (key, byte) => Buffer.concat([encode(key), Buffer.from([byte])]);
+const kvCheck = (key) => field(1, field(1, encode(key)));
+const kvDelete = (key) => field(2, Buffer.concat([field(1, encode(key)), Buffer.from([3 << 3, 2])]));
+
+// ---- The rows ---------------------------------------------------------------
+
+const rows = [];
+const json = (value) => encodeURIComponent(JSON.stringify(value));
+// needs: [scope, prefix of the keys]; prefix null: nobody but who has all keys.
+function row(operation, method, path, { route, needs = [], ok, body, type, endless, accept, restore }) {
+  const headers = {};
+  if (body !== undefined) headers["content-type"] = type ?? "application/json";
+  if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
+  if (accept) headers.accept = accept;
+  rows.push({ operation, method, path, route, needs, ok, body, headers, endless, restore });
+}
+
+// Inside, the prefix itself, and neighbours in the order of keys.
+const PLACES = [["a", "k"], ["a"], ["ab"], ["a\0b"], ["b", "k"], ["A"]];
+for (const key of PLACES) {
+  const at = `/kv?key=${json(key)}`;
+  const gone = [...key, "gone"];
+  row("getEntry", "GET", at, { route: "read", needs: [["read", key]], ok: 200 });
+  row("getEntry", "HEAD", at, { route: "read", needs: [["read", key]], ok: 200 });
+  row("putEntry", "PUT", at, { route: "write", needs: [["write", key]], ok: 200, body: '{"x":1}' });
+  row("patchEntry", "PATCH", at, { route: "write", needs: [["write", key]], ok: 200, body: '{"x":1}' });
+  row("createEntry", "POST", at, { route: "write", needs: [["write", key]], ok: 201, body: "1" });
+  row("deleteEntry", "DELETE", `/kv?key=${json(gone)}`, { route: "write", needs: [["write", gone]], ok: 204 });
+  row("listEntries", "GET", `/list?prefix=${json(key)}&limit=1`, { route: "list", needs: [["list", key]], ok: 200 });
+  row("listEntries", "GET", `/list?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200,
+    accept: "application/x-ndjson" });
+  row("countEntries", "GET", `/count?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
+  row("deleteEntries", "DELETE", `/list?start=${json(gone)}&end=${json([...gone, "z"])}`,
+    { route: "write", needs: [["write", gone]], ok: 200 });
+  row("watchEntries", "GET", `/watch?key=${json(["a", "k"])}&key=${json(key)}`,
+    { route: "watch", needs: [["watch", ["a", "k"]], ["watch", key]], ok: 200, endless: true });
+  row("getMany", "POST", "/get", { needs: [["read", ["a", "k"]], ["read", key]], ok: 200,
+    body: JSON.stringify({ keys: [["a", "k"], key] }) });
+  row("getMany", "POST", "/get", { needs: [["list", key]], ok: 200,
+    body: JSON.stringify({ ranges: [{ prefix: key }] }) });
+  row("explainList", "POST", "/explain", { route: "list", needs: [["list", key]], ok: 200,
+    body: JSON.stringify({ prefix: key }) });
+  row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["write", ["a", "gone"]], ["write", gone]], ok: 200,
+    body: JSON.stringify({ mutations: [["a", "gone"], gone].map((k) => ({ type: "delete", key: k })) }) });
+  // The check fails: that must not be told to those who may not read the key.
+  row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["read", key], ["write", ["a", "gone"]]], ok: 409,
+    body: JSON.stringify({ checks: [{ key, versionstamp: null }],
+      mutations: [{ type: "delete", key: ["a", "gone"] }] }) });
+  const proto = { type: "application/x-protobuf" };
+  const lookUp = [["read", key, "list"]];
+  row("snapshotRead", "POST", "/v2/snapshot_read", { ...proto, needs: lookUp, ok: 200,
+    body: range(encode(key), after(key, 0), 1) });
+  row("snapshotRead", "POST", "/v2/snapshot_read", { ...proto, needs: [["read", key, "list", []]], ok: 200,
+    body: range(encode(key), Buffer.from([255]), 1) });
+  row("snapshotRead", "POST", "/v2/snapshot_read", { ...proto, needs: [["list", key]], ok: 200,
+    body: range(after(key, 0), after(key, 255), 9) });
+  row("atomicWrite", "POST", "/v2/atomic_write", { ...proto, route: "write", needs: [["write", gone]], ok: 200,
+    body: kvDelete(gone) });
+  row("atomicWrite", "POST", "/v2/atomic_write", { ...proto, route: "write",
+    needs: [["read", key], ["write", ["a", "gone"]]], ok: 200,
+    body: Buffer.concat([kvCheck(key), kvDelete(["a", "gone"])]) });
+  row("watch", "POST", "/v2/watch", { ...proto, route: "watch", needs: [["watch", key]], ok: 200, endless: true,
+    body: field(1, field(1, encode(key))) });
+}
+
+// Ranges that leave the prefix, or are everything.
+const wide = [`/list?start=${json(["a", "k"])}&end=${json(["ab"])}`, "/list", "/list?prefix=[]"];
+for (const path of wide)
+  row("listEntries", "GET", path, { route: "list", needs: [["list", []]], ok: 200 });
+row("countEntries", "GET", "/count", { route: "list", needs: [["list", []]], ok: 200 });
+row("deleteEntries", "DELETE", `/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`,
+  { route: "write", needs: [["write", []]], ok: 200 });
+row("snapshotRead", "POST", "/v2/snapshot_read", { type: "application/x-protobuf", needs: [["list", []]], ok: 200,
+  body: range(encode(["a", "k"]), Buffer.from([255]), 9) });
+row("explainList", "POST", "/explain", { route: "list", needs: [["list", []]], ok: 200, body: '{"prefix":[]}' });
+
+// Indexes: ia and xa are declared for ["a"], ib for ["b"]; there is no ix. A
+// token for ["a"] with the scope index has it for the name ia, too.
+const SOURCES = { ia: ["a"], xa: ["a"], ib: ["b"], ix: null };
+const declaration = (name, prefix) => ({ name, prefix, fields: ["/x"], unique: false });
+for (const [name, source] of Object.entries(SOURCES)) {
+  const at = `/indexes/${name}`;
+  const there = (status) => (source ? status : 404);
+  const read = { route: "read", needs: [["read", source]] };
+  const list = { route: "list", needs: [["list", source]] };
+  const change = { route: "index", needs: [["index", source], ["index", [name]]] };
+  row("getIndex", "GET", at, { ...read, ok: there(200) });
+  row("getVerification", "GET", `${at}/verify`, { ...read, ok: there(200) });
+  row("getByIndex", "GET", `${at}/get/=1`, { ...read, ok: there(409) });
+  row("listConflicts", "GET", `${at}/conflicts`, { ...list, ok: there(200) });
+  row("listEntries", "GET", `/list?index=${name}`, { ...list, ok: there(200) });
+  row("countEntries", "GET", `/count?index=${name}`, { ...list, ok: there(200) });
+  row("getMany", "POST", "/get", { needs: list.needs, ok: there(200),
+    body: JSON.stringify({ ranges: [{ index: name }] }) });
+  for (const action of ["pause", "resume", "throttle", "verify"])
+    row(`${action}Index`, "POST", `${at}/${action}`, { ...change,
+      ok: there(action === "verify" ? [200, 202] : 200),
+      body: action === "throttle" ? '{"perSecond":null}' : undefined });
+  row("migrateIndex", "PATCH", at, { ...change, ok: there(200), body: '{"store":"pointer"}' });
+  row("undoMigration", "DELETE", `${at}/migration`, { ...change, ok: 404 });
+  row("dropIndex", "DELETE", at, { ...change, ok: there(204), restore: source && declaration(name, source) });
+  if (!source) continue;
+  // Its entries, as keys, are those of its source; of no token for its name.
+  row("getEntry", "GET", `/kv?key=${json([name, 1, "none"])}`, { ...read, ok: 404 });
+  row("listEntries", "GET", `/list?prefix=${json([name])}`, { ...list, ok: 200 });
+  row("declareIndex", "POST", "/indexes", { ...change, ok: 200, body: JSON.stringify(declaration(name, source)) });
+}
+row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", []], ["index", ["ia"]]], ok: 409,
+  body: JSON.stringify(declaration("ia", [])) });
+row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
+
+// Tokens: ["a"]'s administrator deals with what is for ["a"].
+const grant = (prefix) => JSON.stringify({ name: "made", grants: [{ scopes: ["read"], prefix }], ttl: "1ms" });
+for (const prefix of [["a"], ["a", "k"], ["ab"], []])
+  row("createToken", "POST", "/tokens", { route: "admin", needs: [["admin", prefix]], ok: 201, body: grant(prefix) });
+row("listTokens", "GET", "/tokens", { route: "admin", ok: 200 });
+for (const [operation, method] of [["getToken", "GET"], ["revokeToken", "DELETE"]])
+  row(operation, method, "/tokens/0000000000000000", { route: "admin", ok: 404 });
+
+row("exchangeMetadata", "POST", "/", { ok: 200, body: '{"supportedVersions":[3]}' });
+row("getMetrics", "GET", "/metrics", { needs: [["monitor", []]], ok: 200 });
+row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
+row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
+for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
+  ["getVersion", "/version"], ["getOpenapi", "/openapi.json"], ["getProblem", "/problems/forbidden"]])
+  row(operation, "GET", path, { route: "open", ok: 200 });
+
+// ---- The model --------------------------------------------------------------
+
+const begins = (key, prefix) => prefix.every((p, i) => key[i] === p);
+function has(token, scope, prefix) {
+  return token.grants.some((g) => g.scopes.includes(scope) &&
+    (g.prefix.length === 0 || (prefix !== null && begins(prefix, g.prefix))));
+}
+
+// {statuses} and, when it is a refusal, the scope that is missing.
+function expected(token, { route, needs, ok }) {
+  if (route === "open") return { statuses: [ok].flat() };
+  if (!token.grants) return { statuses: [401] };
+  if (route && !token.grants.some((g) => g.scopes.includes(route))) return { statuses: [403], scope: route };
+  for (const [scope, prefix, or, orPrefix] of needs)
+    if (!has(token, scope, prefix) && !(or && has(token, or, orPrefix ?? prefix))) return { statuses: [403], scope };
+  return { statuses: [ok].flat() };
+}
+
+// ---- The walk ---------------------------------------------------------------
+
+async function ask(method, path, document, token = admin) {
+  const body = document === undefined ? undefined : JSON.stringify(document);
+  const headers = { prefer: "wait=60", ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }) };
+  const answer = await one({ method, path, headers, body }, token);
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+  return answer.text === "" ? undefined : JSON.parse(answer.text);
+}
+
+async function makeToken(name, grants) {
+  const real = plant ? grants.map((g) => ({ ...g, prefix: [] })) : grants;
+  const { id, token } = await ask("POST", "/tokens", { name, grants: real });
+  return { name, id, text: token, grants };
+}
+
+async function makeTokens() {
+  const narrow = (scopes) => [{ scopes, prefix: ["a"] },
+    ...(scopes.includes("index") ? [{ scopes: ["index"], prefix: ["ia"] }] : [])];
+  const tokens = [];
+  for (const scope of SCOPES) {
+    tokens.push(await makeToken(`${scope} of a`, narrow([scope])));
+    tokens.push(await makeToken(`${scope} of all`, [{ scopes: [scope], prefix: [] }]));
+  }
+  tokens.push(await makeToken("all of a", narrow(SCOPES)), await makeToken("all of all", [{ scopes: SCOPES, prefix: [] }]));
+  // An index's name is nobody's prefix.
+  tokens.push(await makeToken("all of an index's name", [{ scopes: SCOPES, prefix: ["ib"] }]));
+  if (!plant) tokens.at(-1).grants[0].prefix = ["nowhere"];
+  const over = await ask("POST", "/tokens", { name: "over", grants: [{ scopes: SCOPES, prefix: [] }], ttl: "1ms" });
+  const revoked = await makeToken("revoked", [{ scopes: SCOPES, prefix: [] }]);
+  await ask("DELETE", `/tokens/${revoked.id}`);
+  const wrong = `${admin.slice(0, -2)}${admin.at(-2) === "A" ? "B" : "A"}${admin.at(-1)}`;
+  return [...tokens, { name: "none" }, { name: "expired", text: over.token }, { name: "revoked", text: revoked.text },
+    { name: "wrong secret", text: wrong }, { name: "no token", text: "x" }, { name: "half a token", text: admin.slice(0, 30) }];
+}
+
+function missing(text) {
+  return /"scope":"(\w+)"/.exec(text)?.[1] ?? /the scope (\w+)/.exec(text)?.[1];
+}
+
+let passed = 0;
+const wrongly = new Map(); // operation -> what was wrong
+async function look(send, token, request) {
+  const want = expected(token, request);
+  const { status, text } = await send(request, token.text);
+  const right = want.statuses.includes(status) &&
+    (!want.scope || request.method === "HEAD" || missing(text) === want.scope);
+  if (right) passed++;
+  else wrongly.set(request.operation, [...(wrongly.get(request.operation) ?? []),
+    `${token.name}: ${request.method} ${request.path} ${request.body ?? ""}: ${status} ${missing(text) ?? ""}, ` +
+    `not ${want.statuses} ${want.scope ?? ""}: ${text.slice(0, 300)}`]);
+  if (status < 300 && request.restore) await ask("POST", "/indexes", request.restore);
+}
+
+async function main() {
+  for (const key of PLACES) await ask("PUT", `/kv?key=${json(key)}`, { x: 1 });
+  for (const [name, source] of Object.entries(SOURCES)) {
+    if (!source) continue;
+    await ask("POST", "/indexes", declaration(name, source));
+    await ask("POST", `/indexes/${name}/verify`);
+  }
+  const tokens = await makeTokens();
+  // A dropped index has not been verified: that row comes before it is.
+  const order = rows.filter((r) => r.operation !== "dropIndex");
+  order.push(...rows.filter((r) => r.operation === "dropIndex"));
+  for (const send of [one, two])
+    for (const request of order) {
+      for (const token of tokens) await look(send, token, request);
+      if (request.operation === "dropIndex" && request.restore)
+        await ask("POST", `/indexes/${request.restore.name}/verify`);
+    }
+  const routes = execFileSync(kindex, ["serve", "--print-routes"], { encoding: "utf8" });
+  const operations = routes.split("\n").filter(Boolean).map((line) => line.split(" ")[2]);
+  const covered = new Set(rows.map((r) => r.operation));
+  for (const operation of operations)
+    if (covered.has(operation)) passed++;
+    else wrongly.set(operation, ["no row of the walk is for this operation"]);
+  if (plant) {
+    const outside = new Set(rows.filter((r) => tokens.some((t) => t.grants && expected(t, r).scope &&
+      expected({ grants: t.grants.map((g) => ({ ...g, prefix: [] })) }, r).statuses[0] !== 403)).map((r) => r.operation));
+    const unseen = [...outside].filter((operation) => !wrongly.has(operation));
+    console.log(outside.size - unseen.length, "of", outside.size, ...unseen);
+  } else {
+    for (const list of wrongly.values()) for (const text of list.slice(0, 4)) console.log("FAILED", text);
+    const count = [...wrongly.values()].reduce((sum, list) => sum + list.length, 0);
+    console.log(passed, "passed,", count, "failed");
+  }
+  process.exit(0);
+}
+
+main().catch((error) => { console.log("FAILED", error); process.exit(1); });
