@@ -303,8 +303,8 @@ ends 3
 
 test_case 'help, completion and the manual page know every command'
 kindex --help
-commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^(index )?[a-z]+' |
-    grep -vx 'serve\|COMMAND\|help\|index')
+commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|token) )?[a-z]+' |
+    grep -vx 'serve\|COMMAND\|help\|index\|token')
 is 'some commands' "$([ "$(wc -l <<<"$commands")" -ge 15 ] && echo yes)" yes
 kindex man
 cp "$work/out" "$work/page"
