@@ -28,6 +28,9 @@ until_ok() {
 same() {
     [ "$1" = "$2" ] || { echo "deb: $1 is not $2"; return 1; }
 }
+not() {
+    ! "$@" 2>/run/said
+}
 gone() {
     [ ! -e "$1" ]
 }
@@ -81,11 +84,14 @@ ok 'it is well' kindex doctor
 ok 'its directory is its own' same "$(stat -c %U:%a $state)" kindex:700
 ok 'it stops' stop
 
-echo 'KINDEX_LISTEN=127.0.0.1:4514' >>$settings
+printf '%s\n' KINDEX_LISTEN=0.0.0.0:4514 \
+    KINDEX_TOKEN_FILE=$state/token >>$settings
 ok 'the package is installed again' dpkg -i /root/kindex.deb >/run/dpkg
 ok 'settings that were changed stay' grep -q '4514$' $settings
 ok 'the service starts with them' serve
-ok 'the entry is there' same "$(kindex get users/ada --url http://127.0.0.1:4514)" '{"email":"ada@x.org"}'
+export KINDEX_URL=http://127.0.0.1:4514
+ok 'nobody is let in without a token' not kindex get users/ada
+ok 'the entry is there' same "$(KINDEX_TOKEN=$(cat $state/token) kindex get users/ada)" '{"email":"ada@x.org"}'
 ok 'it stops' stop
 
 ok 'the package is removed' dpkg --remove kindex >/run/dpkg
