@@ -149,7 +149,7 @@ sanitized=1
 # Over HTTP/1.1 each has a connection, whose memory (16 KiB) comes on top.
 while read -r version most; do
     stop_server # so that none takes what the other has left
-    start_server
+    start_server --connections-per-address 4096
     test_case "2,000 watches that wait take little memory (HTTP/$version)"
     read -r each told left < <(node "$here/watch_many.js" 127.0.0.1 \
         "${url##*:}" "$server" 2000 "$version")

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <strings.h>
+#include <unistd.h>
 
 struct headers {
     const char *origin;
@@ -155,6 +156,30 @@ static void each_route_limits_its_body(void **state)
     }
 }
 
+/* Whether there are tokens is known to the store. */
+static char DIRECTORY[] = "/tmp/kindex-test-XXXXXX";
+
+static int open_store(void **state)
+{
+    struct kx_options options;
+    kx_options_default(&options);
+    assert_non_null(mkdtemp(DIRECTORY));
+    options.directory = DIRECTORY;
+    options.cache_bytes = 16 << 20;
+    options.disk_floor = 0;
+    assert_int_equal(kx_open(&options, &SERVICE.store, NULL), KX_OK);
+    return memory_open(state);
+}
+
+static int remove_store(void **state)
+{
+    char command[64];
+    kx_close(SERVICE.store);
+    snprintf(command, sizeof command, "rm -r %s", DIRECTORY);
+    assert_int_equal(system(command), 0);
+    return memory_close(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,5 +188,5 @@ int main(void)
         cmocka_unit_test(pages_of_other_sites_may_only_read),
         cmocka_unit_test(each_route_limits_its_body),
     };
-    return cmocka_run_group_tests(tests, memory_open, memory_close);
+    return cmocka_run_group_tests(tests, open_store, remove_store);
 }

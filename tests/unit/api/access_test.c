@@ -1,0 +1,97 @@
+/* The texts of tokens, and how many requests one may send. */
+#include "access_state.h"
+#include "credential.h"
+#include "service.h"
+#include "unit.h"
+
+static void a_made_token_can_be_read(void **state)
+{
+    (void)state;
+    struct credential made, other, read;
+    struct kx_token token = {.fixed = false};
+    char text[CREDENTIAL_SIZE + 1];
+    char second[CREDENTIAL_SIZE + 1];
+    assert_true(credential_make(&made, text));
+    assert_true(credential_make(&other, second));
+    assert_int_equal(strlen(text), CREDENTIAL_SIZE);
+    assert_string_not_equal(text, second);
+    assert_string_not_equal(made.id, other.id);
+    assert_true(credential_read(kx_text(text), &read));
+    assert_string_equal(read.id, made.id);
+    assert_memory_equal(read.digest, made.digest, sizeof made.digest);
+    memcpy(token.digest, made.digest, sizeof token.digest);
+    assert_true(credential_fits(&read, &token));
+    assert_false(credential_fits(&other, &token));
+}
+
+/* The digest is SHA-256 of the secret's bytes, here 32 zeros. */
+static void a_digest_is_the_known_one(void **state)
+{
+    (void)state;
+    static const uint8_t begin[] = {0x66, 0x68, 0x7a, 0xad, 0xf8, 0x62};
+    struct credential read;
+    assert_true(
+        credential_read(kx_text("kindex_0123456789abcdef_"
+                                "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+                        &read));
+    assert_string_equal(read.id, "0123456789abcdef");
+    assert_memory_equal(read.digest, begin, sizeof begin);
+}
+
+static void other_texts_are_no_tokens(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "kindex_",
+        "kindex_0123456789abcdef_",
+        "kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB",
+        "kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+        "kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA+",
+        "kindex_0123456789ABCDEF_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "kindex_0123456789abcde._AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "Kindex_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "kindex_0123456789abcdef-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    };
+    struct credential read;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (credential_read(kx_text(texts[i]), &read))
+            fail_msg("%s", texts[i]);
+}
+
+static void each_minute_has_its_requests(void **state)
+{
+    const struct options options = {.token_rate = 3};
+    struct service service = {.options = &options};
+    struct kx_token token = {.fixed = false};
+    struct request request = {
+        .service = &service, .memory = *state, .caller = {.token = &token}};
+    struct reply reply = {.status = 0};
+    kx_buffer_init(&reply.body, *state);
+    for (int64_t minute = 100; minute < 103; minute++) {
+        kx_clock_set(minute * 60000 + 5000);
+        for (int i = 0; i < 3; i++)
+            assert_true(access_count(&request, &reply));
+        kx_clock_set(minute * 60000 + 59999);
+        assert_false(access_count(&request, &reply));
+        assert_int_equal(reply.status, 429);
+        assert_string_equal(reply.headers[0].name, "Retry-After");
+        assert_string_equal(reply.headers[0].value, "1");
+    }
+    kx_clock_set(0);
+    kx_buffer_free(&reply.body);
+    talloc_free_children(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_made_token_can_be_read),
+        cmocka_unit_test(a_digest_is_the_known_one),
+        cmocka_unit_test(other_texts_are_no_tokens),
+        cmocka_unit_test(each_minute_has_its_requests),
+    };
+    return cmocka_run_group_tests(tests, memory_open, memory_close);
+}
