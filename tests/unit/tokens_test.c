@@ -72,7 +72,7 @@ static enum kx_status add(struct story *s, const struct kx_token *token)
     return test_commit(&s->test, &commit);
 }
 
-static enum kx_status revoke(struct story *s, const char *id)
+static enum kx_status take_back(struct story *s, const char *id)
 {
     struct kx_commit commit = {
         .kind = KX_REVOKE_TOKEN, .token_id = kx_text(id), .memory = s->mem};
@@ -120,11 +120,11 @@ static void who_holds_a_revoked_token_sees_it(void **state)
     assert_int_equal(add(s, &other), KX_OK);
     struct kx_token *held = kx_token_find(s->test.store, kx_text(other.id));
     assert_false(atomic_load(&held->revoked));
-    assert_int_equal(revoke(s, other.id), KX_OK);
+    assert_int_equal(take_back(s, other.id), KX_OK);
     assert_true(atomic_load(&held->revoked));
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
     kx_token_release(held);
-    assert_int_equal(revoke(s, other.id), KX_TOKEN_ABSENT);
+    assert_int_equal(take_back(s, other.id), KX_TOKEN_ABSENT);
     test_store_close(&s->test);
     test_store_open(&s->test);
     assert_null(kx_token_find(s->test.store, kx_text(other.id)));
@@ -144,7 +144,7 @@ static void a_watch_is_told_of_a_revocation(void **state)
     assert_int_equal(kx_watch_open(s->test.store, &key, 1, s->mem, &watch),
                      KX_OK);
     assert_int_equal(kx_watch_wait(watch, &ticket), KX_OK);
-    assert_int_equal(revoke(s, other.id), KX_OK);
+    assert_int_equal(take_back(s, other.id), KX_OK);
     test_wait(&s->test, &told);
     kx_watch_close(watch);
 }
@@ -164,10 +164,10 @@ static void an_administrator_of_all_keys_must_be_left(void **state)
     assert_int_equal(add(s, &admin), KX_OK);
     assert_int_equal(add(s, &narrow), KX_OK);
     assert_int_equal(add(s, &over), KX_OK);
-    assert_int_equal(revoke(s, admin.id), KX_NO_ADMIN);
-    assert_int_equal(revoke(s, narrow.id), KX_OK);
-    assert_int_equal(revoke(s, over.id), KX_OK);
-    assert_int_equal(revoke(s, admin.id), KX_OK);
+    assert_int_equal(take_back(s, admin.id), KX_NO_ADMIN);
+    assert_int_equal(take_back(s, narrow.id), KX_OK);
+    assert_int_equal(take_back(s, over.id), KX_OK);
+    assert_int_equal(take_back(s, admin.id), KX_OK);
     assert_false(kx_tokens_any(s->test.store));
 }
 
@@ -177,7 +177,7 @@ static void a_fixed_token_is_not_stored_nor_revoked(void **state)
     struct kx_token admin = token_of(&ADMIN, 'a');
     assert_int_equal(kx_token_fix(s->test.store, &admin), KX_OK);
     assert_true(kx_tokens_any(s->test.store));
-    assert_int_equal(revoke(s, admin.id), KX_TOKEN_FIXED);
+    assert_int_equal(take_back(s, admin.id), KX_TOKEN_FIXED);
     test_store_close(&s->test);
     test_store_open(&s->test);
     assert_false(kx_tokens_any(s->test.store));
