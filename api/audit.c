@@ -31,13 +31,14 @@ static int subject_size(const struct request *request)
     return (int)(size < most ? size : most);
 }
 
-void audit_action(const struct request *request, int status)
+void audit_action(struct request *request, int status)
 {
     const struct kx_slice subject = request->argument;
     int size = subject_size(request);
-    kx_log(KX_LOG_INFO, "audit", "operation=%s token=%s status=%d%s%.*s",
+    kx_log(KX_LOG_INFO, "audit", "operation=%s token=%s status=%d%s%.*s id=%s",
            request->route->operation, name_of(request), status,
-           size > 0 ? " subject=" : "", size, (const char *)subject.data);
+           size > 0 ? " subject=" : "", size, (const char *)subject.data,
+           trace_request_id(request));
 }
 
 static void describe(const struct kx_slice *key, char *out, size_t size)
@@ -66,7 +67,7 @@ static bool is_few(void)
     return atomic_fetch_add(&count, 1) < DENIALS_MAX;
 }
 
-void audit_denial(const struct request *request, int status,
+void audit_denial(struct request *request, int status,
                   const struct kx_slice *key)
 {
     char text[64] = "";
@@ -75,8 +76,8 @@ void audit_denial(const struct request *request, int status,
     if (key != NULL)
         describe(key, text, sizeof text);
     kx_log(KX_LOG_WARNING, "audit-denied",
-           "method=%s operation=%s token=%s status=%d%s",
+           "method=%s operation=%s token=%s status=%d%s id=%s",
            method_name(request->method),
            request->route != NULL ? request->route->operation : "none",
-           name_of(request), status, text);
+           name_of(request), status, text, trace_request_id(request));
 }

@@ -8,11 +8,11 @@
 #include "request.h"
 
 /* The request was carried out, or not, as its status says. */
-void audit_action(const struct request *request, int status);
+void audit_action(struct request *request, int status);
 
 /* It was not let in. key: what the caller has no right on, or NULL. When there
  * are very many in one second only their number is logged. */
-void audit_denial(const struct request *request, int status,
+void audit_denial(struct request *request, int status,
                   const struct kx_slice *key);
 
 #endif

@@ -69,6 +69,9 @@ static void fill_account(struct exchange *exchange, struct account *account)
                                 .bytes_out = exchange->reply.stream != NULL
                                                  ? exchange->streamed
                                                  : exchange->reply.body.size};
+    if (request->caller.token != NULL)
+        memcpy(account->token, request->caller.token->id,
+               sizeof account->token);
     if (exchange->finishing) {
         account->checks = request->commit.check_count;
         account->mutations = request->commit.mutation_count;
@@ -117,6 +120,7 @@ static void log_account(const struct account *account, bool slow)
              (unsigned long long)account->bytes_out);
     add_field(line, "trace", account->trace.trace_id);
     add_field(line, "parent", account->trace.parent);
+    add_field(line, "token", account->token);
     add_field(line, "index", account->reads.index);
     add_number(line, "entries_read", account->reads.entries);
     add_number(line, "bytes_read", account->reads.bytes);

@@ -76,6 +76,7 @@ static void add_account(struct kx_buffer *out, const struct account *account)
     add_number(out, "status", (uint64_t)account->status);
     add_text(out, "requestId", account->trace.request_id);
     add_text(out, "traceId", account->trace.trace_id);
+    add_text(out, "token", account->token);
     add_phases(out, &account->timing);
     add_text(out, "index", account->reads.index);
     add_number(out, "entriesRead", account->reads.entries);

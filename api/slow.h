@@ -23,6 +23,7 @@ struct account {
     const char *method;
     const struct route *route; /* NULL: there was none */
     int status;                /* 0: the client was gone before the reply */
+    char token[KX_TOKEN_ID_SIZE + 1]; /* "": none was needed */
     struct trace trace;
     struct timing timing;
     struct kx_reads reads;

@@ -150,8 +150,33 @@ request GET '/slow?limit=1000'
 field '.requests | length' 128
 field '[.requests[].endedAt] | . == (sort | reverse)' true
 
+test_case 'with tokens the lines say whose request it was, and /slow is for administrators'
+stop_server
+start_server --slow-ms 0 --token-file "$work/token"
+admin=$(head -1 "$work/token")
+request GET /slow
+expect 401 unauthorized
+id=$(header_value X-Request-Id)
+denied() { grep -q "event=audit-denied .* id=$id\$" "$log"; }
+wait_until denied
+is 'the denial is in the audit log under the same name' $? 0
+request POST /tokens '{"name":"reader","grants":[{"prefix":[],"scopes":["read"]}]}' -H "Authorization: Bearer $admin"
+expect 201
+reader=$(value .token)
+request GET /kv/m/1 '' -H "Authorization: Bearer $reader" -H 'X-Request-Id: read-1'
+expect 200
+line=$(wait_for_line slow-request read-1)
+is 'the token' "$(field_of token "$line" | grep -cE '^[0-9a-f]+$')" 1
+is 'its secret in the log' "$(grep -cF "$reader" "$log")" 0
+request GET /slow '' -H "Authorization: Bearer $reader"
+expect 403 forbidden
+request GET /slow '' -H "Authorization: Bearer $admin"
+expect 200
+field '[.requests[] | select(.requestId == "read-1") | [.token, .target]]' "[[\"$(field_of token "$line")\",\"/kv/m/1\"]]"
+
 test_case 'what is not slow is not kept'
 stop_server
+rm -r "$work/data" # with the tokens
 start_server --slow-ms 3600000
 request GET /kv/m/1
 request GET /slow
