@@ -16,7 +16,8 @@ headers() {
     echo "@$work/headers"
 }
 
-start_server --headers-max 4KiB --header-count-max 10 --header-timeout 500ms \
+start_server --host-names kindex.test,x --headers-max 4KiB \
+    --header-count-max 10 --header-timeout 500ms \
     --body-timeout 500ms --connections-per-address 3 --idle-timeout 30s
 
 for version in http1.1 http2-prior-knowledge; do

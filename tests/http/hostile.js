@@ -45,16 +45,16 @@ function dribble(beginning) {
 }
 
 const BEGINNINGS = [
-  "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-  "PUT /kv/slow HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n\"",
-  "PUT /kv/slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
+  "GET /livez HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+  "PUT /kv/slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n\"",
+  "PUT /kv/slow HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
   "G",
 ];
 
 async function reader() {
   const socket = await connect();
   socket.pause();
-  socket.write("GET /list HTTP/1.1\r\nHost: x\r\nAccept: application/x-ndjson\r\n\r\n");
+  socket.write("GET /list HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n");
   return socket;
 }
 
@@ -90,7 +90,13 @@ async function main() {
   const counts = {};
   for (const status of await told) counts[status] = (counts[status] ?? 0) + 1;
   const grown = Math.round((most - before) / MIB);
-  const held = sockets.filter((socket) => !socket.destroyed).length;
+  // What they were sent has waited for them.
+  const heads = await Promise.all(sockets.map((socket) => new Promise((resolve) => {
+    socket.once("data", (data) => resolve(data.toString("latin1", 0, 12)));
+    socket.once("close", () => resolve("closed"));
+    socket.resume();
+  })));
+  const held = heads.filter((head) => head === "HTTP/1.1 200").length;
   console.log(`slow: ${JSON.stringify(counts)}`);
   console.log(`readers: ${held}`);
   console.log(`good: ${[...statuses].sort().join(" ")}`);
