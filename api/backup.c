@@ -40,7 +40,7 @@ enum progress backup_get(struct request *request, struct reply *reply)
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
     if (status == KX_BUSY)
-        return problem(request, reply, PROBLEM_OVERLOADED, fault.detail);
+        return problem(request, reply, PROBLEM_OVERLOADED, "%s", fault.detail);
     if (status != KX_OK) {
         reply->body.failed = true;
         return DONE;

@@ -76,9 +76,10 @@ static bool open_output(struct saving *saving)
 static int finish(struct saving *saving, int status)
 {
     bool written = fflush(saving->out) == 0;
+    if (saving->path == NULL && !written)
+        return cli_fail("standard output: %s", strerror(errno));
     if (saving->path == NULL)
-        return written ? status
-                       : cli_fail("standard output: %s", strerror(errno));
+        return status;
     written = written && fsync(fileno(saving->out)) == 0;
     written = fclose(saving->out) == 0 && written;
     if (status == CLI_OK && (!written || rename(saving->part, saving->path)))
@@ -88,11 +89,16 @@ static int finish(struct saving *saving, int status)
     return status;
 }
 
+/* Where to; NULL: standard output. */
+static const char *path_of(const struct cli *cli)
+{
+    const char *path = cli->count > 0 ? cli->words[0] : cli->file;
+    return path == NULL || strcmp(path, "-") == 0 ? NULL : path;
+}
+
 int cli_backup(struct cli *cli)
 {
-    struct saving saving = {.path = cli->count > 0 ? cli->words[0] : cli->file};
-    if (saving.path != NULL && strcmp(saving.path, "-") == 0)
-        saving.path = NULL;
+    struct saving saving = {.path = path_of(cli)};
     if (saving.path == NULL && isatty(STDOUT_FILENO))
         return cli_misuse(cli, "a backup is not for a terminal: name a file");
     saving.check = kx_backup_check_begin(cli->memory);

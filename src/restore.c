@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <talloc.h>
 #include <unistd.h>
@@ -194,24 +195,31 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
 /* ---- All of it ------------------------------------------------------------
  */
 
+static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
+{
+    return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path, strerror(errno));
+}
+
+/* What a new file system has in its top directory does not count. */
+static int is_used(const struct dirent *file)
+{
+    return strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0 &&
+           strcmp(file->d_name, "lost+found") != 0;
+}
+
 /* A new directory, or one in which there is nothing. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
-    int found = 0;
+    struct dirent **files = NULL;
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path,
-                       strerror(errno));
-    DIR *files = opendir(path);
-    struct dirent *file;
-    if (files == NULL)
-        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path,
-                       strerror(errno));
-    while ((file = readdir(files)) != NULL)
-        found += strcmp(file->d_name, ".") != 0 &&
-                 strcmp(file->d_name, "..") != 0 &&
-                 strcmp(file->d_name, "lost+found") != 0;
-    closedir(files);
-    if (found == 0)
+        return bad_directory(path, fault);
+    int count = scandir(path, &files, is_used, NULL);
+    if (count < 0)
+        return bad_directory(path, fault);
+    for (int i = 0; i < count; i++)
+        free(files[i]);
+    free(files);
+    if (count == 0)
         return KX_OK;
     return kx_fail(fault, KX_BAD_DIRECTORY,
                    "%s is not empty; restore into a new directory", path);

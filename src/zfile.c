@@ -63,23 +63,29 @@ static bool step(struct passage *passage, ZSTD_inBuffer *in, bool last,
     return write_all(passage->out, passage->to, out.pos);
 }
 
+/* Passes on what was read; `last`: nothing, as the file has ended. */
+static bool pass_chunk(struct passage *passage, size_t size, bool last)
+{
+    bool compress = passage->compress != NULL;
+    ZSTD_inBuffer in = {.src = passage->from, .size = size};
+    size_t left = last && compress;
+    while (in.pos < in.size || left != 0) {
+        if (!step(passage, &in, last, &left))
+            return false;
+        if (compress && !last)
+            left = 0;
+    }
+    return true;
+}
+
 static bool run(struct passage *passage)
 {
-    bool last = false;
-    while (!last) {
-        ssize_t size = read(passage->in, passage->from, CHUNK);
-        if (size < 0)
+    ssize_t size;
+    do {
+        size = read(passage->in, passage->from, CHUNK);
+        if (size < 0 || !pass_chunk(passage, (size_t)size, size == 0))
             return false;
-        last = size == 0;
-        ZSTD_inBuffer in = {.src = passage->from, .size = (size_t)size};
-        size_t left = last && passage->compress != NULL;
-        while (in.pos < in.size || left != 0) {
-            if (!step(passage, &in, last, &left))
-                return false;
-            if (passage->compress != NULL && !last)
-                left = 0;
-        }
-    }
+    } while (size > 0);
     errno = EBADMSG;
     return passage->compress != NULL || passage->framed;
 }
