@@ -96,7 +96,7 @@ shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
 http deno fault packaging prove: $(BUILD)/kindex ; @tests/$(@:prove=fault)/run.sh $(filter fault prove,$@)
-fuzz fuzz-short fuzz-grow: ; @tests/fuzz/run.sh $(@:fuzz-%=%)
+fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind: ; @tests/$(if $(filter fuzz%,$@),fuzz,analysis)/run.sh $(@:fuzz-%=%)
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
 asan-%: ; @$(MAKE) --no-print-directory $(ASAN) $*

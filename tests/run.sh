@@ -15,6 +15,7 @@ format-check      the code has one format
 clang             the second compiler has no warning
 shape             layers, sizes, contracts
 shape-self-test   each shape check finds a planted violation
+cppcheck          static analysis has nothing to say
 openapi-check     openapi.yaml, routes and errors agree
 unit              modules
 asan-unit         modules, under sanitizers
