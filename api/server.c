@@ -261,23 +261,35 @@ static void stop_loops(struct server *server)
 /* ---- What the user sees
  * ------------------------------------------------------ */
 
+/* Commands that can be pasted as they are. */
+static void print_commands(const char *url, const char *bearer)
+{
+    printf("curl%s -X PUT %s/kv/users/1 --json "
+           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
+           bearer, url);
+    printf("curl%s %s/kv/users/1\n", bearer, url);
+    printf("curl%s %s/indexes --json '{\"name\":\"users_by_email\","
+           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
+           "\"unique\":true}'\n",
+           bearer, url);
+    printf("curl%s %s/indexes/users_by_email/get/ada@example.org\n", bearer,
+           url);
+    printf("curl%s '%s/list?prefix=users'\n\n", bearer, url);
+}
+
 static void print_tour(const struct server *server)
 {
     char url[80];
+    const char *file = server->options.token_file;
+    bool tokens = kx_tokens_any(server->service.store);
     url_of(server, url, sizeof url);
     printf("Kindex " KX_VERSION " serves %s on %s\n\n", server->options.data,
            url);
-    printf("curl -X PUT %s/kv/users/1 --json "
-           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
-           url);
-    printf("curl %s/kv/users/1\n", url);
-    printf("curl %s/indexes --json '{\"name\":\"users_by_email\","
-           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
-           "\"unique\":true}'\n",
-           url);
-    printf("curl %s/indexes/users_by_email/get/ada@example.org\n", url);
-    printf("curl '%s/list?prefix=users'\n\n", url);
-    printf("Deno.openKv(\"%s\")\n\n", url);
+    if (file != NULL)
+        printf("export KINDEX_TOKEN=$(cat %s)\n", file);
+    print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");
+    printf("Deno.openKv(\"%s\")%s\n\n", url,
+           tokens ? " // DENO_KV_ACCESS_TOKEN=$KINDEX_TOKEN" : "");
     fflush(stdout);
 }
 

@@ -35,14 +35,16 @@ enum {
 
 /* The writer sleeps only while the queue is empty, so that only the commit
  * which makes it not empty has to wake it. */
-/* Inside the lock: why a commit cannot be taken now, or KX_OK. */
-static enum kx_status refusal(const struct kx_store *store)
+/* Inside the lock: why a commit cannot be taken now, or KX_OK. That a token is
+ * revoked cannot wait for somebody to make room. */
+static enum kx_status refusal(const struct kx_store *store,
+                              enum kx_commit_kind kind)
 {
     if (env_failed(store->env))
         return KX_FAILED;
     if (store->stopping)
         return KX_STOPPING;
-    if (atomic_load(&store->disk_full))
+    if (atomic_load(&store->disk_full) && kind != KX_REVOKE_TOKEN)
         return KX_DISK_FULL;
     return store->queued == store->options.queue_max ? KX_BUSY : KX_OK;
 }
@@ -67,7 +69,7 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
     commit->next = NULL;
     commit->times.submitted_ns = kx_monotonic_ns();
     pthread_mutex_lock(&store->lock);
-    enum kx_status status = refusal(store);
+    enum kx_status status = refusal(store, commit->kind);
     if (status == KX_OK)
         wake = enqueue(store, commit);
     pthread_mutex_unlock(&store->lock);
@@ -324,7 +326,7 @@ static bool borrow(struct kx_store *store)
 {
     pthread_mutex_lock(&store->lock);
     bool idle = !store->working && !store->lent && store->first == NULL &&
-                refusal(store) == KX_OK;
+                refusal(store, KX_WRITE) == KX_OK;
     store->lent = store->lent || idle;
     pthread_mutex_unlock(&store->lock);
     return idle;

@@ -171,6 +171,23 @@ static void an_administrator_of_all_keys_must_be_left(void **state)
     assert_false(kx_tokens_any(s->test.store));
 }
 
+static void a_token_can_be_revoked_on_a_full_disk(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token other = token_of(&ADMIN, 'c');
+    add(s, &admin);
+    add(s, &other);
+    test_store_close(&s->test);
+    s->test.options.disk_floor = UINT64_C(1) << 60;
+    test_store_open(&s->test);
+    assert_int_equal(test_set(&s->test, s->mem, "[1]", "1"), KX_DISK_FULL);
+    assert_int_equal(take_back(s, other.id), KX_OK);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
+}
+
 static void a_fixed_token_is_not_stored_nor_revoked(void **state)
 {
     struct story *s = *state;
@@ -196,6 +213,8 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(
             an_administrator_of_all_keys_must_be_left, begin, finish),
+        cmocka_unit_test_setup_teardown(a_token_can_be_revoked_on_a_full_disk,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(a_fixed_token_is_not_stored_nor_revoked,
                                         begin, finish),
     };
