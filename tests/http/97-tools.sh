@@ -198,6 +198,7 @@ bash_words() {
 test_case 'bash completes commands, options and their values'
 is commands "$(bash_words kindex e)" 'explain export '
 is 'second words' "$(bash_words kindex index p)" 'pause '
+is 'second words of another' "$(bash_words kindex token gen)" 'generate '
 is options "$(bash_words kindex ls --re)" '--reverse '
 is 'options of two words' "$(bash_words kindex index verify n --re)" '--repair '
 is 'options of the server' "$(bash_words kindex serve --log)" '--log-level '
