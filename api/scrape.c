@@ -138,7 +138,7 @@ struct bounds {
 static void add_bucket(struct bounds *bounds, const struct sample *sample)
 {
     struct kx_slice le = scrape_label(sample, "le");
-    double at = strtod((const char *)le.data, NULL);
+    double at = le.size > 0 ? strtod((const char *)le.data, NULL) : 0;
     size_t i = 0;
     while (i < bounds->count && bounds->at[i] != at)
         i++;

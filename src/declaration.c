@@ -248,7 +248,7 @@ enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
     enum kx_status status = declaration_parse(mem, declaration, &parsed, NULL);
     if (status != KX_OK)
         return status;
-    *name_key_out = parsed->name_key;
+    *name_key_out = parsed->name_key; /* NOLINT: set when it is KX_OK */
     *prefix_out = parsed->prefix;
     return KX_OK;
 }

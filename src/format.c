@@ -175,7 +175,8 @@ _Static_assert(sizeof steps / sizeof *steps == FORMAT_NUMBER - 1,
 static enum kx_status step(struct env *env, unsigned long from)
 {
     char number[NUMBER_BYTES];
-    enum kx_status status = steps[from - 1](env);
+    enum kx_status status =
+        steps[from - 1](env); /* NOLINT: from is at least 1 */
     if (status != KX_OK)
         return status;
     snprintf(number, sizeof number, "%lu", from + 1);
