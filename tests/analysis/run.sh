@@ -72,6 +72,38 @@ programs() {
     done
 }
 
+# sees WORDS FLAGS COMMAND...: a program with a race and a value that was never
+# set, compiled with the flags and run by the command, must be told of.
+sees() {
+    local words=$1 flags=$2
+    shift 2
+    mkdir -p "$work/planted"
+    cat >"$work/planted/run.c" <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+static int shared;
+static void *add(void *argument)
+{
+    for (int i = 0; i < 10000; i++)
+        shared++;
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    int *unset = malloc(sizeof *unset);
+    pthread_create(&thread, NULL, add, NULL);
+    add(NULL);
+    pthread_join(thread, NULL);
+    return *unset > 0 ? shared : 1;
+}
+END
+    # shellcheck disable=SC2086 # a list of words
+    gcc -O0 -g $flags -w -pthread -o "$work/planted/run" "$work/planted/run.c" &&
+        "$@" "$work/planted/run" 2>&1 | grep -q "$words" ||
+        echo 'it does not see what is planted'
+}
+
 case ${1:-} in
 cppcheck | tidy)
     cppcheck_sources src api | verdict 'cppcheck'
@@ -82,6 +114,7 @@ cppcheck | tidy)
 tsan)
     export TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 \
 suppressions=$PWD/$here/tsan.txt"
+    sees 'data race' -fsanitize=thread env | verdict 'a race is seen'
     mapfile -t tests < <(programs "$build/tsan")
     threads "${tests[@]}" 2>&1 | verdict 'the unit tests compile'
     for test in "${tests[@]}"; do
@@ -97,6 +130,7 @@ suppressions=$PWD/$here/tsan.txt"
         done
     } ;;
 valgrind)
+    sees 'uninitialised' '' valgrind -q | verdict 'a value not set is seen'
     mapfile -t tests < <(programs "$build")
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" "${tests[@]}" 2>&1 |
         verdict 'the unit tests compile'
