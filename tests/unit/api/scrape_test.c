@@ -78,6 +78,8 @@ static void quantiles_lie_between_the_bounds(void **state)
     assert_true(scrape_quantile(&scrape, "h", "", 0.6) == 3);
     assert_true(scrape_quantile(&scrape, "h", "", 1) == 4);
     assert_true(scrape_quantile(&scrape, "none", "", 0.5) == 0);
+    scrape = read_text(memory, "h_bucket 3\nh_bucket{x=\"1\"} 3\n");
+    assert_true(scrape_quantile(&scrape, "h", "", 0.5) == 0);
     scrape =
         read_text(memory, "h_bucket{le=\"1\"} 0\nh_bucket{le=\"+Inf\"} 5\n");
     assert_true(scrape_quantile(&scrape, "h", "", 0.5) == 1);
