@@ -11,7 +11,7 @@
 #include "cli_progress.h"
 #include "kindex.h"
 
-enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50 };
+enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50, MB = 1000000 };
 
 /* ---- The point ------------------------------------------------------------
  */
@@ -191,14 +191,22 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
                       cli->to);
 }
 
+static void show_read(void *context, uint64_t done, uint64_t whole)
+{
+    cli_progress_show(context, done / MB, done, whole);
+}
+
 int cli_restore(struct cli *cli)
 {
-    struct kx_restore restore = {.source = NULL};
+    struct cli_progress progress;
+    struct kx_restore restore = {.progress = show_read, .context = &progress};
     struct kx_fault fault = {.detail = ""};
     int code = read_words(cli, &restore);
     if (code != CLI_OK)
         return code;
+    cli_progress_begin(&progress, "MB read");
     enum kx_status status = kx_restore(&restore, &fault);
+    cli_progress_clear(&progress);
     const char *why = fault.detail;
     if (status != KX_OK)
         return cli_fail("%s", *why != '\0' ? why : kx_status_title(status));

@@ -250,7 +250,7 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
         return status;
     snprintf(path, sizeof path, "%s/%s", choice.best.timeline,
              choice.best.name);
-    status = restore_unpack(path, restore->directory, fault);
+    status = restore_unpack(restore, path, fault);
     if (status != KX_OK)
         return status;
     cut.base_end = end_of(restore->directory);

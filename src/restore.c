@@ -100,14 +100,26 @@ static bool close_member(void *context)
     return keep_error(target, fclose(file) == 0) && done;
 }
 
-static enum kx_status feed(struct unpack *unpack, FILE *file,
+static void tell(const struct kx_restore *restore, FILE *file)
+{
+    struct stat about;
+    if (restore->progress != NULL && fstat(fileno(file), &about) == 0)
+        restore->progress(restore->context, (uint64_t)ftello(file),
+                          (uint64_t)about.st_size);
+}
+
+static enum kx_status feed(const struct kx_restore *restore,
+                           struct unpack *unpack, FILE *file,
                            struct kx_fault *fault)
 {
     uint8_t bytes[READ_BYTES];
     enum kx_status status = KX_OK;
     size_t size;
-    while (status == KX_OK && (size = fread(bytes, 1, sizeof bytes, file)) > 0)
+    while (status == KX_OK &&
+           (size = fread(bytes, 1, sizeof bytes, file)) > 0) {
         status = unpack_add(unpack, kx_slice(bytes, size), fault);
+        tell(restore, file);
+    }
     if (status == KX_OK && ferror(file))
         return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
                        strerror(errno));
@@ -130,10 +142,10 @@ static enum kx_status explain(enum kx_status status, const char *path,
                    target->error != 0 ? strerror(target->error) : "");
 }
 
-enum kx_status restore_unpack(const char *path, const char *directory,
-                              struct kx_fault *fault)
+enum kx_status restore_unpack(const struct kx_restore *restore,
+                              const char *path, struct kx_fault *fault)
 {
-    struct target target = {.directory = directory};
+    struct target target = {.directory = restore->directory};
     struct unpack_sink sink = {.open = open_member,
                                .bytes = write_member,
                                .close = close_member,
@@ -144,7 +156,7 @@ enum kx_status restore_unpack(const char *path, const char *directory,
     struct unpack *unpack = unpack_create(NULL, &sink);
     enum kx_status status = unpack == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : feed(unpack, file, fault);
+                                : feed(restore, unpack, file, fault);
     talloc_free(unpack);
     fclose(file);
     if (target.file != NULL)
@@ -244,7 +256,7 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
     if (is_directory(restore->source))
         status = archive_restore(restore, &known, fault);
     else
-        status = restore_unpack(restore->source, directory, fault);
+        status = restore_unpack(restore, restore->source, fault);
     if (status == KX_OK)
         status = restore_replay(directory, NULL, known, &restore->stamp, fault);
     if (status == KX_OK && !restore_end(directory))

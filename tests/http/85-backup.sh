@@ -108,6 +108,12 @@ kindex restore "$backup" --data "$work/data"
 ends 1
 complains 'is not empty'
 
+test_case 'a terminal is shown how far both are'
+shown=$(terminal "$KINDEX backup $work/shown")
+is 'of a backup' "$(grep -c 'MB saved .*%' <<<"$shown")" 1
+shown=$(terminal "$KINDEX restore $work/shown --data $work/shown.d")
+is 'of a restore' "$(grep -c 'MB read .*%' <<<"$shown")" 1
+
 test_case 'what is missing on the command line is told'
 kindex restore "$backup"
 ends 2
