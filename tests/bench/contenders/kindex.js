@@ -17,8 +17,7 @@ const USER_INDEXES = [
 async function start(build, dir, cache) {
     const port = await freePort();
     const args = ['serve', '--data', dir, '--listen', `127.0.0.1:${port}`,
-        '--connections-per-address', '4096',
-                  '--cache', cache];
+                  '--connections-per-address', '4096', '--cache', cache];
     const server = launch(path.join(build, 'kindex'), args,
                           path.join(build, 'bench/log/kindex.log'));
     const self = { name: 'kindex', server, port, pids: [server.pid], dir };
