@@ -158,6 +158,7 @@ archiving --archive-keep 2
 few() { [ "$(find "$archive/$(cat "$work/data/timeline")" -name 'base-*' | wc -l)" -le 2 ]; }
 wait_until few
 is 'few' "$(few && echo yes)" yes
+stop_server
 restore
 ends 0
 
