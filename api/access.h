@@ -52,6 +52,11 @@ bool access_sees(const struct request *request, enum scope scope,
 bool access_spans(const struct request *request, enum scope scope,
                   const struct kx_range *range);
 
+/* The same for several keys. For streams, before each of their parts: whose
+ * keys they are changes when an index is declared or dropped. */
+bool access_sees_all(const struct request *request, enum scope scope,
+                     const struct kx_slice *keys, size_t count);
+
 /* What was asked for cannot be said to be about keys, or was found out by the
  * functions above that only answer. */
 void access_asked(struct request *request);

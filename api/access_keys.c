@@ -82,6 +82,15 @@ bool access_sees(const struct request *request, enum scope scope,
            (owner == NO_INDEX && access_covers(request, scope, key));
 }
 
+bool access_sees_all(const struct request *request, enum scope scope,
+                     const struct kx_slice *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!access_sees(request, scope, keys[i]))
+            return false;
+    return true;
+}
+
 bool access_key(struct request *request, struct reply *reply, enum scope scope,
                 struct kx_slice key)
 {

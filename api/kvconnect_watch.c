@@ -121,6 +121,8 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     struct watching *watching = stream->state;
     do {
         if (atomic_load(&stream->request->service->stopping) ||
+            !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
+                             watching->count) ||
             !add_frame(watching, chunk, flush_out))
             return false;
         if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))

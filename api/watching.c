@@ -2,6 +2,7 @@
  * what the entries are by then: who reads slowly gets fewer events, and nothing
  * is kept for it. */
 #include "watching.h"
+#include "access.h"
 
 #include <stdatomic.h>
 
@@ -130,7 +131,9 @@ bool watching_next(struct stream *stream, struct kx_buffer *chunk,
 {
     struct watching *watching = stream->state;
     do {
-        if (atomic_load(&stream->request->service->stopping))
+        if (atomic_load(&stream->request->service->stopping) ||
+            !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
+                             watching->count))
             return false;
         if (!watching->begun)
             add_silence(watching, chunk);

@@ -132,6 +132,25 @@ is 'they end before their next sign of life' "$((SECONDS - began < 15))" 1
 request GET /kv/a/k '' --header "Authorization: Bearer $watcher"
 expect 401 unauthorized
 
+test_case 'a watch of an index entry ends when the index is dropped: the key is another one then'
+request POST /indexes '{"name":"by_n","prefix":["a"],"fields":["/n"],"unique":true}' "${json[@]}" \
+    "${bearer[@]}" --header 'Prefer: wait=30'
+program token create follower watch:a
+curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \
+    "$url/watch?key=by_n/z" >"$work/follow" 2>"$work/null" &
+follower=$!
+follower_has_begun() { grep -q '^id:' "$work/follow"; }
+wait_until follower_has_begun
+request DELETE /indexes/by_n '' "${bearer[@]}"
+expect 204
+wait "$follower"
+is 'it ends' $? 0
+request PUT /kv/by_n/z '"secret"' "${bearer[@]}"
+expect 201
+is 'it was shown' "$(grep -c secret "$work/follow")" 0
+request GET '/watch?key=by_n/z' '' --header "Authorization: Bearer $(cat "$work/said")"
+expect 403 forbidden
+
 test_case 'a token ends at its time, and a stream with it'
 program token create short watch: --ttl 2s
 curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \

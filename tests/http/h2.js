@@ -39,7 +39,7 @@ const HEADER_TABLE_SIZE = 1, INITIAL_WINDOW = 4;
 
 // The head of a request; `more` are fields after the pseudo fields.
 const pseudo = (method, path) =>
-  [[":method", method], [":scheme", "http"], [":path", path], [":authority", "kindex.test"]];
+  [[":method", method], [":scheme", "http"], [":path", path], [":authority", "localhost"]];
 const headers = (stream, list, flags = END_STREAM) =>
   frame("HEADERS", END_HEADERS | flags, stream, fields(list));
 const get = (stream, path, more = []) => headers(stream, [...pseudo("GET", path), ...more]);
