@@ -81,10 +81,11 @@ static bool is_events(const char *head)
 static void call_http1(int fd, const struct call *call, struct answer *answer)
 {
     char head[1024];
-    int size = snprintf(head, sizeof head,
-                        "%s %s HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
-                        "x-denokv-version: 3\r\n",
-                        call->method, call->target);
+    int size =
+        snprintf(head, sizeof head,
+                 "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                 "x-denokv-version: 3\r\n",
+                 call->method, call->target);
     if (call->type != NULL)
         size += snprintf(head + size, sizeof head - (size_t)size,
                          "Content-Type: %s\r\n", call->type);
@@ -148,7 +149,7 @@ static void make_request(const struct call *call)
     size_t size = put_field(fields, ":method", call->method);
     size += put_field(fields + size, ":scheme", "http");
     size += put_field(fields + size, ":path", call->target);
-    size += put_field(fields + size, ":authority", "h");
+    size += put_field(fields + size, ":authority", "localhost");
     size += put_field(fields + size, "x-denokv-version", "3");
     if (call->type != NULL)
         size += put_field(fields + size, "content-type", call->type);
