@@ -18,6 +18,7 @@
 #include "backup.h"
 #include "marks.h"
 #include "uuid.h"
+#include "names.h"
 #include "zfile.h"
 
 enum { BASES_MAX = 1000, RETRY_MS = 10000 };
@@ -77,7 +78,7 @@ static bool write_timeline(const char *directory, const char *name)
         return false;
     bool done =
         fputs(name, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && done && zfile_sync_directory(path);
+    return fclose(file) == 0 && done && names_sync(path);
 }
 
 /* A data directory without one gets one: it is new, or restored. */
@@ -158,7 +159,7 @@ static bool copy_part(const char *from, const char *to, uint64_t start,
     if (out >= 0)
         close(out);
     errno = error;
-    return done && (start != 0 || zfile_sync_directory(to));
+    return done && (start != 0 || names_sync(to));
 }
 
 /* What has come to the file that is being written, and is on disk. */
@@ -220,7 +221,7 @@ static enum kx_status name_base(struct archive *archive,
                                 .at_ms = kx_now_ms()};
     archive_base_name(&base);
     snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
-    if (rename(part, path) != 0 || !zfile_sync_directory(path))
+    if (rename(part, path) != 0 || !names_sync(path))
         return fail_file(fault, path);
     archive->base_ms = base.at_ms;
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);

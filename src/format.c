@@ -14,6 +14,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "names.h"
 #include "table.h"
 #include "uuid.h"
 
@@ -84,24 +85,13 @@ static bool write_whole(const char *path)
     return close(file) == 0 && written;
 }
 
-/* A new name is on disk when its directory is. */
-static bool sync_directory(const char *directory)
-{
-    int file = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = file >= 0 && fsync(file) == 0;
-    if (file >= 0)
-        close(file);
-    return synced;
-}
-
-static enum kx_status write_file(const char *directory, const char *path,
-                                 struct kx_fault *fault)
+static enum kx_status write_file(const char *path, struct kx_fault *fault)
 {
     char *part = talloc_asprintf(NULL, "%s.part", path);
     if (part == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    bool written = write_whole(part) && rename(part, path) == 0 &&
-                   sync_directory(directory);
+    bool written =
+        write_whole(part) && rename(part, path) == 0 && names_sync(path);
     talloc_free(part);
     return written ? KX_OK : file_fault(path, fault);
 }
@@ -116,7 +106,7 @@ enum kx_status format_guard(const char *directory, struct kx_fault *fault)
     if (status == KX_OK && number > FORMAT_NUMBER)
         status = too_new(number, fault);
     else if (status == KX_ABSENT || (status == KX_OK && number < FORMAT_NUMBER))
-        status = write_file(directory, path, fault);
+        status = write_file(path, fault);
     talloc_free(path);
     return status;
 }

@@ -15,7 +15,7 @@
 #include "catalog.h"
 #include "pages.h"
 #include "unpack.h"
-#include "zfile.h"
+#include "names.h"
 
 static const char NOTE[] = "restoring";
 
@@ -46,14 +46,13 @@ bool restore_begin(const char *directory)
     if (fd < 0)
         return false;
     close(fd);
-    return zfile_sync_directory(path);
+    return names_sync(path);
 }
 
 bool restore_end(const char *directory)
 {
     char path[PATH_SIZE];
-    return unlink(join(path, directory, NOTE)) == 0 &&
-           zfile_sync_directory(path);
+    return unlink(join(path, directory, NOTE)) == 0 && names_sync(path);
 }
 
 /* ---- Unpacking ------------------------------------------------------------

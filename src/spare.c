@@ -20,6 +20,8 @@
 
 #include <db.h>
 
+#include "names.h"
+
 enum {
     STEP_BYTES = 1 << 20, /* between two syncs: flushes must not wait long */
     RETRY_SECONDS = 1     /* on a full disk; also before the first file */
@@ -42,16 +44,6 @@ static pthread_cond_t taken = PTHREAD_COND_INITIALIZER;
 
 /* ---- Taking it ---------------------------------------------------------- */
 
-static int sync_directory(const char *path)
-{
-    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0)
-        return -1;
-    int result = fsync(directory);
-    close(directory);
-    return result;
-}
-
 static void tell(void)
 {
     pthread_mutex_lock(&lock);
@@ -60,21 +52,17 @@ static void tell(void)
 }
 
 /* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. Without
- * one the library makes its own: 0. */
-static int take(const char *path, const char *name)
+ * one the library makes its own: true. */
+static bool take(const char *path, const char *name)
 {
-    char directory[PATH_MAX];
     char ready[PATH_MAX];
     int length = (int)(name - path);
-    int written = snprintf(directory, sizeof directory, "%.*s", length, path);
-    if (written < 0 || (size_t)written >= sizeof directory)
-        return 0;
-    written = snprintf(ready, sizeof ready, "%.*s%s", length, path, READY);
+    int written = snprintf(ready, sizeof ready, "%.*s%s", length, path, READY);
     if (written < 0 || (size_t)written >= sizeof ready ||
         rename(ready, path) != 0)
-        return 0;
+        return true;
     tell();
-    return sync_directory(length == 0 ? "." : directory);
+    return names_sync(path);
 }
 
 static bool is_log(const char *name)
@@ -92,7 +80,7 @@ static int open_file(const char *path, int flags, ...)
     int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
     va_end(arguments);
     if ((flags & O_CREAT) != 0 && is_log(name) && access(path, F_OK) != 0 &&
-        take(path, name) != 0)
+        !take(path, name))
         return -1;
     return open(path, flags, (mode_t)mode);
 }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "names.h"
+
 enum { LEVEL = 3, CHUNK = 1 << 17 };
 
 struct passage {
@@ -90,20 +92,6 @@ static bool run(struct passage *passage)
     return passage->compress != NULL || passage->framed;
 }
 
-bool zfile_sync_directory(const char *path)
-{
-    char directory[4096];
-    snprintf(directory, sizeof directory, "%s", path);
-    char *slash = strrchr(directory, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    int fd = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY);
-    bool done = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
 static bool pass(struct passage *passage, const char *from, const char *to)
 {
     char part[4096];
@@ -119,7 +107,7 @@ static bool pass(struct passage *passage, const char *from, const char *to)
     if (passage->out >= 0)
         close(passage->out);
     errno = error;
-    return done && rename(part, to) == 0 && zfile_sync_directory(to);
+    return done && rename(part, to) == 0 && names_sync(to);
 }
 
 static enum kx_status pass_with(struct passage *passage, const char *from,

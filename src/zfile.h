@@ -15,8 +15,4 @@ enum kx_status zfile_compress(const char *from, const char *to,
 enum kx_status zfile_expand(const char *from, const char *to,
                             struct kx_fault *fault);
 
-/* Makes a change of names in the directory of this file durable; false: it may
- * not be. */
-bool zfile_sync_directory(const char *path);
-
 #endif
