@@ -61,6 +61,10 @@ inside() {
         mount -t proc proc "$0/proc"
         mkdir -p "$0/dev/shm"
         mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm"
+        mkdir -p "$0/dev/pts"
+        mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
+        rm -f "$0/dev/ptmx"
+        ln -s pts/ptmx "$0/dev/ptmx"
         exec chroot --userspec="$1" "$0" /usr/bin/env -i HOME=/root \
             LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
