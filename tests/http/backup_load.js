@@ -143,11 +143,20 @@ function run(argument) {
   });
 }
 
+// A backup breaks off, and says so, when a table's file is cut shorter just
+// then: it is made again.
+async function save(backup) {
+  let saved = { code: 1 };
+  for (let tries = 0; saved.code !== 0 && tries < 3; tries++)
+    saved = await run(['backup', backup, '--url', url]);
+  return saved;
+}
+
 async function check(number) {
   const backup = path.join(directory, `b${number}`);
   const data = path.join(directory, `d${number}`);
   const answered = new Map(ledger);
-  const saved = await run(['backup', backup, '--url', url]);
+  const saved = await save(backup);
   if (saved.code !== 0) return [`the backup: ${saved.text}`];
   if (mode === '--forget-tail') forgetTail(backup);
   const restored = await run(['restore', backup, '--data', data]);
