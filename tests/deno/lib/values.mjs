@@ -108,7 +108,6 @@ export const values = {
   'Date invalid': new Date(NaN),
   RegExp: /a\/b+/gi,
   'RegExp all flags': /x/dgimsuy,
-  'RegExp v': /漢/v,
   'Number object': new Number(5),
   'String object': new String('s'),
   'Boolean object': new Boolean(false),
