@@ -9,7 +9,13 @@
  * holds more than that part of the log, and what a page lacks the log has, so
  * that replaying the log makes one state of them all: the one of the log's end,
  * with every commit that was answered before the backup began. Meanwhile no log
- * file is removed and the data files do not shrink; nobody waits for anything.
+ * file is removed; nobody waits for anything.
+ *
+ * A data file may become shorter meanwhile: Berkeley DB cuts it when its last
+ * page becomes free. The pages that are gone are copied as zeros, which is how
+ * a hole in the file reads: the log's replay leaves such a page alone until it
+ * has come to the page being freed, or allocated anew (the library's log.h
+ * says so at CHECK_LSN).
  *
  * The same log with more at its end leads to later states (restore.c). */
 #include "backup.h"
@@ -46,6 +52,7 @@ struct kx_backup {
     uint32_t first_log;
     uint64_t stamp;
     int fd; /* of the file that is being copied, or -1 */
+    char name[LOG_NAME];
     bool paged;
     uint64_t size;
     uint64_t done;     /* of the file */
@@ -114,6 +121,7 @@ static enum kx_status open_file(struct kx_backup *backup, const char *name)
                strerror(errno));
         return KX_FAILED;
     }
+    snprintf(backup->name, sizeof backup->name, "%s", name);
     backup->done = 0;
     backup->paged = backup->phase == COPY_TABLES;
     backup->size = (uint64_t)about.st_size;
@@ -194,24 +202,34 @@ static enum kx_status look_at_pages(struct kx_backup *backup, size_t size)
         backup->wrong_ns = now_ns;
     if (now_ns - backup->wrong_ns < WRONG_NS)
         return KX_AGAIN;
-    kx_log(KX_LOG_ERROR, "backup", "wrong_page=%" PRIu64 " of=%s", first + n,
-           env_table_file(backup->next - 1));
+    kx_log(KX_LOG_ERROR, "backup", "file=%s wrong_page=%" PRIu64, backup->name,
+           first + n);
     return KX_DAMAGED;
+}
+
+/* Of a data file that has become shorter, pages of zeros follow its end. */
+static enum kx_status read_slice(struct kx_backup *backup, size_t size)
+{
+    ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);
+    if (got >= 0 && backup->paged) {
+        size_t whole = (size_t)got - (size_t)got % PAGE_BYTES;
+        memset(backup->bytes + whole, 0, size - whole);
+        return KX_OK;
+    }
+    if (got == (ssize_t)size)
+        return KX_OK;
+    kx_log(KX_LOG_ERROR, "backup", "file=%s error=\"%s\"", backup->name,
+           got < 0 ? strerror(errno) : "it has become shorter");
+    return KX_FAILED;
 }
 
 static enum kx_status copy_slice(struct kx_backup *backup)
 {
     uint64_t size = backup->size - backup->done;
-    enum kx_status status = KX_OK;
     if (size > sizeof backup->bytes)
         size = sizeof backup->bytes;
-    ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);
-    if (got != (ssize_t)size) {
-        kx_log(KX_LOG_ERROR, "backup", "error=\"%s\"",
-               got < 0 ? strerror(errno) : "a file has become shorter");
-        return KX_FAILED;
-    }
-    if (backup->paged)
+    enum kx_status status = read_slice(backup, size);
+    if (status == KX_OK && backup->paged)
         status = look_at_pages(backup, size);
     if (status != KX_OK)
         return status == KX_AGAIN ? KX_OK : status;

@@ -41,7 +41,7 @@ static bool has_changed(struct kx_store *store)
 }
 
 /* Packing keeps readers out while a step lasts, so it waits for an idle store.
- * A backup needs files that do not shrink. */
+ * What a backup copies is not moved: its part of the log would grow. */
 bool tidy_waiting(struct kx_store *store)
 {
     if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS ||

@@ -35,8 +35,6 @@ rm -rf "$work/data"
 test_case 'a backup that forgets the end of the log is found by the ledger'
 start_server --checkpoint-interval 1h --checkpoint-log 1GiB
 declare_indexes
-# One that nobody wrote just before has no end to forget.
-wrong=$(load 5 --forget-tail)
-is 'what the ledger says' "$([[ $wrong == '5 backups, '[1-5]' wrong' ]] && echo found || echo "$wrong")" found
+is 'what the ledger says' "$(load 3 --forget-tail)" '3 backups, 3 wrong'
 
 finish

@@ -1,5 +1,5 @@
 /* The parts of backups: tar headers, archives in pieces of any size, page
- * checksums, compressed files, the limit of backups at a time. */
+ * checksums, compressed files. */
 #include <fcntl.h>
 
 #include "pack.h"
@@ -298,72 +298,6 @@ static void files_come_back(void **state)
     nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- Backups of a store -------------------------------------------------- */
-
-static void only_so_many_at_a_time(void **state)
-{
-    (void)state;
-    struct test_store test;
-    struct kx_fault fault;
-    struct kx_backup *backups[KX_BACKUPS_MAX + 1];
-    test_store_new(&test);
-    for (int i = 0; i < KX_BACKUPS_MAX; i++)
-        assert_int_equal(kx_backup_begin(test.store, NULL, &backups[i], &fault),
-                         KX_OK);
-    assert_int_equal(
-        kx_backup_begin(test.store, NULL, &backups[KX_BACKUPS_MAX], &fault),
-        KX_BUSY);
-    talloc_free(backups[0]);
-    assert_int_equal(kx_backup_begin(test.store, NULL, &backups[0], &fault),
-                     KX_OK);
-    for (int i = 0; i < KX_BACKUPS_MAX; i++)
-        talloc_free(backups[i]);
-    test_store_remove(&test);
-}
-
-static void save(struct test_store *test, void *mem, const char *path)
-{
-    struct kx_backup *backup;
-    struct kx_buffer out;
-    FILE *file = fopen(path, "wb");
-    enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
-    kx_buffer_init(&out, backup);
-    assert_int_equal(status, KX_OK);
-    while (status == KX_OK) {
-        out.size = 0;
-        status = kx_backup_next(backup, &out);
-        assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
-    }
-    assert_int_equal(status, KX_END);
-    assert_int_equal(fclose(file), 0);
-    talloc_free(backup);
-}
-
-static void a_backup_is_restored(void **state)
-{
-    struct test_store test;
-    struct kx_fault fault;
-    char path[100], restored[100];
-    void *mem = talloc_new(*state);
-    test_store_new(&test);
-    fill(&test, mem);
-    snprintf(path, sizeof path, "%s.backup", test.directory);
-    snprintf(restored, sizeof restored, "%s.restored", test.directory);
-    save(&test, mem, path);
-    struct kx_restore restore = {.source = path, .directory = restored};
-    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
-    assert_int_equal(restore.stamp, 400);
-    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
-    test_store_remove(&test);
-    memcpy(test.directory, restored, strlen(restored) + 1);
-    test_store_open(&test);
-    assert_non_null(test_get(&test, mem, "[\"key\",399]"));
-    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
-    test_store_remove(&test);
-    unlink(path);
-    talloc_free(mem);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,8 +316,6 @@ int main(void)
                                         memory_open, memory_close),
         cmocka_unit_test(files_come_back),
         cmocka_unit_test(every_page_is_looked_at),
-        cmocka_unit_test(only_so_many_at_a_time),
-        cmocka_unit_test(a_backup_is_restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,223 @@
+/* Backups of an open store, restored: how many at a time, and files that become
+ * shorter and longer while they are copied. */
+#include <sys/stat.h>
+
+#include "backup.h"
+#include "pages.h"
+#include "store.h"
+
+/* Each large one has a page of its own, and these are the last of the file. */
+enum { ENTRIES = 100, LARGE = 40, LARGE_BYTES = 3000, CUT = 8 };
+
+/* In one commit. */
+static void set_many(struct test_store *test, void *mem, const char *name,
+                     int count, int bytes)
+{
+    struct kx_mutation mutations[ENTRIES];
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = (size_t)count, .memory = mem};
+    char *value = talloc_asprintf(mem, "\"%0*d\"", bytes, 7);
+    for (int i = 0; i < count; i++) {
+        char *key = talloc_asprintf(mem, "[\"%s\",%d]", name, i);
+        mutations[i] = (struct kx_mutation){.type = KX_SET,
+                                            .key = test_key(mem, key),
+                                            .value = test_json(value)};
+    }
+    assert_int_equal(test_commit(test, &commit), KX_OK);
+}
+
+static void fill(struct test_store *test, void *mem)
+{
+    set_many(test, mem, "small", ENTRIES, 50);
+    set_many(test, mem, "large", LARGE, LARGE_BYTES);
+}
+
+static void only_so_many_at_a_time(void **state)
+{
+    (void)state;
+    struct test_store test;
+    struct kx_fault fault;
+    struct kx_backup *backups[KX_BACKUPS_MAX + 1];
+    test_store_new(&test);
+    for (int i = 0; i < KX_BACKUPS_MAX; i++)
+        assert_int_equal(kx_backup_begin(test.store, NULL, &backups[i], &fault),
+                         KX_OK);
+    assert_int_equal(
+        kx_backup_begin(test.store, NULL, &backups[KX_BACKUPS_MAX], &fault),
+        KX_BUSY);
+    talloc_free(backups[0]);
+    assert_int_equal(kx_backup_begin(test.store, NULL, &backups[0], &fault),
+                     KX_OK);
+    for (int i = 0; i < KX_BACKUPS_MAX; i++)
+        talloc_free(backups[i]);
+    test_store_remove(&test);
+}
+
+static void save(struct test_store *test, void *mem, const char *path)
+{
+    struct kx_backup *backup;
+    struct kx_buffer out;
+    FILE *file = fopen(path, "wb");
+    enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
+    kx_buffer_init(&out, backup);
+    assert_int_equal(status, KX_OK);
+    while (status == KX_OK) {
+        out.size = 0;
+        status = kx_backup_next(backup, &out);
+        assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
+    }
+    assert_int_equal(status, KX_END);
+    assert_int_equal(fclose(file), 0);
+    talloc_free(backup);
+}
+
+/* From then on it is the store that `test` is about. */
+static void move_to(struct test_store *test, const char *directory)
+{
+    test_store_remove(test);
+    memcpy(test->directory, directory, strlen(directory) + 1);
+    test_store_open(test);
+}
+
+static void a_backup_is_restored(void **state)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char path[100], restored[100];
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    save(&test, mem, path);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    assert_int_equal(restore.stamp, 2);
+    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
+    move_to(&test, restored);
+    assert_non_null(test_get(&test, mem, "[\"small\",99]"));
+    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
+    test_store_remove(&test);
+    unlink(path);
+    talloc_free(mem);
+}
+
+/* ---- Files that change their length -------------------------------------- */
+
+static off_t length(const struct test_store *test)
+{
+    char path[100];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/entries.db", test->directory);
+    assert_int_equal(stat(path, &about), 0);
+    return about.st_size;
+}
+
+/* The file is cut in the middle of the commit; with `again` it grows anew, with
+ * holes, for the new pages are not written yet. */
+static void cut(struct test_store *test, void *mem, bool again)
+{
+    off_t before = length(test);
+    for (int i = 1; i <= CUT; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "[\"large\",%d]", LARGE - i);
+        assert_int_equal(test_delete(test, mem, key), KX_OK);
+    }
+    assert_true(length(test) <= before - CUT * PAGE_BYTES);
+    if (again)
+        set_many(test, mem, "large", LARGE, LARGE_BYTES);
+}
+
+/* The commit at which the file is cut comes behind the given step of the
+ * backup. False: that has fewer steps. */
+static bool save_cut(struct test_store *test, void *mem, const char *path,
+                     int steps, uint64_t *stamp_out)
+{
+    struct kx_backup *backup;
+    struct kx_buffer out;
+    FILE *file = fopen(path, "wb");
+    enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
+    kx_buffer_init(&out, backup);
+    int step = 0;
+    for (; status == KX_OK; step++) {
+        if (step == steps)
+            cut(test, mem, steps % 2 == 1);
+        out.size = 0;
+        status = kx_backup_next(backup, &out);
+        assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
+    }
+    assert_int_equal(status, KX_END);
+    assert_int_equal(fclose(file), 0);
+    *stamp_out = backup_stamp(backup);
+    talloc_free(backup);
+    return step > steps;
+}
+
+static size_t size_of(struct test_store *test, void *mem, const char *name,
+                      int number)
+{
+    char *key = talloc_asprintf(mem, "[\"%s\",%d]", name, number);
+    const char *value = test_get(test, mem, key);
+    return value == NULL ? 0 : strlen(value);
+}
+
+/* What the backup holds is one state, that of its versionstamp: before the cut,
+ * in it, after it. */
+static void check(struct test_store *test, void *mem, uint64_t stamp)
+{
+    int missing = 0;
+    if (stamp > 2 && stamp <= 2 + CUT)
+        missing = (int)stamp - 2;
+    for (int i = 0; i < ENTRIES; i++)
+        assert_int_equal(size_of(test, mem, "small", i), 52);
+    for (int i = 0; i < LARGE; i++)
+        assert_int_equal(size_of(test, mem, "large", i),
+                         i < LARGE - missing ? LARGE_BYTES + 2 : 0);
+    fill(test, mem);
+}
+
+static bool cut_after(void *mem, int steps)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char path[100], restored[100];
+    uint64_t stamp;
+    test_store_new(&test);
+    fill(&test, mem);
+    /* All pages are in the file. */
+    test_store_close(&test);
+    test_store_open(&test);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    bool in_time = save_cut(&test, mem, path, steps, &stamp);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    assert_int_equal(restore.stamp, stamp);
+    move_to(&test, restored);
+    check(&test, mem, stamp);
+    test_store_remove(&test);
+    unlink(path);
+    return in_time;
+}
+
+static void a_file_may_be_cut_while_it_is_copied(void **state)
+{
+    int steps = 0;
+    bool in_time = true;
+    for (; in_time; steps++) {
+        void *mem = talloc_new(*state);
+        in_time = cut_after(mem, steps);
+        talloc_free(mem);
+    }
+    assert_true(steps > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_so_many_at_a_time),
+        cmocka_unit_test(a_backup_is_restored),
+        cmocka_unit_test(a_file_may_be_cut_while_it_is_copied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
