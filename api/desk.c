@@ -9,6 +9,10 @@
 #include <talloc.h>
 #include <unistd.h>
 
+/* Time for slices in each turn of the loop: what many long lists and streams
+ * may delay everybody else. */
+static const uint64_t SLICES_NS = 1000000;
+
 bool desk_open(struct desk *desk, struct service *service, unsigned number)
 {
     *desk = (struct desk){
@@ -86,25 +90,36 @@ void desk_queue_turn(struct desk *desk, struct exchange *exchange)
     desk->turn_last = exchange;
 }
 
-/* Takes the whole queue: what is queued meanwhile waits for the next round. */
-static struct exchange *take_turns(struct desk *desk)
+static struct exchange *take_turn(struct desk *desk)
 {
-    struct exchange *first = desk->turn_first;
-    desk->turn_first = NULL;
-    desk->turn_last = NULL;
-    return first;
+    struct exchange *exchange = desk->turn_first;
+    if (exchange == NULL)
+        return NULL;
+    desk->turn_first = exchange->next;
+    if (desk->turn_first == NULL)
+        desk->turn_last = NULL;
+    return exchange;
 }
 
+bool desk_may_slice(const struct desk *desk)
+{
+    return desk->turn_first == NULL && kx_monotonic_ns() < desk->slices_end_ns;
+}
+
+/* What is queued meanwhile waits for the next round, and so does what this one
+ * has no time for. */
 bool desk_run_turns(struct desk *desk)
 {
-    struct exchange *exchange = take_turns(desk);
-    bool any = exchange != NULL;
-    while (exchange != NULL) {
-        struct exchange *next = exchange->next;
+    const struct exchange *last = desk->turn_last;
+    struct exchange *exchange = NULL;
+    desk->slices_end_ns = kx_monotonic_ns() + SLICES_NS;
+    if (last == NULL)
+        return false;
+    do {
+        exchange = take_turn(desk);
         exchange_continue(exchange);
-        exchange = next;
-    }
-    return any;
+    } while (exchange != last && kx_monotonic_ns() < desk->slices_end_ns);
+    return true;
 }
 
 static uint64_t until(const struct exchange *exchange)
@@ -162,10 +177,7 @@ int desk_timeout_ms(const struct desk *desk)
 
 void desk_abandon_turns(struct desk *desk)
 {
-    struct exchange *exchange = take_turns(desk);
-    while (exchange != NULL) {
-        struct exchange *next = exchange->next;
+    struct exchange *exchange;
+    while ((exchange = take_turn(desk)) != NULL)
         exchange_abandon(exchange);
-        exchange = next;
-    }
 }

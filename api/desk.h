@@ -25,6 +25,7 @@ struct desk {
     size_t free_count;
     struct exchange *turn_first; /* handlers that said AGAIN */
     struct exchange *turn_last;
+    uint64_t slices_end_ns;   /* of this turn of the loop */
     struct exchanges waiting; /* for news: their request.wait is the core's */
     uint64_t next_ns;         /* the time of none of them is over before */
     size_t in_flight;         /* exchanges begun and not ended */
@@ -50,9 +51,13 @@ bool desk_take_answers(struct desk *desk);
 /* Puts an exchange at the end of the queue of turns. It must be in no other
  * list of the desk. */
 void desk_queue_turn(struct desk *desk, struct exchange *exchange);
-/* Gives each exchange that waits for its turn one slice; false when none
- * waited. */
+/* Once in each turn of the loop: gives the exchanges that wait for their turn a
+ * slice each, as far as the time for that goes; the others are first the next
+ * time. False when none waited. */
 bool desk_run_turns(struct desk *desk);
+/* May a slice be made at once? Not while others wait for theirs, or when the
+ * time for slices is over. */
+bool desk_may_slice(const struct desk *desk);
 /* Adds an exchange whose request.wait is with the core, or takes it out. */
 void desk_queue_news(struct desk *desk, struct exchange *exchange);
 void desk_end_news(struct desk *desk, struct exchange *exchange);

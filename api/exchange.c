@@ -250,6 +250,38 @@ enum exchange_next exchange_run(struct exchange *exchange)
     return handle(exchange);
 }
 
+/* Makes the next chunk; true when the exchange is parked: until the chunk's
+ * flush, or for another turn when the stream had nothing to say this time. */
+static bool make_chunk(struct exchange *exchange)
+{
+    struct stream *stream = exchange->reply.stream;
+    struct kx_buffer *chunk = &exchange->reply.body;
+    uint64_t flush = 0;
+    chunk->size = 0;
+    exchange->sent = 0;
+    uint64_t began_ns = kx_monotonic_ns();
+    kx_reader_count(stream->request->reader, &exchange->reads);
+    exchange->last = !stream->next(stream, chunk, &flush);
+    exchange->streamed += chunk->size;
+    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
+    if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
+        return true;
+    if (chunk->size > 0 || exchange->last || chunk->failed)
+        return false;
+    if (stream->request->wait.cancel != NULL)
+        await_news(exchange, EXCHANGE_CHUNK_AWAITS_NEWS);
+    else
+        await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
+    return true;
+}
+
+/* The turn of a stream has come: true when it is parked again. When it may not
+ * go on the door learns that from exchange_chunk. */
+static bool go_on(struct exchange *exchange)
+{
+    return access_holds(&exchange->request) && make_chunk(exchange);
+}
+
 /* What comes next depends on what was waited for, which is the phase. After a
  * chunk's wait the door only has to ask for the chunk again. */
 static enum exchange_next take_answer(struct exchange *exchange)
@@ -263,8 +295,10 @@ static enum exchange_next take_answer(struct exchange *exchange)
         return exchange->finishing ? finish(exchange) : handle(exchange);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
-    case EXCHANGE_CHUNK_AWAITS_FLUSH:
     case EXCHANGE_CHUNK_AWAITS_TURN:
+        exchange->phase = EXCHANGE_READY;
+        return go_on(exchange) ? EXCHANGE_PARK : EXCHANGE_REPLY;
+    case EXCHANGE_CHUNK_AWAITS_FLUSH:
     case EXCHANGE_CHUNK_AWAITS_NEWS:
     case EXCHANGE_READY:
     case EXCHANGE_NEW:
@@ -337,28 +371,13 @@ void exchange_abandon(struct exchange *exchange)
     exchange->ready(exchange);
 }
 
-/* Makes the next chunk; true when the exchange is parked: until the chunk's
- * flush, or for another turn when the stream had nothing to say this time. */
+/* The next chunk, now or when its turn comes; true when the exchange is
+ * parked. */
 static bool pull(struct exchange *exchange)
 {
-    struct stream *stream = exchange->reply.stream;
-    struct kx_buffer *chunk = &exchange->reply.body;
-    uint64_t flush = 0;
-    chunk->size = 0;
-    exchange->sent = 0;
-    uint64_t began_ns = kx_monotonic_ns();
-    kx_reader_count(stream->request->reader, &exchange->reads);
-    exchange->last = !stream->next(stream, chunk, &flush);
-    exchange->streamed += chunk->size;
-    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
-    if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
-        return true;
-    if (chunk->size > 0 || exchange->last || chunk->failed)
-        return false;
-    if (stream->request->wait.cancel != NULL)
-        await_news(exchange, EXCHANGE_CHUNK_AWAITS_NEWS);
-    else
-        await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
+    if (desk_may_slice(exchange->desk))
+        return make_chunk(exchange);
+    await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;
 }
 

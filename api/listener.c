@@ -18,7 +18,8 @@
 enum {
     BACKLOG = 1024,
     ACCEPT_MAX = 64, /* at a time: the others want their turn as well */
-    PAUSE_NS = 100 * 1000 * 1000 /* when there are no descriptors left */
+    PAUSE_NS = 100 * 1000 * 1000, /* when there are no descriptors left */
+    UNSENT_MAX = 128 * 1024       /* of a reply, kept by the kernel */
 };
 
 /* What HTTP/2 begins with (RFC 9113 section 3.4). No request of HTTP/1.1 does:
@@ -213,16 +214,24 @@ static void refuse(const struct listener *listener, int fd,
     close(fd);
 }
 
-/* Nagle's algorithm would hold back the last piece of a reply. */
+/* Nagle's algorithm would hold back the last piece of a reply. Without the
+ * second option the kernel takes megabytes for a client that does not read; on
+ * a system that lacks it, it goes on doing so. */
+static void set_up(int fd)
+{
+    const int on = 1, unsent = UNSENT_MAX;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+}
+
 static void welcome(struct listener *listener, struct visit *visit)
 {
-    const int on = 1;
     enum visit_verdict verdict = visit_begin(listener->service, visit);
     if (verdict != VISIT_WELCOME) {
         refuse(listener, visit->fd, verdict);
         return;
     }
-    setsockopt(visit->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    set_up(visit->fd);
     if (listener->handshakes != NULL)
         handshakes_add(listener->handshakes, visit);
     else

@@ -4,8 +4,9 @@
 //
 // SLOW connections send a byte of a request now and then, READERS ask for a
 // stream and take nothing of it. Meanwhile a client like any other works. The
-// lines tell what each kind got, and by how many MiB the process has grown at
-// most (the last one: 0 when that is less than 64).
+// lines tell what each kind got, how many readers have more than 1 MiB waiting
+// for them in the kernel, and by how many MiB the process has grown at most (0
+// when that is less than 64).
 "use strict";
 const fs = require("node:fs");
 const http = require("node:http");
@@ -19,6 +20,15 @@ const MIB = 1 << 20;
 
 const resident = () =>
   Number(/VmRSS:\s*(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
+// The bytes that wait in the kernel to be sent, of each of its connections that
+// has any.
+const unsent = () => {
+  const table = "/proc/net/tcp";
+  const rows = fs.existsSync(table) ? fs.readFileSync(table, "utf8").split("\n").slice(1) : [];
+  return rows.map((row) => row.trim().split(/[ :]+/))
+    .filter((words) => parseInt(words[2], 16) === port)
+    .map((words) => parseInt(words[6], 16)).filter((size) => size > 0);
+};
 const connect = () => new Promise((resolve, reject) => {
   const socket = net.connect({ host: "127.0.0.1", port, noDelay: true }, () => resolve(socket));
   socket.on("error", reject);
@@ -89,6 +99,7 @@ async function main() {
   }
   const counts = {};
   for (const status of await told) counts[status] = (counts[status] ?? 0) + 1;
+  const many = unsent().filter((size) => size > MIB).length;
   const grown = Math.round((most - before) / MIB);
   // What they were sent has waited for them.
   const heads = await Promise.all(sockets.map((socket) => new Promise((resolve) => {
@@ -99,6 +110,7 @@ async function main() {
   const held = heads.filter((head) => head === "HTTP/1.1 200").length;
   console.log(`slow: ${JSON.stringify(counts)}`);
   console.log(`readers: ${held}`);
+  console.log(`much of them in the kernel: ${many}`);
   console.log(`good: ${[...statuses].sort().join(" ")}`);
   console.log(`grown: ${grown < 64 ? 0 : grown}`);
   process.exit(0);
