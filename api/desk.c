@@ -5,6 +5,7 @@
 #include "exchange.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <sys/eventfd.h>
 #include <talloc.h>
 #include <unistd.h>
@@ -13,10 +14,15 @@
  * may delay everybody else. */
 static const uint64_t SLICES_NS = 1000000;
 
+static struct exchange *exchange_of(struct alarm *alarm)
+{
+    return (struct exchange *)((char *)alarm -
+                               offsetof(struct exchange, alarm));
+}
+
 bool desk_open(struct desk *desk, struct service *service, unsigned number)
 {
-    *desk = (struct desk){
-        .service = service, .number = number, .next_ns = UINT64_MAX};
+    *desk = (struct desk){.service = service, .number = number};
     TAILQ_INIT(&desk->waiting);
     desk->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (desk->answers_fd < 0)
@@ -122,56 +128,61 @@ bool desk_run_turns(struct desk *desk)
     return true;
 }
 
-static uint64_t until(const struct exchange *exchange)
-{
-    uint64_t until_ns = exchange->request.wait.until_ns;
-    return until_ns == 0 ? UINT64_MAX : until_ns;
-}
-
 void desk_queue_news(struct desk *desk, struct exchange *exchange)
 {
+    uint64_t until_ns = exchange->request.wait.until_ns;
     TAILQ_INSERT_TAIL(&desk->waiting, exchange, waiting);
-    if (until(exchange) < desk->next_ns)
-        desk->next_ns = until(exchange);
+    if (until_ns != 0)
+        alarms_set(&desk->alarms, &exchange->alarm,
+                   until_ns > desk->late_ns ? until_ns : desk->late_ns + 1);
 }
 
 void desk_end_news(struct desk *desk, struct exchange *exchange)
 {
     TAILQ_REMOVE(&desk->waiting, exchange, waiting);
+    alarms_clear(&desk->alarms, &exchange->alarm);
 }
 
-/* All of them are looked through only when the time of one may be over. What is
- * woken may wait again at once, at the end of the list: it has its turn next
- * time. */
-bool desk_run_late(struct desk *desk, bool stopping)
+static bool wake_all(struct desk *desk)
 {
-    uint64_t now_ns = kx_monotonic_ns();
     struct exchange *exchange = TAILQ_FIRST(&desk->waiting);
     struct exchange *last = TAILQ_LAST(&desk->waiting, exchanges);
-    bool any = false;
-    if (!stopping && now_ns < desk->next_ns)
-        return false;
-    desk->next_ns = UINT64_MAX;
+    bool any = exchange != NULL;
     while (exchange != NULL) {
         struct exchange *next =
             exchange == last ? NULL : TAILQ_NEXT(exchange, waiting);
-        bool late = stopping || until(exchange) <= now_ns;
-        if (late)
-            exchange_wake(exchange);
-        else if (until(exchange) < desk->next_ns)
-            desk->next_ns = until(exchange);
-        any |= late;
+        exchange_wake(exchange);
         exchange = next;
+    }
+    return any;
+}
+
+/* What is woken may wait again at once: it has its turn next time. */
+bool desk_run_late(struct desk *desk, bool stopping)
+{
+    struct alarm *alarm;
+    bool any = false;
+    if (stopping)
+        return wake_all(desk);
+    if (desk->alarms.first == NULL)
+        return false;
+    desk->late_ns = kx_monotonic_ns();
+    while ((alarm = desk->alarms.first) != NULL &&
+           alarm->at_ns <= desk->late_ns) {
+        alarms_clear(&desk->alarms, alarm);
+        exchange_wake(exchange_of(alarm));
+        any = true;
     }
     return any;
 }
 
 int desk_timeout_ms(const struct desk *desk)
 {
-    if (desk->next_ns == UINT64_MAX)
+    if (desk->alarms.first == NULL)
         return -1;
+    uint64_t at_ns = desk->alarms.first->at_ns;
     uint64_t now_ns = kx_monotonic_ns();
-    uint64_t left_ns = desk->next_ns > now_ns ? desk->next_ns - now_ns : 0;
+    uint64_t left_ns = at_ns > now_ns ? at_ns - now_ns : 0;
     return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / 1000000) + 1;
 }
 

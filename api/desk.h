@@ -6,6 +6,7 @@
 #ifndef API_DESK_H
 #define API_DESK_H
 
+#include "alarms.h"
 #include "service.h"
 
 #include <pthread.h>
@@ -27,7 +28,8 @@ struct desk {
     struct exchange *turn_last;
     uint64_t slices_end_ns;   /* of this turn of the loop */
     struct exchanges waiting; /* for news: their request.wait is the core's */
-    uint64_t next_ns;         /* the time of none of them is over before */
+    struct alarms alarms;     /* for when their times are over */
+    uint64_t late_ns;         /* those due by then have had their turn */
     size_t in_flight;         /* exchanges begun and not ended */
     size_t awaited;           /* of these, waiting for the core */
     bool closing;             /* nothing may be parked any more */

@@ -38,10 +38,11 @@ struct exchange {
     struct request request;
     struct reply reply;
     struct desk *desk;
-    struct exchange *next; /* in a list of the desk */
-    TAILQ_ENTRY(exchange) waiting;
-    struct kx_ticket ticket; /* for a flush */
-    struct kx_buffer target; /* of the request line */
+    struct exchange *next;         /* in a list of the desk */
+    TAILQ_ENTRY(exchange) waiting; /* for news */
+    struct alarm alarm;            /* for when that is over */
+    struct kx_ticket ticket;       /* for a flush */
+    struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
     uint64_t body_counted; /* bytes among the service's body_bytes */
     size_t sent;           /* bytes of the present chunk */

@@ -2,10 +2,10 @@
  * straight to the socket, past handlers and HTTP library, so it is a whole
  * HTTP/1.1 message; its body has the form of every other problem. */
 #include "framing.h"
+#include "httpdate.h"
 #include "problem.h"
 
 #include <stdio.h>
-#include <time.h>
 
 /* The details hold nothing that JSON would escape. */
 static const struct {
@@ -110,9 +110,7 @@ size_t framing_answer(enum framing_fault fault, char *out, size_t size)
 {
     char body[FRAMING_ANSWER_MAX];
     char answer[FRAMING_ANSWER_MAX];
-    char date[40];
-    struct tm now;
-    time_t seconds = time(NULL);
+    char date[HTTPDATE_MAX];
     if (fault == FRAMING_NO_FAULT)
         return 0;
     const struct problem_row *row = problem_row(FAULTS[fault].code);
@@ -122,8 +120,7 @@ size_t framing_answer(enum framing_fault fault, char *out, size_t size)
                  "\"code\":\"%s\",\"detail\":\"%s\",\"hint\":\"%s\"}",
                  row->code, row->title, row->status, row->code,
                  FAULTS[fault].detail, row->hint);
-    strftime(date, sizeof date, "%a, %d %b %Y %T GMT",
-             gmtime_r(&seconds, &now));
+    httpdate_write(date);
     int answer_size =
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"

@@ -2,10 +2,12 @@
  * exchanges: the target when the request line is parsed, gates at the first
  * call of the access handler, the body piece by piece, the handler at the last
  * call. A parked exchange is a suspended connection; its reply is queued while
- * it is suspended, then it is resumed. */
+ * it is suspended, then it is resumed. A reply that may last for hours is not
+ * the library's any more (http1_stream.c). */
 #include "http1.h"
 #include "exchange.h"
 #include "http1_socket.h"
+#include "http1_stream.h"
 #include "router.h"
 
 #include <microhttpd.h>
@@ -22,6 +24,7 @@ enum {
 
 struct http1 {
     struct MHD_Daemon *daemon;
+    struct http1_streams *streams;
     struct desk *desk;
     int epoll_fd;
 };
@@ -185,21 +188,46 @@ static bool refuse_early(const struct exchange *exchange)
            find_header(request, "Expect") != NULL;
 }
 
-/* All of the request is there. MHD_NO makes the library close the
- * connection. */
-static enum MHD_Result run(struct exchange *exchange)
+/* Never fails for a connection that the library itself hands over. */
+static int descriptor_of(struct MHD_Connection *connection)
 {
-    if (exchange_run(exchange) == EXCHANGE_REPLY)
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+static bool is_lasting(const struct exchange *exchange)
+{
+    const struct reply *reply = &exchange->reply;
+    return reply->stream != NULL && reply->stream->lasting &&
+           reply->status == MHD_HTTP_OK &&
+           exchange->request.method != METHOD_HEAD;
+}
+
+/* All of the request is there. MHD_NO makes the library close the connection:
+ * to who goes on with it, if anybody does. */
+static enum MHD_Result answer(struct http1 *http1, const char *version,
+                              void **context)
+{
+    struct exchange *exchange = *context;
+    struct MHD_Connection *connection = exchange->request.connection;
+    bool chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+    if (exchange_run(exchange) == EXCHANGE_PARK) {
+        MHD_suspend_connection(connection);
+        return MHD_YES;
+    }
+    if (!is_lasting(exchange) ||
+        !http1_streams_adopt(http1->streams, exchange,
+                             descriptor_of(connection), chunked))
         return queue_reply(exchange);
-    MHD_suspend_connection(exchange->request.connection);
-    return MHD_YES;
+    *context = NULL;
+    return MHD_NO;
 }
 
 /* The first call for a request: the headers are complete, the body has not
  * come. */
-static enum MHD_Result open_request(struct exchange *exchange,
-                                    struct MHD_Connection *connection,
-                                    const char *method)
+static void open_request(struct exchange *exchange,
+                         struct MHD_Connection *connection, const char *method)
 {
     struct request *request = &exchange->request;
     request->connection = connection;
@@ -210,7 +238,6 @@ static enum MHD_Result open_request(struct exchange *exchange,
     request->method = method_parse(method);
     exchange->ready = on_ready;
     exchange_open(exchange, announced_size(request));
-    return refuse_early(exchange) ? run(exchange) : MHD_YES;
 }
 
 /* The access handler: called first with the headers, then with each piece of
@@ -225,15 +252,17 @@ static enum MHD_Result on_request(void *closure,
     struct http1 *http1 = closure;
     struct exchange *exchange = *context;
     (void)url;
-    (void)version;
     if (exchange == NULL || http1->desk->closing)
         return MHD_NO;
-    if (exchange->phase == EXCHANGE_NEW)
-        return open_request(exchange, connection, method);
+    if (exchange->phase == EXCHANGE_NEW) {
+        open_request(exchange, connection, method);
+        return refuse_early(exchange) ? answer(http1, version, context)
+                                      : MHD_YES;
+    }
     if (exchange->phase == EXCHANGE_READY)
         return MHD_NO; /* its reply could not be queued */
     if (*size == 0)
-        return run(exchange);
+        return answer(http1, version, context);
     exchange_body(exchange, data, *size);
     *size = 0;
     return MHD_YES;
@@ -254,14 +283,6 @@ static void *on_target(void *closure, const char *target,
     if (mark != NULL)
         mark[1] = '\0';
     return exchange;
-}
-
-/* Never fails for a connection that the library itself hands over. */
-static int descriptor_of(struct MHD_Connection *connection)
-{
-    return MHD_get_connection_info(connection,
-                                   MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
 }
 
 /* A request is over, well or not: its reply is sent, or the client is gone.
@@ -327,12 +348,13 @@ static struct MHD_Daemon *start(struct http1 *http1)
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
-struct http1 *http1_open(struct desk *desk)
+struct http1 *http1_open(struct desk *desk, struct http1_streams *streams)
 {
     struct http1 *http1 = talloc_zero(NULL, struct http1);
     if (http1 == NULL)
         return NULL;
     http1->desk = desk;
+    http1->streams = streams;
     http1->daemon = start(http1);
     if (http1->daemon != NULL) {
         http1->epoll_fd =

@@ -6,14 +6,14 @@
 #ifndef API_HTTP1_H
 #define API_HTTP1_H
 
-#include "desk.h"
+#include "http1_stream.h"
 #include "visit.h"
 
 struct http1;
 
-/* A server without sockets whose exchanges come from desk; NULL when it cannot
- * be started. */
-struct http1 *http1_open(struct desk *desk);
+/* A server without sockets whose exchanges come from desk; those whose replies
+ * may last go on in streams. NULL when it cannot be started. */
+struct http1 *http1_open(struct desk *desk, struct http1_streams *streams);
 /* Closes all connections and frees the server. No exchange may be parked. */
 void http1_close(struct http1 *http1);
 

@@ -27,6 +27,8 @@ struct http1_socket {
     struct visit visit;
     uint64_t answered; /* requests, by the library */
     size_t drained;
+    http1_take_fn *take;       /* NULL: the library's until it is closed */
+    void *heir;                /* for take */
     struct http1_socket *next; /* in due_sockets */
 };
 
@@ -92,21 +94,33 @@ bool http1_socket_open(const struct visit *visit)
     return true;
 }
 
-bool http1_socket_close(int fd, struct visit *visit_out)
+static void forget(struct http1_socket *socket)
 {
-    struct http1_socket *socket = registered(fd);
-    if (socket == NULL)
-        return false;
     struct http1_socket **link = &due_sockets;
     while (*link != NULL && *link != socket)
         link = &(*link)->next;
     if (*link == socket)
         *link = socket->next;
     http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
-    atomic_store(&slots[fd], NULL);
-    *visit_out = socket->visit;
+    atomic_store(&slots[socket->visit.fd], NULL);
     talloc_free(socket);
+}
+
+bool http1_socket_close(int fd, struct visit *visit_out)
+{
+    struct http1_socket *socket = registered(fd);
+    if (socket == NULL || socket->take != NULL)
+        return false;
+    *visit_out = socket->visit;
+    forget(socket);
     return true;
+}
+
+void http1_socket_bequeath(int fd, http1_take_fn *take, void *heir)
+{
+    struct http1_socket *socket = registered(fd);
+    socket->take = take;
+    socket->heir = heir;
 }
 
 /* ---- Bytes ------------------------------------------------------------------
@@ -144,15 +158,32 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 
 int __wrap_shutdown(int fd, int how)
 {
+    const struct http1_socket *socket = registered(fd);
     struct tls *tls = tls_of(fd);
+    if (socket != NULL && socket->take != NULL)
+        return 0;
     if (tls != NULL && how != SHUT_RD)
         tls_finish(tls);
     return __real_shutdown(fd, how);
 }
 
+static void pass_on(struct http1_socket *socket)
+{
+    http1_take_fn *take = socket->take;
+    void *heir = socket->heir;
+    struct visit visit = socket->visit;
+    forget(socket);
+    take(heir, &visit);
+}
+
 int __wrap_close(int fd)
 {
     struct visit visit;
+    struct http1_socket *socket = registered(fd);
+    if (socket != NULL && socket->take != NULL) {
+        pass_on(socket);
+        return 0;
+    }
     http1_socket_close(fd, &visit);
     return __real_close(fd);
 }

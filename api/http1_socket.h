@@ -32,8 +32,14 @@ void http1_socket_stop(void);
 bool http1_socket_open(const struct visit *visit);
 /* Forgets the socket, while it is still open (its number may be reused at once
  * after that), and gives the visit back, with its TLS. False when it is not
- * registered. */
+ * registered, or was bequeathed. */
 bool http1_socket_close(int fd, struct visit *visit_out);
+
+/* The library is about to close the socket (it is made to, by the caller), but
+ * somebody else goes on with it: instead of being closed it is given to take,
+ * with its visit, and is registered no more. */
+typedef void http1_take_fn(void *heir, const struct visit *visit);
+void http1_socket_bequeath(int fd, http1_take_fn *take, void *heir);
 
 /* The library has sent the whole answer to a request. Must be called for every
  * request: a bad one that came in one piece with good ones is due when these
@@ -61,7 +67,8 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 int __wrap_shutdown(int fd, int how);
 /* In place of close(2): a registered socket that the library closes by itself,
  * because it could not take the connection, is forgotten first. Its visit stays
- * with whoever called http1_socket_open. */
+ * with whoever called http1_socket_open. One that was bequeathed changes hands
+ * here, and is neither closed nor shut down. */
 int __wrap_close(int fd);
 
 enum { HTTP1_SOCKET_DRAIN_MAX = 1 << 24 };

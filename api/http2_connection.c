@@ -2,6 +2,7 @@
  * of the loop each, and the times after which a silent client is given up. */
 #include "http2_state.h"
 
+#include <sys/epoll.h>
 #include <talloc.h>
 #include <unistd.h>
 
@@ -56,9 +57,9 @@ static void farewell(struct http2_connection *connection, enum http2_error why)
     if (why == HTTP2_ENHANCE_YOUR_CALM)
         kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
     http2_session_close(connection);
-    http2_wire_send(&connection->wire, kx_slice(frame, sizeof frame));
-    http2_wire_finish(&connection->wire);
-    if (http2_wire_blocked(&connection->wire))
+    wire_send(&connection->wire, kx_slice(frame, sizeof frame));
+    wire_finish(&connection->wire);
+    if (wire_blocked(&connection->wire))
         connection->wire.broken = true;
 }
 
@@ -67,7 +68,7 @@ static void end(struct http2_connection *connection)
     struct http2 *http2 = connection->door;
     if (connection->session != NULL)
         http2_session_close(connection);
-    http2_wire_close(&connection->wire);
+    wire_close(&connection->wire);
     visit_close(http2->desk->service, &connection->visit);
     TAILQ_REMOVE(&http2->connections, connection, order);
     if (connection->dirty)
@@ -101,8 +102,8 @@ static void on_ready(struct source *source)
     struct http2 *http2 = connection->door;
     size_t size = 0;
     http2->now_ns = kx_monotonic_ns();
-    if (!http2_wire_blocked(&connection->wire))
-        size = http2_wire_read(&connection->wire, http2->input, HTTP2_INPUT);
+    if (!wire_blocked(&connection->wire))
+        size = wire_read(&connection->wire, http2->input, HTTP2_INPUT);
     if (connection->session == NULL)
         drain(connection, size);
     else if (size > 0) {
@@ -118,24 +119,24 @@ static void on_ready(struct source *source)
  * the next turn; one whose client does not take it, for the socket. */
 static void give(struct http2_connection *connection)
 {
-    struct http2_wire *wire = &connection->wire;
+    struct wire *wire = &connection->wire;
     struct kx_buffer *output = &connection->door->output;
-    bool more = http2_wire_blocked(wire); /* nobody asked the session yet */
+    bool more = wire_blocked(wire); /* nobody asked the session yet */
     output->size = 0;
     if (!more && !http2_session_give(connection, output)) {
         farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
                                                  : HTTP2_INTERNAL_ERROR);
         return;
     }
-    if (http2_wire_send(wire, kx_buffer_slice(output)) > 0)
+    if (wire_send(wire, kx_buffer_slice(output)) > 0)
         touch(connection);
-    if (http2_wire_blocked(wire))
+    if (wire_blocked(wire))
         return;
     if (more || output->size >= HTTP2_OUTPUT)
         http2_connection_mark(connection);
     else if (http2_session_over(connection)) {
         http2_session_close(connection);
-        http2_wire_finish(wire);
+        wire_finish(wire);
     }
 }
 
@@ -192,7 +193,7 @@ static void expire_requests(struct http2 *http2)
 static void expire_connection(struct http2_connection *connection)
 {
     bool takes =
-        connection->session != NULL && !http2_wire_blocked(&connection->wire);
+        connection->session != NULL && !wire_blocked(&connection->wire);
     touch(connection);
     if (takes && (connection->parked > 0 || connection->dirty))
         return;
@@ -260,9 +261,10 @@ void http2_add(struct http2 *http2, struct visit *visit)
         connection->wire.source =
             (struct source){.ready = on_ready, .fd = visit->fd};
         connection->wire.tls = visit->tls;
+        connection->wire.idle_events = EPOLLIN;
     }
     if (connection == NULL ||
-        !http2_wire_open(&connection->wire, http2->epoll_fd, connection)) {
+        !wire_open(&connection->wire, http2->epoll_fd, connection)) {
         talloc_free(connection);
         visit_close(http2->desk->service, visit);
         return;
@@ -294,7 +296,7 @@ bool http2_unsent(const struct http2 *http2)
 {
     const struct http2_connection *connection;
     TAILQ_FOREACH(connection, &http2->connections, order)
-    if (connection->dirty || http2_wire_blocked(&connection->wire))
+    if (connection->dirty || wire_blocked(&connection->wire))
         return true;
     return false;
 }

@@ -17,11 +17,9 @@ static const char *digits(uint64_t number, char *out, size_t size)
 /* Made once a second (RFC 9110 section 6.6.1). */
 static const char *date(struct http2 *http2)
 {
-    time_t second = (time_t)(kx_now_ms() / 1000);
-    struct tm now;
+    time_t second = time(NULL);
     if (second != http2->date_second)
-        strftime(http2->date, sizeof http2->date, "%a, %d %b %Y %T GMT",
-                 gmtime_r(&second, &now));
+        httpdate_write(http2->date);
     http2->date_second = second;
     return http2->date;
 }

@@ -10,7 +10,8 @@
 #include "http2.h"
 #include "http2_calm.h"
 #include "http2_head.h"
-#include "http2_wire.h"
+#include "httpdate.h"
+#include "wire.h"
 
 #include <sys/queue.h>
 
@@ -65,7 +66,7 @@ struct http2_stream {
 };
 
 struct http2_connection {
-    struct http2_wire wire; /* first: it is the source */
+    struct wire wire; /* first: it is the source */
     struct visit visit;
     struct http2 *door;
     struct nghttp2_session *session; /* NULL: the farewell is said */
@@ -99,7 +100,7 @@ struct http2 {
     uint64_t now_ns;             /* of this turn */
     struct kx_buffer output;     /* of the connection in hand */
     int64_t date_second;
-    char date[32];
+    char date[HTTPDATE_MAX];
     uint8_t input[HTTP2_INPUT];
 };
 

@@ -225,7 +225,7 @@ enum progress kvconnect_watch(struct request *request, struct reply *reply)
         message_read(request, &datapath__watch__descriptor, &flaw);
     if (message == NULL || !take_keys(watching, message, &flaw))
         return flaw_reply(request, reply, &flaw);
-    watching->stream =
-        (struct stream){.next = next, .request = request, .state = watching};
+    watching->stream = (struct stream){
+        .next = next, .request = request, .state = watching, .lasting = true};
     return may_watch(watching, reply) ? begin(watching, reply) : DONE;
 }

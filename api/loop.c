@@ -30,6 +30,7 @@ struct loop {
     struct desk desk;
     struct listener *listener; /* NULL once the loop is stopping */
     struct http1 *http1;
+    struct http1_streams *streams;
     struct http2 *http2;
     struct wake door;    /* http1's epoll descriptor */
     struct wake answers; /* the desk's eventfd */
@@ -67,6 +68,7 @@ static int timeout_ms(const struct loop *loop)
         return 0;
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
+    timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
     timeout = sooner(timeout, desk_timeout_ms(&loop->desk));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
@@ -125,6 +127,7 @@ static int turn(struct loop *loop)
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
         run_door(loop);
+    http1_streams_run(loop->streams);
     http2_run(loop->http2);
     return count;
 }
@@ -159,6 +162,7 @@ static void free_parts(struct loop *loop)
         listener_close(loop->listener);
     if (loop->http1 != NULL)
         http1_close(loop->http1);
+    http1_streams_close(loop->streams);
     if (loop->http2 != NULL)
         http2_close(loop->http2);
     if (loop->epoll_fd >= 0)
@@ -175,7 +179,9 @@ static bool open_parts(struct loop *loop, int fd)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
-    loop->http1 = http1_open(&loop->desk);
+    loop->streams = http1_streams_open(&loop->desk, loop->epoll_fd);
+    if (loop->streams != NULL)
+        loop->http1 = http1_open(&loop->desk, loop->streams);
     loop->http2 = http2_open(&loop->desk, loop->epoll_fd);
     if (loop->http1 != NULL && loop->http2 != NULL && loop->epoll_fd >= 0)
         loop->listener = listener_open(fd, loop->epoll_fd, loop->http1,

@@ -128,6 +128,8 @@ struct stream {
                  uint64_t *flush_out);
     struct request *request;
     void *state;
+    bool lasting; /* it may last for hours: the connection can be its own, and
+                   * end with it */
 };
 
 /* Does the work of a route, or one slice or half of it; see the head of this

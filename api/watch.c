@@ -169,8 +169,10 @@ enum progress watch_get(struct request *request, struct reply *reply)
         return DONE;
     }
     kx_buffer_init(&watching->record, request->memory);
-    watching->stream = (struct stream){
-        .next = watching_next, .request = request, .state = watching};
+    watching->stream = (struct stream){.next = watching_next,
+                                       .request = request,
+                                       .state = watching,
+                                       .lasting = true};
     if (!read_request(watching, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!may_watch(watching, reply))

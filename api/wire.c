@@ -1,37 +1,37 @@
 /* Bytes in, bytes out. Reading is read(2), not recv(2): that one is looked at
  * for HTTP/1.1 (http1_socket.h). */
-#include "http2_wire.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-bool http2_wire_open(struct http2_wire *wire, int epoll_fd, void *owner)
+bool wire_open(struct wire *wire, int epoll_fd, void *owner)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = wire};
+    struct epoll_event event = {.events = wire->idle_events, .data.ptr = wire};
     wire->epoll_fd = epoll_fd;
-    wire->events = EPOLLIN;
+    wire->events = wire->idle_events;
     wire->sent = 0;
     wire->broken = false;
     kx_buffer_init(&wire->rest, owner);
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wire->source.fd, &event) == 0;
 }
 
-void http2_wire_close(struct http2_wire *wire)
+void wire_close(struct wire *wire)
 {
     kx_buffer_free(&wire->rest);
 }
 
-bool http2_wire_blocked(const struct http2_wire *wire)
+bool wire_blocked(const struct wire *wire)
 {
     return wire->sent < wire->rest.size;
 }
 
 /* Waits for the direction that matters. */
-static void watch(struct http2_wire *wire)
+static void watch(struct wire *wire)
 {
-    uint32_t events = http2_wire_blocked(wire) ? EPOLLOUT : EPOLLIN;
+    uint32_t events = wire_blocked(wire) ? EPOLLOUT : wire->idle_events;
     struct epoll_event event = {.events = events, .data.ptr = wire};
     if (events == wire->events)
         return;
@@ -40,7 +40,7 @@ static void watch(struct http2_wire *wire)
         wire->broken = true;
 }
 
-size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size)
+size_t wire_read(struct wire *wire, void *out, size_t size)
 {
     ssize_t got;
     do
@@ -53,8 +53,7 @@ size_t http2_wire_read(struct http2_wire *wire, void *out, size_t size)
 }
 
 /* What the socket takes now. */
-static size_t send_now(struct http2_wire *wire, const uint8_t *data,
-                       size_t size)
+static size_t send_now(struct wire *wire, const uint8_t *data, size_t size)
 {
     const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
     ssize_t sent = 0;
@@ -72,22 +71,22 @@ static size_t send_now(struct http2_wire *wire, const uint8_t *data,
 
 /* The rest goes first. When it is gone its memory is given back: most
  * connections never have one. */
-static size_t send_rest(struct http2_wire *wire)
+static size_t send_rest(struct wire *wire)
 {
     size_t left = wire->rest.size - wire->sent;
     size_t sent = send_now(wire, wire->rest.data + wire->sent, left);
     wire->sent += sent;
-    if (!http2_wire_blocked(wire)) {
+    if (!wire_blocked(wire)) {
         kx_buffer_free(&wire->rest);
         wire->sent = 0;
     }
     return sent;
 }
 
-size_t http2_wire_send(struct http2_wire *wire, struct kx_slice data)
+size_t wire_send(struct wire *wire, struct kx_slice data)
 {
-    size_t total = http2_wire_blocked(wire) ? send_rest(wire) : 0;
-    if (!http2_wire_blocked(wire)) {
+    size_t total = wire_blocked(wire) ? send_rest(wire) : 0;
+    if (!wire_blocked(wire)) {
         size_t sent = send_now(wire, data.data, data.size);
         total += sent;
         data = kx_slice(data.data + sent, data.size - sent);
@@ -99,7 +98,7 @@ size_t http2_wire_send(struct http2_wire *wire, struct kx_slice data)
     return total;
 }
 
-void http2_wire_finish(struct http2_wire *wire)
+void wire_finish(struct wire *wire)
 {
     if (wire->tls != NULL)
         tls_finish(wire->tls);
