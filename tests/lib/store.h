@@ -10,7 +10,9 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "kindex.h"
+#include "txn.h"
 #include "unit.h"
 
 struct test_store {
@@ -61,6 +63,20 @@ static inline void test_store_new(struct test_store *test)
     test->options.answer = test_answer;
     test->options.answer_context = test;
     test_store_open(test);
+}
+
+/* Writes a row past everything, into a store that is closed: its writer, which
+ * has the tables for itself, may be at work as long as it is open. */
+static inline void test_write(struct test_store *test, void *mem,
+                              const struct txn_write *write)
+{
+    struct env *env = NULL;
+    struct env_options options = {.directory = test->directory,
+                                  .cache_bytes = 1 << 20};
+    assert_int_equal(env_open(mem, &options, &env, NULL), KX_OK);
+    assert_int_equal(txn_apply(env, write, 1), KX_OK);
+    assert_int_equal(env_flush(env), KX_OK);
+    env_close(env);
 }
 
 static inline int test_remove_file(const char *path, const struct stat *stat,

@@ -7,9 +7,6 @@
  */
 #include "../lib/index_model.h"
 
-#include "range.h"
-#include "store_state.h"
-
 enum { STORES = 12, SHAPES = 6, COMMITS = 300, LIFE_MAX = 30, MUTATIONS = 4 };
 
 /* An entry in the model. */
@@ -426,23 +423,26 @@ static void every_mistake_is_seen(void **state)
 /* The first row of an index is taken out of the table, past everything. */
 static bool lose_a_row(struct run *run, const struct shape *shape)
 {
-    struct kx_store *store = run->test.store;
-    struct range *range = NULL;
-    struct kx_slice key;
-    struct kx_slice bytes;
     struct kx_slice name =
         test_key(run->mem, talloc_asprintf(run->mem, "[\"%s\"]", shape->name));
-    range_create(run->mem, store->env, TABLE_ENTRIES, &range);
-    range_begin(range, name, kx_slice(NULL, 0), false);
-    bool found =
-        range_next(range, &key, &bytes) == KX_OK && kx_starts_with(key, name);
+    struct kx_range range = {.start = name};
+    struct kx_entry entry;
     struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
-    write.key = kx_slice(talloc_memdup(run->mem, key.data, key.size), key.size);
-    range_end(range);
+    kx_read_begin(run->test.reader);
+    assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
+    bool found = kx_scan_next(run->test.reader, &entry) == KX_OK &&
+                 kx_starts_with(entry.key, name);
     if (found)
-        assert_int_equal(txn_apply(store->env, &write, 1), KX_OK);
-    talloc_free(range);
-    return found;
+        write.key =
+            kx_slice(talloc_memdup(run->mem, entry.key.data, entry.key.size),
+                     entry.key.size);
+    kx_read_end(run->test.reader);
+    if (!found)
+        return false;
+    test_store_close(&run->test);
+    test_write(&run->test, run->mem, &write);
+    test_store_open(&run->test);
+    return true;
 }
 
 static void a_lost_row_is_seen(void **state)

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000, PATIENCE = 20000 };
+enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000 };
 
 /* The number of a file below the data directory, 0: there is none. */
 static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
@@ -22,10 +22,8 @@ static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
 static ino_t await(const struct story *s, const char *name, off_t *size_out)
 {
     ino_t number = 0;
-    for (int i = 0; number == 0 && i < PATIENCE; i++) {
-        number = number_of(s, name, size_out);
+    while ((number = number_of(s, name, size_out)) == 0)
         usleep(1000);
-    }
     return number;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "../lib/store.h"
 #include "record.h"
-#include "txn.h"
 
 enum { ENTRIES = 3000 };
 
@@ -87,18 +86,12 @@ static void expect(const struct kx_verification *report, uint64_t missing,
  * removes it. */
 static void plant(struct story *s, struct kx_slice key, struct kx_slice value)
 {
-    struct env *env = NULL;
-    struct env_options options = {.directory = s->test.directory,
-                                  .cache_bytes = 1 << 20};
     struct txn_write write = {.type = value.size == 0 ? TXN_DELETE : TXN_PUT,
                               .table = TABLE_ENTRIES,
                               .key = key,
                               .value = value};
     test_store_close(&s->test);
-    assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
-    assert_int_equal(txn_apply(env, &write, 1), KX_OK);
-    assert_int_equal(env_flush(env), KX_OK);
-    env_close(env);
+    test_write(&s->test, s->mem, &write);
     test_store_open(&s->test);
 }
 
