@@ -112,7 +112,7 @@ static void let_go_together(struct story *s, const char *const *names,
 {
     struct kx_commit commits[8];
     struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = test_key(s->mem, "[\"first\"]"),
+                                   .key = test_key(s->mem, "[\"other\"]"),
                                    .value = test_json("1")};
     bool done[8] = {false};
     commits[0] = (struct kx_commit){
@@ -127,8 +127,10 @@ static void let_go_together(struct story *s, const char *const *names,
             until_taken(s->test.store);
     }
     kx_read_end(s->test.reader);
-    for (size_t i = 0; i <= count; i++)
+    for (size_t i = 0; i <= count; i++) {
         test_wait(&s->test, &done[i]);
+        assert_int_equal(commits[i].status, KX_OK);
+    }
 }
 
 static void builds_of_the_same_entries_share_one_scan(void **state)
