@@ -50,9 +50,11 @@ static inline void test_store_close(struct test_store *test)
     kx_close(test->store);
 }
 
-static inline void test_store_new(struct test_store *test)
+static inline void test_store_new_at(struct test_store *test, const char *place)
 {
-    *test = (struct test_store){.directory = "/tmp/kindex-test-XXXXXX"};
+    *test = (struct test_store){.store = NULL};
+    snprintf(test->directory, sizeof test->directory, "%s/kindex-test-XXXXXX",
+             place);
     assert_non_null(mkdtemp(test->directory));
     pthread_mutex_init(&test->lock, NULL);
     pthread_cond_init(&test->answered, NULL);
@@ -79,6 +81,11 @@ static inline void test_write(struct test_store *test, void *mem,
     env_close(env);
 }
 
+static inline void test_store_new(struct test_store *test)
+{
+    test_store_new_at(test, "/tmp");
+}
+
 static inline int test_remove_file(const char *path, const struct stat *stat,
                                    int type, struct FTW *place)
 {
@@ -88,10 +95,15 @@ static inline int test_remove_file(const char *path, const struct stat *stat,
     return remove(path);
 }
 
+static inline void test_remove(const char *path)
+{
+    nftw(path, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 static inline void test_store_remove(struct test_store *test)
 {
     test_store_close(test);
-    nftw(test->directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
+    test_remove(test->directory);
 }
 
 static inline void test_wait(struct test_store *test, const bool *done)

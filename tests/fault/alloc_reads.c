@@ -1,0 +1,138 @@
+/* Reads, explanations and watches whose allocations fail. */
+#include "alloc_world.h"
+
+static enum kx_status walk(struct kx_reader *reader, enum kx_status begun,
+                           size_t expected)
+{
+    struct kx_entry entry;
+    size_t count = 0;
+    while (begun == KX_OK && (begun = kx_scan_next(reader, &entry)) == KX_OK) {
+        kx_scan_position(reader);
+        count++;
+    }
+    if (begun == KX_END && count != expected)
+        wrong("%zu entries instead of %zu", count, expected);
+    return begun == KX_END ? KX_OK : begun;
+}
+
+static enum kx_status read_all(struct world *world, struct kx_reader *reader)
+{
+    struct kx_buffer record, fold;
+    struct kx_entry entry;
+    struct kx_fault fault;
+    struct kx_estimate estimate;
+    uint64_t bytes;
+    kx_buffer_init(&record, world->mem);
+    kx_buffer_init(&fold, world->mem);
+    struct kx_slice parts = key_of(world, "[\"A@x\"]");
+    struct kx_slice fields[] = {kx_text("/n"), kx_text("/e")};
+    struct kx_lookup lookup = {.index = kx_text("by_e"), .value = parts};
+    struct kx_range range = {.start = kx_slice("\x02u", 2),
+                             .end = kx_slice("\x02v", 2)};
+    enum kx_status status =
+        kx_read(reader, key_of(world, "[\"u\",1]"), &record, &entry, &fault);
+    if (status == KX_OK)
+        status = walk(reader, kx_scan(reader, &range, &fault), 3);
+    range.reverse = true;
+    range.fields = fields;
+    range.field_count = 2;
+    if (status == KX_OK)
+        status = walk(reader, kx_scan(reader, &range, &fault), 3);
+    range = (struct kx_range){.reverse = false};
+    if (status == KX_OK)
+        status = walk(
+            reader, kx_scan_index(reader, kx_text("by_t"), &range, &fault), 3);
+    if (status == KX_OK)
+        status = kx_index_fold(reader, lookup.index, parts, &fold);
+    if (status == KX_OK)
+        status = kx_index_get(reader, &lookup, &entry, &fault);
+    if (status == KX_OK)
+        status = kx_index_bytes(reader, lookup.index, &bytes);
+    if (status == KX_OK)
+        status =
+            kx_estimate(reader, kx_text("by_t"), &range, &estimate, &fault);
+    return status;
+}
+
+static enum kx_status run_read(struct world *world)
+{
+    struct kx_reader *reader;
+    enum kx_status status = kx_reader_open(world->test.store, &reader);
+    if (status != KX_OK)
+        return status;
+    kx_read_begin(reader);
+    status = read_all(world, reader);
+    kx_read_end(reader);
+    kx_reader_close(reader);
+    return status;
+}
+
+static enum kx_status fit_all(struct world *world, struct kx_question *question)
+{
+    struct kx_fit fit;
+    struct kx_buffer out;
+    kx_buffer_init(&out, world->mem);
+    enum kx_status status = kx_fit_entries(question, &fit);
+    for (size_t n = 0; status == KX_OK; n++)
+        status = kx_fit_at(world->test.reader, question, n, &fit);
+    if (status != KX_END)
+        return status;
+    status = kx_advise(world->test.reader, question, &out);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+static enum kx_status run_explain(struct world *world)
+{
+    struct kx_question *question;
+    struct kx_fault fault;
+    enum kx_status status = kx_question_read(
+        world->mem,
+        kx_text("{\"prefix\":[\"u\"],\"where\":[{\"path\":\"/e\",\"eq\":"
+                "\"A\"},{\"path\":\"/n\",\"gt\":1}],\"order\":[\"/n\"],"
+                "\"fields\":[\"/e\"]}"),
+        &question, &fault);
+    if (status != KX_OK)
+        return status;
+    kx_read_begin(world->test.reader);
+    status = fit_all(world, question);
+    kx_read_end(world->test.reader);
+    return status;
+}
+
+/* The watch must be told, whatever fails meanwhile. */
+static enum kx_status run_watch(struct world *world)
+{
+    struct kx_slice keys[] = {key_of(world, "[\"n\",1]"),
+                              key_of(world, "[\"u\",1]")};
+    struct kx_watch *watch;
+    bool told = false;
+    struct kx_ticket ticket = {.owner = &told};
+    enum kx_status status =
+        kx_watch_open(world->test.store, keys, 2, world->mem, &watch);
+    if (status != KX_OK)
+        return status;
+    if (kx_watch_wait(watch, &ticket) != KX_OK)
+        wrong("a new watch is told");
+    struct kx_mutation one = put(world, "[\"n\",1]", "5");
+    status = commit(world, &one, 1);
+    if (status == KX_OK)
+        test_wait(&world->test, &told);
+    else if (!kx_watch_cancel(world->test.store, &ticket))
+        test_wait(&world->test, &told);
+    kx_watch_close(watch);
+    return status;
+}
+
+static void undo_watch(struct world *world)
+{
+    done(test_set(&world->test, world->mem, "[\"n\",1]", "1"), "undoing");
+}
+
+static const struct operation OPERATIONS[] = {
+    {"read", furnish, run_read, NULL},
+    {"explain", furnish, run_explain, NULL},
+    {"watch", furnish, run_watch, undo_watch},
+};
+
+const struct operations ALLOC_READS = {OPERATIONS,
+                                       sizeof OPERATIONS / sizeof *OPERATIONS};
