@@ -40,33 +40,35 @@ static void complain(const char *what, const struct kx_fault *fault)
            fault->detail);
 }
 
-static enum kx_status fail_file(struct kx_fault *fault, const char *path)
-{
-    return kx_fail(fault, KX_FAILED, "%s: %s", path, strerror(errno));
-}
-
 /* ---- The timeline ---------------------------------------------------------
  */
 
-static bool read_timeline(const char *directory, char *name)
+/* KX_ABSENT: there is none, or what is there is none. */
+static enum kx_status read_timeline(const char *directory, char *name,
+                                    struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];
     snprintf(path, sizeof path, "%s/timeline", directory);
     FILE *file = fopen(path, "re");
-    bool read = file != NULL && fgets(name, UUID_SIZE, file) != NULL &&
-                strlen(name) == UUID_SIZE - 1;
-    if (file != NULL)
-        fclose(file);
-    return read;
+    if (file == NULL)
+        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
+    bool read =
+        fgets(name, UUID_SIZE, file) != NULL && strlen(name) == UUID_SIZE - 1;
+    enum kx_status status = read           ? KX_OK
+                            : ferror(file) ? names_failed(path, fault)
+                                           : KX_ABSENT;
+    fclose(file);
+    return status;
 }
 
-bool archive_timeline(const char *archive, const char *directory, char *out)
+enum kx_status archive_timeline(const char *archive, const char *directory,
+                                char *out, struct kx_fault *fault)
 {
     char name[UUID_SIZE];
-    if (!read_timeline(directory, name))
-        return false;
-    snprintf(out, ARCHIVE_PATH, "%s/%s", archive, name);
-    return true;
+    enum kx_status status = read_timeline(directory, name, fault);
+    if (status == KX_OK)
+        snprintf(out, ARCHIVE_PATH, "%s/%s", archive, name);
+    return status;
 }
 
 static bool write_timeline(const char *directory, const char *name)
@@ -90,7 +92,10 @@ static enum kx_status find_timeline(struct archive *archive,
     if (mkdir(options->archive, 0700) != 0 && errno != EEXIST)
         return kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s",
                        options->archive, strerror(errno));
-    if (!read_timeline(options->directory, name)) {
+    enum kx_status status = read_timeline(options->directory, name, fault);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_ABSENT) {
         uuid_make(name);
         if (!write_timeline(options->directory, name))
             return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s",
@@ -172,7 +177,7 @@ static enum kx_status put_tail(struct archive *archive, uint64_t end,
     live_path(archive, from);
     archive_tail_path(archive->timeline, archive->next, to);
     if (!copy_part(from, to, archive->tail_size, end))
-        return fail_file(fault, to);
+        return names_failed(to, fault);
     archive->tail_size = end;
     return KX_OK;
 }
@@ -201,13 +206,13 @@ static enum kx_status write_backup(struct kx_backup *backup, FILE *file,
         out.size = 0;
         status = kx_backup_next(backup, &out);
         if (fwrite(out.data, 1, out.size, file) != out.size)
-            return fail_file(fault, "backup");
+            return names_failed("backup", fault);
     }
     if (status != KX_END)
         return kx_fail(fault, status, "%s", kx_status_title(status));
     return fflush(file) == 0 && fsync(fileno(file)) == 0
                ? KX_OK
-               : fail_file(fault, "backup");
+               : names_failed("backup", fault);
 }
 
 /* The name says what is in it, so it is known when it is complete. */
@@ -222,7 +227,7 @@ static enum kx_status name_base(struct archive *archive,
     archive_base_name(&base);
     snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
     if (rename(part, path) != 0 || !names_sync(path))
-        return fail_file(fault, path);
+        return names_failed(path, fault);
     archive->base_ms = base.at_ms;
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);
     return KX_OK;
@@ -237,12 +242,11 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
     if (status != KX_OK)
         return status;
     snprintf(part, sizeof part, "%s/base.part", archive->timeline);
-    int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
-    status = file == NULL ? fail_file(fault, part)
+    FILE *file = names_write(part, O_TRUNC);
+    status = file == NULL ? names_failed(part, fault)
                           : write_backup(backup, file, fault);
     if (file != NULL && fclose(file) != 0 && status == KX_OK)
-        status = fail_file(fault, part);
+        status = names_failed(part, fault);
     if (status == KX_OK)
         status = name_base(archive, backup, part, fault);
     talloc_free(backup);
@@ -290,7 +294,8 @@ static void remove_old(struct archive *archive)
         .list = talloc_array(archive, struct archive_base, BASES_MAX)};
     if (bases.list == NULL)
         return;
-    archive_bases(archive->timeline, add_base, &bases);
+    if (!archive_bases(archive->timeline, add_base, &bases))
+        bases.count = 0;
     qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
     size_t old = bases.count > keep ? bases.count - keep : 0;
     for (size_t i = 0; i < old; i++) {
@@ -362,12 +367,14 @@ static void note_newest(void *target, const struct archive_base *base)
 }
 
 /* Log files that are in the archive already need not go there again. */
-static void find_next(struct archive *archive)
+static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];
     uint32_t last;
     struct stat about;
-    logs_span(archive->store->options.directory, &archive->next, &last);
+    const char *directory = archive->store->options.directory;
+    if (!logs_span(directory, &archive->next, &last))
+        return names_failed(directory, fault);
     archive_log_path(archive->timeline, archive->next, path);
     while (access(path, F_OK) == 0 && archive->next < last)
         archive_log_path(archive->timeline, ++archive->next, path);
@@ -375,6 +382,7 @@ static void find_next(struct archive *archive)
     if (stat(path, &about) == 0)
         archive->tail_size = (uint64_t)about.st_size;
     logs_keep_from(archive->store->env, archive->next);
+    return KX_OK;
 }
 
 void archive_mark(struct kx_store *store)
@@ -392,12 +400,14 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     archive->store = store;
     enum kx_status status = find_timeline(archive, fault);
-    if (status == KX_OK) {
-        find_next(archive);
-        archive_bases(archive->timeline, note_newest, archive);
-        if (pthread_create(&archive->thread, NULL, run, archive) != 0)
-            status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
-    }
+    if (status == KX_OK)
+        status = find_next(archive, fault);
+    if (status == KX_OK &&
+        !archive_bases(archive->timeline, note_newest, archive))
+        status = names_failed(archive->timeline, fault);
+    if (status == KX_OK &&
+        pthread_create(&archive->thread, NULL, run, archive) != 0)
+        status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
     if (status == KX_OK)
         store->archive = archive;
     return status;

@@ -19,7 +19,9 @@ void archive_stop(struct kx_store *store);
 void archive_mark(struct kx_store *store);
 
 /* The directory of the timeline of the store in this data directory, to out,
- * which holds ARCHIVE_PATH bytes. False: it was never archived. */
-bool archive_timeline(const char *archive, const char *directory, char *out);
+ * which holds ARCHIVE_PATH bytes. KX_ABSENT: it was never archived;
+ * KX_NO_MEMORY, KX_FAILED. */
+enum kx_status archive_timeline(const char *archive, const char *directory,
+                                char *out, struct kx_fault *fault);
 
 #endif

@@ -1,9 +1,12 @@
 /* Names in an archive, and lists of them. */
 #include "archive_files.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "names.h"
 
 void archive_base_name(struct archive_base *base)
 {
@@ -22,20 +25,19 @@ void archive_tail_path(const char *timeline, uint32_t number, char *out)
     snprintf(out, ARCHIVE_PATH, "%s/log.%010u.tail", timeline, number);
 }
 
-uint32_t archive_last_log(const char *timeline)
+static bool find_last(void *target, const char *name)
 {
-    uint32_t last = 0;
-    struct dirent *file;
-    DIR *files = opendir(timeline);
-    while (files != NULL && (file = readdir(files)) != NULL) {
-        uint32_t number = 0;
-        if (sscanf(file->d_name, "log.%10" SCNu32, &number) == 1 &&
-            number > last)
-            last = number;
-    }
-    if (files != NULL)
-        closedir(files);
-    return last;
+    uint32_t *last = target;
+    uint32_t number = 0;
+    if (sscanf(name, "log.%10" SCNu32, &number) == 1 && number > *last)
+        *last = number;
+    return true;
+}
+
+bool archive_last_log(const char *timeline, uint32_t *last_out)
+{
+    *last_out = 0;
+    return names_each(timeline, find_last, last_out);
 }
 
 /* Only what has exactly the name that its figures make. */
@@ -46,30 +48,42 @@ static bool read_name(const char *name, struct archive_base *base)
            (archive_base_name(base), strcmp(base->name, name) == 0);
 }
 
-void archive_bases(const char *timeline, archive_base_fn *each, void *target)
+struct visit {
+    const char *directory;
+    archive_base_fn *each;
+    void *target;
+};
+
+static bool visit_file(void *target, const char *name)
 {
+    struct visit *visit = target;
     struct archive_base base;
-    struct dirent *file;
-    DIR *files = opendir(timeline);
-    snprintf(base.timeline, sizeof base.timeline, "%s", timeline);
-    while (files != NULL && (file = readdir(files)) != NULL)
-        if (read_name(file->d_name, &base))
-            each(target, &base);
-    if (files != NULL)
-        closedir(files);
+    if (!read_name(name, &base))
+        return true;
+    snprintf(base.timeline, sizeof base.timeline, "%s", visit->directory);
+    visit->each(visit->target, &base);
+    return true;
 }
 
-void archive_all_bases(const char *archive, archive_base_fn *each, void *target)
+bool archive_bases(const char *timeline, archive_base_fn *each, void *target)
 {
-    struct dirent *file;
-    DIR *files = opendir(archive);
-    while (files != NULL && (file = readdir(files)) != NULL) {
-        char timeline[ARCHIVE_PATH];
-        if (file->d_name[0] == '.')
-            continue;
-        snprintf(timeline, sizeof timeline, "%s/%s", archive, file->d_name);
-        archive_bases(timeline, each, target);
-    }
-    if (files != NULL)
-        closedir(files);
+    struct visit visit = {timeline, each, target};
+    return names_each(timeline, visit_file, &visit);
+}
+
+/* What else lies there is left alone. */
+static bool visit_timeline(void *target, const char *name)
+{
+    struct visit *visit = target;
+    char timeline[ARCHIVE_PATH];
+    snprintf(timeline, sizeof timeline, "%s/%s", visit->directory, name);
+    return name[0] == '.' || strcmp(name, "lost+found") == 0 ||
+           archive_bases(timeline, visit->each, visit->target) ||
+           errno == ENOTDIR || errno == ENOENT;
+}
+
+bool archive_all_bases(const char *archive, archive_base_fn *each, void *target)
+{
+    struct visit visit = {archive, each, target};
+    return names_each(archive, visit_timeline, &visit);
 }

@@ -26,14 +26,16 @@ void archive_base_name(struct archive_base *base);
 /* The path of a file of a timeline, to out, which holds ARCHIVE_PATH bytes. */
 void archive_log_path(const char *timeline, uint32_t number, char *out);
 void archive_tail_path(const char *timeline, uint32_t number, char *out);
-/* The highest number of a log file, or of a part of one; 0: there is none. */
-uint32_t archive_last_log(const char *timeline);
+/* The highest number of a log file, or of a part of one; 0: there is none.
+ * False with errno: the directory cannot be read. */
+bool archive_last_log(const char *timeline, uint32_t *last_out);
 
-/* Calls `each` for every base of one timeline, in no order. */
+/* Calls `each` for every base of one timeline, in no order. False with errno:
+ * the directory cannot be read, and there may be others. */
 typedef void archive_base_fn(void *target, const struct archive_base *base);
-void archive_bases(const char *timeline, archive_base_fn *each, void *target);
+bool archive_bases(const char *timeline, archive_base_fn *each, void *target);
 /* The same for all timelines of an archive. */
-void archive_all_bases(const char *archive, archive_base_fn *each,
+bool archive_all_bases(const char *archive, archive_base_fn *each,
                        void *target);
 
 #endif

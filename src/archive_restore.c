@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "marks.h"
+#include "names.h"
 #include "restore.h"
 #include "zfile.h"
 
@@ -36,12 +37,14 @@ static void consider(void *target, const struct archive_base *base)
 
 static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
 {
-    archive_all_bases(choice->restore->source, consider, choice);
+    const char *archive = choice->restore->source;
+    if (!archive_all_bases(archive, consider, choice))
+        return names_failed(archive, fault);
     if (choice->found)
         return KX_OK;
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    "%s has no backup from before the point to restore to",
-                   choice->restore->source);
+                   archive);
 }
 
 /* ---- The log --------------------------------------------------------------
@@ -56,12 +59,6 @@ static uint64_t size_of(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
-}
-
-static enum kx_status failed(const char *path, struct kx_fault *fault)
-{
-    return kx_fail(fault, errno == ENOSPC ? KX_DISK_FULL : KX_FAILED, "%s: %s",
-                   path, strerror(errno));
 }
 
 static bool copy_all(FILE *in, FILE *out)
@@ -80,14 +77,13 @@ static enum kx_status lay_over(const char *from, const char *to,
 {
     FILE *in = fopen(from, "rbe");
     if (in == NULL)
-        return failed(from, fault);
-    int fd = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
+        return names_failed(from, fault);
+    FILE *out = names_write(to, 0);
     enum kx_status status =
-        out != NULL && copy_all(in, out) ? KX_OK : failed(to, fault);
+        out != NULL && copy_all(in, out) ? KX_OK : names_failed(to, fault);
     fclose(in);
     if (out != NULL && fclose(out) != 0 && status == KX_OK)
-        status = failed(to, fault);
+        status = names_failed(to, fault);
     return status;
 }
 
@@ -131,14 +127,17 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
                                 uint32_t *missing_out, struct kx_fault *fault)
 {
-    uint32_t first, n;
+    uint32_t first, n, last;
     enum kx_status status = KX_OK;
-    logs_span(choice->restore->directory, &first, &n);
+    if (!logs_span(choice->restore->directory, &first, &n))
+        return names_failed(choice->restore->directory, fault);
     for (; status == KX_OK; n++)
         status = fetch(choice, n, rest, fault);
     if (status != KX_ABSENT)
         return status;
-    *missing_out = archive_last_log(choice->best.timeline) >= n ? n - 1 : 0;
+    if (!archive_last_log(choice->best.timeline, &last))
+        return names_failed(choice->best.timeline, fault);
+    *missing_out = last >= n ? n - 1 : 0;
     return KX_OK;
 }
 
@@ -180,14 +179,15 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
 {
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first, last;
-    logs_span(directory, &first, &last);
+    if (!logs_span(directory, &first, &last))
+        return names_failed(directory, fault);
     for (uint32_t n = last; n >= place.file && n > 0; n--) {
         logs_name(n, name);
         snprintf(path, sizeof path, "%s/%s", directory, name);
         if (n > place.file ? unlink(path) != 0
                            : (place.offset < size_of(path) &&
                               truncate(path, place.offset) != 0))
-            return failed(path, fault);
+            return names_failed(path, fault);
     }
     return KX_OK;
 }
@@ -226,16 +226,17 @@ static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
     return cut_log(restore->directory, cut->last.end, fault);
 }
 
-static struct log_place end_of(const char *directory)
+static enum kx_status find_end(const char *directory, struct log_place *end_out,
+                               struct kx_fault *fault)
 {
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first;
-    struct log_place end;
-    logs_span(directory, &first, &end.file);
-    logs_name(end.file, name);
+    if (!logs_span(directory, &first, &end_out->file))
+        return names_failed(directory, fault);
+    logs_name(end_out->file, name);
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    end.offset = (uint32_t)size_of(path);
-    return end;
+    end_out->offset = (uint32_t)size_of(path);
+    return KX_OK;
 }
 
 enum kx_status archive_restore_with(struct kx_restore *restore,
@@ -251,11 +252,11 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
     snprintf(path, sizeof path, "%s/%s", choice.best.timeline,
              choice.best.name);
     status = restore_unpack(restore, path, fault);
-    if (status != KX_OK)
-        return status;
-    cut.base_end = end_of(restore->directory);
     cut.base_stamp = choice.best.stamp;
-    status = fetch_all(&choice, rest, &cut.missing, fault);
+    if (status == KX_OK)
+        status = find_end(restore->directory, &cut.base_end, fault);
+    if (status == KX_OK)
+        status = fetch_all(&choice, rest, &cut.missing, fault);
     if (status == KX_OK)
         status = cut_at_point(restore, &cut, fault);
     *known_out = cut.known;

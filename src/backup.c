@@ -96,11 +96,12 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     backup->store = store;
     backup->fd = -1;
     talloc_set_destructor(backup, finish);
-    logs_span(store->options.directory, &backup->first_log, &last);
+    bool logged =
+        logs_span(store->options.directory, &backup->first_log, &last);
     backup->stamp = last_stamp(store);
     backup->pack = pack_create(backup);
     *backup_out = backup;
-    if (backup->pack != NULL && backup->first_log != 0)
+    if (backup->pack != NULL && logged && backup->first_log != 0)
         return KX_OK;
     talloc_free(backup);
     return kx_fail(fault, KX_NO_MEMORY, "no memory, or no log");

@@ -140,7 +140,7 @@ void catalog_add(struct catalog *catalog, struct index *index)
            kx_compare(catalog->indexes[at - 1]->declaration->name, name) > 0)
         at--;
     memmove(&catalog->indexes[at + 1], &catalog->indexes[at],
-            (catalog->count - at) * sizeof catalog->indexes[0]);
+            (catalog->count - at) * sizeof(struct index *));
     catalog->indexes[at] = talloc_steal(catalog, index);
     catalog->count++;
 }
@@ -150,7 +150,8 @@ static bool take_out(struct index **list, size_t *count, struct index *index)
     for (size_t i = 0; i < *count; i++) {
         if (list[i] != index)
             continue;
-        memmove(&list[i], &list[i + 1], (*count - i - 1) * sizeof list[0]);
+        memmove(&list[i], &list[i + 1],
+                (*count - i - 1) * sizeof(struct index *));
         (*count)--;
         return true;
     }

@@ -22,6 +22,7 @@
 
 #include "format.h"
 #include "range.h"
+#include "rowjson.h"
 #include "table.h"
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
@@ -247,28 +248,15 @@ static enum kx_status read_document(struct index *index, json_t *document)
     return status == KX_OK ? read_verification(index, document) : status;
 }
 
-/* Jansson's memory. Where it runs out in the middle of a text Jansson loses a
- * byte and says nothing, so what it has read then is not to be believed. */
-static _Thread_local bool starved;
-
-static void *take_memory(size_t size)
-{
-    void *block = malloc(size);
-    starved |= block == NULL;
-    return block;
-}
-
 static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
 {
-    json_set_alloc_funcs(take_memory, free);
-    starved = false;
     struct index *index = talloc_zero(catalog, struct index);
-    json_t *document = json_loadb((const char *)row.data, row.size, 0, NULL);
+    json_t *document = rowjson_read(row);
     enum kx_status status = KX_FAILED;
     if (index != NULL && document != NULL)
         status = read_document(index, document);
     json_decref(document);
-    if (index == NULL || starved)
+    if (index == NULL || rowjson_starved())
         status = KX_NO_MEMORY;
     if (status != KX_OK) {
         talloc_free(index);

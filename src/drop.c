@@ -29,7 +29,7 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
                   kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
-    struct kx_slice key;
+    struct kx_slice key = {0};
     struct kx_slice bytes;
     for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {
         status = range_next(store->range, &key, &bytes);
@@ -39,7 +39,7 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
             !add_removal(mem, &batch->writes[batch->write_count++], key))
             status = KX_NO_MEMORY;
     }
-    if (status == KX_OK) {
+    if (status == KX_OK && key.data != NULL) {
         memcpy(batch->build.resume, key.data, key.size);
         batch->build.resume_size = key.size;
     }
@@ -65,6 +65,6 @@ void drop_step(struct kx_store *store, struct index *index)
     if (status == KX_END)
         batch.action = CATALOG_FORGET;
     if (status == KX_OK || status == KX_END)
-        status = jobs_apply(store, &batch);
+        jobs_apply(store, &batch);
     talloc_free(mem);
 }

@@ -172,21 +172,26 @@ static void lower_ascii(struct kx_slice text, struct kx_buffer *out)
 
 /* Putting marks in order takes time in the square of their number. No folding
  * makes a text shorter than a third of itself. */
-static bool fits_in_a_key(struct kx_slice text)
+static bool is_for_a_key(struct kx_slice text)
 {
     return text.size <= 4 * KX_KEY_MAX;
 }
 
+/* Letters of ASCII are folded in a text of any size. */
+static bool stays(enum fold fold, struct kx_slice utf8)
+{
+    return fold == FOLD_NONE || utf8.size == 0 ||
+           (fold != FOLD_LOWER && !is_for_a_key(utf8) && !is_ascii(utf8));
+}
+
 bool fold_text(enum fold fold, struct kx_slice utf8, struct kx_buffer *out)
 {
-    if (fold == FOLD_NONE || utf8.size == 0)
+    if (stays(fold, utf8))
         kx_add_slice(out, utf8);
     else if (is_ascii(utf8))
         lower_ascii(utf8, out);
     else if (fold == FOLD_LOWER)
         lower(utf8, out);
-    else if (!fits_in_a_key(utf8))
-        kx_add_slice(out, utf8);
     else if (!casefold(utf8, out))
         return false;
     return !out->failed;

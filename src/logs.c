@@ -2,12 +2,12 @@
  * but knows nothing of backups and archives. */
 #include "logs.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "engine.h"
+#include "names.h"
 
 void logs_name(uint32_t number, char *out)
 {
@@ -26,23 +26,29 @@ static uint32_t number_of(const char *name)
     return strcmp(name, same) == 0 ? number : 0;
 }
 
-void logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out)
+struct span {
+    uint32_t first;
+    uint32_t last;
+};
+
+static bool widen(void *target, const char *name)
 {
-    DIR *files = opendir(directory);
-    struct dirent *file;
-    *first_out = UINT32_MAX;
-    *last_out = 0;
-    while (files != NULL && (file = readdir(files)) != NULL) {
-        uint32_t number = number_of(file->d_name);
-        if (number != 0 && number < *first_out)
-            *first_out = number;
-        if (number > *last_out)
-            *last_out = number;
-    }
-    if (*last_out == 0)
-        *first_out = 0;
-    if (files != NULL)
-        closedir(files);
+    struct span *span = target;
+    uint32_t number = number_of(name);
+    if (number != 0 && (number < span->first || span->first == 0))
+        span->first = number;
+    if (number > span->last)
+        span->last = number;
+    return true;
+}
+
+bool logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out)
+{
+    struct span span = {0};
+    bool whole = names_each(directory, widen, &span);
+    *first_out = span.first;
+    *last_out = span.last;
+    return whole;
 }
 
 enum kx_status logs_end(struct env *env, struct log_place *end_out)

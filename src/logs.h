@@ -18,8 +18,8 @@ struct log_place {
 };
 
 /* The lowest and highest number of the log files in a directory; 0 when there
- * are none. */
-void logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out);
+ * are none. False with errno: it cannot be read, and there may be others. */
+bool logs_span(const char *directory, uint32_t *first_out, uint32_t *last_out);
 
 /* Up to where the log is on disk: KX_OK, KX_FAILED. Any thread. */
 enum kx_status logs_end(struct env *env, struct log_place *end_out);

@@ -4,7 +4,6 @@
  * log, and what follows for never written. */
 #include "mend.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "archive.h"
 #include "archive_restore.h"
 #include "logs.h"
+#include "names.h"
 #include "pages.h"
 #include "restore.h"
 #include "zfile.h"
@@ -26,20 +26,34 @@ enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
 /* ---- Looking --------------------------------------------------------------
  */
 
-static bool same_start(const char *whole, const char *start)
+static bool same_start(FILE *whole, FILE *start)
 {
     char a[4096], b[sizeof a];
     size_t size;
-    FILE *first = fopen(whole, "rbe");
+    bool same = true;
+    while (same && (size = fread(b, 1, sizeof b, start)) > 0)
+        same = fread(a, 1, size, whole) == size && memcmp(a, b, size) == 0;
+    return same;
+}
+
+/* KX_DAMAGED: it is another file, or none. */
+static enum kx_status compare(const char *path, const char *start,
+                              struct kx_fault *fault)
+{
     FILE *second = fopen(start, "rbe");
-    bool same = first != NULL && second != NULL;
-    while (same && (size = fread(b, 1, sizeof b, second)) > 0)
-        same = fread(a, 1, size, first) == size && memcmp(a, b, size) == 0;
+    if (second == NULL)
+        return names_failed(start, fault);
+    FILE *first = fopen(path, "rbe");
+    enum kx_status status = KX_OK;
+    if (first == NULL && errno != ENOENT)
+        status = names_failed(path, fault);
+    else if (first == NULL || !same_start(first, second))
+        status = kx_fail(fault, KX_DAMAGED,
+                         "%s is not what the archive has of it", path);
+    fclose(second);
     if (first != NULL)
         fclose(first);
-    if (second != NULL)
-        fclose(second);
-    return same;
+    return status;
 }
 
 /* The archive has the beginning of the log file that was written last. */
@@ -48,17 +62,19 @@ static enum kx_status look_at_log(const struct kx_options *options,
 {
     char timeline[ARCHIVE_PATH], tail[ARCHIVE_PATH], name[LOG_NAME];
     char path[ARCHIVE_PATH];
-    if (options->archive == NULL ||
-        !archive_timeline(options->archive, options->directory, timeline))
+    uint32_t last;
+    if (options->archive == NULL)
         return KX_OK;
-    uint32_t last = archive_last_log(timeline);
+    enum kx_status status =
+        archive_timeline(options->archive, options->directory, timeline, fault);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    if (!archive_last_log(timeline, &last))
+        return errno == ENOENT ? KX_OK : names_failed(timeline, fault);
     archive_tail_path(timeline, last, tail);
     logs_name(last, name);
     snprintf(path, sizeof path, "%s/%s", options->directory, name);
-    if (access(tail, F_OK) != 0 || same_start(path, tail))
-        return KX_OK;
-    return kx_fail(fault, KX_DAMAGED, "%s is not what the archive has of it",
-                   name);
+    return access(tail, F_OK) == 0 ? compare(path, tail, fault) : KX_OK;
 }
 
 static uint64_t size_of_table(const char *directory, enum table table)
@@ -102,44 +118,44 @@ static enum kx_status look(const struct kx_options *options,
 /* ---- Mending --------------------------------------------------------------
  */
 
-/* Everything but the lock, the ballast, and what went aside before. */
+/* Everything but the lock, the ballast, what went aside before, and the note
+ * that says so. */
 static bool goes_aside(const char *name)
 {
     return name[0] != '.' && strcmp(name, "lock") != 0 &&
            strcmp(name, "ballast") != 0 && strcmp(name, "lost+found") != 0 &&
-           strncmp(name, "damaged-", 8) != 0;
+           strcmp(name, "restoring") != 0 && strncmp(name, "damaged-", 8) != 0;
 }
 
-static bool move_all(const char *from, const char *to)
+struct move {
+    const char *from;
+    const char *to;
+};
+
+static bool move_file(void *target, const char *name)
 {
+    const struct move *move = target;
     char old[2 * ARCHIVE_PATH], new[2 * ARCHIVE_PATH];
-    bool done = true;
-    struct dirent *file;
-    DIR *files = opendir(from);
-    while (done && files != NULL && (file = readdir(files)) != NULL) {
-        if (!goes_aside(file->d_name))
-            continue;
-        snprintf(old, sizeof old, "%s/%s", from, file->d_name);
-        snprintf(new, sizeof new, "%s/%s", to, file->d_name);
-        done = rename(old, new) == 0;
-    }
-    if (files != NULL)
-        closedir(files);
-    return files != NULL && done;
+    snprintf(old, sizeof old, "%s/%s", move->from, name);
+    snprintf(new, sizeof new, "%s/%s", move->to, name);
+    return !goes_aside(name) || rename(old, new) == 0;
 }
 
+/* The note comes first: a directory from which all has gone would be taken for
+ * a new one. */
 static enum kx_status put_aside(const char *directory, char *aside,
                                 struct kx_fault *fault)
 {
     char moment[32];
     time_t now = (time_t)(kx_now_ms() / 1000);
     struct tm parts;
+    struct move move = {directory, aside};
     strftime(moment, sizeof moment, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
     snprintf(aside, ARCHIVE_PATH, "%s/damaged-%s", directory, moment);
-    if (mkdir(aside, 0700) == 0 && move_all(directory, aside) &&
-        restore_begin(directory))
+    if (mkdir(aside, 0700) == 0 && restore_begin(directory) &&
+        names_each(directory, move_file, &move))
         return KX_OK;
-    return kx_fail(fault, KX_FAILED, "%s: %s", aside, strerror(errno));
+    return names_failed(aside, fault);
 }
 
 /* Of the damaged files the log is used, as far as the archive has not got it.

@@ -1,10 +1,10 @@
-/* Names of files that outlive a power cut. */
+/* Names of files: those that outlive a power cut, those of a directory. */
 #include "names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,4 +27,40 @@ bool names_sync(const char *path)
         close(fd);
     errno = error;
     return done;
+}
+
+enum kx_status names_failed(const char *path, struct kx_fault *fault)
+{
+    enum kx_status status = KX_FAILED;
+    if (errno == ENOSPC || errno == EDQUOT)
+        status = KX_DISK_FULL;
+    else if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
+        status = KX_NO_MEMORY;
+    return kx_fail(fault, status, "%s: %s", path, strerror(errno));
+}
+
+FILE *names_write(const char *path, int flags)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+    int error = errno;
+    if (fd >= 0 && file == NULL)
+        close(fd);
+    errno = error;
+    return file;
+}
+
+bool names_each(const char *directory, names_fn *each, void *target)
+{
+    struct dirent *file;
+    bool going = true;
+    DIR *files = opendir(directory);
+    if (files == NULL)
+        return false;
+    while (going && (errno = 0, file = readdir(files)) != NULL)
+        going = each(target, file->d_name);
+    int error = errno;
+    closedir(files);
+    errno = error;
+    return going && error == 0;
 }

@@ -1,11 +1,28 @@
-/* Names of files that outlive a power cut. */
+/* Names of files: those that outlive a power cut, those of a directory. */
 #ifndef NAMES_H
 #define NAMES_H
 
 #include <stdbool.h>
+#include <stdio.h>
+
+#include "kindex.h"
 
 /* Makes a change of names in the directory of this file durable: a file made,
  * renamed or removed there. False: it may not be; errno says why. */
 bool names_sync(const char *path);
+
+/* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
+ * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
+enum kx_status names_failed(const char *path, struct kx_fault *fault);
+
+/* Opens a file to be written by its owner only, made when it is missing; flags:
+ * O_TRUNC, or 0. NULL with errno, and nothing open. */
+FILE *names_write(const char *path, int flags);
+
+/* Calls `each` for every name in a directory, in no order, as long as it
+ * returns true. False: it did not, or the directory cannot be read to its end;
+ * errno says why. */
+typedef bool names_fn(void *target, const char *name);
+bool names_each(const char *directory, names_fn *each, void *target);
 
 #endif

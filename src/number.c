@@ -200,7 +200,7 @@ size_t kx_number_text(double number, char *out)
         at = put_whole(at, (uint64_t)positive);
     } else {
         char *end = put_short(at, positive);
-        struct decimal decimal;
+        struct decimal decimal = {.digits = ""};
         if (end == NULL) {
             shorten(positive, &decimal);
             end = put_decimal(at, &decimal);

@@ -10,12 +10,12 @@ enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
     struct index *index;
     if (catalog_get(reader->store->catalog, name, &index, fault) != KX_OK)
         return KX_INDEX_ABSENT;
+    *index_out = index;
     if (!index_readable(index))
         return reader_not_ready(index, fault);
     size_t size = name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX;
     memcpy(reader->reads->index, name.data, size);
     reader->reads->index[size] = '\0';
-    *index_out = index;
     return KX_OK;
 }
 

@@ -173,7 +173,7 @@ static enum kx_status bad_pointer(struct reading *reading,
 enum kx_status reading_pointer(struct reading *reading, struct kx_slice value,
                                struct kx_slice *pointer_out)
 {
-    struct kx_slice path;
+    struct kx_slice path = {0};
     enum kx_status status = reading_text(reading, value, &path);
     if (status != KX_OK)
         return status;
@@ -217,7 +217,7 @@ enum kx_status reading_count(struct reading *reading, struct kx_slice value,
 enum kx_status reading_word(struct reading *reading, struct kx_slice value,
                             const char *const *words, size_t *word_out)
 {
-    struct kx_slice text;
+    struct kx_slice text = {0};
     char list[128] = "";
     enum kx_status status = reading_text(reading, value, &text);
     if (status != KX_OK)

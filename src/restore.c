@@ -76,9 +76,7 @@ static bool open_member(void *context, const char *name, uint64_t size)
     struct target *target = context;
     char path[PATH_SIZE];
     (void)size;
-    int fd = open(join(path, target->directory, name),
-                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    target->file = fd < 0 ? NULL : fdopen(fd, "wb");
+    target->file = names_write(join(path, target->directory, name), O_TRUNC);
     return keep_error(target, target->file != NULL);
 }
 
@@ -188,7 +186,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
                                   .cache_bytes = CACHE_BYTES,
                                   .fatal = true,
                                   .lock = lock};
-    enum kx_status status = pages_check(directory, fault);
+    enum kx_status status = mem == NULL
+                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
+                                : pages_check(directory, fault);
     if (status == KX_OK)
         status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)

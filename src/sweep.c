@@ -180,7 +180,7 @@ static void take_out(struct sweep *sweep, size_t n)
     talloc_free(sweep->rounds[n]);
     sweep->count--;
     memmove(&sweep->rounds[n], &sweep->rounds[n + 1],
-            (sweep->count - n) * sizeof sweep->rounds[0]);
+            (sweep->count - n) * sizeof(struct round *));
 }
 
 void sweep_end_round(struct sweep *sweep)

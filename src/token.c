@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "hexjson.h"
+#include "rowjson.h"
 
 struct held {
     struct kx_token token; /* first: a token is the address of its holder */
@@ -166,31 +167,39 @@ bool token_row(void *mem, const struct kx_token *token,
     return true;
 }
 
-static bool read_grants(void *mem, json_t *list, struct kx_token *token)
+static enum kx_status read_grant(void *mem, const json_t *json,
+                                 struct kx_grant *grant)
+{
+    const json_t *prefix = json_object_get(json, "prefix");
+    uint8_t *bytes = talloc_array(mem, uint8_t, KX_KEY_MAX);
+    if (bytes == NULL)
+        return KX_NO_MEMORY;
+    size_t size = hexjson_read(prefix, bytes, KX_KEY_MAX);
+    if (!json_is_string(prefix) || size != json_string_length(prefix) / 2)
+        return KX_FAILED;
+    grant->scopes =
+        (unsigned)json_integer_value(json_object_get(json, "scopes"));
+    grant->prefix = kx_slice(bytes, size);
+    return KX_OK;
+}
+
+static enum kx_status read_grants(void *mem, const json_t *list,
+                                  struct kx_token *token)
 {
     size_t count = json_array_size(list);
     struct kx_grant *grants = talloc_zero_array(mem, struct kx_grant, count);
-    if (grants == NULL || count > KX_GRANTS_MAX)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        json_t *json = json_array_get(list, i);
-        const json_t *prefix = json_object_get(json, "prefix");
-        uint8_t *bytes = talloc_array(grants, uint8_t, KX_KEY_MAX);
-        if (bytes == NULL || !json_is_string(prefix))
-            return false;
-        size_t size = hexjson_read(prefix, bytes, KX_KEY_MAX);
-        if (size != json_string_length(prefix) / 2)
-            return false;
-        grants[i].scopes =
-            (unsigned)json_integer_value(json_object_get(json, "scopes"));
-        grants[i].prefix = kx_slice(bytes, size);
-    }
+    enum kx_status status = count > KX_GRANTS_MAX ? KX_FAILED
+                            : grants == NULL      ? KX_NO_MEMORY
+                                                  : KX_OK;
+    for (size_t i = 0; status == KX_OK && i < count; i++)
+        status = read_grant(mem, json_array_get(list, i), &grants[i]);
     token->grants = grants;
     token->grant_count = count;
-    return true;
+    return status;
 }
 
-static bool read_document(void *mem, json_t *document, struct kx_token *token)
+static enum kx_status read_document(void *mem, json_t *document,
+                                    struct kx_token *token)
 {
     const char *id;
     const char *name;
@@ -204,7 +213,7 @@ static bool read_document(void *mem, json_t *document, struct kx_token *token)
         strlen(id) != KX_TOKEN_ID_SIZE ||
         hexjson_read(digest, token->digest, sizeof token->digest) !=
             sizeof token->digest)
-        return false;
+        return KX_FAILED;
     memcpy(token->id, id, sizeof token->id);
     token->name = kx_slice(name, name_size);
     token->created_at_ms = created;
@@ -216,14 +225,15 @@ enum kx_status token_read(struct kx_slice row, struct kx_token **token_out)
 {
     struct kx_token token = {.fixed = false};
     void *mem = talloc_new(NULL);
-    json_t *document =
-        json_loadb((const char *)row.data, row.size, JSON_ALLOW_NUL, NULL);
+    json_t *document = rowjson_read(row);
     enum kx_status status = KX_FAILED;
-    if (mem != NULL && document != NULL &&
-        read_document(mem, document, &token)) {
-        *token_out = token_copy(&token);
-        status = *token_out == NULL ? KX_NO_MEMORY : KX_OK;
-    }
+    if (mem != NULL && document != NULL)
+        status = read_document(mem, document, &token);
+    if (mem == NULL || rowjson_starved())
+        status = KX_NO_MEMORY;
+    *token_out = status == KX_OK ? token_copy(&token) : NULL;
+    if (status == KX_OK && *token_out == NULL)
+        status = KX_NO_MEMORY;
     json_decref(document);
     talloc_free(mem);
     return status;

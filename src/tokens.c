@@ -71,7 +71,7 @@ static void put(struct tokens *tokens, struct kx_token *token)
     struct kx_token *old = look_up(tokens, kx_text(token->id), &at);
     if (old == NULL) {
         memmove(&tokens->list[at + 1], &tokens->list[at],
-                (tokens->count - at) * sizeof *tokens->list);
+                (tokens->count - at) * sizeof(struct kx_token *));
         tokens->count++;
     }
     kx_token_release(old);
@@ -84,7 +84,7 @@ static void take_out(struct tokens *tokens, size_t at)
     struct kx_token *token = tokens->list[at];
     tokens->count--;
     memmove(&tokens->list[at], &tokens->list[at + 1],
-            (tokens->count - at) * sizeof *tokens->list);
+            (tokens->count - at) * sizeof(struct kx_token *));
     atomic_store(&token->revoked, true);
     atomic_store(&tokens->any, tokens->count > 0);
     kx_token_release(token);

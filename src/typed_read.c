@@ -85,9 +85,9 @@ enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
                            const void *memory, struct kx_slice *bytes_out,
                            struct kx_fault *fault)
 {
-    struct kx_slice text;
+    struct kx_slice text = {0};
     struct kx_buffer bytes;
-    double length;
+    double length = 0;
     enum kx_status status = typed_text(token, memory, &text, fault);
     if (status != KX_OK)
         return status;
@@ -126,7 +126,7 @@ static enum kx_status read_u64(const struct typed *typed, const void *memory,
                                struct kx_value *value_out,
                                struct kx_fault *fault)
 {
-    struct kx_slice digits;
+    struct kx_slice digits = {0};
     struct kx_buffer bytes;
     uint64_t number;
     enum kx_status status = typed_text(typed->value, memory, &digits, fault);

@@ -4,6 +4,7 @@
 
 #include <talloc.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "digest.h"
 #include "tar.h"
@@ -178,6 +179,8 @@ enum kx_status unpack_add(struct unpack *unpack, struct kx_slice bytes,
         if (unpack->framed)
             return bad(fault, "something follows its end");
         size_t left = ZSTD_decompressStream(unpack->zstd, &out, &in);
+        if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+            return kx_fail(fault, KX_NO_MEMORY, "no memory");
         if (ZSTD_isError(left))
             return bad(fault, ZSTD_getErrorName(left));
         unpack->framed = left == 0;

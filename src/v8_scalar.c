@@ -39,7 +39,7 @@ bool v8_take_double(struct v8_reader *reader, double *number_out)
     uint64_t bits;
     if (!v8_take_bytes(reader, sizeof bits, &bytes))
         return false;
-    memcpy(&bits, bytes.data, sizeof bits);
+    memcpy(&bits, bytes.data, sizeof bits); /* NOLINT: they are there */
     bits = le64toh(bits);
     memcpy(number_out, &bits, sizeof bits);
     return true;

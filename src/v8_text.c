@@ -169,8 +169,8 @@ bool v8_text_name(struct v8_text *text)
 static bool add_holes(struct v8_text *text, struct v8_frame *frame, uint32_t to,
                       const char *hole)
 {
-    if (to - frame->note > (hole == NULL ? 0 : HOLES_MAX))
-        return false;
+    if (hole == NULL || to - frame->note > HOLES_MAX)
+        return to == frame->note;
     for (; frame->note < to; frame->note++) {
         v8_text_comma(text);
         kx_add_text(text->out, hole);

@@ -115,7 +115,7 @@ static void leave(struct watch_set *set, struct interest *interest)
     LIST_REMOVE(interest, others);
     if (!LIST_EMPTY(&topic->interests))
         return;
-    HASH_DEL(set->topics, topic);
+    HASH_DEL(set->topics, topic); /* NOLINT: it is in the table */
     free(topic);
 }
 

@@ -23,14 +23,6 @@ struct passage {
     uint8_t to[CHUNK];
 };
 
-static enum kx_status fail(struct kx_fault *fault, const char *path)
-{
-    enum kx_status status = errno == ENOSPC || errno == EDQUOT ? KX_DISK_FULL
-                            : errno == ENOMEM                  ? KX_NO_MEMORY
-                                                               : KX_FAILED;
-    return kx_fail(fault, status, "%s: %s", path, strerror(errno));
-}
-
 static bool write_all(int fd, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
@@ -115,7 +107,7 @@ static enum kx_status pass_with(struct passage *passage, const char *from,
 {
     bool whole = pass(passage, from, to);
     bool bad = errno == EBADMSG;
-    enum kx_status status = whole ? KX_OK : fail(fault, from);
+    enum kx_status status = whole ? KX_OK : names_failed(from, fault);
     if (!whole && bad)
         status = kx_fail(fault, KX_BAD_ARCHIVE, "%s is damaged", from);
     free(passage);
