@@ -128,5 +128,5 @@ static const struct operation OPERATIONS[] = {
     {"v8", furnish, run_v8, undo_v8},
 };
 
-const struct operations ALLOC_COMMITS = {OPERATIONS, sizeof OPERATIONS /
-                                                         sizeof *OPERATIONS};
+const struct operations ALLOC_COMMITS = {
+    OPERATIONS, sizeof OPERATIONS / sizeof *OPERATIONS, 1};

@@ -151,6 +151,8 @@ static void run(const struct operation *operation, const struct course *course,
 static void run_all(const struct operations *operations, const char *only,
                     size_t step, size_t n)
 {
+    if (step > 1)
+        step *= operations->stride;
     for (size_t i = 0; i < operations->count; i++) {
         struct course course = {.first = n, .step = 0};
         if (n == 0)

@@ -255,5 +255,5 @@ static const struct operation OPERATIONS[] = {
     {"mend", furnish_archive, run_mend, NULL},
 };
 
-const struct operations ALLOC_FILES = {OPERATIONS,
-                                       sizeof OPERATIONS / sizeof *OPERATIONS};
+const struct operations ALLOC_FILES = {
+    OPERATIONS, sizeof OPERATIONS / sizeof *OPERATIONS, 20};

@@ -186,5 +186,5 @@ static const struct operation OPERATIONS[] = {
     {"conflicts", furnish_many, run_conflicts, undo_build},
 };
 
-const struct operations ALLOC_INDEXES = {OPERATIONS, sizeof OPERATIONS /
-                                                         sizeof *OPERATIONS};
+const struct operations ALLOC_INDEXES = {
+    OPERATIONS, sizeof OPERATIONS / sizeof *OPERATIONS, 1};

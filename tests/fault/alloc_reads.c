@@ -134,5 +134,5 @@ static const struct operation OPERATIONS[] = {
     {"watch", furnish, run_watch, undo_watch},
 };
 
-const struct operations ALLOC_READS = {OPERATIONS,
-                                       sizeof OPERATIONS / sizeof *OPERATIONS};
+const struct operations ALLOC_READS = {
+    OPERATIONS, sizeof OPERATIONS / sizeof *OPERATIONS, 1};

@@ -126,5 +126,5 @@ static const struct operation OPERATIONS[] = {
     {"load tokens", furnish_tokens, run_load, NULL},
 };
 
-const struct operations ALLOC_TOKENS = {OPERATIONS,
-                                        sizeof OPERATIONS / sizeof *OPERATIONS};
+const struct operations ALLOC_TOKENS = {
+    OPERATIONS, sizeof OPERATIONS / sizeof *OPERATIONS, 8};

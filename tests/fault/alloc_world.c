@@ -3,6 +3,7 @@
 
 #include "test_place.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +11,7 @@
 #include "test_place.h"
 
 enum { PATIENCE_MS = 20000 };
+enum { HOLE = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE };
 
 static const char *const SUFFIXES[] = {".backup", ".restored", ".archive"};
 
@@ -214,9 +216,11 @@ ssize_t write(int fd, const void *bytes, size_t size)
     if (size == sizeof zeros && memcmp(bytes, zeros, size) == 0 &&
         fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
         at = lseek(fd, 0, SEEK_CUR);
-    if (at < 0 || at < about.st_size)
-        return syscall(SYS_write, fd, bytes, size);
     off_t end = at + (off_t)size;
-    bool done = ftruncate(fd, end) == 0 && lseek(fd, end, SEEK_SET) == end;
-    return done ? (ssize_t)size : -1;
+    bool done = at >= 0 &&
+                (at < about.st_size ? fallocate(fd, HOLE, at, (off_t)size) == 0
+                                    : ftruncate(fd, end) == 0);
+    if (!done || lseek(fd, end, SEEK_SET) != end)
+        return syscall(SYS_write, fd, bytes, size);
+    return (ssize_t)size;
 }

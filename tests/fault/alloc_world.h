@@ -22,9 +22,12 @@ struct operation {
     void (*undo)(struct world *world);
 };
 
+/* Those of one noun. Of what opens stores only each `stride`-th point that a
+ * short sweep would take is taken. */
 struct operations {
     const struct operation *list;
     size_t count;
+    size_t stride;
 };
 
 extern const struct operations ALLOC_COMMITS, ALLOC_READS, ALLOC_INDEXES,

@@ -86,6 +86,7 @@ cut_power() {
 export -f cut_power
 export work program
 
+nouns=(tests/fault/alloc_{world,commits,reads,indexes,tokens,files}.c)
 mkdir -p "$work"
 flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed deaf env '/log_flush/,/^}/s/atomic_store(&env->failed, true)/return KX_OK/' &&
@@ -98,8 +99,8 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed leaking batch 's/talloc_free(last);/(void)last;/' &&
     flawed doubling reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
     flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
-    allocs alloc_core alloc_core &&
-    allocs alloc_starving alloc_core "$work/starving/drop.o" &&
+    allocs alloc_core alloc_core "${nouns[@]}" &&
+    allocs alloc_starving alloc_core "${nouns[@]}" "$work/starving/drop.o" &&
     allocs alloc_http alloc_http tests/fault/alloc_client.c &&
     library power && library io && library disk ||
     { echo '0 passed, 1 failed'; exit 1; }
