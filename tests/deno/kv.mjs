@@ -38,9 +38,9 @@ export async function collect(iterator) {
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// Repeats a look until it shows what is wanted, for at most half a minute.
+// Repeats a look until it shows what is wanted, for at most two minutes.
 export async function until(look, wanted) {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 120_000;
   let seen = await look();
   while (!wanted(seen) && Date.now() < deadline) {
     await sleep(20);

@@ -21,8 +21,8 @@ run_in() {
     local world=$1
     shift
     case $world in
-    Node) timeout 120 node "$@" ;;
-    Deno) timeout 120 "$deno" run --quiet --no-config --unstable-kv \
+    Node) timeout 600 node "$@" ;;
+    Deno) timeout 600 "$deno" run --quiet --no-config --unstable-kv \
         --allow-all "$@" ;;
     esac
 }

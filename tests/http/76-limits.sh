@@ -16,9 +16,7 @@ headers() {
     echo "@$work/headers"
 }
 
-start_server --host-names kindex.test,x --headers-max 4KiB \
-    --header-count-max 10 --header-timeout 500ms \
-    --body-timeout 500ms --connections-per-address 3 --idle-timeout 30s
+start_server --headers-max 4KiB --header-count-max 10
 
 for version in http1.1 http2-prior-knowledge; do
     test_case "over $version: --headers-max and --header-count-max"
@@ -45,6 +43,8 @@ say() {
     status=$(sed -n '1s/^HTTP\/1.1 \([0-9]*\).*/\1/p' "$head")
 }
 
+stop_server
+start_server --host-names kindex.test,x --header-timeout 500ms --body-timeout 500ms
 test_case 'headers that do not come to their end are given up with 408'
 say 'GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: '
 expect 408 request-timeout
@@ -73,6 +73,8 @@ test_case 'over HTTP/2 a head ends the connection, a body its stream'
 is 'they' "$(timeout 60 node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
 
+stop_server
+start_server --connections-per-address 3 --idle-timeout 1h
 # One connection more that says nothing. The end of former ones may be on its
 # way, so that one of these was refused, or a request still is.
 fds=()

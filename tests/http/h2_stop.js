@@ -28,4 +28,4 @@ list.once("data", () => {
 list.on("data", (text) => { body += text; });
 list.on("error", (error) => said.push(error.message));
 list.on("end", () => said.push("end"));
-setTimeout(() => process.exit(1), 20000).unref();
+setTimeout(() => process.exit(1), 100000).unref();

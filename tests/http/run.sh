@@ -2,7 +2,7 @@
 # Runs the HTTP tests, or those given, against the program in $BUILD, which they
 # find in $KINDEX; as many at a time as there are processors. Each starts and
 # stops its own server and ends with a line "N passed, N failed"; one that ends
-# without it, or not within five minutes, counts as a failure. What the servers
+# without it, or not within twenty minutes, counts as a failure. What the servers
 # answered is then compared with openapi.yaml.
 set -u
 cd "$(dirname "$0")/../.."
@@ -19,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 # Leaves NAME.output, NAME.status and NAME.record in $work.
 run_one() {
     local name=$1/$(basename "$2")
-    KX_RECORD=$name.record timeout --kill-after=10 300 bash "$2" \
+    KX_RECORD=$name.record timeout --kill-after=10 1200 bash "$2" \
         >"$name.output" 2>&1 </dev/null
     echo $? >"$name.status"
 }

@@ -18,7 +18,7 @@ const memory = () => Number(/VmRSS:\s*(\d+) kB/.exec(fs.readFileSync(`/proc/${pi
 const metric = async () => Number(/^kindex_watch_streams (\d+)/m.exec(await (await fetch(`${url}/metrics`)).text())[1]);
 
 async function until(condition) {
-  for (let i = 0; i < 2000; i++) {
+  for (let i = 0; i < 10000; i++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

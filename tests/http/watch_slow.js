@@ -33,7 +33,7 @@ function send(method, path, body) {
 }
 
 async function until(condition) {
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < 10000; i++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -10,7 +10,7 @@ input=/dev/null
 
 kindex() {
     exchange="kindex $*"
-    timeout 60 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
+    timeout 200 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
     code=$?
     out=$(tr -d '\0' <"$work/out")
     complaint=$(cat "$work/complaint")

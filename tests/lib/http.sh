@@ -17,7 +17,7 @@
 # for tests/openapi/responses.js.
 set -u
 KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
-patience=${KX_PATIENCE:-30}
+patience=${KX_PATIENCE:-60}
 work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
 answer=$work/answer
 head=$work/head

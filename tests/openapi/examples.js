@@ -299,7 +299,7 @@ function readAnswer(output) {
 
 function run(command) {
   const output = execFileSync('bash', ['-c', `${command} --silent --include`], {
-    encoding: 'utf8', timeout: 20000 });
+    encoding: 'utf8', timeout: 100000 });
   return readAnswer(output);
 }
 
