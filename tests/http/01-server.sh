@@ -120,7 +120,7 @@ exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'PUT /kv/half HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhal' >&3
 request GET /livez
 expect 200
-stop_server # within a minute; the client might take an hour
+stop_server # the client might take an hour
 is 'its exit status' $? 0
 exec 3>&-
 

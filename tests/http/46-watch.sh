@@ -119,7 +119,7 @@ for i in {1..60}; do
     { printf '[%d,"' "$i"; cat "$work/long"; printf '"]'; } >"$work/value"
     KX_RECORD='' request PUT /kv/slow "@$work/value" "${json[@]}"
 done
-{ timeout 60 sed -n '/^data: .*\[60,"/q;s/^data: .*"value":\[\([0-9]*\),.*/\1/p' \
+{ timeout 300 sed -n '/^data: .*\[60,"/q;s/^data: .*"value":\[\([0-9]*\),.*/\1/p' \
     <&3 >"$work/seen"; } 2>"$work/null"
 exec 3>&-
 is 'fewer events than changes' "$(($(wc -l <"$work/seen") < 55))" 1

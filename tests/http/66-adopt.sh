@@ -185,7 +185,7 @@ until_field .state ready GET /indexes/fresh
 field 'has("adopt")' false
 
 test_case 'entries of which the primary is gone are removed, and their expiry with them'
-put '/kv/e_by_v/1?ttl=2s' '"x"'
+put '/kv/e_by_v/1?ttl=1h' '"x"'
 put '/kv/e_by_v/2?ttl=1h' '"y"'
 put '/kv/e/y?ttl=1h' '{"v":"2"}'
 adopt '{"name":"e_by_v","prefix":["e"],"fields":["/v"],"unique":true,"adopt":true}'

@@ -17,7 +17,7 @@ request GET /count?prefix=rows
 field .count 2000
 
 test_case '500 slow requests and 100 slow readers'
-timeout 120 node "$here/hostile.js" "${url##*:}" "$server" >"$work/hostile" 2>&1
+timeout 300 node "$here/hostile.js" "${url##*:}" "$server" >"$work/hostile" 2>&1
 is 'each slow request is told' "$(sed -n 1p "$work/hostile")" 'slow: {"408":500}'
 is 'the slow readers may wait' "$(sed -n 2p "$work/hostile")" 'readers: 100'
 is 'nor does the kernel keep much for them' "$(sed -n 3p "$work/hostile")" \

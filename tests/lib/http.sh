@@ -59,9 +59,9 @@ stop_server() {
     return "$1"
 }
 
-# Waits until the command succeeds, for at most a minute.
+# Waits until the command succeeds, for at most five minutes.
 wait_until() {
-    local deadline=$((SECONDS + 60))
+    local deadline=$((SECONDS + 300))
     until "$@"; do
         [ $SECONDS -lt $deadline ] || return 1
         sleep 0.01
@@ -78,7 +78,7 @@ request() {
     [ -z "$body" ] || send+=(--data-binary "$body")
     exchange="$method $path ${body:0:400} $*"
     : >"$answer"
-    status=$(curl --globoff --silent --show-error --path-as-is --max-time 60 \
+    status=$(curl --globoff --silent --show-error --path-as-is --max-time 300 \
         --dump-header "$head" --output "$answer" --write-out '%{http_code}' \
         "${send[@]}" "$@" "$url$path" 2>"$work/curl") || status=none
     [ "$method" != HEAD ] || : >"$answer" # curl writes the headers there

@@ -311,7 +311,7 @@ async function serve(program, directory) {
   let log = '';
   server.stderr.on('data', (text) => { log += text; });
   const ended = new Promise((resolve) => { server.on('exit', resolve); });
-  for (let tries = 0; tries < 2000 && server.exitCode === null; tries++) {
+  for (let tries = 0; tries < 20000 && server.exitCode === null; tries++) {
     const port = fs.existsSync(portFile)
       ? fs.readFileSync(portFile, 'utf8').trim() : '';
     if (port !== '') return { server, ended, base: `http://127.0.0.1:${port}` };

@@ -36,7 +36,7 @@ traced() {
             --archive "$work/archive" --loops 2 --port-file "$work/port" \
             >"$work/out" 2>&1 &
         server=$!
-        for _ in $(seq 300); do
+        for _ in $(seq 3000); do
             [ -s "$work/port" ] && break
             sleep 0.1
         done
@@ -49,7 +49,7 @@ traced() {
         kill -$end "$server"
         wait "$server"
         # strace notes the end after the end.
-        for _ in $(seq 300); do
+        for _ in $(seq 3000); do
             grep -qE "^$server +\+\+\+ (exited|killed)" "$work/trace.$end" && break
             sleep 0.1
         done
