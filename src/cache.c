@@ -9,6 +9,7 @@
  * to the cache. It may forget anything at any time, for example when there is
  * no memory. */
 #include "cache.h"
+#include "hash.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -57,31 +58,11 @@ struct place {
     uint32_t tag;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-/* Fast, not safe against chosen keys: those could fill one bucket, which only
- * makes the cache useless for them, as a bucket never grows. */
-static uint64_t hash_of(struct kx_slice key)
-{
-    uint64_t hash = key.size;
-    uint64_t word = 0;
-    size_t at = 0;
-    for (; at + 8 <= key.size; at += 8) {
-        memcpy(&word, key.data + at, 8);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, key.data + at, key.size - at);
-    return mix(mix(hash, word), UINT64_C(0x2545f4914f6cdd1d));
-}
-
+/* Chosen keys could fill one bucket, which only makes the cache useless for
+ * them, as a bucket never grows. */
 static struct place find_place(struct cache *cache, struct kx_slice key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = hash_bytes(key);
     struct place place = {.shard = &cache->shards[hash % SHARDS]};
     place.bucket = &place.shard->buckets[(hash >> 4) & place.shard->mask];
     place.tag = (uint32_t)(hash >> 32) | 1;

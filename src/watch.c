@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
+#include "hash.h"
 #include "store_state.h"
 #include "watch.h"
 
@@ -44,8 +45,15 @@ struct kx_watch {
     struct interest interests[];
 };
 
+/* Most keys that are written are watched by nobody: for most of them a small
+ * table says so, without a walk through the topics. It has a place for each
+ * value of 14 bits of a key's hash, with the number of its topics; one that has
+ * once been full stays so. */
+enum { PLACES = 1 << 14, PLACE_FULL = UINT8_MAX };
+
 struct watch_set {
     pthread_mutex_t lock;
+    uint8_t places[PLACES];
     struct topic *topics;
     LIST_HEAD(, kx_watch) all;
     struct kx_ticket *told; /* to be answered, and out of their watches */
@@ -72,6 +80,11 @@ struct watch_set *watch_set_create(void *mem)
 /* ---- Topics, inside the lock ----------------------------------------------
  */
 
+static uint8_t *place_of(struct watch_set *set, struct kx_slice key)
+{
+    return &set->places[hash_bytes(key) % PLACES];
+}
+
 static struct topic *find_topic(const struct watch_set *set,
                                 struct kx_slice key)
 {
@@ -89,10 +102,14 @@ static struct topic *add_topic(struct watch_set *set, struct kx_slice key)
     LIST_INIT(&topic->interests);
     memcpy(topic->key, key.data, key.size);
     HASH_ADD_KEYPTR(hh, set->topics, topic->key, (unsigned)key.size, topic);
-    if (!topic->lost)
-        return topic;
-    free(topic);
-    return NULL;
+    if (topic->lost) {
+        free(topic);
+        return NULL;
+    }
+    uint8_t *place = place_of(set, key);
+    if (*place != PLACE_FULL)
+        ++*place;
+    return topic;
 }
 
 static bool join(struct watch_set *set, struct kx_watch *watch,
@@ -115,6 +132,10 @@ static void leave(struct watch_set *set, struct interest *interest)
     LIST_REMOVE(interest, others);
     if (!LIST_EMPTY(&topic->interests))
         return;
+    uint8_t *place =
+        place_of(set, kx_slice(topic->key, (size_t)topic->hh.keylen));
+    if (*place != PLACE_FULL)
+        --*place;
     HASH_DEL(set->topics, topic); /* NOLINT: it is in the table */
     free(topic);
 }
@@ -150,9 +171,10 @@ void watch_note(struct watch_set *set, const struct txn_write *rows,
         return;
     pthread_mutex_lock(&set->lock);
     for (size_t i = 0; i < count; i++) {
-        struct topic *topic = rows[i].table == TABLE_ENTRIES
-                                  ? find_topic(set, rows[i].key)
-                                  : NULL;
+        struct topic *topic =
+            rows[i].table == TABLE_ENTRIES && *place_of(set, rows[i].key) != 0
+                ? find_topic(set, rows[i].key)
+                : NULL;
         struct interest *interest;
         if (topic != NULL)
             LIST_FOREACH(interest, &topic->interests, others)

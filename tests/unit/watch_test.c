@@ -1,6 +1,8 @@
 /* Watches: who is told what, once or not at all, and that nothing gets lost. */
 #include "../lib/store.h"
 
+#include "hash.h"
+
 struct waiter {
     struct kx_watch *watch;
     struct kx_ticket ticket;
@@ -316,6 +318,57 @@ static void the_last_of_many_changes_is_seen(void **state)
     talloc_free(mem);
 }
 
+/* The next number from *number on that, as a string and the only part of a key,
+ * falls into the first place of the table. */
+static void next_in_place(unsigned *number, char *json, size_t size)
+{
+    uint8_t key[] = "\x02"
+                    "00000000";
+    do {
+        ++*number;
+        for (unsigned i = 0, rest = *number; i < 8; i++, rest /= 10)
+            key[8 - i] = (uint8_t)('0' + rest % 10);
+    } while (hash_bytes(kx_slice(key, sizeof key)) % (1 << 14) != 0);
+    snprintf(json, size, "[\"%08u\"]", *number);
+    assert_true(*number < 100000000);
+}
+
+/* The table of places counts to 255; with one topic more in one it must still
+ * know that there are some, when most of them have gone. */
+static void one_of_many_in_a_place_is_told(void **state)
+{
+    enum { MANY = 256 };
+    struct story *s = *state;
+    struct waiter waiters[MANY];
+    char json[24];
+    unsigned number = 0;
+    for (int i = 0; i < MANY; i++) {
+        next_in_place(&number, json, sizeof json);
+        open_waiter(s, &waiters[i], json, NULL);
+    }
+    assert_int_equal(hash_bytes(test_key(s->mem, json)) % (1 << 14), 0);
+    for (int i = 0; i + 1 < MANY; i++)
+        kx_watch_close(waiters[i].watch);
+    assert_int_equal(wait_for(&waiters[MANY - 1]), KX_OK);
+    test_set(&s->test, s->mem, json, "1");
+    is_told(s, &waiters[MANY - 1]);
+}
+
+/* A key that is watched again after nobody did. */
+static void a_key_is_watched_by_one_after_the_other(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    for (int i = 0; i < 600; i++) {
+        open_waiter(s, &waiter, "[\"a\"]", "[\"b\"]");
+        kx_watch_close(waiter.watch);
+    }
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    is_told(s, &waiter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +400,10 @@ int main(void)
                                         begin, finish_watches),
         cmocka_unit_test_setup_teardown(the_last_of_many_changes_is_seen, begin,
                                         finish_watches),
+        cmocka_unit_test_setup_teardown(one_of_many_in_a_place_is_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(a_key_is_watched_by_one_after_the_other,
+                                        begin, finish_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* A hash of bytes that is fast, and not safe against chosen ones: for places
+ * where those can only make something slower for whoever chose them. */
+#ifndef HASH_H
+#define HASH_H
+
+#include "kindex.h"
+
+/* Adds a word to a hash. */
+static inline uint64_t hash_word(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* All 64 bits are good. */
+static inline uint64_t hash_bytes(struct kx_slice bytes)
+{
+    uint64_t hash = bytes.size;
+    uint64_t word = 0;
+    size_t at = 0;
+    for (; at + 8 <= bytes.size; at += 8) {
+        memcpy(&word, bytes.data + at, 8);
+        hash = hash_word(hash, word);
+    }
+    word = 0;
+    memcpy(&word, bytes.data + at, bytes.size - at);
+    return hash_word(hash_word(hash, word), UINT64_C(0x2545f4914f6cdd1d));
+}
+
+#endif
