@@ -2,7 +2,11 @@
  * keys in turn. 64 keep-alive connections in step: each sends one request,
  * then each reads its reply, so that the writer has something to batch. wrk
  * stops after a time; counting instructions needs runs that stop after a number
- * of requests. */
+ * of requests.
+ *
+ * Or COUNT watches, each of a key of its own that is not there and over a
+ * connection of its own: it says "parked" when all have begun, and leaves them
+ * open until it is ended. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -116,12 +120,37 @@ static int step(struct load *load, int count)
     return good;
 }
 
+/* One after the other; the first event begins with the status. */
+static int park(uint16_t port, int count)
+{
+    char text[REQUEST_SIZE];
+    for (int i = 0; i < count; i++) {
+        int size = snprintf(text, sizeof text,
+                            "GET /watch?key=watched/%d HTTP/1.1\r\n"
+                            "Host: 127.0.0.1\r\n\r\n",
+                            i);
+        int fd = open_connection(port);
+        if (fd < 0 || write(fd, text, (size_t)size) != size ||
+            read(fd, text, sizeof text) < 12 ||
+            strncmp(text, "HTTP/1.1 200", 12) != 0) {
+            fprintf(stderr, "client: watch %d failed\n", i);
+            return 1;
+        }
+    }
+    puts("parked");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: %s PORT GET|PUT COUNT\n", argv[0]);
+        fprintf(stderr, "usage: %s PORT GET|PUT|WATCH COUNT\n", argv[0]);
         return 2;
     }
+    if (strcmp(argv[2], "WATCH") == 0)
+        return park((uint16_t)atoi(argv[1]), atoi(argv[3]));
     struct load load = {.method = argv[2]};
     for (int i = 0; i < CONNECTIONS; i++)
         load.fds[i] = open_connection((uint16_t)atoi(argv[1]));
