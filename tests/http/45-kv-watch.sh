@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
-start_server --idle-timeout 1s
+start_server --idle-timeout 3s
 
 # The Watch message for one key of strings. watch_of PART...
 watch_of() {
