@@ -132,5 +132,6 @@ void browser_expose(const struct request *request, struct reply *reply)
     reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
     reply_header(reply, "Access-Control-Expose-Headers",
                  "Content-Location, ETag, Link, Location, Preference-Applied, "
-                 "RateLimit, RateLimit-Policy, Retry-After, Server-Timing");
+                 "RateLimit, RateLimit-Policy, Retry-After, Server-Timing, "
+                 "X-Request-Id");
 }

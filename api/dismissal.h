@@ -3,10 +3,12 @@
 #define API_DISMISSAL_H
 
 #include "problem.h"
+#include "visit.h"
 
 /* Answers whatever plain request is coming with this problem, as far as the
  * socket takes it, and ends our side. The socket stays open: close it next.
  * Any thread. */
-void dismiss(int fd, enum problem_code code, const char *detail);
+void dismiss(const struct visit *visit, enum problem_code code,
+             const char *detail);
 
 #endif

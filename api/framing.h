@@ -105,8 +105,12 @@ bool framing_in_body(const struct framing *framing);
 bool framing_is_host(const uint8_t *text, size_t size);
 
 /* Writes the whole HTTP/1.1 answer to a fault (a problem document; it closes
- * the connection) into out, without a NUL. Returns its size, at most
- * FRAMING_ANSWER_MAX; 0 when it does not fit into size or fault is none. */
-size_t framing_answer(enum framing_fault fault, char *out, size_t size);
+ * the connection) with this identifier into out, without a NUL. Returns its
+ * size, at most FRAMING_ANSWER_MAX; 0 when it does not fit into size or fault
+ * is none. */
+size_t framing_answer(enum framing_fault fault, const char *id, char *out,
+                      size_t size);
+/* The HTTP status that it answers. */
+int framing_status(enum framing_fault fault);
 
 #endif

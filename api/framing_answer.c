@@ -106,7 +106,13 @@ static const char *phrase(int status)
     }
 }
 
-size_t framing_answer(enum framing_fault fault, char *out, size_t size)
+int framing_status(enum framing_fault fault)
+{
+    return problem_row(FAULTS[fault].code)->status;
+}
+
+size_t framing_answer(enum framing_fault fault, const char *id, char *out,
+                      size_t size)
 {
     char body[FRAMING_ANSWER_MAX];
     char answer[FRAMING_ANSWER_MAX];
@@ -125,8 +131,8 @@ size_t framing_answer(enum framing_fault fault, char *out, size_t size)
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"
                  "Content-Type: application/problem+json\r\n"
-                 "Content-Length: %d\r\n\r\n%s",
-                 row->status, phrase(row->status), date, body_size, body);
+                 "X-Request-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+                 row->status, phrase(row->status), date, id, body_size, body);
     if ((size_t)answer_size > size || (size_t)answer_size >= sizeof answer)
         return 0;
     memcpy(out, answer, (size_t)answer_size);

@@ -85,7 +85,7 @@ static enum tls_step begin(struct handshake *handshake)
     if (got <= 0)
         return TLS_BROKEN;
     if (first != HANDSHAKE_RECORD) {
-        dismiss(visit->fd, PROBLEM_TLS_REQUIRED,
+        dismiss(visit, PROBLEM_TLS_REQUIRED,
                 "This port speaks TLS; the request came without.");
         return TLS_BROKEN;
     }

@@ -8,6 +8,7 @@
  * framing saw complete, and requests that the library has answered. */
 #include "http1_socket.h"
 #include "http1_deadline.h"
+#include "journal.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -193,12 +194,14 @@ int __wrap_close(int fd)
 
 /* What does not fit into the socket's buffer at once is given up: the answer is
  * short, and a client whose buffer is full does not read. */
-static void answer(int fd, enum framing_fault fault)
+static void answer(const struct visit *visit, enum framing_fault fault)
 {
     char text[FRAMING_ANSWER_MAX];
-    size_t size = framing_answer(fault, text, sizeof text);
-    send(fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    shutdown(fd, SHUT_WR);
+    char id[TRACE_NEW_ID_SIZE];
+    journal_refusal(visit->service, framing_status(fault), id);
+    size_t size = framing_answer(fault, id, text, sizeof text);
+    send(visit->fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(visit->fd, SHUT_WR);
 }
 
 /* Answers the fault, once, and drops what still arrives. Closing with unread
@@ -210,7 +213,7 @@ static ssize_t turn_away(struct http1_socket *socket)
     char scratch[SCRATCH];
     ssize_t got;
     if (!socket->turned_away)
-        answer(socket->visit.fd, socket->fault);
+        answer(&socket->visit, socket->fault);
     socket->turned_away = true;
     http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
     do {

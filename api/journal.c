@@ -9,13 +9,12 @@
 
 enum { MS_NS = 1000000, LINE_MAX = 640 };
 
-static void count(const struct exchange *exchange)
+static void count(struct service *service, const struct route *route,
+                  int status, uint64_t total_ns)
 {
-    const struct route *route = exchange->request.route;
     size_t row = route != NULL ? (size_t)(route - ROUTES) : ROUTE_COUNT;
-    struct counters *counters = &exchange->desk->service->counters;
-    kx_histogram_add(&counters->replies[row][exchange->reply.status / 100],
-                     KX_TIMES, exchange->timing.total_ns);
+    kx_histogram_add(&service->counters.replies[row][status / 100], KX_TIMES,
+                     total_ns);
 }
 
 static bool is_slow(const struct exchange *exchange)
@@ -24,8 +23,8 @@ static bool is_slow(const struct exchange *exchange)
            exchange->desk->service->options->slow_ms * MS_NS;
 }
 
-/* An identifier is of use where a log has it, too, and to who sent it; every
- * header costs a twentieth of a GET. */
+/* An identifier is of use where a log has it, too, and to who sent it or asks
+ * why it went wrong; another header costs a twelfth of a GET. */
 static void add_headers(struct exchange *exchange, bool slow)
 {
     struct request *request = &exchange->request;
@@ -45,7 +44,8 @@ void journal_reply(struct exchange *exchange)
 {
     timing_end(&exchange->timing,
                exchange->finishing ? &exchange->request.commit.times : NULL);
-    count(exchange);
+    count(exchange->desk->service, exchange->request.route,
+          exchange->reply.status, exchange->timing.total_ns);
     add_headers(exchange, is_slow(exchange));
 }
 
@@ -150,4 +150,15 @@ void journal_end(struct exchange *exchange)
         return;
     atomic_fetch_add(&service->counters.slow, 1);
     slow_keep(&service->slow, &account);
+}
+
+void journal_refusal(struct service *service, int status, char *id_out)
+{
+    struct account account = {.method = "none", .status = status};
+    trace_new_id(service, id_out);
+    count(service, NULL, status, 0);
+    if (!service->options->access_log)
+        return;
+    memcpy(account.trace.request_id, id_out, TRACE_NEW_ID_SIZE);
+    log_account(&account, false);
 }

@@ -5,6 +5,7 @@
 #define API_JOURNAL_H
 
 struct exchange;
+struct service;
 
 /* The reply is ready, its headers are not sent: counts it, and adds
  * X-Request-Id and Server-Timing where somebody may look for them. */
@@ -12,5 +13,10 @@ void journal_reply(struct exchange *exchange);
 
 /* The exchange is over. */
 void journal_end(struct exchange *exchange);
+
+/* A request is refused past the exchanges, with this status: counts it, and
+ * with --access-log writes its line. Writes the identifier for its answer
+ * (TRACE_NEW_ID_SIZE bytes). Any thread. */
+void journal_refusal(struct service *service, int status, char *id_out);
 
 #endif

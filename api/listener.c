@@ -201,17 +201,17 @@ static void greet(struct listener *listener, struct visit *visit)
 }
 
 /* Over a limit. What could be said before the handshake is no TLS. */
-static void refuse(const struct listener *listener, int fd,
+static void refuse(const struct listener *listener, const struct visit *visit,
                    enum visit_verdict verdict)
 {
     if (listener->handshakes == NULL)
-        dismiss(fd, PROBLEM_OVERLOADED,
+        dismiss(visit, PROBLEM_OVERLOADED,
                 verdict == VISIT_HOUSE_FULL
                     ? "The server has as many connections as it may have "
                       "(--connections-max)."
                     : "This address has as many connections as one may have "
                       "(--connections-per-address).");
-    close(fd);
+    close(visit->fd);
 }
 
 /* Nagle's algorithm would hold back the last piece of a reply. Without the
@@ -228,7 +228,7 @@ static void welcome(struct listener *listener, struct visit *visit)
 {
     enum visit_verdict verdict = visit_begin(listener->service, visit);
     if (verdict != VISIT_WELCOME) {
-        refuse(listener, visit->fd, verdict);
+        refuse(listener, visit, verdict);
         return;
     }
     set_up(visit->fd);

@@ -5,7 +5,6 @@
 #include "service.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 enum {
     VERSION_DIGITS = 2,
@@ -82,14 +81,19 @@ void trace_read(struct request *request)
 
 /* Numbers in a row from a random beginning: different for all servers and all
  * their starts. */
+void trace_new_id(struct service *service, char *out)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    uint64_t number = atomic_fetch_add_explicit(
+        &service->counters.next_request_id, 1, memory_order_relaxed);
+    for (int i = TRACE_NEW_ID_SIZE - 2; i >= 0; i--, number >>= 4)
+        out[i] = DIGITS[number & 15];
+    out[TRACE_NEW_ID_SIZE - 1] = '\0';
+}
+
 const char *trace_request_id(struct request *request)
 {
-    struct trace *trace = &request->trace;
-    struct service *service = request->service;
-    if (trace->request_id[0] == '\0')
-        snprintf(
-            trace->request_id, sizeof trace->request_id, "%016llx",
-            (unsigned long long)atomic_fetch_add_explicit(
-                &service->counters.next_request_id, 1, memory_order_relaxed));
-    return trace->request_id;
+    if (request->trace.request_id[0] == '\0')
+        trace_new_id(request->service, request->trace.request_id);
+    return request->trace.request_id;
 }

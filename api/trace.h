@@ -9,11 +9,13 @@
 
 enum {
     TRACE_REQUEST_ID_MAX = 64, /* characters of an X-Request-Id */
+    TRACE_NEW_ID_SIZE = 17,    /* bytes of one of ours, with its NUL */
     TRACE_ID_DIGITS = 32,
     TRACE_SPAN_DIGITS = 16
 };
 
 struct request;
+struct service;
 
 struct trace {
     char request_id[TRACE_REQUEST_ID_MAX + 1]; /* "": none yet */
@@ -30,6 +32,9 @@ void trace_read(struct request *request);
 /* The request's identifier: the client's, else the id of its trace, else a new
  * one. It lies in the request. */
 const char *trace_request_id(struct request *request);
+
+/* Writes a new identifier (TRACE_NEW_ID_SIZE bytes). Any thread. */
+void trace_new_id(struct service *service, char *out);
 
 /* Is it 1 to TRACE_REQUEST_ID_MAX letters, digits and . _ - ? */
 bool trace_is_request_id(const char *text);

@@ -7,6 +7,7 @@ enum visit_verdict visit_begin(struct service *service, struct visit *visit)
 {
     struct counters *counters = &service->counters;
     enum visit_verdict verdict = VISIT_SHARE_USED;
+    visit->service = service;
     atomic_fetch_add(&counters->connections_accepted, 1);
     if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
         service->options->connections_max)

@@ -8,8 +8,9 @@
 #include "tls.h"
 
 struct visit {
-    int fd;          /* connected, non-blocking */
-    struct tls *tls; /* NULL: plain */
+    struct service *service; /* once it is counted */
+    int fd;                  /* connected, non-blocking */
+    struct tls *tls;         /* NULL: plain */
     struct guest *guest;
     struct sockaddr_storage peer;
     socklen_t peer_size;
@@ -17,8 +18,8 @@ struct visit {
 
 enum visit_verdict { VISIT_WELCOME, VISIT_HOUSE_FULL, VISIT_SHARE_USED };
 
-/* Counts the visit (fd and peer are set). When it is not welcome it is not
- * counted, and its socket still open. Any thread. */
+/* Counts the visit (fd and peer are set) and sets its service. When it is not
+ * welcome it is not counted, and its socket still open. Any thread. */
 enum visit_verdict visit_begin(struct service *service, struct visit *visit);
 /* Counts it no more and forgets its TLS; the socket stays open. Only the
  * visit's thread, as for visit_close. */

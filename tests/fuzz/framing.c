@@ -50,5 +50,6 @@ void fuzz(struct kx_slice input, void *memory)
     assert_int_equal(split.requests, whole.requests);
     assert_true(whole.passed <= split.passed && split.passed <= single.passed);
     if (whole.fault != FRAMING_NO_FAULT)
-        assert_true(framing_answer(whole.fault, answer, sizeof answer) > 0);
+        assert_true(framing_answer(whole.fault, "0123456789abcdef", answer,
+                                   sizeof answer) > 0);
 }

@@ -42,16 +42,20 @@ request GET /kv/a/none '' -H "traceparent: 00-$trace-0000000000000000-01"
 header X-Request-Id '????????????????'
 header Server-Timing ''
 
-test_case 'an error has an identifier, another one each time; others need none'
-request GET /kv/a/none
-first=$(header_value X-Request-Id)
-request GET /kv/a/none
-is 'one is the other' "$([ "$first" = "$(header_value X-Request-Id)" ] && echo yes)" ''
-request GET /nowhere
-header X-Request-Id '????????????????'
+test_case 'others need none'
 request GET /kv/a/1
 header X-Request-Id ''
 header Server-Timing ''
+
+
+test_case 'every error has one, another one each time'
+request GET /kv/a/none
+first=$(header_value X-Request-Id)
+request GET /kv/a/none
+header X-Request-Id '????????????????'
+is 'one is the other' "$([ "$first" = "$(header_value X-Request-Id)" ] && echo yes)" ''
+request GET /nowhere
+header X-Request-Id '????????????????'
 
 test_case 'who wants to know is told where the time went'
 request GET /kv/a/1 '' -H 'Prefer: server-timing'
@@ -98,6 +102,38 @@ request GET '/nowhere?secretkey=1' '' --http2-prior-knowledge
 id=$(header_value X-Request-Id)
 line=$(wait_for_line request "$id")
 is 'what has no route' "$(field_of route "$line") $(field_of status "$line")" 'none 404'
+
+test_case 'so is one that was no request'
+request GET /kv/a/1 '' --http1.1 -H Host:
+expect 400 bad-request
+id=$(header_value X-Request-Id)
+line=$(wait_for_line request "$id")
+is 'what is known of it' "$(field_of route "$line") $(field_of status "$line")" 'none 400'
+
+test_case 'every reply that has a line has an identifier, another one each time'
+ids() {
+    local version
+    for version in http1.1 http2-prior-knowledge; do
+        for reply in 'GET /kv/a/1' 'GET /kv/a/none' 'HEAD /kv/a/1' 'PUT /kv/a/2 2' \
+            'DELETE /kv/a/2' 'POST /kv/a 1' 'GET /nowhere' 'BREW /kv/a' \
+            'OPTIONS /kv/a' 'GET /list?prefix=a' 'GET /list?limit=x' \
+            'POST /atomic {}' 'POST /indexes x' 'POST / x' 'GET /metrics' \
+            'POST /v2/snapshot_read x' 'GET /livez' 'GET /openapi.json'; do
+            # shellcheck disable=SC2086 # method, path and body
+            request $reply '' "--$version" -H 'Content-Type: application/json'
+            header_value X-Request-Id
+            echo
+        done
+        request GET /list '' "--$version" -H 'Accept: application/x-ndjson'
+        header_value X-Request-Id
+        echo
+        request GET /kv/a/1 '' "--$version" -H 'If-None-Match: *'
+        header_value X-Request-Id
+        echo
+    done
+}
+ids >"$work/ids"
+is 'how many' "$(grep -cE '^[0-9a-f]{16}$' "$work/ids") $(sort -u "$work/ids" | wc -l)" '40 40'
 
 test_case 'no key and no value is in the log'
 is 'lines with a key or a value' "$(grep -c 'secret' "$log")" 0

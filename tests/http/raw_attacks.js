@@ -166,6 +166,8 @@ function complaint(attack, { how, bytes }) {
     expected.every((one, i) => [].concat(one).includes(got[i]));
   if (how === "timeout") return `no end of the connection after ${got.join(" ")}`;
   if (!fits) return `expected ${expected.join(" ")}, got ${got.join(" ") || how}`;
+  if (all.some(({ status, head }) => status >= 400 && !/^x-request-id: [0-9a-f]{16}\r$/im.test(head)))
+    return "there is an error without an identifier";
   for (const { status, head, body } of all.filter((one) => one.status >= 400)) {
     if (!/^content-type: application\/problem\+json/im.test(head) && !sent.startsWith("HEAD"))
       return `the ${status} is no problem document`;

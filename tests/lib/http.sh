@@ -6,6 +6,7 @@
 #   test_case "a sentence"      begins a case, which ends where the next begins
 #   request METHOD PATH [BODY [CURL-OPTION...]]    BODY may be @file
 #   expect STATUS [CODE]        a status from 400 on is a whole problem document
+#                               with an X-Request-Id
 #   field FILTER TEXT           what jq -cr makes of the body
 #   header NAME PATTERN         '' when there is no such header
 #   body_is TEXT                byte for byte
@@ -141,6 +142,13 @@ expect() {
     [[ $1 == [45]?? && $exchange != HEAD* ]] || return 0
     is Content-Type "$(header_value Content-Type)" application/problem+json
     is 'the problem' "$(problem)" "${2:-$(problem_code)}"
+    has_identifier || is X-Request-Id '' 'that of an error'
+}
+
+has_identifier() {
+    local text
+    text=$(<"$head")
+    [[ ${text,,} == *$'\nx-request-id: '[a-z0-9]* ]]
 }
 
 problem_code() {

@@ -482,18 +482,21 @@ static void an_answer_is_a_problem_document(void **state)
 {
     char answer[FRAMING_ANSWER_MAX];
     (void)state;
-    assert_int_equal(framing_answer(FRAMING_NO_FAULT, answer, sizeof answer),
-                     0);
+    assert_int_equal(
+        framing_answer(FRAMING_NO_FAULT, "id", answer, sizeof answer), 0);
     for (int fault = 1; fault < FRAMING_FAULT_COUNT; fault++) {
         void *memory = talloc_new(NULL);
         struct kx_buffer expected;
         enum problem_code code;
-        size_t size =
-            framing_answer((enum framing_fault)fault, answer, sizeof answer);
+        size_t size = framing_answer((enum framing_fault)fault,
+                                     "0123456789abcdef", answer, sizeof answer);
         assert_true(size > 0 && size < sizeof answer);
-        assert_int_equal(
-            framing_answer((enum framing_fault)fault, answer, size - 1), 0);
+        assert_int_equal(framing_answer((enum framing_fault)fault,
+                                        "0123456789abcdef", answer, size - 1),
+                         0);
         answer[size] = '\0';
+        assert_non_null(
+            strstr(answer, "\r\nX-Request-Id: 0123456789abcdef\r\n"));
         const char *body = strstr(answer, "\r\n\r\n");
         const char *name = strstr(answer, "\"code\":\"");
         const char *detail = strstr(answer, "\"detail\":\"");

@@ -29,7 +29,9 @@ static const struct http1_socket_limits LIMITS = {
 
 static bool open_socket(int fd)
 {
-    const struct visit visit = {.fd = fd};
+    static const struct options options;
+    static struct service service = {.options = &options};
+    const struct visit visit = {.service = &service, .fd = fd};
     return http1_socket_open(&visit);
 }
 
