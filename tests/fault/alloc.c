@@ -20,7 +20,7 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
-enum { FRAMES_MAX = 24 };
+enum { FRAMES_MAX = 24, SPARED_MAX = 4 };
 
 static atomic_long live;
 static atomic_size_t left; /* allocations until one fails; 0: none does */
@@ -32,7 +32,8 @@ static _Thread_local bool exempted;
 static struct code {
     const char *name;
     uintptr_t start, end;
-} spared[2];
+} spared[SPARED_MAX];
+static size_t spared_count;
 
 static void *frames[FRAMES_MAX];
 static int frame_count;
@@ -55,7 +56,9 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *data)
 
 void alloc_spare(const char *library)
 {
-    struct code *code = &spared[spared[0].name != NULL];
+    if (spared_count == SPARED_MAX)
+        abort();
+    struct code *code = &spared[spared_count++];
     code->name = library;
     dl_iterate_phdr(find_code, code);
 }
@@ -67,12 +70,17 @@ __attribute__((constructor)) static void prepare(void)
     frame_count = backtrace(frames, FRAMES_MAX);
 }
 
-static bool lies_in(const struct code *code, void *const *stack, int count)
+static bool lies_in(const struct code *code, const void *at)
+{
+    return (uintptr_t)at >= code->start && (uintptr_t)at < code->end;
+}
+
+static bool is_spared(void *const *stack, int count)
 {
     for (int i = 0; i < count; i++)
-        if ((uintptr_t)stack[i] >= code->start &&
-            (uintptr_t)stack[i] < code->end)
-            return true;
+        for (size_t n = 0; n < spared_count; n++)
+            if (lies_in(&spared[n], stack[i]))
+                return true;
     return false;
 }
 
@@ -85,7 +93,7 @@ static bool is_due(void)
     exempted = true;
     int count = backtrace(stack, FRAMES_MAX);
     exempted = false;
-    if (lies_in(&spared[0], stack, count) || lies_in(&spared[1], stack, count))
+    if (is_spared(stack, count))
         return false;
     size_t now = atomic_load(&left);
     while (now > 0 && !atomic_compare_exchange_weak(

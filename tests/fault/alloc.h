@@ -15,7 +15,7 @@ size_t alloc_disarm(void);
 /* Allocations of this thread never fail and are not counted. */
 void alloc_exempt(bool exempt);
 /* What this library allocates, directly or by the C library, does not fail:
- * one, beside Berkeley DB. */
+ * some, beside Berkeley DB. */
 void alloc_spare(const char *library);
 /* Blocks that were allocated and not freed. */
 long alloc_live(void);

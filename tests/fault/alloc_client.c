@@ -1,17 +1,14 @@
 /* Requests on sockets of their own, for alloc_http.c. */
 #include "alloc_client.h"
 
-#include <arpa/inet.h>
 #include <nghttp2/nghttp2.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-enum { PATIENCE_MS = 20000, FRAME_HEAD = 9 };
+#include "alloc_peer.h"
+
+enum { FRAME_HEAD = 9 };
 enum {
     DATA = 0,
     HEADERS = 1,
@@ -22,36 +19,7 @@ enum {
 };
 enum { END_STREAM = 1, END_HEADERS = 4 };
 
-static char input[1 << 19];
-static size_t input_size;
-
-static int open_connection(uint16_t port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons(port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 &&
-        connect(fd, (const struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    perror("connect");
-    exit(1);
-}
-
-/* Reads more; false at the end, or when nothing comes. */
-static bool more(int fd, struct answer *answer)
-{
-    struct pollfd readable = {.fd = fd, .events = POLLIN};
-    if (poll(&readable, 1, PATIENCE_MS) <= 0) {
-        answer->late = true;
-        return false;
-    }
-    ssize_t got = read(fd, input + input_size, sizeof input - input_size);
-    if (got <= 0)
-        return false;
-    input_size += (size_t)got;
-    return true;
-}
+static const char *token; /* or NULL */
 
 static void keep(struct answer *answer, const char *data, size_t size)
 {
@@ -78,7 +46,7 @@ static bool is_events(const char *head)
            strstr(head, "application/octet-stream") != NULL;
 }
 
-static void call_http1(int fd, const struct call *call, struct answer *answer)
+static bool say_head(const struct call *call)
 {
     char head[1024];
     int size =
@@ -89,14 +57,24 @@ static void call_http1(int fd, const struct call *call, struct answer *answer)
     if (call->type != NULL)
         size += snprintf(head + size, sizeof head - (size_t)size,
                          "Content-Type: %s\r\n", call->type);
+    if (token != NULL)
+        size += snprintf(head + size, sizeof head - (size_t)size,
+                         "Authorization: Bearer %s\r\n", token);
     size += snprintf(head + size, sizeof head - (size_t)size,
                      "Content-Length: %zu\r\n\r\n", body_size(call));
-    if (write(fd, head, (size_t)size) != size ||
-        (call->body != NULL && write(fd, call->body, body_size(call)) < 0))
-        return;
+    return peer_say(head, (size_t)size);
+}
+
+static void call_http1(const struct call *call, struct answer *answer)
+{
     const char *end = NULL;
-    while (more(fd, answer)) {
-        input[input_size] = '\0';
+    const char *input = NULL;
+    size_t size = 0;
+    if (!say_head(call) ||
+        (call->body != NULL && !peer_say(call->body, body_size(call))))
+        return;
+    while (peer_hear(&answer->late)) {
+        input = peer_heard(&size);
         end = strstr(input, "\r\n\r\n");
         if (end != NULL && is_events(input) && end[4] != '\0' &&
             strstr(input, "Content-Length") == NULL)
@@ -105,7 +83,7 @@ static void call_http1(int fd, const struct call *call, struct answer *answer)
     if (end == NULL || strncmp(input, "HTTP/1.1 ", 9) != 0)
         return;
     answer->status = atoi(input + 9);
-    keep(answer, end + 4, input_size - (size_t)(end + 4 - input));
+    keep(answer, end + 4, size - (size_t)(end + 4 - input));
 }
 
 /* ---- HTTP/2 ----------------------------------------------------------------
@@ -146,6 +124,7 @@ static size_t put_field(uint8_t *out, const char *name, const char *value)
 static void make_request(const struct call *call)
 {
     uint8_t fields[1024];
+    char bearer[120];
     size_t size = put_field(fields, ":method", call->method);
     size += put_field(fields + size, ":scheme", "http");
     size += put_field(fields + size, ":path", call->target);
@@ -153,6 +132,10 @@ static void make_request(const struct call *call)
     size += put_field(fields + size, "x-denokv-version", "3");
     if (call->type != NULL)
         size += put_field(fields + size, "content-type", call->type);
+    if (token != NULL) {
+        snprintf(bearer, sizeof bearer, "Bearer %s", token);
+        size += put_field(fields + size, "authorization", bearer);
+    }
     output_size = 0;
     add("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24);
     add_frame(SETTINGS, 0, 0, "\0\4\x7f\xff\xff\xff", 6); /* windows */
@@ -197,38 +180,53 @@ static bool take_frame(const uint8_t *frame, size_t size, struct answer *answer)
     return (frame[4] & END_STREAM) != 0;
 }
 
-static void call_http2(int fd, const struct call *call, struct answer *answer)
+/* Takes the frames that are there, from *at on; true when nothing more is to
+ * be waited for. */
+static bool take_frames(size_t *at, bool events, struct answer *answer)
+{
+    size_t input_size;
+    const char *input = peer_heard(&input_size);
+    while (input_size - *at >= FRAME_HEAD) {
+        const uint8_t *frame = (const uint8_t *)input + *at;
+        size_t size = (size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2];
+        if (input_size - *at < FRAME_HEAD + size)
+            return false;
+        *at += FRAME_HEAD + size;
+        if (take_frame(frame, size, answer) || (events && answer->size > 0))
+            return true;
+    }
+    return false;
+}
+
+static void call_http2(const struct call *call, struct answer *answer)
 {
     size_t at = 0;
     bool events = strstr(call->target, "watch") != NULL;
+    bool ended = false;
     make_request(call);
-    if (write(fd, output, output_size) != (ssize_t)output_size)
+    if (!peer_say(output, output_size))
         return;
-    while (more(fd, answer))
-        while (input_size - at >= FRAME_HEAD) {
-            const uint8_t *frame = (const uint8_t *)input + at;
-            size_t size =
-                (size_t)frame[0] << 16 | (size_t)frame[1] << 8 | frame[2];
-            if (input_size - at < FRAME_HEAD + size)
-                break;
-            at += FRAME_HEAD + size;
-            if (take_frame(frame, size, answer) || (events && answer->size > 0))
-                return;
-        }
+    while (!ended && peer_hear(&answer->late))
+        ended = take_frames(&at, events, answer);
+}
+
+void client_use_token(const char *text)
+{
+    token = text;
 }
 
 void client_call(uint16_t port, bool http2, const struct call *call,
                  struct answer *answer_out)
 {
-    int fd = open_connection(port);
     answer_out->status = 0;
     answer_out->late = false;
     answer_out->size = 0;
     answer_out->body[0] = '\0';
-    input_size = 0;
-    if (http2)
-        call_http2(fd, call, answer_out);
+    if (!peer_open(port, http2))
+        ; /* then there is no answer */
+    else if (http2)
+        call_http2(call, answer_out);
     else
-        call_http1(fd, call, answer_out);
-    close(fd);
+        call_http1(call, answer_out);
+    peer_close();
 }

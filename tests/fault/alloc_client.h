@@ -22,6 +22,9 @@ struct answer {
     char body[1 << 16];
 };
 
+/* All calls have this access token from now on. */
+void client_use_token(const char *text);
+
 /* Sends the call to 127.0.0.1:port and waits for all of the answer, or for the
  * first bytes of an event stream. */
 void client_call(uint16_t port, bool http2, const struct call *call,

@@ -9,10 +9,14 @@
  * KX_ALLOC_HTTP2 is set: then they fail as well, and what is left is not
  * counted.
  *
+ * With KX_ALLOC_SHEAF, a directory with cert.pem and key.pem, the connections
+ * have TLS and the requests an access token.
+ *
  *   alloc_http STEP [REQUEST [N]]      every STEP-th n; this one only
  */
 #include "alloc.h"
 #include "alloc_client.h"
+#include "alloc_peer.h"
 #include "server.h"
 
 #include "../lib/store.h"
@@ -26,7 +30,7 @@ enum { UNDO_MAX = 3, POINTS_MAX = 4000 };
 struct request_case {
     struct call call;
     struct call undo[UNDO_MAX];
-    bool http1_only;
+    enum { PLAIN, BOTH, GUARDED } where;
 };
 
 #define JSON "application/json"
@@ -54,9 +58,17 @@ static const char WATCH[] = "\x0a\x08\x0a\x06\x02u\0\x02"
                             "a\0";
 
 static const struct request_case CASES[] = {
-    {.call = {"GET", "/kv/u/a", NULL, NULL, 0}},
+    {.call = {"GET", "/kv/u/a", NULL, NULL, 0}, .where = BOTH},
     {.call = {"PUT", "/kv/u/c", JSON, "{\"e\":\"c@x\",\"t\":[\"red\"]}", 0},
-     .undo = {{"DELETE", "/kv/u/c", NULL, NULL, 0}}},
+     .undo = {{"DELETE", "/kv/u/c", NULL, NULL, 0}},
+     .where = BOTH},
+    {.call = {"POST", "/tokens", JSON,
+              "{\"name\":\"n\",\"grants\":[{\"scopes\":[\"read\"],\"prefix\":["
+              "\"u\"]}]}",
+              0},
+     .where = GUARDED},
+    {.call = {"GET", "/tokens", NULL, NULL, 0}, .where = GUARDED},
+    {.call = {"GET", "/backup", NULL, NULL, 0}},
     {.call = {"PATCH", "/kv/u/a", "application/merge-patch+json",
               "{\"e\":\"aa@x\",\"more\":{\"x\":1}}", 0},
      .undo = {{"PUT", "/kv/u/a", JSON, A, 0}}},
@@ -99,7 +111,7 @@ static const struct request_case CASES[] = {
     {.call = {"GET", "/indexes/by_e/get/a@x", NULL, NULL, 0}},
     {.call = {"POST", "/indexes?dry=1", JSON,
               "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"]}", 0}},
-    {.call = {"GET", "/watch?key=u/a", NULL, NULL, 0}},
+    {.call = {"GET", "/watch?key=u/a", NULL, NULL, 0}, .where = BOTH},
     {.call = {"GET", "/metrics", NULL, NULL, 0}},
     {.call = {"GET", "/openapi.json", NULL, NULL, 0}},
     {.call = {"GET", "/readyz?verbose", NULL, NULL, 0}},
@@ -120,18 +132,42 @@ static size_t passed, failures, points;
 
 static char directory[] = "/tmp/kindex-alloc-XXXXXX";
 static char port_file[64];
+static const char *sheaf; /* directory with cert.pem and key.pem, or NULL */
+static char token_file[64], cert[128], key[128];
 
 static void *serve(void *closure)
 {
     static struct options options;
-    char *arguments[] = {"kindex",      "--data",      directory, "--listen",
-                         "127.0.0.1:0", "--port-file", port_file, "--cache",
-                         "16MiB",       "--log-level", "error",   "--loops",
-                         "1",           NULL};
+    char *arguments[] = {
+        "kindex",      "--data",       directory,  "--listen",
+        "127.0.0.1:0", "--port-file",  port_file,  "--cache",
+        "16MiB",       "--log-level",  "error",    "--loops",
+        "1",           "--token-file", token_file, "--tls-cert",
+        cert,          "--tls-key",    key,        NULL};
     (void)closure;
-    if (!options_read(&options, 13, arguments))
+    if (!options_read(&options, sheaf != NULL ? 19 : 13, arguments))
         exit(1);
     return (void *)(intptr_t)server_run(&options);
+}
+
+/* The server has made it before it listens. */
+static void take_token(void)
+{
+    static char token[128];
+    FILE *file = fopen(token_file, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(token, sizeof token, file));
+    fclose(file);
+    token[strcspn(token, "\n")] = '\0';
+    client_use_token(token);
+}
+
+static void name_files(void)
+{
+    snprintf(port_file, sizeof port_file, "%s.port", directory);
+    snprintf(token_file, sizeof token_file, "%s.token", directory);
+    snprintf(cert, sizeof cert, "%s/cert.pem", sheaf != NULL ? sheaf : "");
+    snprintf(key, sizeof key, "%s/key.pem", sheaf != NULL ? sheaf : "");
 }
 
 static pthread_t start(void)
@@ -145,7 +181,7 @@ static pthread_t start(void)
     sigaddset(&signals, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     assert_non_null(mkdtemp(directory));
-    snprintf(port_file, sizeof port_file, "%s.port", directory);
+    name_files();
     assert_int_equal(freopen("/dev/null", "w", stdin) == NULL, 0);
     pthread_create(&thread, NULL, serve, NULL);
     for (int i = 0; i < 20000 && file == NULL; i++, usleep(1000))
@@ -154,6 +190,10 @@ static pthread_t start(void)
     assert_non_null(fgets(text, sizeof text, file));
     fclose(file);
     port = (uint16_t)atoi(text);
+    if (sheaf != NULL) {
+        take_token();
+        peer_use_tls();
+    }
     return thread;
 }
 
@@ -167,6 +207,7 @@ static void stop(pthread_t thread)
         failures++;
     }
     remove(port_file);
+    remove(token_file);
     nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -297,7 +338,9 @@ static long run(size_t step, const char *only, size_t n)
     furnish();
     for (size_t i = 0; i < 2 * sizeof CASES / sizeof *CASES; i++) {
         const struct request_case *c = &CASES[i / 2];
-        bool whole = only == NULL || strcmp(only, c->call.target) == 0;
+        bool whole =
+            (only == NULL || strcmp(only, c->call.target) == 0) &&
+            (c->where == BOTH || (c->where == GUARDED) == (sheaf != NULL));
         size_t first = n > 0 ? n : 1 + random_below(&seed, step + (step == 0));
         if (whole && step == 0) {
             request(&c->call, i % 2 > 0);
@@ -335,10 +378,12 @@ int main(int argc, char **argv)
     size_t step = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
     const char *only = argc > 2 ? argv[2] : NULL;
     bool all = getenv("KX_ALLOC_HTTP2") != NULL;
+    sheaf = getenv("KX_ALLOC_SHEAF");
     signal(SIGABRT, on_abort);
     signal(SIGSEGV, on_abort);
     if (!all)
         alloc_spare("libnghttp2");
+    alloc_spare("libgmp"); /* without memory it aborts, by design */
     long usual = blocks_left_without_failures(only);
     long left = run(step, only, argc > 3 ? strtoul(argv[3], NULL, 10) : 0);
     printf("%zu allocations failed; %ld blocks are left, %ld without that\n",

@@ -12,8 +12,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 nth=11 operations=20000 patience=1800 soak=20 ;;
-prove) kills=100 moves=200 cuts=60 step=1 nth=1 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 operations=20000 patience=1800 soak=20 ;;
+prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -61,6 +61,12 @@ allocs() {
         "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
 }
 
+certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+        -days 2 -subj /CN=localhost -keyout "$work/key.pem" \
+        -out "$work/cert.pem" 2>"$work/openssl"
+}
+
 # A test must fail, and say this: finds WORDS COMMAND...
 finds() {
     local said words=$1
@@ -101,7 +107,7 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     allocs alloc_core alloc_core "${nouns[@]}" &&
     allocs alloc_starving alloc_core "${nouns[@]}" "$work/starving/drop.o" &&
-    allocs alloc_http alloc_http tests/fault/alloc_client.c &&
+    allocs alloc_http alloc_http tests/fault/alloc_{client,peer}.c && certificate &&
     library power && library io && library disk ||
     { echo '0 passed, 1 failed'; exit 1; }
 
@@ -134,6 +140,8 @@ part 'each allocation of the core fails' "$work/alloc_core" "$nth"
 part 'each allocation of a request fails' "$work/alloc_http" "$nth"
 part 'each allocation of a request fails, those of nghttp2 as well' \
     env KX_ALLOC_HTTP2=1 "$work/alloc_http" "$nth"
+part 'each allocation of a request fails, with TLS and tokens' \
+    env KX_ALLOC_SHEAF="$work" "$work/alloc_http" "$shaken"
 part 'an allocation that is not looked at is found' bash -c \
     'finds "are left" "$work/alloc_starving" 1 drop'
 part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
