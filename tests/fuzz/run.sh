@@ -5,7 +5,7 @@
 #   run.sh short      each corpus, then some thousands of inputs made of it, and
 #                     programs with a planted flaw, which must be found
 #   run.sh fuzz       a million inputs for each target (`make fuzz`)
-#   run.sh grow       makes the corpora anew from them and from what that found
+#   run.sh grow       adds to the corpora what that has found
 #
 # KX_FUZZ_SEED=n other inputs; KX_FUZZ_ONLY="key v8" these targets. What is found
 # lies in $BUILD/fuzz/found, and the command that repeats it is shown.
@@ -153,15 +153,17 @@ planted() {
     verdict "a flaw in $source.c is found" $?
 }
 
-# Drops what adds nothing, and keeps the names that inputs have.
+# To the corpus of the tree: the smallest inputs that reach a branch which none
+# before them has reached.
 grow() {
     local name
     while read -r name _; do
         rm -rf "$top/least"
-        mkdir -p "$top/least" "$top/grown/$name"
+        mkdir -p "$top/grown/$name"
         node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$name.txt" \
-            "$top/corpus/$name"
-        "$top/$name" -merge=1 -max_len=300 "$top/least" "$top/corpus/$name" \
+            "$top/least"
+        cp -r "$top/least/." "$top/corpus/$name"
+        "$top/$name" -set_cover_merge=1 -use_counters=0 -max_len=300 "$top/least" \
             "$top/grown/$name" >"$top/output" 2>&1 || tail -5 "$top/output"
         node tests/fuzz/corpus.js pack "$top/least" \
             "tests/fuzz/corpus/$name.txt" "$top/corpus/$name"

@@ -47,11 +47,12 @@ static bool alive(const struct world *world, const struct owner *owner)
  * own clock. */
 static void set_pace(struct world *world)
 {
-    struct kx_store *store = world->test.store;
-    gate_apply_begin(&store->gate);
-    catalog_find(store->catalog, kx_text("i"))->pace.per_second =
-        ROWS_PER_SECOND;
-    gate_apply_cancel(&store->gate);
+    struct kx_commit commit = {
+        .kind = KX_PACE_INDEX,
+        .index_name = kx_text("i"),
+        .pace = {.sets_limit = true, .per_second = ROWS_PER_SECOND},
+        .memory = world->mem};
+    assert_int_equal(test_commit(&world->test, &commit), KX_OK);
 }
 
 static void write_random(struct world *world)
