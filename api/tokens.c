@@ -43,10 +43,23 @@ static struct kx_token *find(const struct request *request)
     return NULL;
 }
 
-static enum progress missing(struct request *request, struct reply *reply)
+/* The token of a request without parameters. NULL: *progress_out says how the
+ * request goes on, which is answered with what is wrong. */
+static struct kx_token *wanted(struct request *request, struct reply *reply,
+                               enum progress *progress_out)
 {
-    return problem(request, reply, PROBLEM_TOKEN_NOT_FOUND,
-                   "There is no such token.");
+    struct flaw flaw;
+    struct kx_token *token = NULL;
+    if (!no_parameters(request, &flaw)) {
+        *progress_out = flaw_reply(request, reply, &flaw);
+        return NULL;
+    }
+    access_asked(request);
+    token = find(request);
+    if (token == NULL)
+        *progress_out = problem(request, reply, PROBLEM_TOKEN_NOT_FOUND,
+                                "There is no such token.");
+    return token;
 }
 
 /* ---- GET ------------------------------------------------------------------
@@ -79,13 +92,10 @@ enum progress token_list(struct request *request, struct reply *reply)
 
 enum progress token_show(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
-    if (!no_parameters(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
-    access_asked(request);
-    struct kx_token *token = find(request);
+    enum progress progress;
+    struct kx_token *token = wanted(request, reply, &progress);
     if (token == NULL)
-        return missing(request, reply);
+        return progress;
     answer_json(reply, 200);
     tokens_write(token, NULL, &reply->body);
     kx_token_release(token);
@@ -163,13 +173,10 @@ enum progress token_create_finish(struct request *request, struct reply *reply)
 
 enum progress token_revoke(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
-    if (!no_parameters(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
-    access_asked(request);
-    struct kx_token *token = find(request);
+    enum progress progress;
+    struct kx_token *token = wanted(request, reply, &progress);
     if (token == NULL)
-        return missing(request, reply);
+        return progress;
     kx_token_release(token);
     request->commit.kind = KX_REVOKE_TOKEN;
     request->commit.token_id = request->argument;

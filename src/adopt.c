@@ -39,14 +39,12 @@ enum kx_status adopt_merge(const struct record *hand, struct kx_slice index_key,
 enum kx_status adopt_find(struct plan *plan, const struct index *index,
                           struct kx_slice index_key, struct record *record_out)
 {
-    struct kx_slice bytes;
     if (!index_adopts(index))
         return KX_ABSENT;
-    enum kx_status status = overlay_get(plan->overlay, index_key, &bytes);
+    enum kx_status status =
+        overlay_record(plan->overlay, index_key, record_out);
     if (status != KX_OK)
         return status;
-    if (!record_read(bytes, record_out))
-        return KX_FAILED;
     return record_out->index == 0 ? KX_OK : KX_ABSENT;
 }
 

@@ -11,13 +11,10 @@
 static enum kx_status held_entry(struct plan *plan, const struct index *index,
                                  struct kx_slice key, struct kx_entry *held_out)
 {
-    struct kx_slice bytes;
     struct record record;
-    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
     if (status != KX_OK)
         return status;
-    if (!record_read(bytes, &record))
-        return KX_FAILED;
     if (record.index == index->id)
         form_show(index, &record);
     else if (record.index != 0 || !index_adopts(index))

@@ -35,17 +35,14 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
                               struct kx_slice index_key, struct kx_slice owner,
                               struct record *record_out)
 {
-    struct kx_slice bytes;
     struct record there;
     conflict_make(index, index_key, owner, &plan->value, record_out);
     if (plan->value.failed)
         return KX_NO_MEMORY;
     enum kx_status status =
-        overlay_get(plan->overlay, kx_buffer_slice(&plan->value), &bytes);
+        overlay_record(plan->overlay, kx_buffer_slice(&plan->value), &there);
     if (status != KX_OK)
         return status;
-    if (!record_read(bytes, &there))
-        return KX_FAILED;
     return there.index == index->id ? KX_OK : KX_ABSENT;
 }
 
@@ -90,13 +87,10 @@ static enum kx_status take_owner(struct plan *plan, const struct index *index,
                                  struct kx_slice key,
                                  struct kx_buffer *owner_out)
 {
-    struct kx_slice bytes;
     struct record record;
-    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
     if (status != KX_OK)
         return status;
-    if (!record_read(bytes, &record))
-        return KX_FAILED;
     if (record.index != index->id || record_expired(&record, plan->now_ms))
         return KX_ABSENT;
     owner_out->size = 0;

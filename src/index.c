@@ -42,12 +42,10 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
                                    struct kx_slice index_key,
                                    struct record *record_out)
 {
-    struct kx_slice bytes;
-    enum kx_status status = overlay_get(plan->overlay, index_key, &bytes);
+    enum kx_status status =
+        overlay_record(plan->overlay, index_key, record_out);
     if (status != KX_OK)
         return status;
-    if (!record_read(bytes, record_out))
-        return KX_FAILED;
     return record_out->index == index->id ? KX_OK : KX_ABSENT;
 }
 

@@ -5,6 +5,8 @@
 
 #include <talloc.h>
 
+#include "watch.h"
+
 enum {
     JOB_MIN = 32, /* entries of a step */
     JOB_MAX = 4096,
@@ -13,8 +15,6 @@ enum {
     STEP_NS_MAX = 2000000, /* when there are none */
     QUIET_NS = 20000000    /* since the last commit */
 };
-
-#include "watch.h"
 
 /* A throttled build whose time has come goes first: its sweep is small. Then
  * the oldest of the others, which takes along those that fit (sweep.h). */

@@ -129,6 +129,16 @@ enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
     return slot->now.size == 0 ? KX_ABSENT : KX_OK;
 }
 
+enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
+                              struct record *record_out)
+{
+    struct kx_slice bytes;
+    enum kx_status status = overlay_get(overlay, key, &bytes);
+    if (status == KX_OK && !record_read(bytes, record_out))
+        return KX_FAILED;
+    return status;
+}
+
 /* One row for each slot and commit: `before` is what the commit found, however
  * often it changes the key. */
 static bool note(struct overlay *overlay, struct slot *slot)

@@ -9,6 +9,7 @@
 
 #include "cache.h"
 #include "env.h"
+#include "record.h"
 
 struct overlay;
 
@@ -35,6 +36,9 @@ struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache);
  * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice *record_out);
+/* The same, read: also KX_FAILED when it is no record. */
+enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
+                              struct record *record_out);
 
 /* Changes it; record.size 0 removes the row. Key and record are copied. KX_OK,
  * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */

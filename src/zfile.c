@@ -102,9 +102,18 @@ static bool pass(struct passage *passage, const char *from, const char *to)
     return done && rename(part, to) == 0 && names_sync(to);
 }
 
-static enum kx_status pass_with(struct passage *passage, const char *from,
-                                const char *to, struct kx_fault *fault)
+/* With one of both, or none: then memory ran out. */
+static enum kx_status pass_with(ZSTD_CCtx *compress, ZSTD_DCtx *expand,
+                                const char *from, const char *to,
+                                struct kx_fault *fault)
 {
+    struct passage *passage = calloc(1, sizeof *passage);
+    if (passage == NULL || (compress == NULL && expand == NULL)) {
+        free(passage);
+        return KX_NO_MEMORY;
+    }
+    passage->compress = compress;
+    passage->expand = expand;
     bool whole = pass(passage, from, to);
     bool bad = errno == EBADMSG;
     enum kx_status status = whole ? KX_OK : names_failed(from, fault);
@@ -117,17 +126,12 @@ static enum kx_status pass_with(struct passage *passage, const char *from,
 enum kx_status zfile_compress(const char *from, const char *to,
                               struct kx_fault *fault)
 {
-    struct passage *passage = calloc(1, sizeof *passage);
     ZSTD_CCtx *zstd = ZSTD_createCCtx();
-    enum kx_status status = KX_NO_MEMORY;
-    if (passage != NULL && zstd != NULL) {
+    if (zstd != NULL) {
         ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-        passage->compress = zstd;
-        status = pass_with(passage, from, to, fault);
-    } else {
-        free(passage);
     }
+    enum kx_status status = pass_with(zstd, NULL, from, to, fault);
     ZSTD_freeCCtx(zstd);
     return status;
 }
@@ -135,15 +139,8 @@ enum kx_status zfile_compress(const char *from, const char *to,
 enum kx_status zfile_expand(const char *from, const char *to,
                             struct kx_fault *fault)
 {
-    struct passage *passage = calloc(1, sizeof *passage);
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
-    enum kx_status status = KX_NO_MEMORY;
-    if (passage != NULL && zstd != NULL) {
-        passage->expand = zstd;
-        status = pass_with(passage, from, to, fault);
-    } else {
-        free(passage);
-    }
+    enum kx_status status = pass_with(NULL, zstd, from, to, fault);
     ZSTD_freeDCtx(zstd);
     return status;
 }

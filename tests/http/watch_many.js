@@ -32,11 +32,14 @@ const sessions = [];
 function watch(i) {
   return new Promise((resolve, reject) => {
     let text = "";
+    let isTold = false; // signs of life come behind the event
     const take = (part) => {
       text += part;
       const events = text.split("\nid: ").length - 1;
-      if (events === 1) resolve();
-      if (events === 2) told++;
+      if (events > 0) resolve();
+      if (events < 2 || isTold) return;
+      isTold = true;
+      told++;
     };
     if (version === "2") {
       if (i % STREAMS === 0) sessions.push(http2.connect(url));
