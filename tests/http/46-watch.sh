@@ -148,6 +148,7 @@ expect 405 method-not-allowed
 # A program under sanitizers needs more memory, of which nothing is said.
 sanitized=1
 ! grep -q __asan_init "$KINDEX" || sanitized=4
+! grep -q __tsan_init "$KINDEX" || sanitized=10
 
 # 8 KiB with two keys each. Over HTTP/1.1 each has a connection of its own.
 while read -r version most; do
