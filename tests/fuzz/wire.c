@@ -16,6 +16,7 @@
 enum { EVENTS_MAX = 8, ROUNDS_MAX = 20000, OPENING = 33 };
 
 static struct http1 *http1;
+static struct http1_streams *streams;
 static struct http2 *http2;
 static int epoll_fd;
 
@@ -40,7 +41,9 @@ static void open_doors(void *memory)
     assert_non_null(house.service.guests);
     assert_true(http1_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    http1 = http1_open(&house.desk);
+    streams = http1_streams_open(&house.desk, epoll_fd);
+    assert_non_null(streams);
+    http1 = http1_open(&house.desk, streams);
     http2 = http2_open(&house.desk, epoll_fd);
     assert_non_null(http1);
     assert_non_null(http2);
@@ -59,6 +62,7 @@ static void turn(void)
     bool any = desk_take_answers(&house.desk);
     any |= desk_run_turns(&house.desk);
     http1_run(http1);
+    http1_streams_run(streams);
     http2_run(http2);
     if (count <= 0 && !any && house.desk.awaited > 0)
         poll(&answers, 1, 1);
