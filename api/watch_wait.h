@@ -5,7 +5,8 @@
 #include "request.h"
 
 /* The request waits for the next change, or until the client must hear
- * something (monotonic clock). False when there is a change already. */
+ * something (monotonic clock, or a few hundredths of a second later). False
+ * when there is a change already. */
 bool watch_wait(struct request *request, struct kx_watch *watch,
                 uint64_t until_ns);
 

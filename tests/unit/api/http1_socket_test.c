@@ -272,6 +272,33 @@ static void it_has_time_while_those_before_it_are_answered(void **state)
     assert_int_equal(http1_socket_timeout_ms(), -1);
 }
 
+/* What an heir is given. */
+static void take(void *heir, const struct visit *visit)
+{
+    *(int *)heir = visit->fd;
+}
+
+/* The library shuts it down and closes it, and neither happens. */
+static void a_socket_that_is_bequeathed_stays_open(void **state)
+{
+    const struct pair *pair = *state;
+    struct visit visit;
+    int taken = -1;
+    say(pair, GOOD "GET /");
+    gives(pair, GOOD "GET /", 0);
+    http1_socket_bequeath(pair->server, take, &taken);
+    assert_int_equal(__wrap_shutdown(pair->server, SHUT_WR), 0);
+    assert_false(http1_socket_close(pair->server, &visit));
+    assert_int_equal(taken, -1);
+    assert_int_equal(__wrap_close(pair->server), 0);
+    assert_int_equal(taken, pair->server);
+    assert_false(http1_socket_close(pair->server, &visit));
+    assert_int_equal(http1_socket_timeout_ms(), -1);
+    assert_int_equal(write(pair->server, "more", 4), 4);
+    char bytes[8];
+    assert_int_equal(read(pair->client, bytes, sizeof bytes), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +332,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             it_has_time_while_those_before_it_are_answered, open_pair,
             close_pair),
+        cmocka_unit_test_setup_teardown(a_socket_that_is_bequeathed_stays_open,
+                                        open_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,119 @@
+#!/bin/bash
+# Over HTTP/1.1 a watch has its connection to itself, from its reply on.
+. "$(dirname "$0")/../lib/http.sh"
+json=(--header 'Content-Type: application/json')
+text=(--header 'Content-Type: text/plain')
+start_server
+
+watches() {
+    [ "$(curl --silent "$url/metrics" |
+        sed -n 's/^kindex_watch_streams //p')" = "$1" ]
+}
+
+# A watch of the key w in the background, by code that finds the connected
+# socket, the request without its last line, and take, to which all that comes
+# is given and which shows it in $work/seen. raw_watch CODE
+raw_watch() {
+    : >"$work/seen"
+    node -e '
+        const [port, seen] = process.argv.slice(1);
+        const fs = require("node:fs");
+        const socket = require("node:net").connect(
+            { host: "127.0.0.1", port, allowHalfOpen: true });
+        const request = "GET /watch?key=w HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+        const take = (part) => fs.appendFileSync(seen, part);
+        socket.on("error", () => {}).on("close", () => process.exit(0));
+        setInterval(() => {}, 1000000); // a paused socket keeps nobody here
+        '"$1" "${url##*:}" "$work/seen" &
+    watcher=$!
+}
+
+end_watch() {
+    kill "$watcher"
+    wait "$watcher" 2>"$work/null"
+}
+
+test_case 'the reply says that it is the last one of its connection'
+request PUT /kv/w 1 "${json[@]}"
+: >"$work/events"
+curl --silent --no-buffer --dump-header "$work/head" "$url/watch?key=w" \
+    >"$work/events" &
+watcher=$!
+wait_until grep -q '^id: ' "$work/events"
+is 'the head' "$(tr -d '\r' <"$work/head" | grep -v '^Date: ' | sort | xargs)" \
+    "$(printf '%s\n' 'HTTP/1.1 200 OK' 'Connection: close' \
+        'Content-Type: text/event-stream' 'Cache-Control: no-store' \
+        'Transfer-Encoding: chunked' 'X-Accel-Buffering: no' | sort | xargs)"
+is 'dates' "$(grep -c '^Date: ..., .* GMT' "$work/head")" 1
+end_watch
+
+test_case 'HTTP/1.0 gets it without chunks'
+: >"$work/old-events"
+curl --silent --no-buffer --http1.0 --dump-header "$work/old-head" \
+    "$url/watch?key=w" >"$work/old-events" &
+watcher=$!
+wait_until grep -q '^id: ' "$work/old-events"
+is 'codings' "$(grep -ci transfer-encoding "$work/old-head")" 0
+is 'the first line' "$(head -1 "$work/old-events")" 'retry: 2000'
+request PUT /kv/w 2 "${json[@]}"
+wait_until eval '[ $(grep -c "^id: " "$work/old-events") = 2 ]'
+is 'the second event' "$(grep '^data: ' "$work/old-events" | sed -n '2s/^data: //p' |
+    jq '.entries[0].value')" 2
+end_watch
+
+test_case 'HEAD gets the head, and the connection goes on'
+is 'two of them' "$(curl --silent --head "$url/watch?key=w" \
+    --next --silent --head "$url/watch?key=w" | grep -c '^HTTP/1.1 200')" 2
+
+test_case 'a second request of the same piece is not answered'
+raw_watch 'socket.on("data", take);
+    socket.write(request + "\r\nGET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");'
+wait_until grep -q '^id: ' "$work/seen"
+request PUT /kv/w 3 "${json[@]}"
+wait_until eval '[ $(grep -c "^id: " "$work/seen") = 2 ]'
+is answers "$(grep -c '^HTTP/1.1 ' "$work/seen")" 1
+end_watch
+
+test_case 'a client that has said all it has to say is still told'
+raw_watch 'socket.on("data", take); socket.end(request + "\r\n");'
+wait_until grep -q '^id: ' "$work/seen"
+request PUT /kv/w 4 "${json[@]}"
+wait_until eval '[ $(grep -c "^id: " "$work/seen") = 2 ]'
+is 'the second event' "$(grep '^data: ' "$work/seen" | sed -n '2s/^data: //p' |
+    jq '.entries[0].value')" 4
+end_watch
+
+test_case 'a client that is gone is missed by nobody'
+raw_watch 'socket.on("data", (part) => { take(part); socket.resetAndDestroy(); });
+    socket.write(request + "\r\n");'
+wait_until grep -q '^id: ' "$work/seen"
+wait "$watcher"
+request PUT /kv/w 5 "${json[@]}"
+expect 200
+wait_until watches 0
+
+test_case 'a client that takes nothing loses its watch after the time of silence'
+stop_server
+start_server --idle-timeout 1s
+head -c 500000 /dev/zero | tr '\0' x >"$work/long"
+raw_watch 'socket.pause(); socket.write(request + "\r\n");'
+wait_until watches 1
+until watches 0; do
+    KX_RECORD='' request PUT /kv/w "@$work/long" "${text[@]}"
+done
+is 'the client, which could have had more' "$(kill -0 "$watcher"; echo $?)" 0
+end_watch
+
+test_case 'a server that stops does not wait for such a client'
+stop_server
+start_server
+raw_watch 'socket.pause(); socket.write(request + "\r\n");'
+wait_until watches 1
+for _ in {1..20}; do
+    KX_RECORD='' request PUT /kv/w "@$work/long" "${text[@]}"
+done
+stop_server
+is 'the exit status' $? 0
+end_watch
+server=''
+finish
