@@ -95,7 +95,7 @@ static const struct figure {
      "Times that half-empty pages were packed.",
      offsetof(struct kx_figures, packings)},
     {"kindex_backup_last_success_timestamp_seconds", "gauge",
-     "Unix time of the last whole backup, 0: none since the start.",
+     "Unix time of the last whole backup, 0: there was none.",
      offsetof(struct kx_figures, backup_s)},
     {"kindex_archive_last_success_timestamp_seconds", "gauge",
      "Unix time when the log was archived last, 0: there is no archive.",

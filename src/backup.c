@@ -20,6 +20,8 @@
  * The same log with more at its end leads to later states (restore.c). */
 #include "backup.h"
 
+#include "backup_time.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -251,7 +253,7 @@ enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
     pack_target(backup->pack, out);
     if (backup->phase == COPY_END) {
         pack_finish(backup->pack);
-        atomic_store(&backup->store->backup_s, (uint64_t)kx_now_ms() / 1000);
+        backup_time_note(backup->store);
         return out->failed ? KX_NO_MEMORY : KX_END;
     }
     if (backup->fd < 0)

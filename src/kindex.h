@@ -1261,9 +1261,10 @@ struct kx_figures {
     uint64_t checkpoints;
     uint64_t checkpoint_age_s; /* seconds since the last one */
     uint64_t packings;         /* times that half-empty pages were packed */
-    uint64_t backup_s;         /* Unix time of the last backup that is whole, */
-    uint64_t archive_s;        /* and when the log was last archived; 0: not
-                                * since the store was opened */
+    uint64_t backup_s;         /* Unix time of the last backup that is whole;
+                                * 0: there was none */
+    uint64_t archive_s;        /* when the log was last archived; 0: not since
+                                * the store was opened */
     uint64_t record_cache_hits;
     uint64_t record_cache_misses;
     uint64_t page_cache_hits;

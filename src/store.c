@@ -8,6 +8,7 @@
 #include <talloc.h>
 
 #include "archive.h"
+#include "backup_time.h"
 #include "jobs.h"
 #include "keeper.h"
 #include "mend.h"
@@ -127,6 +128,7 @@ enum kx_status kx_open(const struct kx_options *options,
     enum kx_status status = open_storage(store, fault);
     if (status == KX_OK) {
         room_keep(store);
+        backup_time_load(store);
         status = archive_start(store, fault);
         if (status == KX_OK && start_threads(store) != KX_OK) {
             status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");

@@ -111,7 +111,19 @@ is 'before' "$(sample kindex_backup_last_success_timestamp_seconds)" 0
 before=$(date +%s)
 curl --silent --output "$work/backup" "$url/backup"
 metrics
-is 'after' "$(($(sample kindex_backup_last_success_timestamp_seconds) >= before))" 1
+after=$(sample kindex_backup_last_success_timestamp_seconds)
+is 'after' "$((after >= before))" 1
+
+test_case 'the names are those that the README lists, each with help and type'
+names() { sed -nE "s/^# $1 (kindex_[a-z_]*) .*/\1/p" "$answer" | sort; }
+names TYPE >"$work/types"
+names HELP >"$work/helps"
+is 'names without the one or the other' "$(diff "$work/types" "$work/helps")" ''
+is 'names given twice' "$(uniq -d "$work/types")" ''
+grep -oE '^\| `kindex_.*' "$(dirname "$0")/../../README.md" | sed 's/ | .*//' |
+    grep -oE 'kindex_[a-z_]+' | sort -u >"$work/listed"
+is 'what is served and not listed, or the other way round' \
+    "$(comm -3 "$work/types" "$work/listed" | tr -d '\t')" ''
 
 test_case 'labels name no key'
 is 'lines with a key' "$(grep -vE '^#' "$answer" | grep -cE '"(m|none|20|21)"|m/')" 0
@@ -161,4 +173,18 @@ complains 'no server answers'
 kindex top --every 1ms
 ends 2
 
+test_case 'the time of a backup is known after a restart, also after a crash; a torn note is none'
+start_server
+metrics
+is 'after a restart' "$(sample kindex_backup_last_success_timestamp_seconds)" "$after"
+kill -KILL "$server"
+wait "$server" 2>"$work/null"
+start_server
+metrics
+is 'after a crash' "$(sample kindex_backup_last_success_timestamp_seconds)" "$after"
+stop_server
+printf '123' >"$work/data/backed-up"
+start_server
+metrics
+is 'after a torn note' "$(sample kindex_backup_last_success_timestamp_seconds)" 0
 finish
