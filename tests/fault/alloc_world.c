@@ -205,22 +205,44 @@ void furnish(struct world *world)
 /* ---- Zeros -----------------------------------------------------------------
  */
 
-/* Berkeley DB fills each log file with zeros, 16 MiB in pieces of a page, when
- * it is opened: here holes take their place, and an opening a fifth of the
- * time. The program's write() is that of its libraries. */
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+    return size >= 4096 && bytes[0] == 0 &&
+           memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+/* Makes a hole there. */
+static bool make_hole(int fd, const void *bytes, size_t size, off_t at)
+{
+    struct stat about;
+    off_t end = at + (off_t)size;
+    if (at < 0 || !is_zero(bytes, size) || fstat(fd, &about) != 0 ||
+        !S_ISREG(about.st_mode))
+        return false;
+    return (at >= about.st_size || fallocate(fd, HOLE, at, (off_t)size) == 0) &&
+           (end <= about.st_size || ftruncate(fd, end) == 0);
+}
+
+/* Log files are filled with zeros, 16 MiB, whenever a store is opened: here
+ * holes take their place, and an opening a fraction of the time. These are the
+ * program's own write() and pwrite(), also for its libraries. */
 ssize_t write(int fd, const void *bytes, size_t size)
 {
-    static const char zeros[4096];
-    struct stat about;
-    off_t at = -1;
-    if (size == sizeof zeros && memcmp(bytes, zeros, size) == 0 &&
-        fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-        at = lseek(fd, 0, SEEK_CUR);
-    off_t end = at + (off_t)size;
-    bool done = at >= 0 &&
-                (at < about.st_size ? fallocate(fd, HOLE, at, (off_t)size) == 0
-                                    : ftruncate(fd, end) == 0);
-    if (!done || lseek(fd, end, SEEK_SET) != end)
-        return syscall(SYS_write, fd, bytes, size);
-    return (ssize_t)size;
+    off_t at = size < 4096 ? -1 : lseek(fd, 0, SEEK_CUR);
+    if (make_hole(fd, bytes, size, at) &&
+        lseek(fd, (off_t)size, SEEK_CUR) == at + (off_t)size)
+        return (ssize_t)size;
+    return syscall(SYS_write, fd, bytes, size);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+    return make_hole(fd, bytes, size, at)
+               ? (ssize_t)size
+               : syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at)
+{
+    return pwrite(fd, bytes, size, at);
 }
