@@ -125,7 +125,7 @@ suppressions=$PWD/$here/tsan.txt"
         threads "$build/tsan/kindex" 2>&1 | verdict 'the server compiles'
         for story in 01-server 10-first-steps 40-atomic 45-kv-watch 46-watch \
                 60-index-build 64-index-figures 65-conflicts 66-adopt \
-                67-migration 68-verify 73-tokens 75-tls 85-backup 87-archive; do
+                67-migration 68-verify 73-tokens 75-tls 85-backup; do
             BUILD=$build/tsan tests/http/run.sh "tests/http/$story.sh" 2>&1 |
                 grep -v '^[0-9]* passed, 0 failed$' | verdict "$story"
         done
