@@ -1,0 +1,91 @@
+#!/bin/bash
+# Who did what: exactly one line of the log for each thing that an administrator
+# does and for each denial, with the request's identifier and without secrets.
+. "$(dirname "$0")/../lib/http.sh"
+json=(--header 'Content-Type: application/json')
+declaration='{"name":"by_n","prefix":["users"],"fields":["/n"]}'
+grant='{"name":"app","grants":[{"scopes":["read","write"],"prefix":["users"]}]}'
+start_server --token-file "$work/token"
+admin=$(cat "$work/token")
+admin_id=${admin:7:16}
+
+# act TOKEN METHOD PATH [BODY...]: with an identifier of its own, $id
+number=0
+act() {
+    local token=$1
+    shift
+    number=$((number + 1))
+    id=action-$number
+    request "$1" "$2" "${3:-}" "${json[@]}" --header "X-Request-Id: $id" \
+        --header "Authorization: Bearer $token"
+}
+# The audit lines of the last act, without the identifier that they end with.
+lines() {
+    sed -n "s/^level=[a-z]* \(event=audit.*\) id=$id\$/\1/p" "$log"
+}
+audited() { is 'audit lines' "$(lines)" "$1"; }
+
+test_case 'each change of an index has a line, and what is refused as well'
+act "$admin" POST /indexes "$declaration"
+expect 201
+audited "event=audit operation=declareIndex token=$admin_id status=201"
+act "$admin" POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/m"]}'
+expect 409
+audited "event=audit operation=declareIndex token=$admin_id status=409"
+act "$admin" DELETE /indexes/by_n
+expect 204
+audited "event=audit operation=dropIndex token=$admin_id status=204 subject=by_n"
+act "$admin" DELETE /indexes/by_n
+expect 404
+audited "event=audit operation=dropIndex token=$admin_id status=404 subject=by_n"
+
+test_case 'so has each token that is made or revoked'
+act "$admin" POST /tokens "$grant"
+expect 201
+audited "event=audit operation=createToken token=$admin_id status=201"
+app=$(jq -r .token "$answer")
+app_id=${app:7:16}
+act "$admin" GET /tokens
+expect 200
+audited "event=audit operation=listTokens token=$admin_id status=200"
+
+test_case 'a backup too'
+act "$admin" GET /backup
+is status "$status" 200
+audited "event=audit operation=getBackup token=$admin_id status=200"
+
+test_case 'a denial says which token, which operation, and no key'
+act "$app" PUT /kv/users-too/ada '{"n":1}'
+expect 403
+key=$(lines | sed -n 's/.* key_sha256=//p')
+is 'digest of the key' "$([[ $key =~ ^[0-9a-f]{16}$ ]] && echo yes)" yes
+audited "event=audit-denied method=PUT operation=putEntry token=$app_id status=403 key_sha256=$key"
+act "$app" POST /indexes "$declaration"
+expect 403
+is 'line without its key' "$(lines | sed 's/ key_sha256=.*//')" \
+    "event=audit-denied method=POST operation=declareIndex token=$app_id status=403"
+act "${app%????}AAAA" GET /kv/users/ada
+expect 401
+audited 'event=audit-denied method=GET operation=getEntry token=none status=401'
+
+test_case 'what is read and written by right has none'
+act "$admin" PUT /kv/users/ada '{"n":1}'
+expect 201
+audited ''
+act "$app" GET /kv/users/ada
+expect 200
+audited ''
+
+test_case 'what is pasted into a path shows no secret'
+act "$admin" DELETE "/tokens/$app"
+is 'not done' "$([ "$status" -ge 400 ] && echo yes)" yes
+is 'line' "$(lines | grep -c 'event=audit operation=revokeToken')" 1
+act "$admin" DELETE "/tokens/$app_id"
+expect 204
+audited "event=audit operation=revokeToken token=$admin_id status=204 subject=$app_id"
+act "$app" GET /kv/users/ada
+expect 401
+is 'secrets in the log' "$(grep -cF -e "${admin:24}" -e "${app:24}" "$log")" 0
+is 'secrets that would be found' \
+    "$(printf 'x %s\n' "$admin" | grep -cF -e "${admin:24}" -e "${app:24}")" 1
+finish
