@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <sys/statvfs.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static inline const char *test_place(void)
