@@ -112,15 +112,16 @@ is 'what is known of it' "$(field_of route "$line") $(field_of status "$line")" 
 
 test_case 'every reply that has a line has an identifier, another one each time'
 ids() {
-    local version
+    local version method path body
     for version in http1.1 http2-prior-knowledge; do
         for reply in 'GET /kv/a/1' 'GET /kv/a/none' 'HEAD /kv/a/1' 'PUT /kv/a/2 2' \
             'DELETE /kv/a/2' 'POST /kv/a 1' 'GET /nowhere' 'BREW /kv/a' \
             'OPTIONS /kv/a' 'GET /list?prefix=a' 'GET /list?limit=x' \
             'POST /atomic {}' 'POST /indexes x' 'POST / x' 'GET /metrics' \
             'POST /v2/snapshot_read x' 'GET /livez' 'GET /openapi.json'; do
-            # shellcheck disable=SC2086 # method, path and body
-            request $reply '' "--$version" -H 'Content-Type: application/json'
+            read -r method path body <<<"$reply"
+            request "$method" "$path" "$body" "--$version" \
+                -H 'Content-Type: application/json'
             header_value X-Request-Id
             echo
         done
