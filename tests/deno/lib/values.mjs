@@ -154,7 +154,9 @@ function base64url(view) {
   return part.toString('base64url');
 }
 
-const whole = (text) => text.isWellFormed();
+// Half a surrogate pair; Node 18 has no isWellFormed.
+const HALF = /\p{Surrogate}/gu;
+const whole = (text) => text.search(HALF) < 0;
 
 function isList(array) {
   const names = Object.keys(array);
@@ -187,7 +189,7 @@ function typedNumber(value) {
 function typedString(value) {
   return {
     type: 'string',
-    value: value.toWellFormed(),
+    value: value.replace(HALF, '\ufffd'),
     utf16: Buffer.from(value, 'utf16le').toString('base64url'),
   };
 }
