@@ -20,7 +20,7 @@ const SMALL_CACHE = 64;
 const CROWDS = 5;
 const CROWD = 64;
 const CROWD_SECONDS = 1;
-const LOG_FILES = /^log\./;
+const LOG_FILES = /^(log\.|next-log)/;
 
 // One counter of /metrics.
 async function metric(self, name) {
