@@ -48,18 +48,9 @@ static void init_conditions(struct kx_store *store)
     pthread_condattr_destroy(&attr);
 }
 
-/* Of the cache a quarter holds single records, which saves readers the tree;
- * the rest holds its pages. A page that is not there costs a write far more
- * than a record: it is read, and what leaves for it perhaps written, each with
- * a checksum over all of it. */
-static uint64_t record_bytes(const struct kx_options *options)
-{
-    return options->cache_bytes / 4;
-}
-
 static enum kx_status make_cache(struct kx_store *store)
 {
-    store->cache = cache_create(store, record_bytes(&store->options));
+    store->cache = cache_create(store, store->options.cache_bytes / 2);
     store->base = (struct plan_base){.env = store->env,
                                      .cache = store->cache,
                                      .catalog = store->catalog,
@@ -74,13 +65,13 @@ static enum kx_status make_watches(struct kx_store *store)
     return store->watches == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* On failure nothing stays open. */
+/* Half of the cache holds pages, half single records. On failure nothing stays
+ * open. */
 static enum kx_status open_storage(struct kx_store *store,
                                    struct kx_fault *fault)
 {
     struct env_options options = {.directory = store->options.directory,
-                                  .cache_bytes = store->options.cache_bytes -
-                                                 record_bytes(&store->options),
+                                  .cache_bytes = store->options.cache_bytes / 2,
                                   .disk_floor = store->options.disk_floor};
     enum kx_status status = mend_open(store, &options, fault);
     if (status == KX_OK) {
