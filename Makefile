@@ -63,6 +63,8 @@ $(UNITAPI): $(BUILD)/%: $(BUILD)/tests/%.o \
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ -lcmocka $(DOORLIBS) $(CORELIBS)
 
+$(BUILD)/unit/park_test: LINK += -Wl,--wrap=gate_flushed
+
 $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)

@@ -5,7 +5,7 @@
 
 #include <talloc.h>
 
-#include "watch.h"
+#include "writer.h"
 
 enum {
     JOB_MIN = 32, /* entries of a step */
@@ -141,14 +141,6 @@ bool jobs_run(struct kx_store *store)
     return jobs_waiting(store);
 }
 
-/* To watches it is news that an entry has expired. */
-static void tell(struct kx_store *store)
-{
-    struct kx_ticket *list = watch_take(store->watches, NULL);
-    if (list != NULL)
-        store->options.answer(store->options.answer_context, list);
-}
-
 enum kx_status jobs_rows(void *mem, struct kx_slice whole,
                          struct kx_slice resume, struct kx_range *range_out)
 {
@@ -172,9 +164,11 @@ enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
     uint64_t number = 0;
     enum kx_status status = batch_apply(store, batch, &number);
     if (status == KX_OK) {
-        /* Nobody can see these keys, so no reply has to wait for them. */
+        /* Nobody can see these keys, so no reply has to wait for the disk; but
+         * one that shows their range may have been parked just now. To watches
+         * it is news that an entry has expired. */
         gate_flushed(&store->gate, number);
-        tell(store);
+        writer_release(store);
         return KX_OK;
     }
     kx_log(KX_LOG_WARNING, "background-job", "status=%s",

@@ -236,10 +236,15 @@ static enum kx_status flush(struct kx_store *store, uint64_t number)
     return KX_OK;
 }
 
+void writer_release(struct kx_store *store)
+{
+    answer(store, NULL, NULL);
+}
+
 void writer_settle(struct kx_store *store, uint64_t number)
 {
     flush(store, number);
-    answer(store, NULL, NULL);
+    writer_release(store);
 }
 
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns

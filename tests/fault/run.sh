@@ -12,7 +12,7 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 operations=20000 patience=1800 soak=20 ;;
+fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 operations=20000 patience=600 soak=20 ;;
 prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 operations=300000 patience=2400 soak=1800 ;;
 esac
 

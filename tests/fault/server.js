@@ -9,6 +9,7 @@ const path = require('node:path');
 
 const LOG_SHOWN_BYTES = 4096;
 const LOOK_MS = 5;
+const ANSWER_MS = 120000;
 const all = new Set();
 
 class Server {
@@ -89,21 +90,31 @@ class Server {
   }
 
   // Resolves to the reply when its head is there; its body is read from it.
-  open(method, target, { text, headers = {}, agent = this.agent } = {}) {
+  open(method, target, { text, headers = {}, agent = this.agent,
+    timeout = undefined } = {}) {
     const own = text === undefined ? headers : { ...headers,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(text) };
     const options = { host: '127.0.0.1', port: this.port, agent, method,
-      path: target, headers: own };
+      path: target, headers: own, timeout };
     return new Promise((resolve, reject) => {
-      http.request(options, resolve).on('error', reject).end(text);
+      http.request(options, resolve).on('error', reject)
+        .on('timeout', () => this.lost(`${method} ${target}`)).end(text);
     });
+  }
+
+  // A broken connection may be what a test wants; silence never is.
+  lost(request) {
+    console.log(`no answer to ${request}\n${this.lastWords()}`);
+    console.log('0 passed, 1 failed');
+    process.exit(1);
   }
 
   // Resolves to {status, json, text}; rejects when the connection breaks.
   async request(method, target, body) {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const reply = await this.open(method, target, { text });
+    const reply =
+      await this.open(method, target, { text, timeout: ANSWER_MS });
     const chunks = [];
     for await (const chunk of reply) chunks.push(chunk);
     const whole = Buffer.concat(chunks).toString();

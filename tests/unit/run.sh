@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs cmocka programs and ends with "N passed, N failed". A program that
-# dies, that runs no test, or that waits for ever (half an hour) for what never
+# dies, that runs no test, or that waits for ever (ten minutes) for what never
 # comes, counts as one failure; only failures are shown.
 set -u
 passed=0
@@ -9,7 +9,7 @@ output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 
 for program in "$@"; do
-    timeout --kill-after=10 1800 "$program" >"$output" 2>&1 </dev/null
+    timeout --kill-after=10 600 "$program" >"$output" 2>&1 </dev/null
     status=$?
     ok=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$output" |
          awk '{ sum += $1 } END { print sum + 0 }')
