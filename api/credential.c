@@ -1,9 +1,9 @@
 /* Making and reading the texts of access tokens. The secret is random enough
  * that its digest needs no salt and no slow hash. */
 #include "credential.h"
+#include "sha256.h"
 
 #include <gnutls/gnutls.h>
-#include <nettle/sha2.h>
 #include <stdio.h>
 #include <sys/random.h>
 
@@ -25,14 +25,6 @@ static bool has_form(struct kx_slice text)
     return good;
 }
 
-static void digest_of(const uint8_t *secret, uint8_t *out)
-{
-    struct sha256_ctx context;
-    sha256_init(&context);
-    sha256_update(&context, CREDENTIAL_SECRET_SIZE, secret);
-    sha256_digest(&context, SHA256_DIGEST_SIZE, out);
-}
-
 bool credential_make(struct credential *credential_out, char *text)
 {
     uint8_t random[ID_BYTES + CREDENTIAL_SECRET_SIZE];
@@ -44,7 +36,8 @@ bool credential_make(struct credential *credential_out, char *text)
     kx_buffer_init(&secret, NULL);
     kx_base64_write(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
                     &secret);
-    digest_of(random + ID_BYTES, credential_out->digest);
+    sha256(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
+           credential_out->digest);
     bool good = !secret.failed;
     if (good)
         snprintf(text, CREDENTIAL_SIZE + 1, "%s%s_%.*s", BEGIN,
@@ -70,7 +63,7 @@ bool credential_read(struct kx_slice text, struct credential *credential_out)
         kx_base64_read(kx_slice(text.data + at, text.size - at), &secret) &&
         secret.size == CREDENTIAL_SECRET_SIZE;
     if (good)
-        digest_of(bytes, credential_out->digest);
+        sha256(kx_buffer_slice(&secret), credential_out->digest);
     return good;
 }
 
