@@ -53,57 +53,6 @@ static void only_so_many_at_a_time(void **state)
     test_store_remove(&test);
 }
 
-static void save(struct test_store *test, void *mem, const char *path)
-{
-    struct kx_backup *backup;
-    struct kx_buffer out;
-    FILE *file = fopen(path, "wb");
-    enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
-    kx_buffer_init(&out, backup);
-    assert_int_equal(status, KX_OK);
-    while (status == KX_OK) {
-        out.size = 0;
-        status = kx_backup_next(backup, &out);
-        assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
-    }
-    assert_int_equal(status, KX_END);
-    assert_int_equal(fclose(file), 0);
-    talloc_free(backup);
-}
-
-/* From then on it is the store that `test` is about. */
-static void move_to(struct test_store *test, const char *directory)
-{
-    test_store_remove(test);
-    memcpy(test->directory, directory, strlen(directory) + 1);
-    test_store_open(test);
-}
-
-static void a_backup_is_restored(void **state)
-{
-    struct test_store test;
-    struct kx_fault fault;
-    char path[100], restored[100];
-    void *mem = talloc_new(*state);
-    test_store_new(&test);
-    fill(&test, mem);
-    snprintf(path, sizeof path, "%s.backup", test.directory);
-    snprintf(restored, sizeof restored, "%s.restored", test.directory);
-    save(&test, mem, path);
-    struct kx_restore restore = {.source = path, .directory = restored};
-    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
-    assert_int_equal(restore.stamp, 2);
-    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
-    move_to(&test, restored);
-    assert_non_null(test_get(&test, mem, "[\"small\",99]"));
-    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
-    test_store_remove(&test);
-    unlink(path);
-    talloc_free(mem);
-}
-
-/* ---- Files that change their length -------------------------------------- */
-
 static off_t length(const struct test_store *test)
 {
     char path[100];
@@ -128,20 +77,23 @@ static void cut(struct test_store *test, void *mem, bool again)
         set_many(test, mem, "large", LARGE, LARGE_BYTES);
 }
 
-/* The commit at which the file is cut comes behind the given step of the
- * backup. False: that has fewer steps. */
-static bool save_cut(struct test_store *test, void *mem, const char *path,
-                     int steps, uint64_t *stamp_out)
+enum { NEVER = -1 };
+
+/* Makes a backup, and cuts the file before the given step; the number of its
+ * steps. */
+static int save(struct test_store *test, void *mem, const char *path,
+                int cut_at, uint64_t *stamp_out)
 {
     struct kx_backup *backup;
     struct kx_buffer out;
     FILE *file = fopen(path, "wb");
     enum kx_status status = kx_backup_begin(test->store, mem, &backup, NULL);
     kx_buffer_init(&out, backup);
+    assert_int_equal(status, KX_OK);
     int step = 0;
     for (; status == KX_OK; step++) {
-        if (step == steps)
-            cut(test, mem, steps % 2 == 1);
+        if (step == cut_at)
+            cut(test, mem, step % 2 == 1);
         out.size = 0;
         status = kx_backup_next(backup, &out);
         assert_int_equal(fwrite(out.data, 1, out.size, file), out.size);
@@ -150,7 +102,40 @@ static bool save_cut(struct test_store *test, void *mem, const char *path,
     assert_int_equal(fclose(file), 0);
     *stamp_out = backup_stamp(backup);
     talloc_free(backup);
-    return step > steps;
+    return step;
+}
+
+/* From then on it is the store that `test` is about. */
+static void move_to(struct test_store *test, const char *directory)
+{
+    test_store_remove(test);
+    memcpy(test->directory, directory, strlen(directory) + 1);
+    test_store_open(test);
+}
+
+static void a_backup_is_restored(void **state)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char path[100], restored[100];
+    uint64_t stamp;
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    save(&test, mem, path, NEVER, &stamp);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    assert_int_equal(stamp, 2);
+    assert_int_equal(restore.stamp, 2);
+    assert_int_equal(kx_restore(&restore, &fault), KX_BAD_DIRECTORY);
+    move_to(&test, restored);
+    assert_non_null(test_get(&test, mem, "[\"small\",99]"));
+    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
+    test_store_remove(&test);
+    unlink(path);
+    talloc_free(mem);
 }
 
 static size_t size_of(struct test_store *test, void *mem, const char *name,
@@ -176,7 +161,8 @@ static void check(struct test_store *test, void *mem, uint64_t stamp)
     fill(test, mem);
 }
 
-static bool cut_after(void *mem, int steps)
+/* False: the backup has fewer steps. */
+static bool cut_at(void *mem, int step)
 {
     struct test_store test;
     struct kx_fault fault;
@@ -189,7 +175,7 @@ static bool cut_after(void *mem, int steps)
     test_store_open(&test);
     snprintf(path, sizeof path, "%s.backup", test.directory);
     snprintf(restored, sizeof restored, "%s.restored", test.directory);
-    bool in_time = save_cut(&test, mem, path, steps, &stamp);
+    bool in_time = save(&test, mem, path, step, &stamp) > step;
     struct kx_restore restore = {.source = path, .directory = restored};
     assert_int_equal(kx_restore(&restore, &fault), KX_OK);
     assert_int_equal(restore.stamp, stamp);
@@ -202,14 +188,14 @@ static bool cut_after(void *mem, int steps)
 
 static void a_file_may_be_cut_while_it_is_copied(void **state)
 {
-    int steps = 0;
+    int step = 0;
     bool in_time = true;
-    for (; in_time; steps++) {
+    for (; in_time; step++) {
         void *mem = talloc_new(*state);
-        in_time = cut_after(mem, steps);
+        in_time = cut_at(mem, step);
         talloc_free(mem);
     }
-    assert_true(steps > 10);
+    assert_true(step > 10);
 }
 
 int main(void)
