@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "zfile.h"
 
 enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
+static const char ASIDE[] = "damaged-"; /* and the time */
 
 /* ---- Looking --------------------------------------------------------------
  */
@@ -124,7 +126,8 @@ static bool goes_aside(const char *name)
 {
     return name[0] != '.' && strcmp(name, "lock") != 0 &&
            strcmp(name, "ballast") != 0 && strcmp(name, "lost+found") != 0 &&
-           strcmp(name, "restoring") != 0 && strncmp(name, "damaged-", 8) != 0;
+           strcmp(name, "restoring") != 0 &&
+           strncmp(name, ASIDE, sizeof ASIDE - 1) != 0;
 }
 
 struct move {
@@ -132,27 +135,60 @@ struct move {
     const char *to;
 };
 
+/* What is there already went aside before a mending that broke off: then this
+ * is only what that had restored. */
 static bool move_file(void *target, const char *name)
 {
     const struct move *move = target;
     char old[2 * ARCHIVE_PATH], new[2 * ARCHIVE_PATH];
     snprintf(old, sizeof old, "%s/%s", move->from, name);
     snprintf(new, sizeof new, "%s/%s", move->to, name);
-    return !goes_aside(name) || rename(old, new) == 0;
+    if (!goes_aside(name))
+        return true;
+    return access(new, F_OK) == 0 ? unlink(old) == 0 : rename(old, new) == 0;
 }
 
-/* The note comes first: a directory from which all has gone would be taken for
- * a new one. */
-static enum kx_status put_aside(const char *directory, char *aside,
-                                struct kx_fault *fault)
+/* The names are in the order of their times. */
+static bool find_newest(void *target, const char *name)
+{
+    char *newest = target;
+    if (strncmp(name, ASIDE, sizeof ASIDE - 1) == 0 && strcmp(name, newest) > 0)
+        snprintf(newest, NAME_MAX + 1, "%s", name);
+    return true;
+}
+
+static bool make_aside(const char *directory, char *aside)
 {
     char moment[32];
     time_t now = (time_t)(kx_now_ms() / 1000);
     struct tm parts;
-    struct move move = {directory, aside};
     strftime(moment, sizeof moment, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
-    snprintf(aside, ARCHIVE_PATH, "%s/damaged-%s", directory, moment);
-    if (mkdir(aside, 0700) == 0 && restore_begin(directory) &&
+    snprintf(aside, ARCHIVE_PATH, "%s/%s%s", directory, ASIDE, moment);
+    return mkdir(aside, 0700) == 0;
+}
+
+/* The directory for the damaged files: that of a mending that broke off, whose
+ * log is the only one that has all, or a new one. */
+static bool choose_aside(const char *directory, char *aside)
+{
+    char newest[NAME_MAX + 1] = "";
+    if (restore_broken_off(directory) &&
+        !names_each(directory, find_newest, newest))
+        return false;
+    if (newest[0] == '\0')
+        return make_aside(directory, aside);
+    snprintf(aside, ARCHIVE_PATH, "%s/%s", directory, newest);
+    return true;
+}
+
+/* The note comes before the files go: a directory from which all has gone would
+ * be taken for a new one. */
+static enum kx_status put_aside(const char *directory, char *aside,
+                                struct kx_fault *fault)
+{
+    struct move move = {directory, aside};
+    snprintf(aside, ARCHIVE_PATH, "%s", directory);
+    if (choose_aside(directory, aside) && restore_begin(directory) &&
         names_each(directory, move_file, &move))
         return KX_OK;
     return names_failed(aside, fault);

@@ -147,9 +147,7 @@ mended
 
 test_case 'what the archive has not got of the log is taken from the damaged directory'
 fresh_copy
-rm -rf "$work/data/damaged-"*
 damage='a later log'
-mv "$archive" "$work/away"
 start_server
 export KINDEX_URL=$url
 kindex set unarchived 1
@@ -157,8 +155,37 @@ last=$out
 whole_list >"$work/wanted"
 kill -9 "$server"
 wait "$server" 2>"$work/null"
-mv "$work/away" "$archive"
 flip "$work/data/entries.db" 9000
+cp -r "$work/data" "$work/later"
+mended
+
+test_case 'also by the second start, when the first mending broke off'
+later_copy() {
+    fresh_copy
+    rm -rf "$work/data"
+    cp -r "$work/later" "$work/data"
+}
+later_copy
+damage='the archive was damaged at first'
+base=$(find "$archive" -name 'base-*')
+printf 'xxxx' | dd of="$base" bs=1 seek=2000 conv=notrunc status=none
+timeout 300 "$KINDEX" serve --data "$work/data" --archive "$archive" \
+    --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
+is 'the exit status' $? 1
+cp "$work/good-archive/${base#"$archive"/}" "$base"
+mended
+damage='some files have gone aside'
+later_copy
+mkdir "$work/data/damaged-20200102T030405Z"
+touch "$work/data/restoring"
+mv "$work/data/entries.db" "$work/data/catalog.db" "$work"/data/damaged-*/
+mended
+damage='all files have gone aside, and some are restored'
+later_copy
+mkdir "$work/data/damaged-20200102T030405Z"
+mv "$work"/data/*.db "$work"/data/log.* "$work"/data/damaged-*/
+touch "$work/data/restoring"
+cp "$work/good/$live" "$work/data/"
 mended
 
 test_case 'an archive that is damaged too: the server refuses, and all files are kept'
