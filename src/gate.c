@@ -26,8 +26,11 @@ void gate_finish(struct gate *gate)
     pthread_rwlock_destroy(&gate->lock);
 }
 
+/* Most views find it set: no other thread's copy of the line has to go. */
 void gate_enter(struct gate *gate)
 {
+    if (!atomic_load_explicit(&gate->sought, memory_order_relaxed))
+        atomic_store_explicit(&gate->sought, true, memory_order_relaxed);
     pthread_rwlock_rdlock(&gate->lock);
 }
 
@@ -83,6 +86,7 @@ uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
 
 void gate_apply_begin(struct gate *gate)
 {
+    atomic_store_explicit(&gate->sought, false, memory_order_relaxed);
     pthread_rwlock_wrlock(&gate->lock);
 }
 
@@ -99,6 +103,11 @@ uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
 void gate_apply_cancel(struct gate *gate)
 {
     pthread_rwlock_unlock(&gate->lock);
+}
+
+bool gate_sought(const struct gate *gate)
+{
+    return atomic_load_explicit(&gate->sought, memory_order_relaxed);
 }
 
 void gate_flushed(struct gate *gate, uint64_t batch)

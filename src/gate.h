@@ -20,6 +20,7 @@ struct gate {
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
     const struct net_change *keys; /* of the batch `applied`, in key order */
     size_t key_count;
+    atomic_bool sought; /* a view, since the last gate_apply_begin */
 };
 
 /* KX_OK or KX_NO_MEMORY. finish: no view may be open. */
@@ -46,6 +47,8 @@ uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */
 void gate_apply_cancel(struct gate *gate);
+/* Did anybody ask for a view since begin? Perhaps it had to wait. */
+bool gate_sought(const struct gate *gate);
 /* The batch is on disk, and with it all before it: replies that show it may go.
  * Called by the writer; is_flushed by any thread. */
 void gate_flushed(struct gate *gate, uint64_t batch);

@@ -39,7 +39,9 @@ int64_t jobs_due_ms(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
-    int64_t due_ms = store->next_expiry_ms;
+    int64_t due_ms = tidy_due_ms(store, now_ms);
+    if (store->next_expiry_ms < due_ms)
+        due_ms = store->next_expiry_ms;
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *index = catalog->indexes[i];
         int64_t at_ms = pace_due_ms(&index->pace, now_ms);

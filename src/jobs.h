@@ -56,6 +56,8 @@ void expire_step(struct kx_store *store);
 void tidy_reset(struct kx_store *store);
 /* tidy.c: are there pages to pack, and the time for it? */
 bool tidy_waiting(struct kx_store *store);
+/* tidy.c: when its rest is over, by the clock; INT64_MAX when it has none. */
+int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms);
 /* tidy.c: packs the next pages. */
 void tidy_step(struct kx_store *store);
 

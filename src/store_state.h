@@ -23,6 +23,7 @@ struct tidy {
     uint64_t removed; /* rows removed since */
     uint8_t resume[ROW_KEY_MAX];
     size_t resume_size;
+    uint64_t rest_until_ns; /* kx_monotonic_ns: for the sake of readers */
 };
 
 struct kx_store {

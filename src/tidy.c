@@ -16,6 +16,7 @@ enum {
     SHRINK_ROWS = 4000,
     PASSES_MAX = 5,
     IDLE_NS = 1000000000, /* since the last commit */
+    REST = 100,           /* times what a step took, if it kept views waiting */
     PAGES_MIN = 1024      /* smaller files are left alone */
 };
 
@@ -26,6 +27,7 @@ void tidy_reset(struct kx_store *store)
     tidy->pass = 0;
     tidy->resume_size = 0;
     tidy->removed = 0;
+    tidy->rest_until_ns = 0;
     tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
 }
 
@@ -44,12 +46,22 @@ static bool has_changed(struct kx_store *store)
  * What a backup copies is not moved: its part of the log would grow. */
 bool tidy_waiting(struct kx_store *store)
 {
-    if (kx_monotonic_ns() - store->last_commit_ns < IDLE_NS ||
-        atomic_load(&store->backups) != 0)
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns - store->last_commit_ns < IDLE_NS ||
+        now_ns < store->tidy.rest_until_ns || atomic_load(&store->backups) != 0)
         return false;
     if (store->tidy.pass == 0 && has_changed(store))
         store->tidy.pass = 1;
     return store->tidy.pass != 0;
+}
+
+int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    uint64_t until_ns = store->tidy.rest_until_ns;
+    if (until_ns <= now_ns)
+        return INT64_MAX;
+    return now_ms + (int64_t)((until_ns - now_ns) / 1000000) + 1;
 }
 
 /* The key some rows behind the last one; KX_END when the table ends before. */
@@ -66,14 +78,20 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
 }
 
 /* In the gate, since pages move under whoever reads them; what is in flight
- * stays as it is. */
+ * stays as it is. Where somebody reads, packing has a hundredth of the time:
+ * hardly any of them finds the gate closed. */
 static enum kx_status pack(struct kx_store *store, struct kx_slice start,
                            struct kx_slice stop)
 {
     gate_apply_begin(&store->gate);
+    uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = compact_rows(store->env, TABLE_ENTRIES, start, stop,
                                          store->tidy.pass > 1);
+    bool sought = gate_sought(&store->gate);
     gate_apply_cancel(&store->gate);
+    uint64_t now_ns = kx_monotonic_ns();
+    if (sought)
+        store->tidy.rest_until_ns = now_ns + REST * (now_ns - began_ns);
     return status;
 }
 

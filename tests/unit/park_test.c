@@ -91,9 +91,8 @@ static void when_an_index_is_built(void **state)
 static void when_a_dropped_index_is_freed(void **state)
 {
     struct story *s = *state;
-    struct kx_commit drop = {.kind = KX_DROP_INDEX,
-                             .index_name = kx_text("by_n"),
-                             .memory = s->mem};
+    struct kx_commit drop = {
+        .kind = KX_DROP_INDEX, .index_name = kx_text("by_n"), .memory = s->mem};
     test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
     test_declare(&s->test, s->mem,
                  "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");

@@ -1,0 +1,116 @@
+/* Packing beside readers: it rests so long after a step for which somebody had
+ * to wait that hardly any reader finds one, and it goes on all the same. The
+ * Makefile puts __wrap_compact_rows where the core calls compact_rows. */
+#include "../lib/store.h"
+
+#include <sched.h>
+
+#include "compact.h"
+#include "store_state.h"
+
+enum {
+    ENTRIES = 8000, /* together more than the pages that are worth it */
+    COMMIT = 500,
+    STEPS = 4, /* looked at */
+    REST = 100 /* of tidy.c, in times of the step before */
+};
+
+static struct {
+    struct kx_store *store; /* NULL: steps are not looked at */
+    uint64_t began_ns[STEPS];
+    uint64_t ended_ns[STEPS];
+    atomic_int steps;
+} seen;
+
+enum kx_status __real_compact_rows(struct env *env, enum table table,
+                                   struct kx_slice start, struct kx_slice stop,
+                                   bool shrink);
+enum kx_status __wrap_compact_rows(struct env *env, enum table table,
+                                   struct kx_slice start, struct kx_slice stop,
+                                   bool shrink);
+
+/* On the writer's thread, in the gate: a step that some reader waits for. */
+enum kx_status __wrap_compact_rows(struct env *env, enum table table,
+                                   struct kx_slice start, struct kx_slice stop,
+                                   bool shrink)
+{
+    int step = atomic_load(&seen.steps);
+    bool looked_at = seen.store != NULL && step < STEPS;
+    if (looked_at)
+        seen.began_ns[step] = kx_monotonic_ns();
+    while (looked_at && !gate_sought(&seen.store->gate))
+        sched_yield();
+    enum kx_status status =
+        __real_compact_rows(env, table, start, stop, shrink);
+    if (looked_at) {
+        seen.ended_ns[step] = kx_monotonic_ns();
+        atomic_store(&seen.steps, step + 1);
+    }
+    return status;
+}
+
+static void fill(struct story *s)
+{
+    char text[1024];
+    memset(text, 'x', sizeof text);
+    text[0] = text[sizeof text - 2] = '"';
+    text[sizeof text - 1] = '\0';
+    for (int n = 0; n < ENTRIES; n += COMMIT) {
+        void *mem = talloc_new(s->mem);
+        struct kx_mutation *mutations =
+            talloc_zero_array(mem, struct kx_mutation, COMMIT);
+        for (int i = 0; i < COMMIT; i++) {
+            mutations[i].type = KX_SET;
+            mutations[i].key =
+                test_key(mem, talloc_asprintf(mem, "[\"u\",%d]", n + i));
+            mutations[i].value = test_json(text);
+        }
+        struct kx_commit commit = {
+            .mutations = mutations, .mutation_count = COMMIT, .memory = mem};
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+        talloc_free(mem);
+    }
+}
+
+static uint64_t packings(struct story *s)
+{
+    struct kx_figures figures;
+    kx_figures(s->test.store, &figures);
+    return figures.packings;
+}
+
+static void it_rests_when_somebody_reads(void **state)
+{
+    struct story *s = *state;
+    seen.store = s->test.store;
+    fill(s);
+    while (atomic_load(&seen.steps) < STEPS) {
+        kx_read_begin(s->test.reader);
+        kx_read_end(s->test.reader);
+    }
+    for (int i = 1; i < STEPS; i++) {
+        uint64_t took_ns = seen.ended_ns[i - 1] - seen.began_ns[i - 1];
+        uint64_t rest_ns = seen.began_ns[i] - seen.ended_ns[i - 1];
+        assert_true(rest_ns >= REST * took_ns);
+    }
+}
+
+static void it_is_done_when_nobody_reads(void **state)
+{
+    struct story *s = *state;
+    seen.store = NULL;
+    fill(s);
+    while (packings(s) == 0)
+        usleep(10000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_rests_when_somebody_reads, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(it_is_done_when_nobody_reads, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
