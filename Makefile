@@ -114,8 +114,7 @@ bench bench-peers:
 fresh: ; @tests/fresh/run.sh
 clean: ; rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d \
-                    $(BUILD)/tests/*/*/*.d)
+-include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install deb clean run test format format-check clang shape shape-self-test unit http \
         deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh
