@@ -31,7 +31,7 @@ UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
 INCLUDE  = -Isrc -I$(BUILD)/api
-SOURCES  = $(wildcard src/*.[ch] api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+SOURCES  = $(wildcard src/*.[ch] src/kindex/*.h api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
 
 all: $(BUILD)/kindex

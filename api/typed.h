@@ -1,6 +1,7 @@
 /* Values that JSON cannot carry, in Deno's own kv-utils form:
- * {"type":"KvU64","value":"1"}. kindex.h says which there are; entryjson.h
- * decides which of the two members, value or typed, an entry has. */
+ * {"type":"KvU64","value":"1"}. kindex/value.h says which there are;
+ * entryjson.h decides which of the two members, value or typed, an entry has.
+ */
 #ifndef API_TYPED_H
 #define API_TYPED_H
 

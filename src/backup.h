@@ -1,5 +1,4 @@
-/* What the archive asks of a backup besides what everybody may (kindex.h).
- */
+/* What the archive asks of a backup besides what everybody may. */
 #ifndef BACKUP_H
 #define BACKUP_H
 

@@ -1,5 +1,5 @@
 /* The texts of the statuses, and the description of one failure. Names and
- * titles come from the one list in kindex.h, so that none can be missing. */
+ * titles come from the one list in kindex/status.h, so that none is missing. */
 #include <stdarg.h>
 #include <stdio.h>
 

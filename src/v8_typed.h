@@ -1,4 +1,4 @@
-/* V8 values in the form of kv-utils (kindex.h describes it). */
+/* V8 values in the form of kv-utils (kindex/value.h describes it). */
 #ifndef V8_TYPED_H
 #define V8_TYPED_H
 

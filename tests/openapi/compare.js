@@ -2,7 +2,7 @@
 // and limits. With --self-test it plants differences, each of which must be
 // found.
 //
-//   node compare.js OPENAPI KINDEX HEADER [--self-test]
+//   node compare.js OPENAPI KINDEX SRC [--self-test]
 'use strict';
 
 const fs = require('node:fs');
@@ -20,14 +20,15 @@ function lines(text) {
 }
 
 // Everything that is compared, so that the self test can change it.
-function readAll(file, program, header) {
+function readAll(file, program, src) {
   const run = (flag) =>
     execFileSync(program, ['serve', flag], { encoding: 'utf8' });
   return {
     doc: document.load(file),
     routes: lines(run('--print-routes')),
     problems: lines(run('--print-problems')),
-    header: fs.readFileSync(header, 'utf8'),
+    door: fs.readFileSync(`${src}/kindex.h`, 'utf8'),
+    limitHeader: fs.readFileSync(`${src}/kindex/limit.h`, 'utf8'),
   };
 }
 
@@ -135,8 +136,8 @@ function limitsOf(header) {
 }
 
 // "x-limit": {"maxItems": "page-max"} says which limit the keyword repeats.
-function compareLimits({ doc, header }) {
-  const limits = limitsOf(header);
+function compareLimits({ doc, limitHeader }) {
+  const limits = limitsOf(limitHeader);
   const found = [];
   const shown = new Set();
   document.walk(doc, (node, pointer) => {
@@ -156,8 +157,8 @@ function compareLimits({ doc, header }) {
   ];
 }
 
-function compareVersion({ doc, header }) {
-  const version = /#define KX_VERSION "(.*)"/.exec(header)[1];
+function compareVersion({ doc, door }) {
+  const version = /#define KX_VERSION "(.*)"/.exec(door)[1];
   return doc.info.version === version
     ? []
     : [`the version is ${version}, the document says ${doc.info.version}`];
@@ -239,13 +240,15 @@ const PLANTS = [
     examples['precondition-failed'].value.status = 409;
   }],
   ['limits', 'a limit of the program differs', (all) => {
-    all.header = all.header.replace('KX_PAGE_MAX = 1000', 'KX_PAGE_MAX = 999');
+    all.limitHeader =
+      all.limitHeader.replace('KX_PAGE_MAX = 1000', 'KX_PAGE_MAX = 999');
   }],
   ['limits', 'a limit of the document differs', (all) => {
     all.doc.components.schemas.AtomicRequest.properties.checks.maxItems = 10;
   }],
   ['limits', 'a limit is added', (all) => {
-    all.header = all.header.replace('KX_PAGE_MAX', 'KX_NEW_MAX = 1, KX_PAGE_MAX');
+    all.limitHeader =
+      all.limitHeader.replace('KX_PAGE_MAX', 'KX_NEW_MAX = 1, KX_PAGE_MAX');
   }],
   ['version', 'the version differs', (all) => {
     all.doc.info.version = '0.0.0';
@@ -283,8 +286,8 @@ function selfTest(all) {
 }
 
 function main() {
-  const [file, program, header, mode] = process.argv.slice(2);
-  const all = readAll(file, program, header);
+  const [file, program, src, mode] = process.argv.slice(2);
+  const all = readAll(file, program, src);
   const results = mode === '--self-test' ? selfTest(all) : compare(all);
   const passed = results.filter(Boolean).length;
   const failed = results.length - passed;

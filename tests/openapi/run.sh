@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")"
 document=../../openapi.yaml
-header=../../src/kindex.h
+src=../../src
 program=$(cd ../.. && realpath "${BUILD:-build}")/kindex
 passed=0
 failed=0
@@ -31,8 +31,8 @@ if ! ../lib/npm.sh .; then
 fi
 part 'lint' ./lint.sh
 part 'lint, self test' ./lint.sh --self-test
-part 'compare' node compare.js $document "$program" $header
-part 'compare, self test' node compare.js $document "$program" $header \
+part 'compare' node compare.js $document "$program" $src
+part 'compare, self test' node compare.js $document "$program" $src \
     --self-test
 part 'responses, self test' node responses.js $document --self-test
 part 'examples' node examples.js $document "$program"

@@ -24,7 +24,7 @@ prototypes() {
     ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%N' "$@" | wc -l
 }
 
-undocumented src/kindex.h | blamed 5 "public prototypes without a contract" 0
+undocumented src/kindex.h src/kindex/*.h | blamed 5 "public prototypes without a contract" 0
 
 shopt -s nullglob
 inner=()
@@ -41,7 +41,7 @@ row 5 "inner prototypes with a contract, % ($count)" $share ">= 95" $verdict
 [ $verdict = ok ] || sed 's/^/blame|/' <<<"$bare"
 
 # Lines with a comment to lines with code.
-ratio=$(cat src/*.[ch] api/*.[ch] | awk '
+ratio=$(cat src/*.[ch] src/kindex/*.h api/*.[ch] | awk '
     {
         line = $0; code = 0; comment = inside
         gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
@@ -64,7 +64,7 @@ ratio=$(cat src/*.[ch] api/*.[ch] | awk '
 verdict=$(awk -v r="$ratio" 'BEGIN { print (r >= 0.15 && r <= 0.30) ? "ok" : "FAIL" }')
 row 6 "lines with comments to lines with code" "$ratio" "0.15-0.30" "$verdict"
 
-for file in src/*.[ch] api/*.[ch]; do
+for file in src/*.[ch] src/kindex/*.h api/*.[ch]; do
     head -c 2 "$file" | grep -q '^/\*' || echo "$file: does not say what it is for"
 done | blamed 6 "files without a first comment" 0
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Points 8, 9 and 10: who may include what, where transactions begin, who
 # knows the libraries. src/LAYERS has the layers, the lowest first; a file
-# catalog_rows.c that it does not name belongs to catalog.
+# catalog_rows.c that it does not name belongs to catalog. The public headers,
+# kindex.h and those of src/kindex, are one module, kindex.
 . tests/shape/lib.sh
 
 # Lines "file header" of the quoted includes.
@@ -9,8 +10,9 @@ includes() {
     grep -oE '^#include "[^"]+"' "$@" | sed -E 's/^([^:]*):#include "(.*)"/\1 \2/'
 }
 
-includes src/*.[ch] | awk '
+includes src/*.[ch] src/kindex/*.h | awk '
     function module(path) {
+        if (path ~ /(^|\/)kindex\//) return "kindex"
         sub(/.*\//, "", path); sub(/\.[ch]$/, "", path)
         while (!(path in layer) && sub(/_[^_]*$/, "", path)) { }
         return path
@@ -30,12 +32,16 @@ for name in $(sed 's/^[^:]*://' src/LAYERS); do
 done | blamed 8 "layers without a file" 0
 
 includes api/*.[ch] | while read -r file header; do
-    [ "$header" = kindex.h ] || [ -e "api/$header" ] ||
-        [ -e "api/${header/%.pb-c.h/.proto}" ] ||
-        echo "$file: includes $header, which is neither kindex.h nor in api"
-done | blamed 8 "includes of api past kindex.h" 0
+    [[ $header == kindex.h || $header == kindex/* ]] ||
+        [ -e "api/$header" ] || [ -e "api/${header/%.pb-c.h/.proto}" ] ||
+        echo "$file: includes $header, which is neither public nor in api"
+done | blamed 8 "includes of api past the public headers" 0
 
-grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' src/*.[ch] |
+includes src/kindex.h src/kindex/*.h | awk '$2 !~ /^kindex\// {
+    print $1 ": includes " $2 ", which is not public" }' |
+    blamed 8 "includes of public headers past themselves" 0
+
+grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' src/*.[ch] src/kindex/*.h |
     blamed 8 "words of the doors in src" 0
 
 grep -lE '(->|\.)txn_begin\(' src/*.[ch] api/*.[ch] | grep -vx src/txn.c |
@@ -48,7 +54,7 @@ grep -nE '\bDB_TXN\b.*(->|\.)(commit|abort)\(|\btxn->(commit|abort)\(' \
 knows() {
     local header=$1 file
     shift
-    for file in $(grep -lE "^#include [<\"]$header[>\"]" src/*.[ch] api/*.[ch]); do
+    for file in $(grep -lE "^#include [<\"]$header[>\"]" src/*.[ch] src/kindex/*.h api/*.[ch]); do
         case " $* " in *" $file "*) ;; *) echo "$file: includes $header" ;; esac
     done
 }

@@ -61,7 +61,7 @@ planted complexity "complexity" "planted has complexity 13" \
 planted complexity "complexity" "" \
     <<<'for n in {1..2000}; do body 8 "if (1);"; done >src/planted.c'
 planted contracts "public prototypes" planted \
-    <<<'printf "\nint planted(void);\n" >>src/kindex.h'
+    <<<'printf "\nint planted(void);\n" >>src/kindex/key.h'
 planted contracts "inner prototypes" planted \
     <<<'for n in {1..200}; do echo "int planted$n(void);"; done >src/planted.h'
 planted contracts "lines with comments" "" <<<'body 99999 >src/planted.c'
@@ -84,6 +84,8 @@ planted layers "layers without a file" planted \
     <<<'echo "top: planted" >>src/LAYERS'
 planted layers "includes of api past" planted \
     <<<'echo "#include \"env.h\"" >api/planted.c'
+planted layers "includes of public headers" "kindex/key.h: includes bytes.h" \
+    <<<'sed -i "s/^#include .kindex.bytes.h./#include \"bytes.h\"/" src/kindex/key.h'
 planted layers "words of the doors" planted \
     <<<'echo "/* speaks HTTP */" >src/planted.c'
 planted layers "begin transactions" planted \
@@ -104,7 +106,7 @@ echo "int MHD_planted(void); int planted(void) { return MHD_planted(); }" |
     gcc -c -o planted.o -x c -
 cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
 planted errors "statuses without a line" KX_PLANTED \
-    <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex.h'
+    <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex/status.h'
 planted errors "defaults" "default" \
     <<<'echo "    default:" >>api/problem.c'
 planted macros "function-like macros" PLANTED \

@@ -1,0 +1,85 @@
+/* Bytes: slices of what lies somewhere else, and buffers that grow. */
+#ifndef KINDEX_BYTES_H
+#define KINDEX_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes that lie somewhere else, and live as long as their owner says. data may
+ * be NULL when size is 0; there is no NUL behind the last byte. */
+struct kx_slice {
+    const uint8_t *data;
+    size_t size;
+};
+
+/* A slice of bytes, and one of a NUL terminated text without its NUL. */
+static inline struct kx_slice kx_slice(const void *data, size_t size)
+{
+    return (struct kx_slice){.data = data, .size = size};
+}
+
+static inline struct kx_slice kx_text(const char *text)
+{
+    return kx_slice(text, strlen(text));
+}
+
+/* Unsigned byte order; a prefix sorts first. This is the order of keys. */
+int kx_compare(struct kx_slice a, struct kx_slice b);
+bool kx_equal(struct kx_slice a, struct kx_slice b);
+bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix);
+
+/* A growing byte string. When memory runs out `failed` is set, the contents
+ * stay as they were and further additions do nothing, so that a sequence of
+ * additions is checked once, at its end. */
+struct kx_buffer {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    const void *owner; /* talloc context of data */
+    bool failed;
+};
+
+/* An empty buffer whose bytes will live under owner (a talloc context). */
+void kx_buffer_init(struct kx_buffer *buffer, const void *owner);
+/* Makes room for `more` bytes after size; false when memory ran out. */
+bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
+/* Frees the bytes before their owner does; the buffer is empty again. */
+void kx_buffer_free(struct kx_buffer *buffer);
+
+/* Append bytes, one byte, a slice, a NUL terminated text without its NUL. What
+ * is appended must not lie in the buffer itself: its bytes may move. */
+static inline void kx_add(struct kx_buffer *buffer, const void *data,
+                          size_t size)
+{
+    if (buffer->capacity - buffer->size < size &&
+        !kx_buffer_reserve(buffer, size))
+        return;
+    if (size != 0)
+        memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+}
+
+static inline void kx_add_byte(struct kx_buffer *buffer, uint8_t byte)
+{
+    kx_add(buffer, &byte, 1);
+}
+
+static inline void kx_add_slice(struct kx_buffer *buffer, struct kx_slice slice)
+{
+    kx_add(buffer, slice.data, slice.size);
+}
+
+static inline void kx_add_text(struct kx_buffer *buffer, const char *text)
+{
+    kx_add(buffer, text, strlen(text));
+}
+
+/* What the buffer holds by now, valid until the next addition. */
+static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
+{
+    return kx_slice(buffer->data, buffer->size);
+}
+
+#endif

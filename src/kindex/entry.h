@@ -1,0 +1,25 @@
+/* Entries: a value under a key, and the versionstamp of the commit that put it
+ * there.
+ */
+#ifndef KINDEX_ENTRY_H
+#define KINDEX_ENTRY_H
+
+#include "kindex/value.h"
+
+/* A versionstamp is 10 bytes: this counter in big endian, then two zero
+ * bytes; shown as 20 lower-case hexadecimal digits. It grows by one with each
+ * commit of a store and is never repeated or lowered. 0 stands for "absent". */
+enum kx_stamp_size { KX_STAMP_BYTES = 10, KX_STAMP_DIGITS = 20 };
+/* Writes KX_STAMP_DIGITS digits, no NUL. */
+void kx_stamp_text(uint64_t stamp, char *out);
+/* Reads exactly KX_STAMP_DIGITS digits; false for anything else. */
+bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out);
+
+struct kx_entry {
+    struct kx_slice key;
+    struct kx_value value;
+    uint64_t stamp;        /* versionstamp; never 0 */
+    int64_t expires_at_ms; /* Unix time, or 0 for never */
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* Indexes: what is declared, how far its build is, and what is in it. */
+#ifndef KINDEX_INDEX_H
+#define KINDEX_INDEX_H
+
+#include "kindex/reader.h"
+
+struct kx_adoption;
+struct kx_verification;
+
+enum kx_index_state {
+    KX_INDEX_BUILDING,
+    KX_INDEX_READY,
+    KX_INDEX_CONFLICTED,
+    KX_INDEX_MIGRATING,
+    KX_INDEX_DROPPING,
+    KX_INDEX_FAILED
+};
+/* The state's name in JSON, such as "building". */
+const char *kx_index_state_text(enum kx_index_state state);
+
+struct kx_index_info {
+    struct kx_slice name;
+    struct kx_slice declaration; /* JSON text, all defaults filled in */
+    enum kx_index_state state;
+    bool unique;
+    struct kx_slice prefix; /* encoded parts */
+    size_t field_count;
+    /* While it migrates (target is not empty) it is what `declaration` says,
+     * and becomes what `target` (JSON text) says when `migration` is over:
+     * building, conflicted or failed. */
+    struct kx_slice target;
+    enum kx_index_state migration;
+    /* Progress of a build or a migration. total is an estimate until it is
+     * done. */
+    uint64_t done;
+    uint64_t total;
+    uint64_t skipped; /* entries without an indexable value */
+    struct kx_slice samples[KX_SAMPLES_MAX]; /* keys of some of these */
+    size_t sample_count;
+    bool paused;
+    uint32_t per_second_max; /* entries; 0: no limit */
+    int64_t started_at_ms;
+    double per_second;
+    bool resumed;                /* after a restart */
+    char failure[KX_DETAIL_MAX]; /* of a failed build */
+    uint64_t entries;            /* index entries, estimated */
+    uint64_t conflicts; /* entries whose unique value another one has */
+    /* How much it is used, counted since since_ms: when the store was opened,
+     * or the index declared. */
+    int64_t since_ms;
+    uint64_t reads;       /* scans and look-ups, also of the index entries
+                           * themselves */
+    int64_t last_read_ms; /* 0: not since then */
+    uint64_t writes;      /* index entries that commits put or removed */
+    const struct kx_adoption *adoption; /* valid until the end of the view */
+    /* The last one, or NULL; valid until the end of the view. */
+    const struct kx_verification *verification;
+};
+
+/* Between begin and end. The strings are valid until the end of the view.
+ * KX_OK or KX_INDEX_ABSENT. */
+enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_index_info *info_out);
+/* The n-th index in name order; KX_END after the last. */
+enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
+                           struct kx_index_info *info_out);
+/* Bytes of the keys and values of its entries, estimated from some of them.
+ * Between begin and end; ends a scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
+ * KX_FAILED. */
+enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
+                              uint64_t *bytes_out);
+
+struct kx_estimate {
+    uint64_t rows; /* entries that a scan of the range would read */
+    bool exact;    /* counted, not estimated: they are few */
+};
+/* How much is in a range, of an index (start and end as for kx_scan_index) or,
+ * with an empty name, of the store. Between begin and end; ends a scan. KX_OK,
+ * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
+                           const struct kx_range *range,
+                           struct kx_estimate *estimate_out,
+                           struct kx_fault *fault);
+
+/* Replaces out by encoded parts as the entries of an index have them: text is
+ * folded as its fields declare, what is folded already stays. For bounds of
+ * scans. Not while one is open. KX_OK, KX_INDEX_ABSENT, KX_BAD_KEY,
+ * KX_NO_MEMORY. */
+enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_slice parts, struct kx_buffer *out);
+
+struct kx_lookup {
+    struct kx_slice index;
+    struct kx_slice value;         /* encoded parts after the index's name */
+    const struct kx_slice *fields; /* as in struct kx_range */
+    size_t field_count;
+};
+/* The entry that a unique index points to from a value: as kx_read;
+ * KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT, KX_INDEX_NOT_READY. The entry is valid
+ * until the next call on the reader. */
+enum kx_status kx_index_get(struct kx_reader *reader,
+                            const struct kx_lookup *lookup,
+                            struct kx_entry *entry_out, struct kx_fault *fault);
+
+/* Where the entries of an index that is declared so would lie, and those that
+ * it is made from: its name as an encoded key part, and encoded parts; in
+ * talloc context mem. As declaring: KX_OK, KX_BAD_INDEX and so on. */
+enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
+                                   struct kx_slice *name_key_out,
+                                   struct kx_slice *prefix_out);
+
+/* What an index would be, reckoned from a sample of entries. */
+struct kx_preview {
+    bool exact;         /* all entries were read, and the numbers are counts */
+    uint64_t read;      /* sampled entries with the prefix */
+    uint64_t sampled;   /* of these: covered */
+    uint64_t covered;   /* entries that the index covers */
+    uint64_t skipped;   /* of these: without an indexable value */
+    uint64_t entries;   /* index entries */
+    uint64_t bytes;     /* on disk */
+    uint64_t conflicts; /* index entries more than a unique index can have */
+    double seconds;     /* to build it */
+    struct kx_slice declaration; /* JSON text, all defaults filled in */
+    struct kx_slice warnings;    /* JSON array of sentences */
+};
+
+/* How many times it was told that something about an index has changed: its
+ * state, the progress of its build, its pace. Ask before you look. Any
+ * thread. */
+uint64_t kx_news(struct kx_store *store);
+/* Registers a ticket for the next change after `seen` (from kx_news). KX_OK:
+ * the answer function will be called with it, not more than some times a
+ * second. KX_END: there is one already, and the ticket is not taken. Any
+ * thread. */
+enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
+                            struct kx_ticket *ticket);
+/* Takes a ticket back: it is not answered any more. False: it is answered or
+ * just about to be. All must be back before kx_close. Any thread. */
+bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket);
+
+#endif

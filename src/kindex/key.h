@@ -1,0 +1,94 @@
+/* Keys: sequences of typed parts, encoded so that bytes compare as the parts
+ * do; and their form in JSON.
+ */
+#ifndef KINDEX_KEY_H
+#define KINDEX_KEY_H
+
+#include "kindex/bytes.h"
+#include "kindex/limit.h"
+#include "kindex/status.h"
+
+/* In the order of their encodings: bytes < string < bigint < number <
+ * false < true. Encoding: Deno KV's, a subset of FoundationDB's tuple layer. */
+enum kx_part_type {
+    KX_BYTES_PART,
+    KX_STRING,
+    KX_BIGINT,
+    KX_NUMBER,
+    KX_BOOLEAN
+};
+
+struct kx_part {
+    enum kx_part_type type;
+    struct kx_slice bytes; /* bytes; UTF-8 of a string; bigint magnitude, big
+                            * endian, without leading zeros */
+    bool negative;         /* of a bigint */
+    bool boolean;
+    double number;
+};
+
+/* Append the encoding of one part. KX_BAD_KEY when the part cannot be
+ * encoded (invalid UTF-8, a magnitude over KX_BIGINT_MAX bytes); the buffer is
+ * then unchanged. The length of the whole key is checked by kx_key_check. */
+enum kx_status kx_key_add(struct kx_buffer *key, const struct kx_part *part);
+enum kx_status kx_key_add_string(struct kx_buffer *key, struct kx_slice utf8);
+enum kx_status kx_key_add_bytes(struct kx_buffer *key, struct kx_slice bytes);
+enum kx_status kx_key_add_number(struct kx_buffer *key, double number);
+enum kx_status kx_key_add_boolean(struct kx_buffer *key, bool boolean);
+/* decimal: an optional '-' and digits. */
+enum kx_status kx_key_add_bigint(struct kx_buffer *key,
+                                 struct kx_slice decimal);
+
+/* Takes the parts out of an encoded key, first to last. The key must stay where
+ * it is meanwhile. */
+struct kx_key_reader {
+    struct kx_slice rest;        /* the parts not taken yet */
+    uint8_t scratch[KX_KEY_MAX]; /* holds the last part where it had to be
+                                  * unescaped or inverted */
+};
+/* Starts at the first part. */
+void kx_key_read(struct kx_key_reader *reader, struct kx_slice key);
+/* KX_OK and the next part (valid until the next call), KX_END after the last,
+ * KX_BAD_KEY when the bytes are no key. */
+enum kx_status kx_key_next(struct kx_key_reader *reader,
+                           struct kx_part *part_out);
+
+/* Number of encoded bytes of the first part of rest; 0 when it is no part. */
+size_t kx_part_size(struct kx_slice rest);
+/* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
+ * KX_KEY_TOO_LONG otherwise. */
+enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);
+/* Appends the decimal digits of a bigint part, with '-' when it is negative. */
+void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
+
+/* Appends the encoding of a JSON array of parts (checked text): strings,
+ * numbers and booleans as such; {"type":"bigint","value":"12"},
+ * {"type":"Uint8Array","value":"<base64url>"} and {"type":"number","value":
+ * "NaN" | "Infinity" | "-Infinity" | "-0"} as in Deno's kv-utils. An empty
+ * array appends nothing. KX_BAD_KEY, also for an integer that a double cannot
+ * hold (fault->inexact). */
+enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
+                                struct kx_fault *fault);
+/* Appends the JSON array of an encoded key; what is no key becomes []. */
+void kx_key_to_json(struct kx_slice key, struct kx_buffer *json);
+/* Appends one part in the same form. */
+void kx_part_to_json(const struct kx_part *part, struct kx_buffer *json);
+
+/* Appends the encoding of one part that JSON has no form for, an object as
+ * above. KX_BAD_KEY when the object (checked text) is none. */
+enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
+                                struct kx_fault *fault);
+
+/* Reads a number part. A key is an identity: an integer that no double equals
+ * would silently become another key, so it is refused: KX_BAD_KEY with
+ * fault->inexact. */
+enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
+                                   struct kx_fault *fault);
+
+/* A copy of a key that is shown as an example of others. */
+struct kx_sample {
+    uint8_t key[KX_SAMPLE_KEY_MAX];
+    size_t size;
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* Limits. Each has the same name, with dashes, in openapi.yaml and in errors.
+ */
+#ifndef KINDEX_LIMIT_H
+#define KINDEX_LIMIT_H
+
+enum kx_limit {
+    KX_KEY_MAX = 2048,           /* encoded bytes of a key that is written */
+    KX_KEY_BOUND_MAX = 2049,     /* encoded bytes of the end of a range */
+    KX_BIGINT_MAX = 255,         /* magnitude bytes of a bigint part */
+    KX_JSON_DEPTH_MAX = 64,      /* arrays and objects inside each other */
+    KX_MEDIA_TYPE_MAX = 127,     /* bytes of a stored media type */
+    KX_CHECKS_MAX = 1000,        /* checks of one commit */
+    KX_MUTATIONS_MAX = 1000,     /* mutations of one commit */
+    KX_PAGE_MAX = 1000,          /* entries of one page of a list */
+    KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
+    KX_INDEXES_MAX = 256,        /* declared indexes of a store */
+    KX_V8_DEPTH_MAX = 1000,      /* objects inside each other in a V8 value */
+    KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */
+    KX_V8_BIGINT_MAX = 4096,     /* bytes of a bigint that is reckoned with */
+    KX_FIELDS_MAX = 16,          /* fields of one index */
+    KX_PROJECTION_MAX = 16,      /* members that a read asks for */
+    KX_STORED_MAX = 16,       /* members that the entries of an index store */
+    KX_WHERE_MAX = 16,        /* conditions of one index */
+    KX_WHERE_VALUES_MAX = 64, /* values of an `in` */
+    KX_POINTER_MAX = 512,     /* bytes of a JSON Pointer */
+    KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
+    KX_CHANGES_MAX = 300000, /* entries that one commit changes, index entries
+                              * included */
+    KX_SAMPLES_MAX = 5,      /* keys shown of what a build left out */
+    KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
+    KX_WATCH_KEYS_MAX = 100, /* keys of one watch */
+    KX_BACKUPS_MAX = 4,      /* backups being made at a time */
+    KX_TOKENS_MAX = 10000,   /* tokens of a store */
+    KX_GRANTS_MAX = 32,      /* grants of one token */
+    KX_TOKEN_NAME_MAX = 128, /* bytes of a token's name */
+    KX_DETAIL_MAX = 512      /* bytes of a fault's detail, with its NUL */
+};
+#define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
+
+#endif

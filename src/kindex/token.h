@@ -1,0 +1,68 @@
+/* Tokens: who may do what with which keys. */
+#ifndef KINDEX_TOKEN_H
+#define KINDEX_TOKEN_H
+
+#include <stdatomic.h>
+
+#include "kindex/store.h"
+
+/* What can be granted. The core keeps tokens and compares prefixes; what a
+ * scope allows is for those to say who let somebody in. */
+enum kx_scope {
+    KX_MAY_READ = 1 << 0,
+    KX_MAY_WRITE = 1 << 1,
+    KX_MAY_LIST = 1 << 2,
+    KX_MAY_WATCH = 1 << 3,
+    KX_MAY_INDEX = 1 << 4,
+    KX_MAY_ADMIN = 1 << 5,
+    KX_MAY_MONITOR = 1 << 6,
+    KX_MAY_ALL = (1 << 7) - 1
+};
+/* The name of one scope, such as "read", and the scope of a name; 0: none. */
+const char *kx_scope_name(enum kx_scope scope);
+unsigned kx_scope_find(struct kx_slice name);
+
+struct kx_grant {
+    unsigned scopes;        /* a set of enum kx_scope */
+    struct kx_slice prefix; /* encoded parts; empty: of all keys */
+};
+
+/* Do all keys from start (inclusive) to end (exclusive) begin with the parts of
+ * the prefix, or are them? An empty end stands for the key `start` alone. */
+bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
+                      struct kx_slice end);
+
+enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32, KX_TOKEN_USES = 2 };
+
+/* A token as it is kept. But for the last two members it never changes. */
+struct kx_token {
+    char id[KX_TOKEN_ID_SIZE + 1];        /* hexadecimal digits */
+    uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* of its secret, which is not kept */
+    bool fixed; /* by kx_token_fix: nowhere stored, not to be revoked */
+    struct kx_slice name;
+    int64_t created_at_ms;
+    int64_t expires_at_ms; /* 0: never */
+    const struct kx_grant *grants;
+    size_t grant_count;
+    atomic_bool revoked;
+    /* Whoever uses the token counts here; 0 at first. */
+    atomic_uint_fast64_t uses[KX_TOKEN_USES];
+};
+
+/* Has it a grant of the scope for all keys? */
+bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
+
+/* Are there any? Any thread, as all of these. */
+bool kx_tokens_any(const struct kx_store *store);
+/* The token with this id, or the n-th in the order of ids; NULL when there is
+ * none. It stays until it is given back by kx_token_release (NULL is allowed),
+ * also when it is revoked meanwhile. */
+struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
+struct kx_token *kx_token_at(struct kx_store *store, size_t n);
+void kx_token_release(struct kx_token *token);
+/* Takes a copy of a token for as long as the store is open, in the place of a
+ * stored one with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */
+enum kx_status kx_token_fix(struct kx_store *store,
+                            const struct kx_token *token);
+
+#endif
