@@ -5,8 +5,7 @@
 
 #include <jansson.h>
 
-#include "kindex.h"
-#include "unit.h"
+#include "json_exact.h"
 
 enum {
     SECOND_FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY |
@@ -115,13 +114,7 @@ static inline json_t *second_compare(struct kx_slice text)
 {
     struct kx_fault fault = {.offset = 0};
     json_error_t error;
-    uint8_t *exact = malloc(text.size + 1);
-    assert_non_null(exact);
-    if (text.size > 0)
-        memcpy(exact + 1, text.data, text.size);
-    enum kx_status status =
-        kx_json_check(kx_slice(exact + 1, text.size), &fault);
-    free(exact);
+    enum kx_status status = json_exact_check(text, &fault);
     json_t *json = second_read(text, &error);
     if ((status == KX_OK) != (json != NULL) &&
         !second_differs(text, status, &error))

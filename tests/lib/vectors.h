@@ -31,6 +31,19 @@ static inline void add_hex(struct kx_buffer *out, const char *hex)
     }
 }
 
+/* The bytes of `hex` alone, which out then holds. */
+static inline struct kx_slice from_hex(struct kx_buffer *out, const char *hex)
+{
+    out->size = 0;
+    add_hex(out, hex);
+    return kx_buffer_slice(out);
+}
+
+static inline struct kx_value v8(struct kx_slice bytes)
+{
+    return (struct kx_value){.encoding = KX_V8, .data = bytes};
+}
+
 /* The bytes that "deno" or "node" writes for a vector; false when it cannot
  * write the value. Long ones are given by what they repeat. */
 static inline bool vector_bytes(const json_t *vector, const char *writer,

@@ -1,0 +1,149 @@
+/* What is refused as a V8 value, and why, and what would be too much to show.
+ */
+#include "v8_json.h"
+#include "vectors.h"
+
+static void damaged_values_are_refused(void **state)
+{
+    static const struct {
+        const char *hex;
+        const char *why;
+    } cases[] = {
+        {"", "begins with ff"},
+        {"ff0f", "begins with ff"},
+        {"000f30", "begins with ff"},
+        {"ff0c30", "the version is 13 to 16"},
+        {"ff1130", "the version is 13 to 16"},
+        {"ff0f3030", "something follows"},
+        {"ff0f00", "ends in the middle"},
+        {"ff0f21", "no value begins with this byte"},
+        {"ff0f7b00", "no value begins with this byte"},
+        {"ff0f2d", "only an array has holes"},
+        {"ff0f4e00", "ends in the middle"},
+        {"ff0f49ffffffffff01", "more than 32 bits"},
+        {"ff0f49ffffffff1f", "more than 32 bits"},
+        {"ff0f2205616263", "ends in the middle"},
+        {"ff0f6303616263", "an even size"},
+        {"ff0f5301ff", "not valid UTF-8"},
+        {"ff0f5a0801020304", "a multiple of 8"},
+        {"ff0f6f2201614902", "ends in the middle"},
+        {"ff0f6f22016149027b02", "is not that of the members"},
+        {"ff0f6f5449027b01", "a member's name is"},
+        {"ff0f6f220161490222016149047b02", "two members of one name"},
+        {"ff0f6f22016149026302610049047b02", "two members of one name"},
+        {"ff0f6f4902490222013149047b02", "two members of one name"},
+        {"ff0f41ffffff7f", "more elements than bytes"},
+        {"ff0f410249024904240003", "the length of an array changes"},
+        {"ff0f3b49023a01", "no value begins with this byte"},
+        {"ff0f3b490249043a04", "is not that of the members"},
+        {"ff0f5e00", "an object that did not appear"},
+        {"ff0f41015e02240001", "an object that did not appear"},
+        {"ff0f52490200", "the source of a RegExp"},
+        {"ff0f522201618008", "unknown flags"},
+        {"ff0f7300", "ends in the middle"},
+        {"ff0f734902", "a String object holds a string"},
+        {"ff0f4205010203", "ends in the middle"},
+        {"ff0f7e02010000", "larger than it can be"},
+        {"ff0f420201025642000300", "larger than its buffer"},
+        {"ff0f420201025642020100", "larger than its buffer"},
+        {"ff0f420201025657010100", "begins or ends in an element"},
+        {"ff0f420201025621000200", "unknown type of a typed array"},
+        {"ff0f420201025642000204", "unknown flags of a typed array"},
+        {"ff0f5642000200", "a typed array follows its buffer"},
+        {"ff0f5c0e00", "unknown host object"},
+        {"ff0f5cffffffff0f30", "a host object is described by an object"},
+        {"ff0f726d49022e", "message and stack are strings"},
+        {"ff0f726d2201616d2201612e", "no field of an error"},
+    };
+    struct kx_buffer hex;
+    kx_buffer_init(&hex, *state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kx_fault fault = {.detail = ""};
+        enum kx_status status =
+            kx_v8_check(from_hex(&hex, cases[i].hex), *state, &fault);
+        if (status != KX_BAD_VALUE ||
+            strstr(fault.detail, cases[i].why) == NULL)
+            fail_msg("%s: %s", cases[i].hex, fault.detail);
+    }
+    kx_buffer_free(&hex);
+}
+
+/* So many arrays in each other. */
+static struct kx_slice nested(struct kx_buffer *out, size_t depth)
+{
+    from_hex(out, "ff0f");
+    for (size_t i = 0; i < depth; i++)
+        add_hex(out, "4101");
+    add_hex(out, "30");
+    for (size_t i = 0; i < depth; i++)
+        add_hex(out, "240001");
+    return kx_buffer_slice(out);
+}
+
+/* A text that JSON would not take back is not shown as JSON. */
+static void depth_is_limited(void **state)
+{
+    struct kx_buffer bytes;
+    struct kx_buffer out;
+    struct kx_fault fault;
+    kx_buffer_init(&bytes, *state);
+    kx_buffer_init(&out, *state);
+    assert_int_equal(kx_v8_check(nested(&bytes, 1000), *state, &fault), KX_OK);
+    assert_int_equal(kx_v8_check(nested(&bytes, 1001), *state, &fault),
+                     KX_BAD_VALUE);
+    assert_non_null(strstr(fault.detail, "v8-depth-max of 1000"));
+    assert_int_equal(kx_v8_to_json(nested(&bytes, 64), &out), KX_OK);
+    assert_int_equal(kx_json_check(kx_buffer_slice(&out), NULL), KX_OK);
+    assert_int_equal(kx_v8_to_json(nested(&bytes, 65), &out), KX_ABSENT);
+    out.size = 0;
+    struct kx_value value = v8(nested(&bytes, 65));
+    assert_false(kx_value_to_json(&value, &out));
+    assert_true(kx_starts_with(kx_buffer_slice(&out),
+                               kx_text("{\"type\":\"V8\",\"value\":")));
+    kx_buffer_free(&bytes);
+    kx_buffer_free(&out);
+}
+
+/* [x0] in which x0 = [x1, x1], x1 = [x2, x2] ...: 2^40 elements in 300 bytes.
+ */
+static void references_cannot_make_a_text_endless(void **state)
+{
+    enum { LEVELS = 40 };
+    bool plain;
+    struct kx_buffer bytes;
+    struct kx_buffer out;
+    kx_buffer_init(&bytes, *state);
+    kx_buffer_init(&out, *state);
+    from_hex(&bytes, "ff0f");
+    for (int i = 0; i < LEVELS; i++)
+        add_hex(&bytes, "4102");
+    add_hex(&bytes, "4100240000");
+    for (int i = LEVELS; i > 0; i--) {
+        kx_add_byte(&bytes, '^');
+        kx_add_byte(&bytes, (uint8_t)i);
+        add_hex(&bytes, "240002");
+    }
+    struct kx_slice value = kx_buffer_slice(&bytes);
+    assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
+    assert_int_equal(kx_v8_to_json(value, &out), KX_BAD_VALUE);
+    assert_int_equal(v8_fields(value, &out, &plain), KX_BAD_VALUE);
+    assert_int_equal(out.size, 0);
+    struct kx_value shown = v8(value);
+    assert_false(kx_value_to_json(&shown, &out));
+    assert_true(out.size < 1000);
+    kx_buffer_free(&bytes);
+    kx_buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(damaged_values_are_refused, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(depth_is_limited, memory_open,
+                                        memory_close),
+        cmocka_unit_test_setup_teardown(references_cannot_make_a_text_endless,
+                                        memory_open, memory_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
