@@ -1,7 +1,7 @@
 /* Reading declarations: one canonical form for all ways to say the same, no
  * crash and no leak whatever the text and however little memory there is. */
 #include "../lib/all_memory.h"
-#include "../lib/index_model.h"
+#include "index_model.h"
 
 #include "extract.h"
 

@@ -5,27 +5,16 @@
  * entries. Then the same with mistakes in the model, and with damage in the
  * store, each of which must be seen. KX_TEST_SEED=n replays a run.
  */
-#include "../lib/index_model.h"
+#include "index_changes.h"
 
-enum { STORES = 12, SHAPES = 6, COMMITS = 300, LIFE_MAX = 30, MUTATIONS = 4 };
-
-/* An entry in the model. */
-struct slot {
-    bool present;
-    struct written document;
-    int64_t expires_at_ms;
-};
+enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4 };
 
 struct run {
     struct test_store test;
-    uint64_t seed;
-    void *mem; /* emptied for each commit */
+    struct data data;
     enum flaw flaw;
-    int64_t now;
     struct shape shapes[SHAPES];
-    struct slot slots[SLOTS];
-    struct slot before[SLOTS]; /* the last commit */
-    char wrong[4000];          /* what was found, "" while all is well */
+    char wrong[4000]; /* what was found, "" while all is well */
 };
 
 struct line {
@@ -33,22 +22,17 @@ struct line {
     const char *text;
 };
 
-static bool alive(const struct run *run, const struct slot *slot)
-{
-    return slot->present &&
-           (slot->expires_at_ms == 0 || slot->expires_at_ms > run->now);
-}
-
 /* ---- Entries ---------------------------------------------------------- */
 
 static const char *line_text(struct run *run, const struct kx_entry *entry,
                              bool pointer)
 {
     struct kx_buffer text;
-    kx_buffer_init(&text, run->mem);
+    kx_buffer_init(&text, run->data.mem);
     test_show(entry, &text);
     kx_add_byte(&text, 0);
-    return talloc_asprintf(run->mem, "%s%lld %llu\n", (const char *)text.data,
+    return talloc_asprintf(run->data.mem, "%s%lld %llu\n",
+                           (const char *)text.data,
                            (long long)entry->expires_at_ms,
                            pointer ? 0 : (unsigned long long)entry->stamp);
 }
@@ -56,15 +40,15 @@ static const char *line_text(struct run *run, const struct kx_entry *entry,
 /* All entries of an index as they are stored. */
 static const char *have(struct run *run, const struct shape *shape)
 {
-    struct kx_slice name =
-        test_key(run->mem, talloc_asprintf(run->mem, "[\"%s\"]", shape->name));
+    struct kx_slice name = test_key(
+        run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
     struct kx_buffer end;
-    kx_buffer_init(&end, run->mem);
+    kx_buffer_init(&end, run->data.mem);
     kx_add_slice(&end, name);
     kx_add_byte(&end, 0xff);
     struct kx_range range = {.start = name, .end = kx_buffer_slice(&end)};
     struct kx_entry entry;
-    char *out = talloc_strdup(run->mem, "");
+    char *out = talloc_strdup(run->data.mem, "");
     kx_read_begin(run->test.reader);
     assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
     while (kx_scan_next(run->test.reader, &entry) == KX_OK)
@@ -84,11 +68,11 @@ static int by_key(const void *a, const void *b)
  * not in a model with that flaw. */
 static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
 {
-    struct kx_buffer *record = talloc(run->mem, struct kx_buffer);
-    kx_buffer_init(record, run->mem);
+    struct kx_buffer *record = talloc(run->data.mem, struct kx_buffer);
+    kx_buffer_init(record, run->data.mem);
     kx_read_begin(run->test.reader);
-    enum kx_status status = kx_read(run->test.reader, slot_key(run->mem, slot),
-                                    record, entry, NULL);
+    enum kx_status status = kx_read(
+        run->test.reader, slot_key(run->data.mem, slot), record, entry, NULL);
     kx_read_end(run->test.reader);
     return status == KX_OK;
 }
@@ -96,14 +80,14 @@ static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
 static struct line make_line(struct run *run, const struct shape *shape,
                              size_t slot, struct kx_slice value)
 {
-    struct kx_slice skip = test_key(run->mem, "[\"p\"]");
-    struct kx_slice whole = slot_key(run->mem, slot);
+    struct kx_slice skip = test_key(run->data.mem, "[\"p\"]");
+    struct kx_slice whole = slot_key(run->data.mem, slot);
     struct kx_slice owner =
         kx_slice(whole.data + skip.size, whole.size - skip.size);
     struct kx_entry entry = {.stamp = 0};
     struct kx_buffer key;
     read_primary(run, slot, &entry);
-    kx_buffer_init(&key, run->mem);
+    kx_buffer_init(&key, run->data.mem);
     kx_key_add_string(&key, kx_text(shape->name));
     kx_add_slice(&key, value);
     if (!shape->unique)
@@ -113,7 +97,7 @@ static struct line make_line(struct run *run, const struct shape *shape,
         entry.value = (struct kx_value){.encoding = KX_POINTER, .data = owner};
     if (shape->store == 2)
         entry.value = test_json(stored_json(
-            run->mem, shape, &run->slots[slot].document, run->flaw));
+            run->data.mem, shape, &run->data.slots[slot].document, run->flaw));
     return (struct line){.key = entry.key,
                          .text = line_text(run, &entry, shape->store == 0)};
 }
@@ -124,20 +108,20 @@ static const char *want(struct run *run, const struct shape *shape)
     struct line lines[SLOTS * ELEMENTS];
     size_t count = 0;
     const struct slot *slots =
-        run->flaw == FLAW_STALE ? run->before : run->slots;
+        run->flaw == FLAW_STALE ? run->data.before : run->data.slots;
     for (size_t slot = 0; slot < SLOTS; slot++) {
         bool bad;
         if (!(run->flaw == FLAW_EXPIRY ? slots[slot].present
-                                       : alive(run, &slots[slot])))
+                                       : alive(&run->data, &slots[slot])))
             continue;
         struct values values = index_values(
-            run->mem, shape, &slots[slot].document, slot, run->flaw, &bad);
+            run->data.mem, shape, &slots[slot].document, slot, run->flaw, &bad);
         for (size_t n = 0; n < values.count; n++)
             lines[count++] =
                 make_line(run, shape, slot, kx_buffer_slice(&values.list[n]));
     }
     qsort(lines, count, sizeof lines[0], by_key);
-    char *out = talloc_strdup(run->mem, "");
+    char *out = talloc_strdup(run->data.mem, "");
     for (size_t i = 0; i < count; i++)
         out = talloc_strdup_append(out, lines[i].text);
     return out;
@@ -149,7 +133,7 @@ static void compare(struct run *run, const struct shape *shape)
     const char *reckoned = want(run, shape);
     if (strcmp(stored, reckoned) != 0 && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
-                 shape_json(run->mem, shape), stored, reckoned);
+                 shape_json(run->data.mem, shape), stored, reckoned);
 }
 
 /* ---- Commits ---------------------------------------------------------- */
@@ -159,9 +143,9 @@ static bool refuses(struct run *run, const struct shape *shape)
     bool any = false;
     for (size_t slot = 0; slot < SLOTS; slot++) {
         bool bad = false;
-        if (alive(run, &run->slots[slot]))
-            index_values(run->mem, shape, &run->slots[slot].document, slot,
-                         FLAW_NONE, &bad);
+        if (alive(&run->data, &run->data.slots[slot]))
+            index_values(run->data.mem, shape, &run->data.slots[slot].document,
+                         slot, FLAW_NONE, &bad);
         any |= bad;
     }
     return shape->error && any;
@@ -173,10 +157,11 @@ static bool has_duplicates(struct run *run, const struct shape *shape)
     size_t count = 0;
     for (size_t slot = 0; slot < SLOTS; slot++) {
         bool bad;
-        if (!alive(run, &run->slots[slot]))
+        if (!alive(&run->data, &run->data.slots[slot]))
             continue;
-        struct values values = index_values(
-            run->mem, shape, &run->slots[slot].document, slot, FLAW_NONE, &bad);
+        struct values values =
+            index_values(run->data.mem, shape, &run->data.slots[slot].document,
+                         slot, FLAW_NONE, &bad);
         for (size_t n = 0; n < values.count; n++) {
             seen[count] = kx_buffer_slice(&values.list[n]);
             for (size_t m = 0; m < count; m++)
@@ -205,135 +190,49 @@ static bool foretold(struct run *run, enum kx_status status)
     return status == KX_OK && !refused && !duplicate;
 }
 
-static int64_t random_expiry(struct run *run)
-{
-    return random_below(&run->seed, 5) > 0
-               ? 0
-               : run->now + 1 + (int64_t)random_below(&run->seed, LIFE_MAX);
-}
-
-static void set(struct run *run, struct slot *slot,
-                struct kx_mutation *mutation)
-{
-    slot->present = true;
-    slot->document = random_document(&run->seed);
-    slot->expires_at_ms = random_expiry(run);
-    mutation->type = KX_SET;
-    mutation->expires_at_ms = slot->expires_at_ms;
-    mutation->value = test_json(document_json(run->mem, &slot->document));
-    if (slot->document.json)
-        return;
-    mutation->value.encoding = KX_BYTES;
-    mutation->value.media_type = kx_text("text/plain");
-}
-
-/* One member, which objects would be merged with: so it is none, or a new
- * array. null removes it. */
-static void patch(struct run *run, struct slot *slot,
-                  struct kx_mutation *mutation)
-{
-    const struct sample_value *value =
-        &sample_values[random_below(&run->seed, PLAIN)];
-    bool removes = random_below(&run->seed, 4) == 0;
-    struct written *document = &slot->document;
-    const char *text = removes ? "null" : value->json;
-    const char *form = "{\"a\":%s}";
-    switch (random_below(&run->seed, 3)) {
-    case 0:
-        document->a = removes ? NULL : value;
-        break;
-    case 1:
-        form = removes ? "{\"n\":%s}" : "{\"n\":{\"x\":%s}}";
-        document->n = !removes;
-        document->x = removes ? NULL : value;
-        break;
-    default:
-        form = removes ? "{\"t\":%s}" : "{\"t\":[%s]}";
-        document->t_count = removes ? -1 : 1;
-        document->t_other = NULL;
-        document->t[0] = value;
-    }
-    char *out = talloc_strndup(run->mem, form, strstr(form, "%s") - form);
-    out = talloc_asprintf_append(out, "%s%s", text, strstr(form, "%s") + 2);
-    mutation->type = KX_PATCH;
-    mutation->value = test_json(out);
-}
-
-/* A mutation, and what it does to the model. */
-static struct kx_mutation mutate(struct run *run)
-{
-    size_t n = random_below(&run->seed, SLOTS);
-    struct slot *slot = &run->slots[n];
-    size_t what = random_below(&run->seed, 8);
-    struct kx_mutation mutation = {.type = KX_DELETE,
-                                   .key = slot_key(run->mem, n)};
-    if (what == 0)
-        slot->present = false;
-    else if (what < 4 && alive(run, slot) && slot->document.json)
-        patch(run, slot, &mutation);
-    else
-        set(run, slot, &mutation);
-    return mutation;
-}
-
-/* The first entries from a random one on. */
-static struct kx_mutation delete_range(struct run *run)
-{
-    size_t limit = 1 + random_below(&run->seed, 3);
-    size_t from = random_below(&run->seed, SLOTS);
-    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
-                                   .key = slot_key(run->mem, from),
-                                   .end = test_key(run->mem, "[\"p\",1000]"),
-                                   .limit = limit};
-    for (size_t slot = from; slot < SLOTS && limit > 0; slot++) {
-        limit -= alive(run, &run->slots[slot]);
-        if (alive(run, &run->slots[slot]))
-            run->slots[slot].present = false;
-    }
-    return mutation;
-}
-
 static void run_commit(struct run *run)
 {
     struct kx_mutation mutations[MUTATIONS];
-    size_t count = 1 + random_below(&run->seed, MUTATIONS);
-    memcpy(run->before, run->slots, sizeof run->slots);
-    if (random_below(&run->seed, 20) == 0) {
-        mutations[0] = delete_range(run);
+    size_t count = 1 + random_below(&run->data.seed, MUTATIONS);
+    memcpy(run->data.before, run->data.slots, sizeof run->data.slots);
+    if (random_below(&run->data.seed, 20) == 0) {
+        mutations[0] = random_range(&run->data);
         count = 1;
     } else {
         for (size_t i = 0; i < count; i++)
-            mutations[i] = mutate(run);
+            mutations[i] = random_mutation(&run->data);
     }
-    struct kx_commit commit = {
-        .mutations = mutations, .mutation_count = count, .memory = run->mem};
+    struct kx_commit commit = {.mutations = mutations,
+                               .mutation_count = count,
+                               .memory = run->data.mem};
     enum kx_status status = test_commit(&run->test, &commit);
     if (!foretold(run, status) && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",
                  kx_status_name(status), commit.refusal.fault.detail);
     if (status != KX_OK)
-        memcpy(run->slots, run->before, sizeof run->slots);
+        memcpy(run->data.slots, run->data.before, sizeof run->data.slots);
 }
 
 /* ---- Runs -------------------------------------------------------------- */
 
 static void begin_run(struct run *run, uint64_t seed, enum flaw flaw)
 {
-    *run = (struct run){.seed = seed, .flaw = flaw, .now = 1000000};
-    run->mem = talloc_new(NULL);
-    kx_clock_set(run->now);
+    *run = (struct run){.data = {.seed = seed, .now = 1000000}, .flaw = flaw};
+    run->data.mem = talloc_new(NULL);
+    kx_clock_set(run->data.now);
     test_store_new(&run->test);
     for (size_t i = 0; i < SHAPES; i++) {
-        run->shapes[i] = random_shape(&run->seed, i);
-        assert_int_equal(test_declare(&run->test, run->mem,
-                                      shape_json(run->mem, &run->shapes[i])),
-                         KX_OK);
+        run->shapes[i] = random_shape(&run->data.seed, i);
+        assert_int_equal(
+            test_declare(&run->test, run->data.mem,
+                         shape_json(run->data.mem, &run->shapes[i])),
+            KX_OK);
     }
 }
 
 static void end_run(struct run *run)
 {
-    talloc_free(run->mem);
+    talloc_free(run->data.mem);
     kx_clock_set(0);
     test_store_remove(&run->test);
 }
@@ -348,11 +247,12 @@ static void compare_all(struct run *run)
 static void write_and_compare(struct run *run, int commits)
 {
     for (int i = 0; i < commits && run->wrong[0] == '\0'; i++) {
-        kx_clock_set(run->now += (int64_t)random_below(&run->seed, 4));
-        talloc_free_children(run->mem);
+        kx_clock_set(run->data.now +=
+                     (int64_t)random_below(&run->data.seed, 4));
+        talloc_free_children(run->data.mem);
         run_commit(run);
         compare_all(run);
-        if (random_below(&run->seed, 100) == 0) {
+        if (random_below(&run->data.seed, 100) == 0) {
             test_store_close(&run->test);
             test_store_open(&run->test);
         }
@@ -377,9 +277,9 @@ static void build_and_compare(struct run *run)
     for (size_t i = 0; i < SHAPES; i++) {
         struct shape again = run->shapes[i];
         snprintf(again.name, sizeof again.name, "again%zu", i);
-        assert_int_equal(
-            test_declare(&run->test, run->mem, shape_json(run->mem, &again)),
-            KX_OK);
+        assert_int_equal(test_declare(&run->test, run->data.mem,
+                                      shape_json(run->data.mem, &again)),
+                         KX_OK);
         wait_ready(run, again.name);
         compare(run, &again);
     }
@@ -423,8 +323,8 @@ static void every_mistake_is_seen(void **state)
 /* The first row of an index is taken out of the table, past everything. */
 static bool lose_a_row(struct run *run, const struct shape *shape)
 {
-    struct kx_slice name =
-        test_key(run->mem, talloc_asprintf(run->mem, "[\"%s\"]", shape->name));
+    struct kx_slice name = test_key(
+        run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
     struct kx_range range = {.start = name};
     struct kx_entry entry;
     struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
@@ -433,14 +333,14 @@ static bool lose_a_row(struct run *run, const struct shape *shape)
     bool found = kx_scan_next(run->test.reader, &entry) == KX_OK &&
                  kx_starts_with(entry.key, name);
     if (found)
-        write.key =
-            kx_slice(talloc_memdup(run->mem, entry.key.data, entry.key.size),
-                     entry.key.size);
+        write.key = kx_slice(
+            talloc_memdup(run->data.mem, entry.key.data, entry.key.size),
+            entry.key.size);
     kx_read_end(run->test.reader);
     if (!found)
         return false;
     test_store_close(&run->test);
-    test_write(&run->test, run->mem, &write);
+    test_write(&run->test, run->data.mem, &write);
     test_store_open(&run->test);
     return true;
 }
