@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <talloc.h>
-#include <unistd.h>
 
 enum {
     REPLY_MEMORY = 1024, /* of a connection, beside the request's headers */
@@ -392,16 +391,13 @@ int http1_timeout_ms(const struct http1 *http1)
 
 void http1_add(struct http1 *http1, struct visit *visit)
 {
-    bool registered = http1_socket_open(visit);
-    if (registered && MHD_add_connection(http1->daemon, visit->fd,
-                                         (const struct sockaddr *)&visit->peer,
-                                         visit->peer_size) == MHD_YES)
+    if (!http1_socket_open(visit)) {
+        visit_close(http1->desk->service, visit);
         return;
-    /* After a failure the library has closed it, and its number may belong to
-     * another loop already. */
-    if (!registered)
-        close(visit->fd);
-    visit_end(http1->desk->service, visit);
+    }
+    /* What the library cannot take it closes, which ends the visit. */
+    MHD_add_connection(http1->daemon, visit->fd,
+                       (const struct sockaddr *)&visit->peer, visit->peer_size);
 }
 
 void http1_run(struct http1 *http1)

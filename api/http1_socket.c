@@ -185,7 +185,8 @@ int __wrap_close(int fd)
         pass_on(socket);
         return 0;
     }
-    http1_socket_close(fd, &visit);
+    if (http1_socket_close(fd, &visit))
+        visit_end(visit.service, &visit);
     return __real_close(fd);
 }
 

@@ -26,9 +26,9 @@ bool http1_socket_start(const struct http1_socket_limits *limits);
 /* Frees the table; no socket is open any more. */
 void http1_socket_stop(void);
 
-/* Registers the socket of a visit, of which it keeps a copy, before the library
- * gets it. False when memory ran out or fd is past the table: refuse the
- * connection then. */
+/* Registers the socket of a visit, which it takes over, before the library gets
+ * it. False when memory ran out or fd is past the table: the visit is still the
+ * caller's then. */
 bool http1_socket_open(const struct visit *visit);
 /* Forgets the socket, while it is still open (its number may be reused at once
  * after that), and gives the visit back, with its TLS. False when it is not
@@ -66,9 +66,9 @@ ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 int __wrap_shutdown(int fd, int how);
 /* In place of close(2): a registered socket that the library closes by itself,
- * because it could not take the connection, is forgotten first. Its visit stays
- * with whoever called http1_socket_open. One that was bequeathed changes hands
- * here, and is neither closed nor shut down. */
+ * because it could not take the connection, is forgotten first, and its visit
+ * ended. One that was bequeathed changes hands here, and is neither closed nor
+ * shut down. */
 int __wrap_close(int fd);
 
 enum { HTTP1_SOCKET_DRAIN_MAX = 1 << 24 };

@@ -159,17 +159,24 @@ static void flush(struct http2 *http2)
  */
 
 /* A client that lets a stream wait for too long, for the rest of its request or
- * for room for its reply, loses it; the connection has time to say so. */
+ * for room for its reply, loses it. The connection has time to say so, unless
+ * its client takes nothing: then its own time runs on. */
+static void expire_stream(struct http2_stream *stream)
+{
+    struct http2_connection *connection = stream->connection;
+    http2_stream_touch(stream);
+    http2_session_reset(stream, HTTP2_CANCEL);
+    if (!wire_blocked(&connection->wire))
+        touch(connection);
+    http2_connection_mark(connection);
+}
+
 static void expire_streams(struct http2 *http2)
 {
     struct http2_stream *stream;
     while ((stream = TAILQ_FIRST(&http2->waiting)) != NULL &&
-           stream->deadline_ns <= http2->now_ns) {
-        http2_stream_touch(stream);
-        http2_session_reset(stream, HTTP2_CANCEL);
-        touch(stream->connection);
-        http2_connection_mark(stream->connection);
-    }
+           stream->deadline_ns <= http2->now_ns)
+        expire_stream(stream);
 }
 
 /* Heads of one connection come one after the other: who does not end one will

@@ -1,0 +1,50 @@
+/* The door of HTTP/1.1 when the system fails it. */
+#include "unit.h"
+
+#include "desk.h"
+#include "http1.h"
+#include "http1_socket.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+/* Its number cannot be watched, as that of any connection when the system has
+ * no memory left for that: the library finds out when it has taken it. */
+static void a_connection_that_cannot_be_watched_leaves_its_place(void **state)
+{
+    static const struct options options = {.connections_max = 2,
+                                           .headers_max = 16384,
+                                           .header_count_max = 100,
+                                           .idle_timeout_ms = 60000};
+    static const struct http1_socket_limits limits = {
+        .header_timeout_ms = 60000, .body_timeout_ms = 60000};
+    struct service service = {.options = &options, .guests = guests_open(1)};
+    struct desk desk = {.service = &service};
+    struct http1 *http1 = http1_open(&desk, NULL);
+    (void)state;
+    assert_non_null(service.guests);
+    assert_non_null(http1);
+    assert_true(http1_socket_start(&limits));
+    for (int i = 0; i < 3; i++) {
+        struct visit visit = {.fd = open("/dev/null", O_RDONLY),
+                              .peer.ss_family = AF_INET,
+                              .peer_size = sizeof(struct sockaddr_in)};
+        assert_int_equal(visit_begin(&service, &visit), VISIT_WELCOME);
+        assert_int_equal(service.counters.connections, 1);
+        http1_add(http1, &visit);
+        assert_int_equal(service.counters.connections, 0);
+        assert_int_equal(fcntl(visit.fd, F_GETFD), -1);
+    }
+    http1_close(http1);
+    http1_socket_stop();
+    guests_close(service.guests);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_that_cannot_be_watched_leaves_its_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
