@@ -74,6 +74,16 @@ is 'they' "$(timeout 300 node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
 
 stop_server
+start_server --idle-timeout 3s --value-max 4MiB
+test_case 'a client that takes nothing of its replies is given up, over HTTP/2 too'
+{ printf '"'; bytes 1000000; printf '"'; } >"$work/large"
+request PUT /kv/large "@$work/large"
+expect 201
+is 'the requests' \
+    "$(timeout 300 node "$here/h2_unread.js" 127.0.0.1 "${url##*:}")" \
+    'held, given up'
+
+stop_server
 start_server --connections-per-address 3 --idle-timeout 1h
 # One connection more that says nothing. The end of former ones may be on its
 # way, so that one of these was refused, or a request still is.
