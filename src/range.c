@@ -8,6 +8,7 @@
 #include <talloc.h>
 
 #include "engine.h"
+#include "record.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
@@ -44,7 +45,7 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
     kx_buffer_init(&range->fetched, range);
     kx_buffer_init(&range->key, range);
     if (!kx_buffer_reserve(&range->fetched, FETCH_MIN) ||
-        !kx_buffer_reserve(&range->key, KX_KEY_BOUND_MAX)) {
+        !kx_buffer_reserve(&range->key, ROW_KEY_MAX)) {
         talloc_free(range);
         return KX_NO_MEMORY;
     }
@@ -86,10 +87,13 @@ static DBT row_key(struct range *range, struct kx_slice sought)
 
 /* One cursor call with `fetched` as the place for data, at most `room` bytes of
  * it; makes that place larger when it has to be. The key's size is set in
- * range->key. */
+ * range->key, which has room for that of any row; a bound may be longer. */
 static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
                                  u_int32_t how, size_t room)
 {
+    range->key.size = 0;
+    if (!kx_buffer_reserve(&range->key, sought.size))
+        return KX_NO_MEMORY;
     for (;;) {
         DBT key = row_key(range, sought);
         range->bulk = (DBT){.data = range->fetched.data,

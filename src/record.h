@@ -22,9 +22,9 @@
 
 #include "kindex.h"
 
-/* The longest key of a row: that of a conflict row, which has an index key and
- * an owner in it (conflict.h). */
-enum { ROW_KEY_MAX = 2 * KX_KEY_MAX };
+/* The longest key of a row: that of a conflict row, which has an index key, a
+ * mark and an owner in it (conflict.h). */
+enum { ROW_KEY_MAX = KX_KEY_MAX + 1 + KX_KEY_MAX };
 
 /* A record in memory. The slices point into the stored bytes it was read from,
  * or to wherever the writer of the record has them. */
