@@ -3,13 +3,14 @@
 #
 #   run.sh cppcheck   static analysis of src and api (part of `make test`)
 #   run.sh tidy       that, and clang-tidy with .clang-tidy
-#   run.sh tsan       unit tests, and stories that load the server, under the
-#                     thread sanitizer. Not its deadlock detector: that reports
+#   run.sh tsan       all unit tests and stories (tests/http) under the thread
+#                     sanitizer. Not its deadlock detector: that reports
 #                     Berkeley DB's own locks
-#   run.sh valgrind   unit tests under memcheck
+#   run.sh valgrind   the same under memcheck: what is lost at the end counts
 #
-# The *.txt here say what is left out, and why. KX_ANALYSIS_ONLY="key_test"
-# takes these unit tests only.
+# The *.txt here say what is left out, and why. KX_ANALYSIS_ONLY="key_test
+# 60-index-build" takes these tests only. A report of any process counts, also of
+# those that a story starts and looks no further at; they lie in $BUILD/analysis.
 set -u
 shopt -s lastpipe
 cd "$(dirname "$0")/../.." || exit
@@ -61,24 +62,70 @@ threads() {
         HARDEN= CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=thread' "$@"
 }
 
-# programs DIRECTORY: the unit tests
-programs() {
-    local file
-    for file in tests/unit/*_test.c tests/unit/api/*_test.c; do
-        file=${file#tests/}
-        file=${file%.c}
-        [[ " ${KX_ANALYSIS_ONLY:-${file##*/}} " == *" ${file##*/} "* ]] &&
-            echo "$1/$file"
+# tests FILE...: those that are wanted
+tests() {
+    local file name
+    for file in "$@"; do
+        name=$(basename "${file%.*}")
+        [[ " ${KX_ANALYSIS_ONLY:-$name} " == *" $name "* ]] && echo "$file"
     done
 }
 
-# sees WORDS FLAGS COMMAND...: a program with a race and a value that was never
-# set, compiled with the flags and run by the command, must be told of.
+# wrapper PROGRAM TO: a program that is the other one under memcheck
+wrapper() {
+    printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$UNDER" "$(realpath "$1")" >"$2"
+    chmod +x "$2"
+}
+
+# observe DIRECTORY TEST: a story, or else a program. Leaves what it says, and
+# a file of each process that has something to report, in DIRECTORY/NAME.
+observe() {
+    local to verdict begun=$SECONDS
+    to=$1/$(basename "${2%.sh}")
+    mkdir -p "$to"
+    export KX_REPORT=$to/report TSAN_OPTIONS="$TSAN_OPTIONS log_path=$to/report"
+    if [[ $2 == *.sh ]]; then
+        timeout --kill-after=10 $((KX_LIMIT * 4)) bash "$2" >"$to/said" 2>&1 </dev/null
+        verdict=$(tail -n 1 "$to/said")
+    else
+        # shellcheck disable=SC2086 # a list of words
+        $UNDER "$2" >"$to/said" 2>&1 </dev/null && verdict='1 passed, 0 failed'
+    fi
+    find "$to" -name 'report*' -empty -delete
+    echo "${verdict:-0 passed, 1 failed}" >"$to/verdict"
+    echo "$(basename "$to"): $(cat "$to/verdict"), $((SECONDS - begun)) s"
+}
+export -f observe
+
+# found DIRECTORY: what is to say of a test that was observed
+found() {
+    local reports=("$1/report"*)
+    [ ! -e "${reports[0]}" ] || head -n 60 "${reports[@]}"
+    grep -q '^[1-9][0-9]* passed, 0 failed$' "$1/verdict" ||
+        tail -n 60 "$1/said"
+}
+
+# everything DIRECTORY TEST...: all of them, some beside each other
+everything() {
+    local to=$1 test name
+    shift
+    printf '%s\0' "$@" |
+        xargs -0 -n 1 -P "${JOBS:-2}" bash -c 'observe "$0" "$1"' "$to"
+    for test in "$@"; do
+        name=$(basename "${test%.sh}")
+        found "$to/$name" | verdict "$name"
+    done
+}
+
+# sees FLAGS WORDS...: a program with a race, a value that was never set and a
+# block that it loses, run by a story that does not look at it, must be told of.
 sees() {
-    local words=$1 flags=$2
-    shift 2
-    mkdir -p "$work/planted"
-    cat >"$work/planted/run.c" <<'END'
+    local flags=$1 words to=$work/planted
+    shift
+    rm -rf "$to"
+    mkdir -p "$to"
+    printf '"$KINDEX"\necho "1 passed, 0 failed"\n' >"$to/story.sh"
+    cat >"$to/run.c" <<'END'
 #include <pthread.h>
 #include <stdlib.h>
 static int shared;
@@ -99,9 +146,26 @@ int main(void)
 }
 END
     # shellcheck disable=SC2086 # a list of words
-    gcc -O0 -g $flags -w -pthread -o "$work/planted/run" "$work/planted/run.c" &&
-        "$@" "$work/planted/run" 2>&1 | grep -q "$words" ||
-        echo 'it does not see what is planted'
+    gcc -O0 -g $flags -w -pthread -o "$to/run" "$to/run.c"
+    wrapper "$to/run" "$to/wrapper"
+    KINDEX=$to/wrapper observe "$to" "$to/story.sh" >"$to/line"
+    for words in "$@"; do
+        found "$to/story" | grep -q "$words" || echo "it does not see: $words"
+    done
+}
+
+# A tool makes a program slow, and large. patiently FORM
+patiently() {
+    local to=$work/$1
+    export KX_PATIENCE=${KX_PATIENCE:-900} KX_LIMIT=${KX_LIMIT:-1500} KX_TIMES=10
+    rm -rf "$to"
+    mkdir -p "$to"
+    KINDEX=$(realpath "$to")/kindex
+    export KINDEX
+    mapfile -t stories < <(tests tests/http/[0-9]*.sh)
+    mapfile -t units < <(tests tests/unit/*_test.c tests/unit/api/*_test.c)
+    units=("${units[@]#tests/}")
+    units=("${units[@]%.c}")
 }
 
 case ${1:-} in
@@ -112,34 +176,25 @@ cppcheck | tidy)
         tidy_one "$file" "$build" | verdict "clang-tidy: $file"
     done ;;
 tsan)
-    export TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 \
+    patiently tsan
+    export UNDER=env TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 \
 suppressions=$PWD/$here/tsan.txt"
-    sees 'data race' -fsanitize=thread env | verdict 'a race is seen'
-    mapfile -t tests < <(programs "$build/tsan")
-    threads "${tests[@]}" 2>&1 | verdict 'the unit tests compile'
-    for test in "${tests[@]}"; do
-        "$test" 2>&1 </dev/null | grep -A 40 'WARNING: ThreadSanitizer' |
-            verdict "${test##*/}"
-    done
-    [ -n "${KX_ANALYSIS_ONLY:-}" ] || {
-        threads "$build/tsan/kindex" 2>&1 | verdict 'the server compiles'
-        for story in 01-server 10-first-steps 40-atomic 45-kv-watch 46-watch \
-                60-index-build 64-index-figures 65-conflicts 66-adopt \
-                67-migration 68-verify 73-tokens 75-tls 85-backup; do
-            BUILD=$build/tsan tests/http/run.sh "tests/http/$story.sh" 2>&1 |
-                grep -v '^[0-9]* passed, 0 failed$' | verdict "$story"
-        done
-    } ;;
+    sees -fsanitize=thread 'data race' | verdict 'a race is seen'
+    threads "$build/tsan/kindex" "${units[@]/#/$build/tsan/}" 2>&1 |
+        verdict 'it compiles'
+    wrapper "$build/tsan/kindex" "$KINDEX"
+    everything "$work/tsan" "${units[@]/#/$build/tsan/}" "${stories[@]}" ;;
 valgrind)
-    sees 'uninitialised' '' valgrind -q | verdict 'a value not set is seen'
-    mapfile -t tests < <(programs "$build")
-    ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" "${tests[@]}" 2>&1 |
-        verdict 'the unit tests compile'
-    for test in "${tests[@]}"; do
-        valgrind -q --error-exitcode=66 --suppressions=$here/valgrind.txt \
-            --leak-check=no "$test" 2>&1 </dev/null |
-            grep -A 20 '^==[0-9]*== [A-Z]' | verdict "${test##*/}"
-    done ;;
+    patiently valgrind
+    export TSAN_OPTIONS='' UNDER="valgrind -q --error-exitcode=66 \
+--fair-sched=yes --num-callers=30 --leak-check=full \
+--show-leak-kinds=definite --errors-for-leak-kinds=definite \
+--suppressions=$PWD/$here/valgrind.txt --log-file=%q{KX_REPORT}.%p"
+    sees '' uninitialised 'definitely lost' | verdict 'what is planted is seen'
+    ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" "$build/kindex" \
+        "${units[@]/#/$build/}" 2>&1 | verdict 'it compiles'
+    wrapper "$build/kindex" "$KINDEX"
+    everything "$work/valgrind" "${units[@]/#/$build/}" "${stories[@]}" ;;
 esac
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

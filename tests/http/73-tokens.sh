@@ -7,7 +7,7 @@ json=(--header 'Content-Type: application/json')
 as() { bearer=(--header "Authorization: Bearer $1"); }
 program() {
     code=0
-    KINDEX_URL=$url timeout 300 "$KINDEX" "$@" >"$work/said" 2>"$work/complaint" ||
+    KINDEX_URL=$url timeout "$longest" "$KINDEX" "$@" >"$work/said" 2>"$work/complaint" ||
         code=$?
 }
 grant='{"name":"x","grants":[{"scopes":["read"],"prefix":["a"]}]}'

@@ -113,7 +113,7 @@ for version in 1.1 2; do
 done
 whole="$(stat -c %s "$work/large") $(sha256sum "$work/large" | cut -c 1-16)"
 edges() {
-    timeout 300 node "$here/tls_edges.js" "${url##*:}" "$sheaf/ours.pem" "$@"
+    timeout "$longest" node "$here/tls_edges.js" "${url##*:}" "$sheaf/ours.pem" "$@"
 }
 is 'read slowly' "$(edges large1 large2)" $"large1: $whole"$'\n'"large2: $whole"
 is 'ten at a time' "$(edges many2)" 'many2: 1 true'

@@ -36,7 +36,7 @@ say() {
     exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
     # shellcheck disable=SC2059 # the text has its line ends as \r\n
     printf "$1" >&3
-    timeout 300 cat <&3 >"$work/whole" 2>"$work/null"
+    timeout "$longest" cat <&3 >"$work/whole" 2>"$work/null"
     exec 3>&-
     sed '/^\r$/q' "$work/whole" >"$head"
     sed '1,/^\r$/d' "$work/whole" >"$answer"
@@ -70,7 +70,7 @@ is 'both' "$(grep -ao 'HTTP/1.1 [0-9]*' "$work/whole" | tr '\n' ' ')" \
     'HTTP/1.1 200 HTTP/1.1 408 '
 
 test_case 'over HTTP/2 a head ends the connection, a body its stream'
-is 'they' "$(timeout 300 node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
+is 'they' "$(timeout "$longest" node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")" \
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
 
 stop_server

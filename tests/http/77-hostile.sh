@@ -17,14 +17,14 @@ request GET /count?prefix=rows
 field .count 2000
 
 test_case '500 slow requests and 100 slow readers'
-timeout 300 node "$here/hostile.js" "${url##*:}" "$server" >"$work/hostile" 2>&1
+timeout "$longest" node "$here/hostile.js" "${url##*:}" "$server" >"$work/hostile" 2>&1
 is 'each slow request is told' "$(sed -n 1p "$work/hostile")" 'slow: {"408":500}'
 is 'the slow readers may wait' "$(sed -n 2p "$work/hostile")" 'readers: 100'
 is 'nor does the kernel keep much for them' "$(sed -n 3p "$work/hostile")" \
     'much of them in the kernel: 0'
 is 'the others are served' "$(sed -n 4p "$work/hostile")" 'good: 200 201'
 # A program under sanitizers needs more memory, of which nothing is said.
-grep -q __asan_init "$KINDEX" ||
+[ "$times" -gt 1 ] ||
     is 'by 64 MiB or more it has grown' "$(sed -n 5p "$work/hostile")" 'grown: 0'
 
 test_case 'nothing of them stays'

@@ -9,7 +9,7 @@ here=$(dirname "$0")
 load() {
     mkdir -p "$work/load.d"
     exchange="backup_load.js $*"
-    timeout 250 node "$here/backup_load.js" "$KINDEX" "$url" "$work/load.d" "$@" \
+    timeout "$longest" node "$here/backup_load.js" "$KINDEX" "$url" "$work/load.d" "$@" \
         >"$work/load" 2>&1
     tail -1 "$work/load"
 }

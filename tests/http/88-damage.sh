@@ -36,7 +36,7 @@ fresh_copy() {
 }
 
 refused() {
-    timeout 300 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 "$@" \
+    timeout "$longest" "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 "$@" \
         >"$work/null" 2>"$work/refusal"
     is "the exit status, $damage" $? 1
     is "what is damaged, $damage" "$(grep -c "$expected" "$work/refusal")" 2
@@ -169,7 +169,7 @@ later_copy
 damage='the archive was damaged at first'
 base=$(find "$archive" -name 'base-*')
 printf 'xxxx' | dd of="$base" bs=1 seek=2000 conv=notrunc status=none
-timeout 300 "$KINDEX" serve --data "$work/data" --archive "$archive" \
+timeout "$longest" "$KINDEX" serve --data "$work/data" --archive "$archive" \
     --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
 is 'the exit status' $? 1
 cp "$work/good-archive/${base#"$archive"/}" "$base"
@@ -193,7 +193,7 @@ fresh_copy
 flip "$work/data/entries.db" 9000
 base=$(find "$archive" -name 'base-*')
 printf 'xxxx' | dd of="$base" bs=1 seek=2000 conv=notrunc status=none
-timeout 300 "$KINDEX" serve --data "$work/data" --archive "$archive" \
+timeout "$longest" "$KINDEX" serve --data "$work/data" --archive "$archive" \
     --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
 is 'the exit status' $? 1
 is 'the damaged files' "$(find "$work/data" -path '*damaged-*' -name entries.db | wc -l)" 1

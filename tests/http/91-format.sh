@@ -15,7 +15,7 @@ sums() {
 refused_server() {
     exchange='kindex serve'
     rm -f "$work/port"
-    timeout 300 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
+    timeout "$longest" "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
         --cache 16MiB --port-file "$work/port" >"$work/out" 2>"$work/said"
     code=$?
 }

@@ -48,7 +48,7 @@ export NOTIFY_SOCKET=$work/socket
 test_case 'a server that cannot start does not say that it is ready'
 listen_at "$NOTIFY_SOCKET"
 echo 4000000 >"$work/data/format"
-timeout 300 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
+timeout "$longest" "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
     >"$work/out" 2>"$work/said"
 is 'the exit status' $? 1
 perl -MSocket -e 'socket(my $out, PF_UNIX, SOCK_DGRAM, 0);

@@ -197,7 +197,7 @@ is request "$(jq -r .request "$work/out")" /list?index=by_email'&'prefix=bo%40x.
 
 test_case 'watch prints an entry, and again when it changes'
 exchange='kindex watch'
-timeout 300 "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &
+timeout "$longest" "$KINDEX" watch watched -n 3 >"$work/seen" 2>&1 &
 watcher=$!
 seen() { [ "$(wc -l <"$work/seen")" -ge "$1" ]; }
 wait_until seen 1

@@ -107,7 +107,7 @@ prints 0
 
 test_case 'interrupted it cleans up; answers that are refused make the rates worthless'
 begin() {
-    timeout 600 "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
+    timeout "$longest" "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
     bench=$!
     until_field .count 1000 GET /count?prefix=load
 }
@@ -228,7 +228,7 @@ zpty -d shell
 END
 zsh_lines() {
     rm -f "$work/lines"
-    ZDOTDIR=$work timeout 300 zsh -f "$work/keys.zsh" "$work" "$@"
+    ZDOTDIR=$work timeout "$longest" zsh -f "$work/keys.zsh" "$work" "$@"
     cat "$work/lines"
 }
 

@@ -4,7 +4,7 @@
 const net = require("node:net");
 
 const [host, port] = [process.argv[2], Number(process.argv[3])];
-const PATIENCE_MS = 60000;
+const PATIENCE_MS = Number(process.env.KX_PATIENCE ?? 60) * 1000;
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const TYPES = { DATA: 0, HEADERS: 1, PRIORITY: 2, RST_STREAM: 3, SETTINGS: 4, PUSH_PROMISE: 5,

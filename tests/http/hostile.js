@@ -15,7 +15,7 @@ const net = require("node:net");
 const [port, pid, slow = 500, readers = 100] = process.argv.slice(2).map(Number);
 const BYTE_MS = 100;
 const WORK = 400; // requests of the good client, at least
-const PATIENCE_MS = 250000;
+const PATIENCE_MS = (Number(process.env.KX_LIMIT ?? 300) - 50) * 1000;
 const MIB = 1 << 20;
 
 const resident = () =>

@@ -4,7 +4,7 @@
 const net = require("node:net");
 
 const [host, port] = [process.argv[2], Number(process.argv[3])];
-const PATIENCE_MS = 60000;
+const PATIENCE_MS = Number(process.env.KX_PATIENCE ?? 60) * 1000;
 
 // Sends the pieces, each in a write of its own; what came until the server
 // closed, and how it ended.

@@ -11,7 +11,7 @@ const http2 = require("node:http2");
 const crypto = require("node:crypto");
 
 const [port, ca] = [Number(process.argv[2]), fs.readFileSync(process.argv[3])];
-const PATIENCE_MS = 250000;
+const PATIENCE_MS = (Number(process.env.KX_LIMIT ?? 300) - 50) * 1000;
 const GET = (path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const settings = (more) => ({ host: "127.0.0.1", port, ca, servername: "localhost", ...more });
 

@@ -10,7 +10,7 @@ input=/dev/null
 
 kindex() {
     exchange="kindex $*"
-    timeout 200 "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
+    timeout "$longest" "$KINDEX" "$@" >"$work/out" 2>"$work/complaint" <"$input"
     code=$?
     out=$(tr -d '\0' <"$work/out")
     complaint=$(cat "$work/complaint")

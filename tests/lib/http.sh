@@ -14,17 +14,22 @@
 #   until_status STATUS METHOD PATH...             repeats the request, for at
 #   until_field FILTER TEXT METHOD PATH...         most $patience seconds
 #
-# KX_RECORD names a file to which every answer is appended as a line of JSON,
-# for tests/openapi/responses.js.
+# KX_PATIENCE is in seconds, as is KX_LIMIT, which no program of a test may run
+# longer than. Under sanitizers and the like a server may take KX_TIMES the memory;
+# a test finds that in $times. KX_RECORD names a file to which every answer is
+# appended as a line of JSON, for tests/openapi/responses.js.
 set -u
 KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
 patience=${KX_PATIENCE:-60}
+longest=${KX_LIMIT:-300}
+times=${KX_TIMES:-1}
 work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
 answer=$work/answer
 head=$work/head
 log=$work/log
 url='' server='' status='' exchange='' sentence='' held=0 broken='' passed=0 failed=0 ended=no
 touch "$log" "$head" "$answer"
+! grep -q __asan_init "$KINDEX" || times=4
 trap leave EXIT
 
 # ---- The server ------------------------------------------------------------
@@ -60,9 +65,9 @@ stop_server() {
     return "$1"
 }
 
-# Waits until the command succeeds, for at most five minutes.
+# Waits until the command succeeds, for at most $longest seconds.
 wait_until() {
-    local deadline=$((SECONDS + 300))
+    local deadline=$((SECONDS + longest))
     until "$@"; do
         [ $SECONDS -lt $deadline ] || return 1
         sleep 0.01
@@ -79,7 +84,7 @@ request() {
     [ -z "$body" ] || send+=(--data-binary "$body")
     exchange="$method $path ${body:0:400} $*"
     : >"$answer"
-    status=$(curl --globoff --silent --show-error --path-as-is --max-time 300 \
+    status=$(curl --globoff --silent --show-error --path-as-is --max-time "$longest" \
         --dump-header "$head" --output "$answer" --write-out '%{http_code}' \
         "${send[@]}" "$@" "$url$path" 2>"$work/curl") || status=none
     [ "$method" != HEAD ] || : >"$answer" # curl writes the headers there
