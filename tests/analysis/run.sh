@@ -183,7 +183,7 @@ suppressions=$PWD/$here/tsan.txt"
     threads "$build/tsan/kindex" "${units[@]/#/$build/tsan/}" 2>&1 |
         verdict 'it compiles'
     wrapper "$build/tsan/kindex" "$KINDEX"
-    everything "$work/tsan" "${units[@]/#/$build/tsan/}" "${stories[@]}" ;;
+    everything "$work/tsan" "${stories[@]}" "${units[@]/#/$build/tsan/}" ;;
 valgrind)
     patiently valgrind
     export TSAN_OPTIONS='' UNDER="valgrind -q --error-exitcode=66 \
@@ -194,7 +194,7 @@ valgrind)
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" "$build/kindex" \
         "${units[@]/#/$build/}" 2>&1 | verdict 'it compiles'
     wrapper "$build/kindex" "$KINDEX"
-    everything "$work/valgrind" "${units[@]/#/$build/}" "${stories[@]}" ;;
+    everything "$work/valgrind" "${stories[@]}" "${units[@]/#/$build/}" ;;
 esac
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
