@@ -1,78 +1,78 @@
 #!/bin/bash
-# Runs every part of the test in order, shows name, result and time of each,
-# and ends with the sum: "N passed, N failed". A part is a make target; the
-# last line "N passed, N failed" that it prints is its count. A part that
-# fails, or that counts nothing, fails the whole. With arguments: these parts.
+# Runs every part of the test, as many at a time as there are processors, shows
+# name, result and time of each, and ends with the sum: "N passed, N failed". A
+# part is a make target; the last line "N passed, N failed" that it prints is
+# its count. A part that fails, or that counts nothing, fails the whole; what it
+# printed is shown, and kept in $BUILD/test-logs. With arguments: these parts.
 set -u
 cd "$(dirname "$0")/.."
-make=${MAKE:-make}
-logs=${BUILD:-build}/test-logs
+export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
-# Target, and what it shows. The order is from quick to slow.
+# Target, and what it shows. The longest come first: they are not left alone at
+# the end. Each works on files of its own once the programs are built.
 parts='
-format-check      the code has one format
-clang             the second compiler has no warning
-shape             layers, sizes, contracts
-shape-self-test   each shape check finds a planted violation
-cppcheck          static analysis has nothing to say
-openapi-check     openapi.yaml, routes and errors agree
-unit              modules
+fault             killed and restarted, nothing acknowledged is lost
+asan-http         the service over HTTP, under sanitizers
+http              the service over HTTP
 asan-unit         modules, under sanitizers
 fuzz-short        what random input finds
-http              the service over HTTP
-asan-http         the service over HTTP, under sanitizers
+openapi-check     openapi.yaml, routes and errors agree
+unit              modules
 deno              unmodified Deno and @deno/kv programs
-packaging         the Debian package, its unit, the manual page
-fault             killed and restarted, nothing acknowledged is lost
 instructions      instructions per request
+packaging         the Debian package, its unit, the manual page
+clang             the second compiler has no warning
+shape-self-test   each shape check finds a planted violation
+cppcheck          static analysis has nothing to say
+shape             layers, sizes, contracts
+format-check      the code has one format
 '
 [ $# -eq 0 ] || parts=$(printf '%s\n' "$@")
 
-passed=0
-failed=0
-began=$SECONDS
-
-# Adds a part's count to the sums; says what was wrong.
-count() {
-    local part=$1 status=$2 log=$3 line
-    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
-    local ok=${line%% *} bad=${line#*, }
-    bad=${bad%% *}
-    if [ -z "$line" ] || [ $((ok + bad)) -eq 0 ]; then
-        ok=0 bad=1
-        echo "$part: ran no test (exit code $status)" >>"$log"
-    elif [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+# The count of a part, checked: read_count PART STATUS LOG sets ok and bad.
+read_count() {
+    local line
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$3" | tail -1)
+    read -r ok _ bad _ <<<"${line:-0 passed, 0 failed}"
+    if [ $((ok + bad)) -eq 0 ]; then
         bad=1
-        echo "$part: exit code $status" >>"$log"
+        echo "$1: ran no test (exit code $2)" >>"$3"
+    elif [ "$2" -ne 0 ] && [ "$bad" -eq 0 ]; then
+        bad=1
+        echo "$1: exit code $2" >>"$3"
     fi
-    passed=$((passed + ok))
-    failed=$((failed + bad))
-    verdict="$ok passed, $bad failed"
-    [ "$bad" -eq 0 ]
 }
 
+# run_part 'PART SHOWS': shows how it went, and leaves its count beside its log.
+run_part() {
+    local part shows ok bad started=$SECONDS mark=ok
+    read -r part shows <<<"$1"
+    local log=$logs/$part.log
+    $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
+    read_count "$part" $? "$log"
+    echo "$ok $bad" >"$logs/$part.count"
+    [ "$bad" -eq 0 ] || mark=FAILED
+    (
+        flock 9
+        printf '%-6s %-16s %-24s %4d s  %s\n' $mark "$part" \
+            "$ok passed, $bad failed" $((SECONDS - started)) "$shows"
+        [ $mark = ok ] || sed 's/^/    /' "$log"
+    ) 9>"$logs/lock"
+}
+export -f run_part read_count
+
 echo "building"
-if ! $make -s --no-print-directory -j"${JOBS:-2}" all </dev/null; then
-    echo "0 passed, 1 failed"
-    exit 1
-fi
+for target in all asan-all; do
+    $make -s --no-print-directory -j"$jobs" $target </dev/null ||
+        { echo "0 passed, 1 failed"; exit 1; }
+done
 
-while read -r part shows; do
-    [ -n "$part" ] || continue
-    started=$SECONDS
-    $make -s --no-print-directory -j"${JOBS:-2}" "$part" \
-        >"$logs/$part.log" 2>&1 </dev/null
-    if count "$part" $? "$logs/$part.log"; then
-        mark=ok
-    else
-        mark=FAILED
-    fi
-    printf '%-6s %-16s %-24s %4d s  %s\n' "$mark" "$part" "$verdict" \
-        $((SECONDS - started)) "$shows"
-    [ $mark = ok ] || sed 's/^/    /' "$logs/$part.log"
-done <<<"$parts"
-
-echo "in $((SECONDS - began)) s"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+rm -f "$logs"/*.count
+sed '/^$/d' <<<"$parts" |
+    xargs -d '\n' -n 1 -P "$(nproc)" bash -c 'run_part "$1"' run_part
+echo "in $SECONDS s"
+cat "$logs"/*.count | awk -v parts="$(grep -c . <<<"$parts")" '
+    { passed += $1; failed += $2 }
+    END { failed += parts - NR; print passed " passed, " failed " failed"
+          exit failed > 0 || passed == 0 }'
