@@ -17,6 +17,7 @@ enum {
 
 static struct {
     struct kx_store *store; /* NULL: steps are not looked at */
+    pthread_t readers[STEPS];
     uint64_t began_ns[STEPS];
     uint64_t ended_ns[STEPS];
     atomic_int steps;
@@ -29,7 +30,27 @@ enum kx_status __wrap_compact_rows(struct env *env, enum table table,
                                    struct kx_slice start, struct kx_slice stop,
                                    bool shrink);
 
-/* On the writer's thread, in the gate: a step that some reader waits for. */
+static void *read_once(void *argument)
+{
+    struct kx_reader *reader = NULL;
+    assert_int_equal(kx_reader_open(seen.store, &reader), KX_OK);
+    kx_read_begin(reader);
+    kx_read_end(reader);
+    kx_reader_close(reader);
+    return argument;
+}
+
+/* In the gate: somebody comes and has to wait. */
+static void begin_step(int step)
+{
+    seen.began_ns[step] = kx_monotonic_ns();
+    assert_int_equal(pthread_create(&seen.readers[step], NULL, read_once, NULL),
+                     0);
+    while (!gate_sought(&seen.store->gate))
+        sched_yield();
+}
+
+/* On the writer's thread. */
 enum kx_status __wrap_compact_rows(struct env *env, enum table table,
                                    struct kx_slice start, struct kx_slice stop,
                                    bool shrink)
@@ -37,9 +58,7 @@ enum kx_status __wrap_compact_rows(struct env *env, enum table table,
     int step = atomic_load(&seen.steps);
     bool looked_at = seen.store != NULL && step < STEPS;
     if (looked_at)
-        seen.began_ns[step] = kx_monotonic_ns();
-    while (looked_at && !gate_sought(&seen.store->gate))
-        sched_yield();
+        begin_step(step);
     enum kx_status status =
         __real_compact_rows(env, table, start, stop, shrink);
     if (looked_at) {
@@ -84,10 +103,10 @@ static void it_rests_when_somebody_reads(void **state)
     struct story *s = *state;
     seen.store = s->test.store;
     fill(s);
-    while (atomic_load(&seen.steps) < STEPS) {
-        kx_read_begin(s->test.reader);
-        kx_read_end(s->test.reader);
-    }
+    while (atomic_load(&seen.steps) < STEPS)
+        usleep(1000);
+    for (int i = 0; i < STEPS; i++)
+        pthread_join(seen.readers[i], NULL);
     for (int i = 1; i < STEPS; i++) {
         uint64_t took_ns = seen.ended_ns[i - 1] - seen.began_ns[i - 1];
         uint64_t rest_ns = seen.began_ns[i] - seen.ended_ns[i - 1];
