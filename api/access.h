@@ -26,11 +26,13 @@ bool access_holds(const struct request *request);
 uint64_t access_until_ns(const struct request *request);
 
 /* May the caller do this with the key and all that begin with its parts; with
- * the keys of a range, or of an index; with the entries that an index is
- * declared for (and its name, when that is SCOPE_INDEX)? False: reply is then
- * complete (403). Not inside a view. */
+ * each of several keys; with the keys of a range, or of an index; with the
+ * entries that an index is declared for (and its name, when that is
+ * SCOPE_INDEX)? False: reply is then complete (403). Not inside a view. */
 bool access_key(struct request *request, struct reply *reply, enum scope scope,
                 struct kx_slice key);
+bool access_keys(struct request *request, struct reply *reply, enum scope scope,
+                 const struct kx_slice *keys, size_t count);
 bool access_range(struct request *request, struct reply *reply,
                   enum scope scope, const struct kx_range *range);
 bool access_index(struct request *request, struct reply *reply,

@@ -98,6 +98,15 @@ bool access_key(struct request *request, struct reply *reply, enum scope scope,
            access_refuse_key(request, reply, scope, &key);
 }
 
+bool access_keys(struct request *request, struct reply *reply, enum scope scope,
+                 const struct kx_slice *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!access_key(request, reply, scope, keys[i]))
+            return false;
+    return true;
+}
+
 /* The parts that all keys of a range have in common. */
 static struct kx_slice common_parts(const struct kx_range *range)
 {

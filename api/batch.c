@@ -121,9 +121,9 @@ static bool may_read(struct request *request, struct reply *reply,
                      const struct wanted *wanted)
 {
     access_asked(request);
-    for (size_t i = 0; i < wanted->key_count; i++)
-        if (!access_key(request, reply, SCOPE_READ, wanted->keys[i]))
-            return false;
+    if (!access_keys(request, reply, SCOPE_READ, wanted->keys,
+                     wanted->key_count))
+        return false;
     for (size_t i = 0; i < wanted->page_count; i++)
         if (!access_selector(request, reply, SCOPE_LIST,
                              &wanted->pages[i].selector))

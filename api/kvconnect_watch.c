@@ -179,15 +179,6 @@ static enum kx_status try_keys(struct watching *watching, size_t *at_out,
     return status;
 }
 
-static bool may_watch(struct watching *watching, struct reply *reply)
-{
-    for (size_t i = 0; i < watching->count; i++)
-        if (!access_key(watching->stream.request, reply, SCOPE_WATCH,
-                        watching->keys[i]))
-            return false;
-    return true;
-}
-
 /* The watch is open before the first frame is read: no change gets lost. */
 static enum progress begin(struct watching *watching, struct reply *reply)
 {
@@ -227,5 +218,8 @@ enum progress kvconnect_watch(struct request *request, struct reply *reply)
         return flaw_reply(request, reply, &flaw);
     watching->stream = (struct stream){
         .next = next, .request = request, .state = watching, .lasting = true};
-    return may_watch(watching, reply) ? begin(watching, reply) : DONE;
+    if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,
+                     watching->count))
+        return DONE;
+    return begin(watching, reply);
 }

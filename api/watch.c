@@ -135,15 +135,6 @@ static enum progress try_keys(struct watching *watching, struct reply *reply)
     return i < watching->count ? refuse(watching, reply, i, &fault) : DONE;
 }
 
-static bool may_watch(struct watching *watching, struct reply *reply)
-{
-    for (size_t i = 0; i < watching->count; i++)
-        if (!access_key(watching->stream.request, reply, SCOPE_WATCH,
-                        watching->keys[i]))
-            return false;
-    return true;
-}
-
 /* The watch is open before the first event is read: no change gets lost. */
 static void begin(struct watching *watching, struct reply *reply)
 {
@@ -175,7 +166,8 @@ enum progress watch_get(struct request *request, struct reply *reply)
                                        .lasting = true};
     if (!read_request(watching, &flaw))
         return flaw_reply(request, reply, &flaw);
-    if (!may_watch(watching, reply))
+    if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,
+                     watching->count))
         return DONE;
     try_keys(watching, reply);
     if (reply->status == 0)
