@@ -3,8 +3,6 @@
  * /readyz, which says whether to send it work, is in ready.c. */
 #include "handlers.h"
 
-#include <stdio.h>
-
 #include "answer.h"
 #include "metrics.h"
 #include "openapi.h"
@@ -76,32 +74,8 @@ enum progress ops_openapi(struct request *request, struct reply *reply)
     return DONE;
 }
 
-static void add_text_member(struct kx_buffer *out, const char *name,
-                            const char *text)
-{
-    kx_add_text(out, ",\"");
-    kx_add_text(out, name);
-    kx_add_text(out, "\":");
-    kx_json_escape(kx_text(text), out);
-}
-
 /* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
  * same document without what is special about one occurrence. */
-static void add_problem(enum problem_code code, struct kx_buffer *out)
-{
-    const struct problem_row *row = problem_row(code);
-    char status[32];
-    kx_add_text(out, "{\"type\":\"/problems/");
-    kx_add_text(out, row->code);
-    kx_add_byte(out, '"');
-    add_text_member(out, "title", row->title);
-    snprintf(status, sizeof status, ",\"status\":%d", row->status);
-    kx_add_text(out, status);
-    add_text_member(out, "code", row->code);
-    add_text_member(out, "hint", row->hint);
-    kx_add_byte(out, '}');
-}
-
 enum progress ops_problem(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
@@ -112,6 +86,6 @@ enum progress ops_problem(struct request *request, struct reply *reply)
         return problem(request, reply, PROBLEM_NOT_FOUND,
                        "There is no problem with this code.");
     answer_json(reply, 200);
-    add_problem(code, &reply->body);
+    problem_write(&reply->body, code, NULL);
     return DONE;
 }

@@ -91,7 +91,8 @@ enum problem_code problem_of(enum kx_status status);
 
 /* Appends the whole document to body, without making it a reply: for streams
  * and for connections that are refused. detail is UTF-8; bytes that are not are
- * replaced by '?'. */
+ * replaced by '?'. NULL: the document without what is special about one
+ * occurrence. */
 void problem_write(struct kx_buffer *body, enum problem_code code,
                    const char *detail);
 

@@ -21,6 +21,7 @@ static void add_detail(struct kx_buffer *body, const char *detail)
             clean[i] = text.data[i] < 0x80 ? (char)text.data[i] : '?';
         text = kx_slice(clean, size);
     }
+    kx_add_text(body, ",\"detail\":");
     kx_json_escape(text, body);
 }
 
@@ -45,8 +46,8 @@ void problem_write(struct kx_buffer *body, enum problem_code code,
     snprintf(status, sizeof status, ",\"status\":%d", row->status);
     kx_add_text(body, status);
     add_member(body, "code", row->code);
-    kx_add_text(body, ",\"detail\":");
-    add_detail(body, detail);
+    if (detail != NULL)
+        add_detail(body, detail);
     add_member(body, "hint", row->hint);
     kx_add_byte(body, '}');
 }
