@@ -161,11 +161,8 @@ static bool mutation_typed(void *target, struct kx_slice value,
 static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct mutation_reading *reading = target;
-    struct kx_buffer text;
     int64_t ms;
-    kx_buffer_init(&text, reading->memory);
-    if (!members_text(value, &text, flaw) ||
-        !ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, &ms, flaw))
+    if (!ttl_member(value, reading->memory, &ms, flaw))
         return false;
     reading->has_ttl = true;
     reading->mutation->expires_at_ms = kx_now_ms() + ms;

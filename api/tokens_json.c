@@ -135,11 +135,8 @@ static bool read_name(void *target, struct kx_slice value, struct flaw *flaw)
 static bool read_ttl(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct token_reading *reading = target;
-    struct kx_buffer text;
     int64_t ms;
-    kx_buffer_init(&text, reading->memory);
-    if (!members_text(value, &text, flaw) ||
-        !ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, &ms, flaw))
+    if (!ttl_member(value, reading->memory, &ms, flaw))
         return false;
     reading->token->expires_at_ms = reading->token->created_at_ms + ms;
     return true;

@@ -1,6 +1,8 @@
 /* Times to live: a whole number and a unit. */
 #include "ttl.h"
 
+#include "members.h"
+
 static const struct unit {
     const char *name;
     int64_t ms;
@@ -47,4 +49,13 @@ bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
         return flaw_set(flaw, code, "ttl is too long; the longest is 36500d.");
     *ms_out = number * ms;
     return true;
+}
+
+bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
+                struct flaw *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, memory);
+    return members_text(value, &text, flaw) &&
+           ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
 }

@@ -12,5 +12,9 @@
 /* Reads a time to live; false when it is none, with a flaw of `code`. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
               struct flaw *flaw);
+/* Reads the value of a member `ttl`; memory (a talloc context) is for scratch.
+ * False with PROBLEM_BAD_REQUEST. */
+bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
+                struct flaw *flaw);
 
 #endif
