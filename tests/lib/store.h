@@ -217,6 +217,19 @@ static inline const char *test_get(struct test_store *test, void *mem,
                           entry.value.data.size);
 }
 
+/* The versionstamp of an entry; 0: absent. */
+static inline uint64_t test_stamp(struct test_store *test, void *mem,
+                                  const char *key)
+{
+    struct kx_buffer record;
+    struct kx_entry entry = {.stamp = 0};
+    kx_buffer_init(&record, mem);
+    kx_read_begin(test->reader);
+    kx_read(test->reader, test_key(mem, key), &record, &entry, NULL);
+    kx_read_end(test->reader);
+    return entry.stamp;
+}
+
 /* All entries with the prefix as "key value|key value|". */
 static inline const char *test_list(struct test_store *test, void *mem,
                                     const char *prefix)

@@ -68,14 +68,7 @@ static void put(struct world *world, const char *key, const char *value)
 
 static uint64_t stamp_of(struct world *world, const char *key)
 {
-    struct kx_buffer record;
-    struct kx_entry entry = {.stamp = 0};
-    kx_buffer_init(&record, world->mem);
-    kx_read_begin(world->test.reader);
-    kx_read(world->test.reader, test_key(world->mem, key), &record, &entry,
-            NULL);
-    kx_read_end(world->test.reader);
-    return entry.stamp;
+    return test_stamp(&world->test, world->mem, key);
 }
 
 /* ---- Planting -------------------------------------------------------------

@@ -88,13 +88,7 @@ static void wait_stopped(struct story *s, enum kx_index_state wanted)
 
 static uint64_t stamp_of(struct story *s, const char *key)
 {
-    struct kx_buffer record;
-    struct kx_entry entry = {.stamp = 0};
-    kx_buffer_init(&record, s->mem);
-    kx_read_begin(s->test.reader);
-    kx_read(s->test.reader, test_key(s->mem, key), &record, &entry, NULL);
-    kx_read_end(s->test.reader);
-    return entry.stamp;
+    return test_stamp(&s->test, s->mem, key);
 }
 
 static void fill(struct story *s, const char *declaration)
