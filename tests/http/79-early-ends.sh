@@ -1,0 +1,109 @@
+#!/bin/bash
+# Thousands of connections that end somewhere in the middle, over both protocols
+# and TLS: of none of them anything is left.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+streams=20
+
+sample() {
+    sed -n "s/^$1 //p" "$answer"
+}
+
+# What is left when only the request that asks is there.
+left() {
+    KX_RECORD='' request GET /metrics '' "${allowed[@]}"
+    for name in http_requests_in_flight http_connections http_body_bytes \
+        watch_streams commits_queued; do
+        printf '%s=%s ' $name "$(sample kindex_$name)"
+    done
+}
+
+nothing='http_requests_in_flight=1 http_connections=1 http_body_bytes=0 watch_streams=0 commits_queued=0 '
+
+nothing_is_left() {
+    [ "$(left)" = "$nothing" ]
+}
+
+start() {
+    start_server --token-file "$work/token" --token-rate 100000000 \
+        --token-streams $streams --idle-timeout 5s --header-timeout 5s \
+        --body-timeout 5s "$@"
+    allowed=(--oauth2-bearer "$(cat "$work/token")")
+}
+
+# Two changes: by the first the server learns that who watched is gone.
+wake() {
+    for i in 1 2; do
+        request PUT /kv/e/1 $i "${allowed[@]}" --header 'Content-Type: application/json'
+        request PUT /kv/e/2 $i "${allowed[@]}" --header 'Content-Type: application/json'
+    done
+    request POST /indexes/paused/resume '' "${allowed[@]}"
+    expect 200
+}
+
+# early_ends WHERE [CA]
+early_ends() {
+    local descriptors
+    test_case "connections that end early, $1"
+    request POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
+    expect 202
+    wait_until nothing_is_left
+    descriptors=$(sample process_open_fds)
+    is 'all of them' "$(timeout 300 node "$here/early_ends.js" "${url##*:}" \
+        "$(cat "$work/token")" 1000 "${KX_TEST_SEED:-20240229}" "${@:2}")" '1000 connections'
+    wake
+    test_case "nothing of them is left, $1"
+    wait_until nothing_is_left
+    is 'what is left' "$(left)" "$nothing"
+    is 'descriptors' "$(sample process_open_fds)" "$descriptors"
+    request DELETE /indexes/paused '' "${allowed[@]}"
+    expect 204
+}
+
+# All the token's streams can be open again, and no more.
+streams_are_free() {
+    test_case "all streams of the token are free again, $1"
+    for ((i = 0; i < streams; i++)); do
+        curl --silent --no-buffer "${allowed[@]}" "$url/watch?key=e/1" >"$work/watch.$i" &
+    done
+    watched() {
+        left >"$work/null"
+        [ "$(sample kindex_watch_streams)" = $streams ]
+    }
+    wait_until watched
+    is 'streams' "$(sample kindex_watch_streams)" $streams
+    is 'what is open is not nothing' "$(nothing_is_left || echo 'something is left')" 'something is left'
+    request GET '/watch?key=e/1' '' "${allowed[@]}"
+    expect 429 too-many-streams
+}
+
+for i in {1..3000}; do
+    printf '{"key":["rows",%d],"value":{"n":%d,"text":"%0500d"}}\n' $i $i $i
+done >"$work/rows"
+
+start
+KINDEX_TOKEN=$(cat "$work/token") "$KINDEX" import "$work/rows" --url "$url" >"$work/imported" 2>&1
+request POST /indexes '{"name":"by_n","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
+{ printf '"'; head -c 60000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
+request PUT /kv/large "@$work/large" "${allowed[@]}" --header 'Content-Type: application/json'
+expect 201
+early_ends 'without TLS'
+streams_are_free 'without TLS'
+
+test_case 'and the server stops with all that is open'
+stop_server
+is 'exit status' $? 0
+wait
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+    -keyout "$work/key" -out "$work/certificate" -days 2 -subj /CN=localhost \
+    -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' >"$work/openssl" 2>&1
+export CURL_CA_BUNDLE=$work/certificate
+start --tls-cert "$work/certificate" --tls-key "$work/key"
+url=https://${url#http://}
+early_ends 'over TLS' "$work/certificate"
+streams_are_free 'over TLS'
+stop_server
+is 'exit status' $? 0
+wait
+finish
