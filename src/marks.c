@@ -12,6 +12,8 @@
 #include "engine.h"
 
 static const char WORD[] = "kindex-mark ";
+/* The library's number for such a record, which begins with it. */
+static const u_int32_t MESSAGE = 47;
 
 void marks_write(struct env *env, const struct mark *mark)
 {
@@ -19,12 +21,16 @@ void marks_write(struct env *env, const struct mark *mark)
                         mark->stamp, mark->at_ms);
 }
 
-/* Is the record a mark? */
+/* Is the record a mark? The words alone could be in a client's value. */
 static bool read_mark(const DBT *record, struct mark *mark)
 {
     char text[128];
+    u_int32_t type = 0;
+    if (record->size < sizeof type || record->size > 256)
+        return false;
+    memcpy(&type, record->data, sizeof type);
     const char *at = memmem(record->data, record->size, WORD, strlen(WORD));
-    if (record->size > 256 || at == NULL)
+    if (type != MESSAGE || at == NULL)
         return false;
     size_t size = record->size - (size_t)(at - (const char *)record->data);
     if (size >= sizeof text)
