@@ -10,6 +10,7 @@
 #include "migrate.h"
 #include "range.h"
 #include "stand.h"
+#include "writer.h"
 
 /* Copies can be large: a job ends when it has written so much. */
 enum { STEP_BYTES_MAX = 4 << 20 };
@@ -161,6 +162,7 @@ static enum kx_status apply(struct step *step)
         return status;
     /* What clients see of the rows has not changed, or is on disk. */
     gate_flushed(&step->store->gate, number);
+    writer_release(step->store);
     if (switches)
         kx_log(KX_LOG_INFO, "index-migrated", "index=%.*s entries=%" PRIu64,
                (int)index->declaration->name.size,

@@ -282,6 +282,28 @@ static void entries_that_become_readable_are_told(void **state)
     is_told(s, &waiter);
 }
 
+/* Nothing is written after the migration. */
+static void entries_that_get_another_form_are_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_commit migrate = {.kind = KX_MIGRATE_INDEX,
+                                .index_name = kx_text("by_email"),
+                                .declaration = kx_text("{\"store\":\"value\"}"),
+                                .memory = s->mem};
+    const char *const key = "[\"by_email\",\"a@b.c\"]";
+    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
+    test_declare(&s->test, s->mem, BY_EMAIL);
+    open_waiter(s, &waiter, key, NULL);
+    while (test_get(&s->test, s->mem, key) == NULL)
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+    assert_int_equal(test_commit(&s->test, &migrate), KX_OK);
+    while (*test_get(&s->test, s->mem, key) != '{')
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+}
+
 enum { WRITES = 500 };
 
 static void *write_numbers(void *argument)
@@ -397,6 +419,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(entries_of_an_index_are_told, begin,
                                         finish_watches),
         cmocka_unit_test_setup_teardown(entries_that_become_readable_are_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(entries_that_get_another_form_are_told,
                                         begin, finish_watches),
         cmocka_unit_test_setup_teardown(the_last_of_many_changes_is_seen, begin,
                                         finish_watches),
