@@ -31,8 +31,8 @@ static int64_t row_time(struct kx_slice row)
     return (int64_t)time;
 }
 
-/* Plans the removal of the entries due by now, at most job_size. *next_out:
- * when the first that is left is due, which may be now. */
+/* Plans the removal of the entries due by now, at most job_size. KX_OK, and
+ * *next_out: when the first that is left is due, which may be now. */
 static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
                                int64_t *next_out)
 {
@@ -43,7 +43,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
     if (status == KX_OK)
         status =
             range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0), false);
-    *next_out = INT64_MAX;
+    int64_t next = INT64_MAX;
     while (status == KX_OK) {
         struct kx_slice row;
         struct kx_slice nothing;
@@ -52,7 +52,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
             break;
         if (row_time(row) > plan->now_ms ||
             batch->write_count == store->job_size) {
-            *next_out = row_time(row);
+            next = row_time(row);
             break;
         }
         status = plan_expire(
@@ -62,7 +62,10 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
     }
     if (range != NULL)
         range_end(range);
-    return status == KX_END ? KX_OK : status;
+    if (status != KX_OK && status != KX_END)
+        return status;
+    *next_out = next;
+    return KX_OK;
 }
 
 /* The row goes in the same batch as its entry. When it fails both stay, and the
