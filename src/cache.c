@@ -159,7 +159,7 @@ static void remember(const struct place *place, struct kx_slice key,
 /* False when there is no memory for the copy: a miss, then. */
 static bool copy(const struct cached *entry, struct kx_buffer *record)
 {
-    record->size = 0;
+    kx_buffer_clear(record);
     kx_add(record, entry->bytes + entry->key_size, entry->record_size);
     return record->size == entry->record_size;
 }

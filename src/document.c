@@ -15,10 +15,8 @@ void document_init(struct document *document, void *owner)
 /* What cannot be read has no members. Without memory nothing is kept. */
 static void decode(struct document *document, struct kx_slice value)
 {
-    document->text.size = 0;
-    document->source.size = 0;
-    document->source.failed = false;
-    document->text.failed = false;
+    kx_buffer_clear(&document->text);
+    kx_buffer_clear(&document->source);
     document->status = v8_fields(value, &document->text, &document->plain);
     if (document->status != KX_OK && document->status != KX_NO_MEMORY)
         document->status = KX_ABSENT;

@@ -344,7 +344,7 @@ enum kx_status extract_lookup(const struct declaration *declaration,
 {
     size_t size = 0;
     enum kx_status status = KX_OK;
-    key_out->size = 0;
+    kx_buffer_clear(key_out);
     kx_add_slice(key_out, declaration->name_key);
     for (size_t i = 0; status == KX_OK && parts.size > 0; i++) {
         enum fold fold = FOLD_NONE;

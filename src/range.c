@@ -34,6 +34,15 @@ struct range {
     void *next_row; /* the library's position in bulk, NULL: used up */
 };
 
+/* For the first row; a failure to make more room is forgotten. */
+static bool make_room(struct range *range)
+{
+    kx_buffer_clear(&range->fetched);
+    kx_buffer_clear(&range->key);
+    return kx_buffer_reserve(&range->fetched, FETCH_MIN) &&
+           kx_buffer_reserve(&range->key, ROW_KEY_MAX);
+}
+
 enum kx_status range_create(void *mem, struct env *env, enum table table,
                             struct range **range_out)
 {
@@ -44,8 +53,7 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
     range->db = env->tables[table];
     kx_buffer_init(&range->fetched, range);
     kx_buffer_init(&range->key, range);
-    if (!kx_buffer_reserve(&range->fetched, FETCH_MIN) ||
-        !kx_buffer_reserve(&range->key, ROW_KEY_MAX)) {
+    if (!make_room(range)) {
         talloc_free(range);
         return KX_NO_MEMORY;
     }
@@ -55,6 +63,8 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
 
 static enum kx_status open_cursor(struct range *range)
 {
+    if (!make_room(range))
+        return KX_NO_MEMORY;
     int error = range->db->cursor(range->db, NULL, &range->cursor, 0);
     if (error != 0)
         range->cursor = NULL;

@@ -14,7 +14,7 @@ static void resume_group(struct kx_reader *reader, const struct index *index,
     size_t size = 0;
     for (size_t i = 0; i < index->declaration->field_count; i++)
         size += kx_part_size(kx_slice(after.data + size, after.size - size));
-    reader->row.size = 0;
+    kx_buffer_clear(&reader->row);
     kx_add(&reader->row, after.data, size);
     reader->group = (struct conflict_group){
         .index = index, .found = size != 0, .open = size != 0};
@@ -31,17 +31,17 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
         index = successor;
     kx_scan_end(reader);
     struct kx_slice name_key = index->declaration->name_key;
-    reader->start.size = 0;
+    kx_buffer_clear(&reader->start);
     kx_add_slice(&reader->start, name_key);
     kx_add_byte(&reader->start, CONFLICT_MARK);
     kx_add_slice(&reader->start, after);
     if (after.size != 0)
         kx_add_byte(&reader->start, 0);
-    reader->end.size = 0;
+    kx_buffer_clear(&reader->end);
     kx_add_slice(&reader->end, name_key);
     kx_add_byte(&reader->end, 0xff);
     resume_group(reader, index, after);
-    reader->position.size = 0;
+    kx_buffer_clear(&reader->position);
     reader->reverse = false;
     reader->ended = false;
     if (reader->start.failed || reader->end.failed)
@@ -66,7 +66,7 @@ static struct kx_slice value_of(const struct kx_reader *reader,
 
 static void set_primary(struct kx_reader *reader, struct kx_slice owner)
 {
-    reader->primary.size = 0;
+    kx_buffer_clear(&reader->primary);
     kx_add_slice(&reader->primary, reader->group.index->declaration->prefix);
     kx_add_slice(&reader->primary, owner);
     reader->group.found = true;
@@ -82,9 +82,9 @@ static enum kx_status begin_group(struct kx_reader *reader,
     struct record record;
     reader->group.open = false;
     reader->group.found = false;
-    reader->row.size = 0;
+    kx_buffer_clear(&reader->row);
     kx_add_slice(&reader->row, value);
-    reader->record.size = 0;
+    kx_buffer_clear(&reader->record);
     kx_add_slice(&reader->record, index->declaration->name_key);
     kx_add_slice(&reader->record, value);
     if (reader->row.failed || reader->record.failed)
@@ -151,7 +151,7 @@ enum kx_status kx_conflict_next(struct kx_reader *reader,
         reader->ended = status == KX_END;
         if (status != KX_OK)
             return status;
-        reader->position.size = 0;
+        kx_buffer_clear(&reader->position);
         kx_add_slice(&reader->position, key);
         if (reader->position.failed)
             return KX_NO_MEMORY;

@@ -30,7 +30,7 @@ enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
     if (status != KX_OK)
         return status;
     size_t skip = index->declaration->name_key.size;
-    out->size = 0;
+    kx_buffer_clear(out);
     kx_add(out, reader->start.data + skip, reader->start.size - skip);
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
@@ -42,7 +42,7 @@ static struct kx_slice primary_key(struct kx_reader *reader,
                                    const struct record *row,
                                    struct kx_slice key)
 {
-    reader->primary.size = 0;
+    kx_buffer_clear(&reader->primary);
     kx_add_slice(&reader->primary, index->declaration->prefix);
     kx_add_slice(&reader->primary, record_owner(row, key));
     return kx_buffer_slice(&reader->primary);

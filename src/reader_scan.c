@@ -12,7 +12,7 @@ static enum kx_status begin(struct kx_reader *reader,
 {
     if (reader->start.failed || reader->end.failed)
         return KX_NO_MEMORY;
-    reader->position.size = 0;
+    kx_buffer_clear(&reader->position);
     reader->ended = false;
     reader->count_only = range->count_only;
     reader->yields = range->yields;
@@ -29,10 +29,10 @@ static enum kx_status begin(struct kx_reader *reader,
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range)
 {
-    reader->start.size = 0;
+    kx_buffer_clear(&reader->start);
     kx_add_slice(&reader->start, name);
     kx_add_slice(&reader->start, range->start);
-    reader->end.size = 0;
+    kx_buffer_clear(&reader->end);
     kx_add_slice(&reader->end, name);
     if (range->end.size != 0)
         kx_add_slice(&reader->end, range->end);
@@ -61,7 +61,7 @@ static void resume(struct kx_reader *reader, struct kx_slice name,
     if (declaration != NULL)
         fields = leading_parts(after, declaration->field_count);
     struct kx_buffer *bound = reader->reverse ? &reader->end : &reader->start;
-    bound->size = 0;
+    kx_buffer_clear(bound);
     kx_add_slice(bound, name);
     if (reader->reverse && declaration != NULL && declaration->unique)
         after.size = fields;
@@ -138,7 +138,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
             return status;
         reader_count(reader, bytes.size);
         status = show(reader, key, bytes, entry_out);
-        reader->position.size = 0;
+        kx_buffer_clear(&reader->position);
         kx_add_slice(&reader->position, key);
         if (reader->position.failed)
             return KX_NO_MEMORY;

@@ -9,12 +9,12 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
 {
     DB *db = env->tables[table];
     DBT name = engine_in(key);
+    kx_buffer_clear(value);
     for (;;) {
         DBT out = {.data = value->data,
                    .ulen = (u_int32_t)value->capacity,
                    .flags = DB_DBT_USERMEM};
         int error = db->get(db, NULL, &name, &out, 0);
-        value->size = 0;
         if (error == 0) {
             value->size = out.size;
             return KX_OK;

@@ -48,6 +48,13 @@ bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 /* Frees the bytes before their owner does; the buffer is empty again. */
 void kx_buffer_free(struct kx_buffer *buffer);
 
+/* Empties a buffer that is used again and again, and forgets a failure. */
+static inline void kx_buffer_clear(struct kx_buffer *buffer)
+{
+    buffer->size = 0;
+    buffer->failed = false;
+}
+
 /* Append bytes, one byte, a slice, a NUL terminated text without its NUL. What
  * is appended must not lie in the buffer itself: its bytes may move. */
 static inline void kx_add(struct kx_buffer *buffer, const void *data,
