@@ -168,15 +168,21 @@ bool access_admit(struct request *request, struct reply *reply)
            check_scope(request, reply);
 }
 
+/* Who came in without a token has to go when there are tokens. */
 bool access_holds(const struct request *request)
 {
-    return request->caller.token == NULL || !is_over(request->caller.token);
+    const struct kx_token *token = request->caller.token;
+    if (token != NULL)
+        return !is_over(token);
+    return request->route->scope == SCOPE_NONE ||
+           !kx_tokens_any(request->service->store);
 }
 
 bool access_admit_again(struct request *request, struct reply *reply)
 {
     return access_holds(request) ||
-           refuse_token(request, reply, "The access token is not valid.", true);
+           refuse_token(request, reply, "The access token is not valid.",
+                        request->caller.token != NULL);
 }
 
 uint64_t access_until_ns(const struct request *request)

@@ -20,7 +20,8 @@ bool access_admit(struct request *request, struct reply *reply);
  * more (401). */
 bool access_admit_again(struct request *request, struct reply *reply);
 
-/* Is the caller's token still good? Any time between admission and end. */
+/* Is the caller's token still good, or still none needed? Any time between
+ * admission and end. */
 bool access_holds(const struct request *request);
 /* When it stops to be, by the monotonic clock; 0: not known beforehand. */
 uint64_t access_until_ns(const struct request *request);

@@ -241,6 +241,13 @@ static enum kx_status may_add(const struct tokens *tokens,
                    "without it nobody could make another one");
 }
 
+/* Those who wait for something may have lost the right to it. */
+static void wake_all(struct kx_store *store)
+{
+    watch_note_all(store->watches);
+    news_note(store);
+}
+
 void tokens_add(struct kx_store *store, struct kx_commit *commit,
                 uint64_t *number_out)
 {
@@ -262,6 +269,8 @@ void tokens_add(struct kx_store *store, struct kx_commit *commit,
         kx_token_release(copy);
     pthread_rwlock_unlock(&tokens->lock);
     commit->created = commit->status == KX_OK;
+    if (commit->created && tokens->count == 1)
+        wake_all(store); /* who came in when nobody needed a token */
     commit->stamp = store->catalog->stamp;
 }
 
@@ -298,6 +307,5 @@ void tokens_revoke(struct kx_store *store, struct kx_commit *commit,
     pthread_rwlock_wrlock(&tokens->lock);
     take_out(tokens, at);
     pthread_rwlock_unlock(&tokens->lock);
-    watch_note_all(store->watches);
-    news_note(store);
+    wake_all(store);
 }

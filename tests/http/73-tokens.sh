@@ -42,10 +42,21 @@ expect 400 bad-request
 request GET /tokens
 body_is '{"tokens":[]}'
 
-test_case 'from the first token on every request needs one'
+test_case 'the first token ends the streams of those who have none'
+for version in --http1.1 --http2-prior-knowledge; do
+    curl --silent --no-buffer --max-time 60 $version "$url/watch?key=a/k" \
+        >"$work/open$version" 2>"$work/null" &
+    echo $! >>"$work/watchers"
+done
+watches_have_begun() { [ "$(cat "$work"/open--* | grep -c '^id:')" = 2 ]; }
+wait_until watches_have_begun
 program token create operator all
 is 'exit status' $code 0
 operator=$(cat "$work/said")
+while read -r pid; do wait "$pid" || echo "exit $?"; done <"$work/watchers" >"$work/ends"
+is 'how they end' "$(cat "$work/ends")" ''
+
+test_case 'from the first token on every request needs one'
 is 'its form' "$([[ $operator =~ ^kindex_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$ ]] && echo yes)" yes
 request GET /kv/a/k
 expect 401 unauthorized
