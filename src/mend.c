@@ -64,7 +64,7 @@ static enum kx_status look_at_log(const struct kx_options *options,
 {
     char timeline[ARCHIVE_PATH], tail[ARCHIVE_PATH], name[LOG_NAME];
     char path[ARCHIVE_PATH];
-    uint32_t last;
+    uint32_t last, first, newest;
     if (options->archive == NULL)
         return KX_OK;
     enum kx_status status =
@@ -73,6 +73,10 @@ static enum kx_status look_at_log(const struct kx_options *options,
         return status == KX_ABSENT ? KX_OK : status;
     if (!archive_last_log(timeline, &last))
         return errno == ENOENT ? KX_OK : names_failed(timeline, fault);
+    if (!logs_span(options->directory, &first, &newest))
+        return names_failed(options->directory, fault);
+    if (first > last) /* the store went on without its archive */
+        return KX_OK;
     archive_tail_path(timeline, last, tail);
     logs_name(last, name);
     snprintf(path, sizeof path, "%s/%s", options->directory, name);
@@ -236,6 +240,8 @@ static enum kx_status open_or_mend(struct kx_store *store,
                                    struct kx_fault *fault)
 {
     enum kx_status status = look(&store->options, fault);
+    if (status != KX_OK && status != KX_DAMAGED)
+        return status; /* what could not be looked at stays as it is */
     if (status == KX_OK)
         status = env_open(store, options, &store->env, fault);
     if (status != KX_DAMAGED && status != KX_FAILED)
