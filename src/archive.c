@@ -21,7 +21,7 @@
 #include "names.h"
 #include "zfile.h"
 
-enum { BASES_MAX = 1000, RETRY_MS = 10000 };
+enum { BASES_MAX = 2000, RETRY_MS = 10000 };
 
 struct archive {
     struct kx_store *store;
@@ -29,7 +29,8 @@ struct archive {
     uint32_t next;      /* log file, not in the archive yet */
     uint64_t tail_size; /* of it that is */
     int64_t base_ms;    /* when the last base was made; 0: there is none */
-    int64_t retry_ms;   /* no base before this time */
+    uint32_t base_log;  /* the first log file that it needs */
+    int64_t failed_ms;  /* when one could not be made */
     pthread_t thread;
     bool stopping; /* under store->lock */
 };
@@ -268,10 +269,13 @@ static void add_base(void *target, const struct archive_base *base)
         bases->list[bases->count++] = *base;
 }
 
+/* By what is in them: their times are the clock's, which may be set back. */
 static int compare_bases(const void *a, const void *b)
 {
     const struct archive_base *left = a;
     const struct archive_base *right = b;
+    if (left->stamp != right->stamp)
+        return left->stamp < right->stamp ? -1 : 1;
     return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
 }
 
@@ -311,26 +315,30 @@ static void remove_old(struct archive *archive)
 /* ---- The thread -----------------------------------------------------------
  */
 
+/* Has less time than that gone by since then? Not if the clock was set back. */
+static bool is_recent(int64_t then_ms, int64_t interval_ms, int64_t now_ms)
+{
+    return then_ms != 0 && then_ms <= now_ms && now_ms - then_ms < interval_ms;
+}
+
 static void run_once(struct archive *archive)
 {
     struct kx_fault fault = {.detail = ""};
+    int64_t interval_ms = archive->store->options.archive_interval_ms;
     int64_t now_ms = kx_now_ms();
-    int64_t due_ms =
-        archive->base_ms == 0
-            ? 0
-            : archive->base_ms + archive->store->options.archive_interval_ms;
     if (put_logs(archive, &fault) != KX_OK)
         complain("log", &fault);
     else
         atomic_store(&archive->store->archive_s, (uint64_t)now_ms / 1000);
-    if (now_ms < due_ms || now_ms < archive->retry_ms)
+    if (is_recent(archive->base_ms, interval_ms, now_ms) ||
+        is_recent(archive->failed_ms, RETRY_MS, now_ms))
         return;
     if (put_base(archive, &fault) == KX_OK) {
         remove_old(archive);
         return;
     }
     complain("backup", &fault);
-    archive->retry_ms = now_ms + RETRY_MS;
+    archive->failed_ms = now_ms;
 }
 
 static bool wait_second(struct archive *archive)
@@ -362,8 +370,22 @@ static void *run(void *argument)
 static void note_newest(void *target, const struct archive_base *base)
 {
     struct archive *archive = target;
-    if (base->at_ms > archive->base_ms)
-        archive->base_ms = base->at_ms;
+    if (base->at_ms <= archive->base_ms)
+        return;
+    archive->base_ms = base->at_ms;
+    archive->base_log = base->first_log;
+}
+
+/* The store was open without its archive, and removed log files that are not
+ * there: the newest base leads no further than to the first of them. */
+static void look_for_gap(struct archive *archive)
+{
+    char path[ARCHIVE_PATH];
+    for (uint32_t n = archive->base_log; n < archive->next; n++) {
+        archive_log_path(archive->timeline, n, path);
+        if (access(path, F_OK) != 0)
+            archive->base_ms = 0;
+    }
 }
 
 /* Log files that are in the archive already need not go there again. */
@@ -405,6 +427,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     if (status == KX_OK &&
         !archive_bases(archive->timeline, note_newest, archive))
         status = names_failed(archive->timeline, fault);
+    if (archive->base_ms != 0)
+        look_for_gap(archive);
     if (status == KX_OK &&
         pthread_create(&archive->thread, NULL, run, archive) != 0)
         status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");

@@ -11,6 +11,7 @@
 #include "backup_time.h"
 #include "jobs.h"
 #include "keeper.h"
+#include "logs.h"
 #include "mend.h"
 #include "range.h"
 #include "room.h"
@@ -75,6 +76,8 @@ static enum kx_status open_storage(struct kx_store *store,
                                   .disk_floor = store->options.disk_floor};
     enum kx_status status = mend_open(store, &options, fault);
     if (status == KX_OK) {
+        if (store->options.archive != NULL) /* which knows what it has */
+            logs_keep_from(store->env, 0);
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
             status =
@@ -172,13 +175,13 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
     return writer_submit(store, commit);
 }
 
-/* Under the lock that the writer takes for the parked tickets after it has
- * noted the flush: a ticket is either seen by it or finds the flush done. */
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     return writer_submit_alone(store, commit);
 }
 
+/* Under the lock that the writer takes for the parked tickets after it has
+ * noted the flush: a ticket is either seen by it or finds the flush done. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t number,
                        struct kx_ticket *ticket)
 {

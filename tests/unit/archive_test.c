@@ -2,6 +2,7 @@
  * it needs a new base. */
 #include "../lib/store.h"
 
+#include "archive_files.h"
 #include "marks.h"
 
 /* The store of a story again, with an archive or without. */
@@ -54,10 +55,119 @@ static void a_value_is_no_mark(void **state)
     assert_int_equal(seen.last, 3);
 }
 
+/* ---- Bases -----------------------------------------------------------------
+ */
+
+struct bases {
+    size_t count;
+    int64_t last_ms; /* of the one that has most in it */
+    uint64_t last_stamp;
+};
+
+static void count_base(void *target, const struct archive_base *base)
+{
+    struct bases *bases = target;
+    bases->count++;
+    if (base->stamp >= bases->last_stamp)
+        bases->last_ms = base->at_ms;
+    if (base->stamp >= bases->last_stamp)
+        bases->last_stamp = base->stamp;
+}
+
+/* Waits until there are so many and the last was made at that time (0: at any);
+ * not for ever. */
+static void wait_for_bases(struct story *s, size_t count, int64_t last_ms)
+{
+    struct bases bases;
+    uint64_t began_ns = kx_monotonic_ns();
+    do {
+        assert_true(kx_monotonic_ns() - began_ns < UINT64_C(60000000000));
+        usleep(10000);
+        bases = (struct bases){.count = 0};
+        archive_all_bases(archive_of(s), count_base, &bases);
+    } while (bases.count != count ||
+             (last_ms != 0 && bases.last_ms != last_ms));
+}
+
+/* More than two log files. */
+static void write_much(struct story *s)
+{
+    size_t size = 1000000;
+    char *text = talloc_array(s->mem, char, size + 1);
+    memset(text, '1', size);
+    text[0] = text[size - 1] = '"';
+    text[size] = '\0';
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
+}
+
+/* The log files that came while the archive was not there are not in it: the
+ * store is not damaged, but the archive leads to an older state of it. */
+static void a_gap_needs_a_new_base(void **state)
+{
+    struct story *s = *state;
+    open_again(s, archive_of(s));
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    wait_for_bases(s, 1, 0);
+    open_again(s, archive_of(s));
+    wait_for_bases(s, 1, 0);
+    open_again(s, NULL);
+    write_much(s);
+    open_again(s, archive_of(s));
+    assert_int_equal(strlen(test_get(&s->test, s->mem, "[\"a\"]")), 1000000);
+    wait_for_bases(s, 2, 0);
+}
+
+static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
+{
+    struct story *s = *state;
+    kx_clock_set(2000000000000);
+    s->test.options.archive_keep = 1;
+    open_again(s, archive_of(s));
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    wait_for_bases(s, 1, 2000000000000);
+    test_set(&s->test, s->mem, "[\"a\"]", "2");
+    kx_clock_set(1700000000000);
+    wait_for_bases(s, 1, 1700000000000);
+}
+
+/* Where the directory should be there is something else, for the time being:
+ * nothing is taken out of the data directory, and no log file is lost. */
+static void an_archive_that_is_not_there(void **state)
+{
+    struct story *s = *state;
+    uint32_t first, last;
+    const char *hidden = talloc_asprintf(s->mem, "%s-hidden", archive_of(s));
+    open_again(s, archive_of(s));
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    wait_for_bases(s, 1, 0);
+    assert_int_equal(rename(archive_of(s), hidden), 0);
+    fclose(fopen(archive_of(s), "w"));
+    write_much(s);
+    test_store_close(&s->test);
+    struct kx_store *store = NULL;
+    enum kx_status status = kx_open(&s->test.options, &store, NULL);
+    assert_true(logs_span(s->test.directory, &first, &last));
+    assert_int_equal(remove(archive_of(s)), 0);
+    assert_int_equal(rename(hidden, archive_of(s)), 0);
+    test_store_open(&s->test);
+    assert_int_not_equal(status, KX_OK);
+    assert_int_equal(first, 1);
+    assert_in_range(last, 3, 10);
+    assert_int_equal(strlen(test_get(&s->test, s->mem, "[\"a\"]")), 1000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_value_is_no_mark, begin,
+                                        finish_archive),
+        cmocka_unit_test_setup_teardown(a_gap_needs_a_new_base, begin,
+                                        finish_archive),
+        cmocka_unit_test_setup_teardown(
+            a_clock_that_was_set_back_keeps_no_base_away, begin,
+            finish_archive),
+        cmocka_unit_test_setup_teardown(an_archive_that_is_not_there, begin,
                                         finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
