@@ -1,6 +1,6 @@
 /* base64url without padding. Reading accepts exactly what writing gives: two
  * texts never stand for the same bytes, so a key has one form. */
-#include "kindex.h"
+#include "kindex/text.h"
 
 static const char DIGITS[64] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -2,7 +2,7 @@
  * arrays of ours: the others end the process when memory runs out. */
 #include <gmp.h>
 
-#include "kindex.h"
+#include "kindex/key.h"
 
 enum {
     DECIMAL_MAX = 615, /* digits of the largest magnitude */

@@ -3,7 +3,7 @@
  * known to be cut. */
 #include <talloc.h>
 
-#include "kindex.h"
+#include "kindex/bytes.h"
 
 enum { SMALLEST = 64 };
 

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "kindex.h"
+#include "kindex/clock.h"
 
 static _Atomic int64_t set_ms;
 

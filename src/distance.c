@@ -1,5 +1,5 @@
 /* How far a misspelt name is from the one that was meant. */
-#include "kindex.h"
+#include "kindex/text.h"
 
 enum { COMPARED_MAX = 64 };
 

@@ -1,7 +1,7 @@
 /* Histograms with fixed buckets: cheap enough to count every request. */
 #include <stdatomic.h>
 
-#include "kindex.h"
+#include "kindex/figures.h"
 
 enum { US = 1000, MS = 1000 * US };
 

@@ -4,7 +4,7 @@
  * Outside strings nothing asks whether the text ends: there is always a `stop`
  * that is passed only by closing a level. It is the last bracket of the text,
  * or in a copy of the text the NUL behind it. */
-#include "kindex.h"
+#include "kindex/json.h"
 
 #include <talloc.h>
 

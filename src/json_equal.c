@@ -1,6 +1,7 @@
 /* Whether two JSON texts are the same value. The recursion is as deep as the
  * texts are, at most KX_JSON_DEPTH_MAX. */
-#include "kindex.h"
+#include "kindex/json.h"
+#include "kindex/text.h"
 
 #include "json_members.h"
 #include "json_string.h"

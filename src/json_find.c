@@ -2,7 +2,7 @@
  * where it ends, what is in it. Nothing is allocated and nothing recurses.
  * Since the text is known to be valid, it is passed over by its brackets and
  * quotes alone: what lies between them is not looked at again. */
-#include "kindex.h"
+#include "kindex/json.h"
 
 #include "json_scan.h"
 #include "json_string.h"

@@ -1,7 +1,7 @@
 /* JSON Merge Patch (RFC 7396) on texts. Members that the patch does not name
  * are copied with the white space around them, so that a document looks after
  * a patch as it did before. The recursion is as deep as the patch is. */
-#include "kindex.h"
+#include "kindex/json.h"
 
 #include "json_members.h"
 

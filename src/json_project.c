@@ -1,7 +1,7 @@
 /* Some members of an object, nested as they are in it. Nothing is looked at
  * twice that is not asked for twice: the members are found one by one, and
  * copied as they are written. */
-#include "kindex.h"
+#include "kindex/json.h"
 
 /* Takes the first reference token off a JSON Pointer that is not empty. */
 static struct kx_slice take_token(struct kx_slice *pointer)

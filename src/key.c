@@ -5,7 +5,8 @@
  * bigints are turned so that smaller ones have smaller bytes. */
 #include <math.h>
 
-#include "kindex.h"
+#include "kindex/key.h"
+#include "kindex/text.h"
 
 enum {
     TAG_BYTES = 0x01,

@@ -1,6 +1,7 @@
 /* Number parts of keys as text. A value may lose digits as a double, as in any
  * JSON program; a key must not, for it would then be another entry's key. */
-#include "kindex.h"
+#include "kindex/key.h"
+#include "kindex/text.h"
 
 #include <math.h>
 #include <stdio.h>

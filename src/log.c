@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kindex.h"
+#include "kindex/log.h"
 
 enum { LINE_SIZE = 2048 };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kindex.h"
+#include "kindex/text.h"
 
 enum {
     DIGITS_MAX = 17,    /* enough for every double */

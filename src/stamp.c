@@ -1,7 +1,7 @@
 /* Versionstamps as text. The last four digits, with which FoundationDB tells
  * the commits of one batch apart, are always 0 here: each commit has a counter
  * of its own. */
-#include "kindex.h"
+#include "kindex/entry.h"
 
 enum { COUNTER_DIGITS = 16 }; /* the rest of the digits is always 0 */
 

@@ -1,9 +1,10 @@
 /* The texts of the statuses, and the description of one failure. Names and
  * titles come from the one list in kindex/status.h, so that none is missing. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 
-#include "kindex.h"
+#include "kindex/status.h"
 
 static const struct {
     const char *name;

@@ -1,6 +1,6 @@
 /* Strict UTF-8: ASCII eight bytes at a time, the rest character by character.
  */
-#include "kindex.h"
+#include "kindex/text.h"
 
 static bool eight_ascii(const uint8_t *at)
 {
