@@ -3,6 +3,7 @@
 
 #include "answer.h"
 #include "handlers.h"
+#include "percent.h"
 #include "query.h"
 #include "service.h"
 
@@ -35,6 +36,25 @@ static void add_text(struct kx_buffer *out, const char *name, const char *text)
     kx_add_text(out, name);
     kx_add_text(out, "\":");
     kx_json_escape(kx_text(text), out);
+}
+
+/* As it came, but for bytes that are no ASCII: they may be no UTF-8, or half a
+ * character. */
+static void add_target(struct kx_buffer *out, const char *target)
+{
+    struct kx_buffer ascii;
+    kx_buffer_init(&ascii, out->owner);
+    for (; *target != '\0'; target++)
+        if ((*target & 0x80) == 0)
+            kx_add_byte(&ascii, (uint8_t)*target);
+        else
+            percent_encode(kx_slice(target, 1), &ascii);
+    kx_add_byte(&ascii, '\0');
+    if (ascii.failed)
+        out->failed = true;
+    else
+        add_text(out, "target", (const char *)ascii.data);
+    kx_buffer_free(&ascii);
 }
 
 static void add_number(struct kx_buffer *out, const char *name, uint64_t number)
@@ -72,7 +92,7 @@ static void add_account(struct kx_buffer *out, const struct account *account)
              (long long)account->ended_at_ms, account->method);
     kx_add_text(out, text);
     add_text(out, "route", route != NULL ? route->pattern : "none");
-    add_text(out, "target", account->target);
+    add_target(out, account->target);
     add_number(out, "status", (uint64_t)account->status);
     add_text(out, "requestId", account->trace.request_id);
     add_text(out, "traceId", account->trace.trace_id);

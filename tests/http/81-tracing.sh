@@ -181,6 +181,18 @@ expect 400 bad-parameter
 request GET '/slow?n=1'
 expect 400 unknown-parameter
 
+test_case 'a target that is no text is shown with its bytes escaped, also where it is cut'
+# curl would escape them.
+for target in $'/kv/\xff"' "/kv/a$(printf 'é%.0s' {1..200})"; do
+    exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
+    printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$target" >&3
+    cat <&3 >"$work/null"
+    exec 3>&-
+done
+request GET '/slow?limit=2'
+field '.requests[1].target' '/kv/%FF\"'
+field '.requests[0].target | [.[0:11], .[-6:], length]' '["/kv/a%C3%A9","%A9%C3",758]'
+
 test_case 'only so many are kept, in order'
 curl --silent --output "$work/null" "$url/kv/m/[1-5]?x=[1-40]"
 request GET '/slow?limit=1000'
