@@ -381,6 +381,13 @@ static bool pull(struct exchange *exchange)
     return true;
 }
 
+/* The token was revoked, or has expired. A watch has no other end; what is less
+ * than all of a list or a backup must not look like all of it. */
+static enum exchange_chunk cut_off(const struct exchange *exchange)
+{
+    return exchange->reply.stream->lasting ? CHUNK_END : CHUNK_BROKEN;
+}
+
 /* The chunk lies in the reply's body, of which the door takes as much at a time
  * as it has room for; the next one is made when this one is used up. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
@@ -388,12 +395,12 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 {
     struct kx_buffer *chunk = &exchange->reply.body;
     bool used_up = exchange->sent == chunk->size && !chunk->failed;
-    if (used_up && !access_holds(&exchange->request))
-        return CHUNK_END; /* the token was revoked, or has expired */
     if (kx_store_failed(exchange->desk->service->store))
         return CHUNK_BROKEN; /* the chunk may show what is not on disk */
     if (used_up && exchange->last)
         return CHUNK_END;
+    if (used_up && !access_holds(&exchange->request))
+        return cut_off(exchange);
     if (used_up && pull(exchange))
         return CHUNK_PARK;
     if (chunk->failed)

@@ -162,6 +162,31 @@ is 'it was shown' "$(grep -c secret "$work/follow")" 0
 request GET '/watch?key=by_n/z' '' --header "Authorization: Bearer $(cat "$work/said")"
 expect 403 forbidden
 
+test_case 'a list that its token does not last for is cut off: it does not look like all of it'
+for i in {1..500}; do
+    printf '{"key":["rows",%d],"value":"%060000d"}\n' $i $i
+done >"$work/rows"
+KINDEX_TOKEN=$operator "$KINDEX" import "$work/rows" --url "$url" >"$work/said" 2>&1
+is 'exit status' $? 0
+for version in --http1.1 --http2-prior-knowledge; do
+    program token create lister list:rows
+    lister=$(cat "$work/said")
+    mkfifo "$work/pipe"
+    { curl --silent --max-time 60 $version --header 'Accept: application/x-ndjson' \
+        --header "Authorization: Bearer $lister" "$url/list?prefix=rows"
+        echo $? >"$work/exit"; } >"$work/pipe" &
+    curl=$!
+    exec 3<"$work/pipe"
+    read -r _ <&3
+    program token revoke "${lister:7:16}"
+    tail -n 1 <&3 >"$work/last"
+    exec 3<&-
+    wait $curl
+    is 'curl misses the end' "$(grep -cxE '18|92' "$work/exit")" 1
+    is 'so does who reads it' "$(grep -c '"end":true' "$work/last")" 0
+    rm "$work/pipe"
+done
+
 test_case 'a token ends at its time, and a stream with it'
 program token create short watch: --ttl 2s
 curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \
