@@ -83,8 +83,7 @@ bool access_refuse_index(struct request *request, struct reply *reply,
 /* ---- Admission ------------------------------------------------------------
  */
 
-/* The text behind "Bearer "; NULL when there is none. */
-static const char *bearer(const struct request *request)
+const char *access_bearer(const struct request *request)
 {
     const char *given = request->header(request, "Authorization");
     if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
@@ -104,7 +103,7 @@ static bool is_over(const struct kx_token *token)
 static bool find_token(struct request *request, struct reply *reply)
 {
     struct credential credential;
-    const char *text = bearer(request);
+    const char *text = access_bearer(request);
     if (text == NULL)
         return refuse_token(request, reply,
                             "The request has no Authorization: Bearer.", false);

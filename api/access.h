@@ -16,6 +16,10 @@
  * 403, 429). */
 bool access_admit(struct request *request, struct reply *reply);
 
+/* The token that a request has with it (Authorization: Bearer), whether it is
+ * one or not; NULL when there is none. Lives as long as the request's head. */
+const char *access_bearer(const struct request *request);
+
 /* The same for a request that was let in: false when its token is not good any
  * more (401). */
 bool access_admit_again(struct request *request, struct reply *reply);

@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include "access.h"
 #include "answer.h"
 #include "kvconnect.h"
 #include "service.h"
@@ -85,11 +86,10 @@ static void add_endpoint(const struct request *request, int version,
  * empty. */
 static void add_token(const struct request *request, struct kx_buffer *out)
 {
-    static const char scheme[] = "Bearer ";
-    const char *given = request->header(request, "Authorization");
-    bool bearer = given != NULL && strncmp(given, scheme, 7) == 0 &&
-                  given[7] != '\0' && kx_utf8_valid(kx_text(given + 7));
-    kx_json_escape(kx_text(bearer ? given + 7 : "none"), out);
+    const char *given = access_bearer(request);
+    bool good =
+        given != NULL && *given != '\0' && kx_utf8_valid(kx_text(given));
+    kx_json_escape(kx_text(good ? given : "none"), out);
 }
 
 static void add_expiry(const struct kx_token *token, struct kx_buffer *out)

@@ -82,6 +82,8 @@ field 'keys' '["databaseId","endpoints","expiresAt","token","version"]'
 field '[.version, .endpoints, .token]' '[3,[{"url":"/v2","consistency":"strong"}],"abc"]'
 field '.expiresAt | fromdate > now + 365 * 86400' true
 id=$(value .databaseId)
+request POST / '{"supportedVersions":[3]}' -H 'Authorization: bearer  abc'
+field .token abc
 
 test_case 'version 1 gets the address that the client has used'
 request POST / '' -H 'Host: kv.example:99'
