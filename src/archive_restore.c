@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "logend.h"
 #include "marks.h"
 #include "names.h"
 #include "restore.h"
@@ -210,6 +211,26 @@ static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
     return KX_OK;
 }
 
+/* A log that went on behind what can be read of it is cut there, if that was
+ * asked for. */
+static enum kx_status look_behind(const struct cut *cut, struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    const struct kx_restore *to = cut->restore;
+    struct logend logend = {.directory = to->directory, .whole = true};
+    enum kx_status status = logend_find(&logend, fault);
+    if (status != KX_DAMAGED)
+        return status;
+    if (to->to_stamp != 0 && to->to_stamp <= cut->known &&
+        !is_behind(&cut->base_end, &logend.end))
+        return cut_log(to->directory, logend.end, fault);
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s: %s; it can be restored up to versionstamp %016" PRIx64
+                   "0000",
+                   to->source, detail, cut->known);
+}
+
 /* The base's own log must stay: its pages may hold all of that. */
 static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
                                    struct kx_fault *fault)
@@ -219,7 +240,9 @@ static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
     if (status == KX_OK)
         status = look_at_end(cut, fault);
     restore->at_ms = cut->last.at_ms;
-    if (status != KX_OK || !cut->beyond)
+    if (status == KX_OK && !cut->beyond)
+        return look_behind(cut, fault);
+    if (status != KX_OK)
         return status;
     if (is_behind(&cut->base_end, &cut->last.end))
         cut->last.end = cut->base_end;

@@ -8,14 +8,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "env.h"
+#include "witness.h"
 
 /* The open environment. Its handles may be used by any thread; `failed` is set
  * by whoever notices, and never taken back. */
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
-    struct spare *spare;       /* the next log file */
+    struct spare *spare; /* the next log file */
+    struct witness witness;
     atomic_bool failed;        /* the library panicked or a flush failed */
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;

@@ -15,6 +15,7 @@
 #include "logs.h"
 #include "pages.h"
 #include "spare.h"
+#include "witness.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
  * before the flush. Log files are full of zeros from the start (spare.h): a
@@ -198,6 +199,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         status = engine_status(env, open_table(env, i), "open table");
     if (status == KX_OK)
         status = begin_spare(env, options->directory);
+    if (status == KX_OK)
+        status = witness_start(env);
     if (status != KX_OK) {
         talloc_free(env);
         return fail_to_open(options, status, fault);
@@ -210,6 +213,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
  * the files are left as they are, for recovery. */
 void env_close(struct env *env)
 {
+    if (!env_failed(env))
+        witness_last(env);
     if (!env_failed(env) &&
         env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE) == 0)
         logs_trim(env);
@@ -220,15 +225,19 @@ void env_close(struct env *env)
  * pages, and a second sync would succeed without having written them. */
 enum kx_status env_flush(struct env *env)
 {
+    uint64_t put = witness_put(env);
     int error = env->db->log_flush(env->db, NULL);
-    if (error == 0)
+    if (error == 0) {
+        witness_flushed(env, put);
         return KX_OK;
+    }
     atomic_store(&env->failed, true);
     return engine_status(env, error, "flush");
 }
 
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
+    witness_last(env);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     if (error == 0)
         logs_trim(env);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "room.h"
+#include "witness.h"
 
 /* By time in any case; by volume when enough log was written since the last. */
 static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
@@ -42,6 +43,8 @@ void *keeper_run(void *argument)
         bool was_full = full;
         room_keep(store);
         full = atomic_load(&store->disk_full);
+        if (!env_failed(store->env))
+            witness_idle(store->env);
         if (!env_failed(store->env))
             checkpoint(store, &seconds, full && !was_full);
     }

@@ -16,6 +16,7 @@
 
 #include "archive.h"
 #include "archive_restore.h"
+#include "logend.h"
 #include "logs.h"
 #include "names.h"
 #include "pages.h"
@@ -118,6 +119,9 @@ static enum kx_status look(const struct kx_options *options,
     enum kx_status status = look_at_tables(options->directory, fault);
     if (status == KX_OK)
         status = pages_check(options->directory, fault);
+    struct logend logend = {.directory = options->directory};
+    if (status == KX_OK)
+        status = logend_find(&logend, fault);
     return status == KX_OK ? look_at_log(options, fault) : status;
 }
 

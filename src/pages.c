@@ -27,7 +27,7 @@ static const uint32_t POWERS[8] = {
 };
 
 /* Eight bytes at a time: their products do not wait for each other. */
-static uint32_t add_digits(uint32_t sum, const uint8_t *bytes, size_t size)
+uint32_t pages_sum(uint32_t sum, const uint8_t *bytes, size_t size)
 {
     size_t i = 0;
     for (; i + 8 <= size; i += 8) {
@@ -50,9 +50,9 @@ static uint32_t read_number(const uint8_t *bytes)
 
 static bool sum_is_right(const uint8_t *page, size_t size, size_t at)
 {
-    uint32_t sum = add_digits(0, page, at);
+    uint32_t sum = pages_sum(0, page, at);
     sum = sum * POWERS[SUM_SIZE];
-    sum = add_digits(sum, page + at + SUM_SIZE, size - at - SUM_SIZE);
+    sum = pages_sum(sum, page + at + SUM_SIZE, size - at - SUM_SIZE);
     return sum == read_number(page + at);
 }
 

@@ -13,6 +13,7 @@
 
 #include "archive_restore.h"
 #include "catalog.h"
+#include "logend.h"
 #include "pages.h"
 #include "unpack.h"
 #include "names.h"
@@ -189,6 +190,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
     enum kx_status status = mem == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
                                 : pages_check(directory, fault);
+    struct logend logend = {.directory = directory, .whole = true};
+    if (status == KX_OK)
+        status = logend_find(&logend, fault);
     if (status == KX_OK)
         status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "witness.h"
 
 enum {
     BULK_MIN = 64,          /* fewer puts cost less one by one */
@@ -101,5 +102,8 @@ enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
         txn->abort(txn);
         return engine_status(env, error, "apply");
     }
-    return engine_status(env, txn->commit(txn, DB_TXN_NOSYNC), "commit");
+    error = txn->commit(txn, DB_TXN_NOSYNC);
+    if (error == 0)
+        witness_batch(env);
+    return engine_status(env, error, "commit");
 }
