@@ -41,20 +41,49 @@ cppcheck_sources() {
         "$@" 2>&1
 }
 
-# A flaw that the tool must see, so that its silence means something.
-cppcheck_sees() {
+# Flaws that the tools must see, so that their silence means something.
+plant() {
     mkdir -p "$work/planted"
-    printf 'int planted(void)\n{\n    int a[2] = {0};\n    return a[2];\n}\n' \
-        >"$work/planted/planted.c"
+    cat >"$work/planted/planted.c" <<'END'
+#include <stdlib.h>
+int planted(char *block)
+{
+    int pair[2] = {0};
+    free(block);
+    return *block + pair[2];
+}
+END
+}
+
+cppcheck_sees() {
+    plant
     cppcheck_sources "$work/planted" | grep -q arrayIndexOutOfBounds ||
         echo 'it does not see an index out of bounds'
 }
 
-tidy_one() {
-    clang-tidy --quiet "$1" -- -std=gnu11 -D_GNU_SOURCE -pthread -Isrc \
-        -I"$2/api" 2>/dev/null
+# tidy DIRECTORY BUILD FILE: leaves what clang-tidy says in DIRECTORY
+tidy() {
+    clang-tidy --quiet "$3" -- -std=gnu11 -D_GNU_SOURCE -pthread -Isrc \
+        "-I$2/api" >"$1/${3//\//_}" 2>/dev/null
+    true
 }
-export -f tidy_one
+export -f tidy
+
+tidy_sources() {
+    local file to=$work/tidy
+    rm -rf "$to"
+    mkdir -p "$to"
+    plant
+    tidy "$to" "$build" "$work/planted/planted.c"
+    { grep -q unix.Malloc "$to/"*planted.c ||
+        echo 'it does not see a use of what was freed'; } |
+        verdict 'clang-tidy sees what is planted'
+    printf '%s\0' src/*.c api/*.c | xargs -0 -n 1 -P "${JOBS:-2}" \
+        bash -c 'tidy "$0" "$1" "$2"' "$to" "$build"
+    for file in src/*.c api/*.c; do
+        verdict "clang-tidy: $file" <"$to/${file//\//_}"
+    done
+}
 
 # make TARGET...: another build, with the thread sanitizer
 threads() {
@@ -172,9 +201,7 @@ case ${1:-} in
 cppcheck | tidy)
     cppcheck_sources src api | verdict 'cppcheck'
     cppcheck_sees | verdict 'cppcheck sees what is planted'
-    [ "$1" = cppcheck ] || for file in src/*.c api/*.c; do
-        tidy_one "$file" "$build" | verdict "clang-tidy: $file"
-    done ;;
+    [ "$1" = cppcheck ] || tidy_sources ;;
 tsan)
     patiently tsan
     export UNDER=env TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 \

@@ -32,7 +32,7 @@ test_case 'nobody waits for who does not read, and nothing is kept for them'
 request PUT /kv/slow 1 "${json[@]}"
 stop_server
 # Under sanitizers freed memory would be kept, and counted.
-ASAN_OPTIONS=quarantine_size_mb=1 start_server
+ASAN_OPTIONS=quarantine_size_mb=1 start_server --idle-timeout 1h
 node "$here/watch_slow.js" 127.0.0.1 "${url##*:}" "$server" 60 150 >"$work/slow"
 read -r grown stored last frames late <"$work/slow"
 is "less than 60 MiB were needed ($(<"$work/slow"))" "$((grown < 60))" 1
