@@ -113,6 +113,6 @@ void adopt_step(struct kx_store *store, struct index *index)
     if (status == KX_OK || status == KX_END)
         status = apply(store, &batch, status == KX_END);
     if (status != KX_OK)
-        kx_log(KX_LOG_WARNING, "adopt", "status=%s", kx_status_name(status));
+        jobs_failed(store, "adopt", status);
     talloc_free(mem);
 }

@@ -209,6 +209,6 @@ void backfill_step(struct kx_store *store)
         status = step(store, store->sweep);
     if (status == KX_OK)
         return;
-    kx_log(KX_LOG_WARNING, "backfill", "status=%s", kx_status_name(status));
+    jobs_failed(store, "backfill", status);
     backfill_end(store);
 }

@@ -66,5 +66,7 @@ void drop_step(struct kx_store *store, struct index *index)
         batch.action = CATALOG_FORGET;
     if (status == KX_OK || status == KX_END)
         jobs_apply(store, &batch);
+    else
+        jobs_failed(store, "drop", status);
     talloc_free(mem);
 }

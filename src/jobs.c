@@ -13,7 +13,8 @@ enum {
     STEP_NS_MIN = 50000,   /* of a step while commits come in */
     STEP_NS_BUSY = 500000, /* and at most then */
     STEP_NS_MAX = 2000000, /* when there are none */
-    QUIET_NS = 20000000    /* since the last commit */
+    QUIET_NS = 20000000,   /* since the last commit */
+    REST_NS = 1000000000   /* after a failure */
 };
 
 /* A throttled build whose time has come goes first: its sweep is small. Then
@@ -130,10 +131,22 @@ static bool run_step(struct kx_store *store)
     return true;
 }
 
-/* Nothing is done on a full disk, for jobs write, too. */
+/* On a full disk, for jobs write, too. */
+bool jobs_rest(const struct kx_store *store)
+{
+    return env_failed(store->env) || atomic_load(&store->disk_full) ||
+           kx_monotonic_ns() < store->jobs_rest_until_ns;
+}
+
+void jobs_failed(struct kx_store *store, const char *job, enum kx_status status)
+{
+    kx_log(KX_LOG_WARNING, job, "status=%s", kx_status_name(status));
+    store->jobs_rest_until_ns = kx_monotonic_ns() + REST_NS;
+}
+
 bool jobs_run(struct kx_store *store)
 {
-    if (env_failed(store->env) || atomic_load(&store->disk_full))
+    if (jobs_rest(store))
         return false;
     if (expiry_due(store))
         expire_step(store);
@@ -173,8 +186,7 @@ enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
         writer_release(store);
         return KX_OK;
     }
-    kx_log(KX_LOG_WARNING, "background-job", "status=%s",
-           kx_status_name(status));
+    jobs_failed(store, "background-job", status);
     if (batch->plan != store->plan)
         talloc_free(batch->plan);
     return status;

@@ -15,6 +15,14 @@ bool jobs_run(struct kx_store *store);
 /* Is there a job to do now? Reads the clock. */
 bool jobs_waiting(struct kx_store *store);
 
+/* Is none done at present, whatever waits: on a full disk, after a failure? */
+bool jobs_rest(const struct kx_store *store);
+
+/* A job has failed and will be done again: after a rest, lest it fail many
+ * times a second. */
+void jobs_failed(struct kx_store *store, const char *job,
+                 enum kx_status status);
+
 /* When a job will have to be done, INT64_MAX if that is not known. */
 int64_t jobs_due_ms(const struct kx_store *store);
 

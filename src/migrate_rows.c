@@ -209,8 +209,7 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         status = apply(&step);
     talloc_free(step.mem);
     if (status != KX_OK)
-        kx_log(KX_LOG_WARNING, "migration", "status=%s",
-               kx_status_name(status));
+        jobs_failed(store, "migration", status);
 }
 
 void migrate_step(struct kx_store *store, struct index *index)

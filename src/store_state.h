@@ -66,9 +66,10 @@ struct kx_store {
     bool sweep_is_read;     /* and now it is written */
     unsigned sweep_shift;   /* it takes less by so many powers of two */
     struct tidy tidy;
-    uint64_t last_commit_ns; /* when the last commits were carried out */
-    uint64_t commits_ns;     /* and how long that took */
-    bool news_due;           /* something about an index has changed */
+    uint64_t last_commit_ns;     /* when the last commits were carried out */
+    uint64_t commits_ns;         /* and how long that took */
+    uint64_t jobs_rest_until_ns; /* kx_monotonic_ns: one has failed */
+    bool news_due;               /* something about an index has changed */
     uint64_t news_told_ns;
     struct touched *touched;    /* keys changed during the sweep, or NULL */
     struct kx_milestones times; /* of the present batch */

@@ -147,6 +147,5 @@ void verify_step(struct kx_store *store, struct index *index)
     talloc_free(batch.verification);
     talloc_free(job.mem);
     if (status != KX_OK)
-        kx_log(KX_LOG_WARNING, "verification", "status=%s",
-               kx_status_name(status));
+        jobs_failed(store, "verification", status);
 }

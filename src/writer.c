@@ -33,8 +33,6 @@ enum {
     IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */
 };
 
-/* The writer sleeps only while the queue is empty, so that only the commit
- * which makes it not empty has to wake it. */
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. That a token is
  * revoked cannot wait for somebody to make room. */
 static enum kx_status refusal(const struct kx_store *store,
@@ -50,7 +48,8 @@ static enum kx_status refusal(const struct kx_store *store,
 }
 
 /* Inside the lock: puts the commit at the end of the queue; true when it is the
- * only one, so that the writer may have to be woken. */
+ * only one. Then the writer may have to be woken, which sleeps only while the
+ * queue is empty. */
 static bool enqueue(struct kx_store *store, struct kx_commit *commit)
 {
     bool only = store->first == NULL;
@@ -84,7 +83,7 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
 static struct timespec wait_limit(const struct kx_store *store)
 {
     int64_t wait_ms = jobs_due_ms(store) - kx_now_ms();
-    if (wait_ms > IDLE_WAIT_MS)
+    if (wait_ms > IDLE_WAIT_MS || jobs_rest(store))
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
         wait_ms = 1;

@@ -11,7 +11,14 @@ enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key);
 bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count);
+
 static atomic_bool starving;    /* no buffer gets any room */
+static atomic_bool keeping;     /* no entry can be removed */
+static atomic_int removals;     /* tried */
 static atomic_int expiries = 2; /* the first one of a test fails */
 
 enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key)
@@ -27,6 +34,16 @@ bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
     buffer->failed = true;
     buffer->capacity = buffer->size;
     return false;
+}
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count)
+{
+    bool removes = writes[0].type == TXN_DELETE;
+    atomic_fetch_add(&removals, removes);
+    return removes && atomic_load(&keeping)
+               ? KX_NO_MEMORY
+               : __real_txn_apply(env, writes, count);
 }
 
 static void expiry(void **state)
@@ -113,12 +130,40 @@ static void the_writer(void **state)
     assert_int_equal(test_commit(&s->test, &fed), KX_OK);
 }
 
+/* It rests for a second when it has failed, while commits go on. */
+static void a_job(void **state)
+{
+    enum { COMMITS = 50 };
+    struct story *s = *state;
+    struct kx_commit drop = {
+        .kind = KX_DROP_INDEX, .index_name = kx_text("by_n"), .memory = s->mem};
+    test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    while (info.state == KX_INDEX_BUILDING)
+        test_index(&s->test, "by_n", &info);
+    uint64_t began_ns = kx_monotonic_ns();
+    atomic_store(&keeping, true);
+    atomic_store(&removals, 0);
+    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    for (int i = 0; i < COMMITS || atomic_load(&removals) == 0; i++)
+        test_set(&s->test, s->mem, "[\"a\"]", "1");
+    int tried = atomic_load(&removals);
+    uint64_t took_ns = kx_monotonic_ns() - began_ns;
+    assert_in_range(tried, 1, 2 + took_ns / 1000000000);
+    atomic_store(&keeping, false);
+    while (atomic_load(&removals) == tried)
+        usleep(1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(expiry, begin, finish),
         cmocka_unit_test_setup_teardown(a_reader, begin, finish),
         cmocka_unit_test_setup_teardown(the_writer, begin, finish),
+        cmocka_unit_test_setup_teardown(a_job, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
