@@ -157,17 +157,22 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
 }
 
 /* Gives every commit of [first, end) that held so far another outcome: the
- * batch they belong to was not applied, or perhaps not stored. Those that were
- * refused keep their refusal, which says nothing about the disk. */
+ * batch they belong to was not applied, or perhaps not stored. So it does with
+ * what was planned behind the first of them: a refusal, or the result of a dry
+ * run, may show what is not stored. It has itself stored nothing for sure. */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
+    bool doubtful = false;
     for (struct kx_commit *commit = first; commit != end;
          commit = commit->next) {
-        if (commit->status != KX_OK || commit->dry)
+        bool held = commit->status == KX_OK && !commit->dry;
+        doubtful = doubtful || held;
+        if (!doubtful)
             continue;
-        commit->status = status;
-        kx_fail(&commit->refusal.fault, status, "%s", kx_status_title(status));
+        commit->status = held || status != KX_UNKNOWN ? status : KX_FAILED;
+        kx_fail(&commit->refusal.fault, commit->status, "%s",
+                kx_status_title(commit->status));
     }
 }
 
