@@ -345,13 +345,14 @@ static void publish(struct kx_store *store, const struct rows *rows,
     rearrange_catalog(store->catalog, batch);
 }
 
-/* Readers go on while the batch is flushed, by the catalog as it was. */
+/* Readers go on while the batch is flushed, by the catalog as it was. Whether
+ * it is on disk is not known after a failure. */
 static enum kx_status flush_unseen(struct kx_store *store)
 {
     gate_apply_cancel(&store->gate);
     enum kx_status status = env_flush(store->env);
     gate_apply_begin(&store->gate);
-    return status;
+    return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
 /* Inside the gate: the catalog takes its new state before its rows are written

@@ -43,8 +43,9 @@ struct batch {
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next
- * flush; *number_out is what gate_flushed wants. Otherwise nothing changed. The
- * store keeps the plan until the next batch. */
+ * flush; *number_out is what gate_flushed wants. Otherwise nothing changed;
+ * KX_UNKNOWN: of a durable one, which may be on disk all the same. The store
+ * keeps the plan until the next batch. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out);
 

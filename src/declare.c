@@ -2,6 +2,8 @@
  * catalog and nothing else: a new index that has entries to read is built by
  * jobs (backfill.c), the entries of a dropped one are freed by jobs (drop.c).
  * From the batch on every write keeps a new index up to date.
+ * Both are on disk before they are seen: no reply that shows a name taken or
+ * free waits for a flush.
  *
  * The writer plans no entries meanwhile (a declaration stands alone in its
  * batch), so what is found in the table here is still so when the batch is
@@ -150,8 +152,7 @@ static enum kx_status check_new(struct kx_store *store,
 }
 
 /* A new index is ready at once when there is nothing to build it from or to
- * take over. The
- * total is an estimate for showing progress. */
+ * take over. The total is an estimate for showing progress. */
 static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
 {
@@ -195,6 +196,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     index->pace.paused = commit->pace.paused;
     struct batch batch = {.action = CATALOG_ADD,
                           .index = index,
+                          .durable = true,
                           .stamp = store->catalog->stamp + 1};
     status = batch_apply(store, &batch, number_out);
     commit->created = status == KX_OK;
@@ -229,6 +231,7 @@ void declare_drop(struct kx_store *store, struct kx_commit *commit,
         return;
     struct batch batch = {.action = CATALOG_DROP,
                           .index = index,
+                          .durable = true,
                           .stamp = store->catalog->stamp + 1};
     commit->status = batch_apply(store, &batch, number_out);
     commit->stamp = store->catalog->stamp;
