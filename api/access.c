@@ -21,8 +21,7 @@ unsigned access_bit(enum scope scope)
     return BITS[scope];
 }
 
-/* ---- Refusals -------------------------------------------------------------
- */
+/* ---- Refusals ----------------------------------------------------------- */
 
 /* RFC 6750 section 3: an error is named only to who has sent a token. */
 static bool refuse_token(struct request *request, struct reply *reply,
@@ -80,8 +79,7 @@ bool access_refuse_index(struct request *request, struct reply *reply,
     return false;
 }
 
-/* ---- Admission ------------------------------------------------------------
- */
+/* ---- Admission ---------------------------------------------------------- */
 
 const char *access_bearer(const struct request *request)
 {
@@ -193,8 +191,7 @@ uint64_t access_until_ns(const struct request *request)
     return kx_monotonic_ns() + (left_ms > 0 ? (uint64_t)left_ms * 1000000 : 0);
 }
 
-/* ---- The end --------------------------------------------------------------
- */
+/* ---- The end ------------------------------------------------------------ */
 
 void access_asked(struct request *request)
 {

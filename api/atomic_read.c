@@ -38,8 +38,7 @@ static bool read_key(void *memory, struct kx_slice value,
     return true;
 }
 
-/* ---- Checks ---------------------------------------------------------------
- */
+/* ---- Checks ------------------------------------------------------------- */
 
 /* The check being read. The versionstamp needs a flag: null is a value of
  * it. */
@@ -95,8 +94,7 @@ static bool read_check(struct atomic *atomic, struct kx_slice value,
     return true;
 }
 
-/* ---- Mutations ------------------------------------------------------------
- */
+/* ---- Mutations ---------------------------------------------------------- */
 
 /* The mutation being read. `value` and `typed` fill the same struct kx_value;
  * the flags tell which of them were there. */
@@ -251,8 +249,7 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
            mutation_fits(mutation, atomic->memory, flaw);
 }
 
-/* ---- The document ----------------------------------------------------------
- */
+/* ---- The document ------------------------------------------------------- */
 
 /* The number of elements is checked before anything is allocated for them. */
 static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,

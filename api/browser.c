@@ -29,8 +29,7 @@ static bool is_listed(const char *list, const char *text, size_t size)
     return false;
 }
 
-/* ---- Host -----------------------------------------------------------------
- */
+/* ---- Host --------------------------------------------------------------- */
 
 /* An address never was a name that could be made to point elsewhere. */
 static bool is_address(const char *host, size_t size)
@@ -60,8 +59,7 @@ static bool check_host(struct request *request, struct reply *reply)
     return false;
 }
 
-/* ---- Origin ---------------------------------------------------------------
- */
+/* ---- Origin ------------------------------------------------------------- */
 
 /* Is origin ("http://host:port", RFC 6454 section 7) this server, as the client
  * addressed it? Host may spell out the scheme's default port, Origin never

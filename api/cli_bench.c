@@ -48,8 +48,7 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* ---- Requests -------------------------------------------------------------
- */
+/* ---- Requests ----------------------------------------------------------- */
 
 /* Marsaglia's xorshift: the same load in every run. */
 static uint64_t next_random(struct bench *bench)
@@ -147,8 +146,7 @@ static int run(struct bench *bench)
     return status;
 }
 
-/* ---- Before and after -----------------------------------------------------
- */
+/* ---- Before and after --------------------------------------------------- */
 
 /* CLI_CONFLICT when there is an entry under the prefix. */
 static int refuse_data(struct bench *bench)
@@ -199,8 +197,7 @@ static bool make_value(struct bench *bench)
     return !bench->value.failed;
 }
 
-/* ---- Report ---------------------------------------------------------------
- */
+/* ---- Report ------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -19,8 +19,7 @@ static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)
     cli_add_key(path, key);
 }
 
-/* ---- get ------------------------------------------------------------------
- */
+/* ---- get ---------------------------------------------------------------- */
 
 /* Only the value: the bytes of the reply. */
 static int get_value(struct cli *cli, const char *key)
@@ -110,8 +109,7 @@ int cli_get(struct cli *cli)
     return get_entries(cli);
 }
 
-/* ---- set ------------------------------------------------------------------
- */
+/* ---- set ---------------------------------------------------------------- */
 
 static const char *media_type(const struct cli *cli)
 {
@@ -190,8 +188,7 @@ int cli_set(struct cli *cli)
     return status;
 }
 
-/* ---- del ------------------------------------------------------------------
- */
+/* ---- del ---------------------------------------------------------------- */
 
 static int del_key(struct cli *cli, const char *key)
 {

@@ -60,8 +60,7 @@ uint64_t flight_safe(const struct flight *flight, uint64_t read)
     return read;
 }
 
-/* ---- Sending --------------------------------------------------------------
- */
+/* ---- Sending ------------------------------------------------------------ */
 
 static void add_text(const struct flight_slot *slot, size_t at, size_t size,
                      struct kx_buffer *out)
@@ -152,8 +151,7 @@ void flight_send(struct flight *flight, struct flight_slot *slot)
         fail(flight, slot, cli_fail("memory ran out"));
 }
 
-/* ---- Answers --------------------------------------------------------------
- */
+/* ---- Answers ------------------------------------------------------------ */
 
 /* The item that is the n-th in the document sent; NULL when there is none. */
 static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)

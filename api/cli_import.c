@@ -31,8 +31,7 @@ struct importing {
 
 static const uint64_t NOTE_NS = 500000000;
 
-/* ---- Where to begin -------------------------------------------------------
- */
+/* ---- Where to begin ----------------------------------------------------- */
 
 static bool encode_key(struct cli *cli, const char *text, struct kx_buffer *out)
 {
@@ -122,8 +121,7 @@ static void note_place(struct importing *importing, bool now)
             cli_fail("%s: %s", cli->state, strerror(errno));
 }
 
-/* ---- Lines ----------------------------------------------------------------
- */
+/* ---- Lines -------------------------------------------------------------- */
 
 /* Are lines still left out, because --from-key has not come? */
 static bool before_from(struct importing *importing, struct kx_slice key)

@@ -43,8 +43,7 @@ int cli_indexes(struct cli *cli, struct cli_reply *reply,
     return status;
 }
 
-/* ---- ls -------------------------------------------------------------------
- */
+/* ---- ls ----------------------------------------------------------------- */
 
 static struct kx_slice member_or(struct kx_slice object, const char *name,
                                  const char *other)
@@ -96,8 +95,7 @@ int cli_index_ls(struct cli *cli)
     return CLI_OK;
 }
 
-/* ---- One index ------------------------------------------------------------
- */
+/* ---- One index ---------------------------------------------------------- */
 
 int cli_index_show(struct cli *cli)
 {

@@ -8,8 +8,7 @@
 
 #include "cli_problem.h"
 
-/* ---- Reading --------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 struct members {
     struct kx_slice key, value, typed, expires, end;
@@ -157,8 +156,7 @@ enum cli_line cli_line_read(struct kx_slice line,
     return LINE_ENTRY;
 }
 
-/* ---- Writing for Deno -----------------------------------------------------
- */
+/* ---- Writing for Deno --------------------------------------------------- */
 
 static void add_typed(struct kx_slice json, struct kx_buffer *out);
 

@@ -81,8 +81,7 @@ int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
     return CLI_OK;
 }
 
-/* ---- ls -------------------------------------------------------------------
- */
+/* ---- ls ----------------------------------------------------------------- */
 
 struct listing {
     const struct cli *cli;
@@ -116,8 +115,7 @@ int cli_ls(struct cli *cli)
     return cli_entries(cli, kx_buffer_slice(&path), list_entry, &listing);
 }
 
-/* ---- count ----------------------------------------------------------------
- */
+/* ---- count -------------------------------------------------------------- */
 
 int cli_count(struct cli *cli)
 {

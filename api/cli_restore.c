@@ -13,8 +13,7 @@
 
 enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50, MB = 1000000 };
 
-/* ---- The point ------------------------------------------------------------
- */
+/* ---- The point ---------------------------------------------------------- */
 
 /* A versionstamp, or a moment in UTC. */
 static bool read_point(const char *text, struct kx_restore *restore)
@@ -32,8 +31,7 @@ static bool read_point(const char *text, struct kx_restore *restore)
     return true;
 }
 
-/* ---- The indexes ----------------------------------------------------------
- */
+/* ---- The indexes -------------------------------------------------------- */
 
 struct verifying {
     struct kx_store *store;
@@ -155,8 +153,7 @@ static int check_indexes(struct cli *cli, const char *directory)
     return status;
 }
 
-/* ---- All of it ------------------------------------------------------------
- */
+/* ---- All of it ---------------------------------------------------------- */
 
 static void report(const struct kx_restore *restore)
 {

@@ -10,8 +10,7 @@
 #include "credential.h"
 #include "path.h"
 
-/* ---- create ---------------------------------------------------------------
- */
+/* ---- create ------------------------------------------------------------- */
 
 static bool add_scope(struct kx_slice name, bool first, struct kx_buffer *out)
 {
@@ -108,8 +107,7 @@ int cli_token_create(struct cli *cli)
     return CLI_OK;
 }
 
-/* ---- Others ---------------------------------------------------------------
- */
+/* ---- Others ------------------------------------------------------------- */
 
 static void show_token(const struct cli *cli, struct kx_slice token)
 {

@@ -53,7 +53,7 @@ static struct size_text bytes(double number)
     return text;
 }
 
-/* ---- Tables -------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------- */
 
 static void heading(const struct cli_top *top, const char *text)
 {
@@ -172,7 +172,7 @@ void cli_top_show(const struct cli_top *top)
     show_indexes(top);
 }
 
-/* ---- JSON ---------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------- */
 
 static void print_route(const struct cli_top *top, const char *method,
                         const char *route, const char *labels, size_t number)

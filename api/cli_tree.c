@@ -68,8 +68,7 @@ static bool show_key(struct tree *tree)
     return !tree->last.failed;
 }
 
-/* ---- For programs ---------------------------------------------------------
- */
+/* ---- For programs ------------------------------------------------------- */
 
 /* A line for the key shown last: with its parts, or as a path. */
 static void end_row(struct tree *tree)

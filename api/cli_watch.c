@@ -24,8 +24,7 @@ struct watching_keys {
     uint64_t count;
 };
 
-/* ---- What is asked --------------------------------------------------------
- */
+/* ---- What is asked ------------------------------------------------------ */
 
 static bool add_key(struct watching_keys *watching, int i,
                     struct kx_buffer *out)
@@ -47,8 +46,7 @@ static bool add_key(struct watching_keys *watching, int i,
     return true;
 }
 
-/* ---- What comes -----------------------------------------------------------
- */
+/* ---- What comes --------------------------------------------------------- */
 
 static bool read_entry(const Datapath__KvEntry *wire, const void *memory,
                        struct kx_entry *entry_out)

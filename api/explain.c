@@ -29,8 +29,7 @@ struct explanation {
 
 enum { ONLY_CONDITIONS = 1u << KX_MISFIT_CONDITIONS };
 
-/* ---- Writing ---------------------------------------------------------------
- */
+/* ---- Writing ------------------------------------------------------------ */
 
 static void add_reasons(unsigned misfits, struct kx_buffer *out)
 {
@@ -139,8 +138,7 @@ static void add_fits(struct explanation *explanation)
     kx_add_byte(out, ']');
 }
 
-/* ---- Finding out -----------------------------------------------------------
- */
+/* ---- Finding out -------------------------------------------------------- */
 
 /* Other indexes than the caller's are not spoken of. */
 static bool may_name(const struct request *request, struct kx_slice name)

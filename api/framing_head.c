@@ -40,7 +40,7 @@ const uint8_t FRAMING_CLASS[256] = {
     [':'] = LITERAL,
 };
 
-/* ---- Header values --------------------------------------------------- */
+/* ---- Header values ------------------------------------------------------ */
 
 /* Of a header that says nothing about the framing: any printable bytes. */
 static const uint8_t *value(struct framing *f, const uint8_t *p,
@@ -173,7 +173,7 @@ static const uint8_t *space(struct framing *f, const uint8_t *p,
     return p;
 }
 
-/* ---- Header names ---------------------------------------------------- */
+/* ---- Header names ------------------------------------------------------- */
 
 /* The headers that decide where a request ends. */
 static const struct {

@@ -7,7 +7,7 @@
 
 #include "request.h"
 
-/* ---- kv.c: /kv/... and /kv?key= --------------------------------------- */
+/* ---- kv.c: /kv/... and /kv?key= ----------------------------------------- */
 
 /* GET and HEAD: the value as the body, ETag; 304, 404, 412. */
 handler_fn kv_get;
@@ -28,7 +28,7 @@ handler_fn kv_create;
 /* Answers kv_create. */
 handler_fn kv_create_finish;
 
-/* ---- list.c, count.c, batch.c ------------------------------------------ */
+/* ---- list.c, count.c, batch.c ------------------------------------------- */
 
 /* GET /list: a page of entries, or all of them as NDJSON. */
 handler_fn list_get;
@@ -45,8 +45,7 @@ handler_fn batch_get;
 
 /* POST /explain: which index answers a question, and why others do not. */
 handler_fn explain_list;
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------ */
 
 /* GET /watch: server-sent events, one for each change of some entries. */
 handler_fn watch_get;
@@ -78,7 +77,7 @@ handler_fn index_get;
 /* GET /indexes/{name}/conflicts: the groups of entries with the same value. */
 handler_fn index_conflicts;
 
-/* ---- kvconnect_*.c: the protocol of Deno and @deno/kv -------------------- */
+/* ---- kvconnect_*.c: the protocol of Deno and @deno/kv ------------------- */
 
 /* POST /: which version, which database, where its data path lies. */
 handler_fn kvconnect_metadata;
@@ -91,8 +90,7 @@ handler_fn kvconnect_write_finish;
 /* POST /v2/watch: frames without an end. */
 handler_fn kvconnect_watch;
 
-/* ---- pace.c ---------------------------------------------------------------
- */
+/* ---- pace.c ------------------------------------------------------------- */
 
 /* POST /indexes/{name}/pause: background work on it stops; 200. */
 handler_fn index_pause;
@@ -103,7 +101,7 @@ handler_fn index_throttle;
 /* Answers all three with the index. */
 handler_fn index_pace_finish;
 
-/* ---- migration.c --------------------------------------------------------- */
+/* ---- migration.c -------------------------------------------------------- */
 
 /* PATCH /indexes/{name}: another store or unique; 202 while the index migrates,
  * 200 when it is as the patch says. */
@@ -115,7 +113,7 @@ handler_fn index_undo_migration;
 /* Answers index_undo_migration. */
 handler_fn index_undo_migration_finish;
 
-/* ---- verify.c ------------------------------------------------------------ */
+/* ---- verify.c ----------------------------------------------------------- */
 
 /* POST /indexes/{name}/verify: compares the index with its entries; 202 while
  * that goes on, 200 when it is over. */
@@ -125,7 +123,7 @@ handler_fn index_verify_finish;
 /* GET /indexes/{name}/verify: what the last one has found. */
 handler_fn index_verification;
 
-/* ---- tokens.c ------------------------------------------------------------ */
+/* ---- tokens.c ----------------------------------------------------------- */
 
 /* GET /tokens: those that the caller may see. */
 handler_fn token_list;
@@ -140,24 +138,22 @@ handler_fn token_revoke;
 /* Answers token_revoke. */
 handler_fn token_revoke_finish;
 
-/* ---- slow.c ---------------------------------------------------------------
- */
+/* ---- slow.c ------------------------------------------------------------- */
 
 /* GET /slow: the last requests that took long, the newest first. */
 handler_fn slow_list;
 
-/* ---- ready.c --------------------------------------------------------------
- */
+/* ---- ready.c ------------------------------------------------------------ */
 
 /* GET /readyz: the store serves; ?verbose lists the checks. */
 handler_fn ready_show;
 
-/* ---- backup.c ------------------------------------------------------------ */
+/* ---- backup.c ----------------------------------------------------------- */
 
 /* GET /backup: the whole store as it is, as a file that can be restored. */
 handler_fn backup_get;
 
-/* ---- ops.c --------------------------------------------------------------- */
+/* ---- ops.c -------------------------------------------------------------- */
 
 /* GET /livez: the process answers. */
 handler_fn ops_live;

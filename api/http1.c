@@ -28,7 +28,7 @@ struct http1 {
     int epoll_fd;
 };
 
-/* ---- Request headers ------------------------------------------------- */
+/* ---- Request headers ---------------------------------------------------- */
 
 /* A header looked for: the library gives one line at a time, in order. */
 struct wanted {
@@ -84,7 +84,7 @@ static const char *find_header(const struct request *request, const char *name)
     return wanted.value;
 }
 
-/* ---- Replies ---------------------------------------------------------- */
+/* ---- Replies ------------------------------------------------------------ */
 
 /* Called when the socket has room for more of a stream. While the next chunk is
  * kept back the connection is suspended, so that it is not called in vain. */

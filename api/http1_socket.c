@@ -124,8 +124,7 @@ void http1_socket_bequeath(int fd, http1_take_fn *take, void *heir)
     socket->heir = heir;
 }
 
-/* ---- Bytes ------------------------------------------------------------------
- */
+/* ---- Bytes -------------------------------------------------------------- */
 
 static ssize_t receive(struct http1_socket *socket, void *buffer, size_t size,
                        int flags)
@@ -190,8 +189,7 @@ int __wrap_close(int fd)
     return __real_close(fd);
 }
 
-/* ---- Faults -----------------------------------------------------------------
- */
+/* ---- Faults ------------------------------------------------------------- */
 
 /* What does not fit into the socket's buffer at once is given up: the answer is
  * short, and a client whose buffer is full does not read. */
@@ -286,8 +284,7 @@ int http1_socket_timeout_ms(void)
     return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 
-/* ---- Input ------------------------------------------------------------------
- */
+/* ---- Input -------------------------------------------------------------- */
 
 /* Each part of each request has its time from when it begins. */
 static void time_part(struct http1_socket *socket, uint64_t requests)

@@ -74,8 +74,7 @@ static void set_stalled(struct http1_stream *stream, bool stalled)
     TAILQ_INSERT_TAIL(&all->stalled, stream, stalled_order);
 }
 
-/* ---- The end ---------------------------------------------------------------
- */
+/* ---- The end ------------------------------------------------------------ */
 
 /* The exchange may still be with the core; then it ends when it comes back. */
 static void end(struct http1_stream *stream)
@@ -102,8 +101,7 @@ static void finish(struct http1_stream *stream)
     end(stream);
 }
 
-/* ---- Output ----------------------------------------------------------------
- */
+/* ---- Output ------------------------------------------------------------- */
 
 static void add_piece(const struct http1_stream *stream, size_t size)
 {
@@ -189,8 +187,7 @@ static void give_all(struct http1_streams *all)
     }
 }
 
-/* ---- What it waits for -----------------------------------------------------
- */
+/* ---- What it waits for -------------------------------------------------- */
 
 /* The exchange has something to say again, or is nobody else's. */
 static void on_ready(struct exchange *exchange)
@@ -213,8 +210,7 @@ static void on_socket(struct source *source)
     mark(stream);
 }
 
-/* ---- The beginning ---------------------------------------------------------
- */
+/* ---- The beginning ------------------------------------------------------ */
 
 /* What the library kept is gone. */
 static const char *no_header(const struct request *request, const char *name)
@@ -288,8 +284,7 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     return true;
 }
 
-/* ---- All of them -----------------------------------------------------------
- */
+/* ---- All of them -------------------------------------------------------- */
 
 struct http1_streams *http1_streams_open(struct desk *desk, int epoll_fd)
 {

@@ -16,8 +16,7 @@ static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
     return nghttp2_session_get_stream_user_data(session, id);
 }
 
-/* ---- Calm ------------------------------------------------------------------
- */
+/* ---- Calm --------------------------------------------------------------- */
 
 static bool is_idle_talk(const nghttp2_frame_hd *head)
 {
@@ -44,7 +43,7 @@ static int on_begin_frame(nghttp2_session *session,
     return connection->flooded ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-/* ---- Requests ---------------------------------------------------------- */
+/* ---- Requests ----------------------------------------------------------- */
 
 /* Trailers belong to a stream that has begun; they are not looked at. */
 static bool is_request(const nghttp2_frame *frame)
@@ -233,8 +232,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     return 0;
 }
 
-/* ---- Sessions -------------------------------------------------------------
- */
+/* ---- Sessions ----------------------------------------------------------- */
 
 bool http2_session_open(struct http2_connection *connection)
 {
@@ -323,8 +321,7 @@ void http2_session_stop(struct http2_connection *connection)
                           NULL, 0);
 }
 
-/* ---- The door --------------------------------------------------------------
- */
+/* ---- The door ----------------------------------------------------------- */
 
 static void set_callbacks(nghttp2_session_callbacks *callbacks)
 {

@@ -28,7 +28,7 @@ void http2_connection_mark(struct http2_connection *connection)
     STAILQ_INSERT_TAIL(&connection->door->dirty, connection, next_dirty);
 }
 
-/* ---- Farewells ----------------------------------------------------------- */
+/* ---- Farewells ---------------------------------------------------------- */
 
 /* Says why (GOAWAY, RFC 9113 section 6.8), then waits for the client to close:
  * closing first would reset the connection while input is unread, and the
@@ -76,7 +76,7 @@ static void end(struct http2_connection *connection)
     talloc_free(connection);
 }
 
-/* ---- Input --------------------------------------------------------------- */
+/* ---- Input -------------------------------------------------------------- */
 
 static void take(struct http2_connection *connection, size_t size)
 {
@@ -113,7 +113,7 @@ static void on_ready(struct source *source)
     http2_connection_mark(connection);
 }
 
-/* ---- Output -------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------- */
 
 /* One send for all that is there. A connection with more than that waits for
  * the next turn; one whose client does not take it, for the socket. */
@@ -155,8 +155,7 @@ static void flush(struct http2 *http2)
     }
 }
 
-/* ---- Times -----------------------------------------------------------------
- */
+/* ---- Times -------------------------------------------------------------- */
 
 /* A client that lets a stream wait for too long, for the rest of its request or
  * for room for its reply, loses it. The connection has time to say so, unless
@@ -257,8 +256,7 @@ int http2_timeout_ms(const struct http2 *http2)
     return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
 }
 
-/* ---- The door --------------------------------------------------------------
- */
+/* ---- The door ----------------------------------------------------------- */
 
 void http2_add(struct http2 *http2, struct visit *visit)
 {

@@ -104,7 +104,7 @@ struct http2 {
     uint8_t input[HTTP2_INPUT];
 };
 
-/* ---- http2.c: the library ---------------------------------------------- */
+/* ---- http2.c: the library ----------------------------------------------- */
 
 /* Makes the connection's session; the first settings are ready to be sent.
  * False when memory ran out. */
@@ -135,7 +135,7 @@ void http2_session_continue(struct http2_stream *stream);
 /* Breaks a stream off. */
 void http2_session_reset(struct http2_stream *stream, enum http2_error why);
 
-/* ---- http2_stream.c ------------------------------------------------------ */
+/* ---- http2_stream.c ----------------------------------------------------- */
 
 /* A stream that has begun; NULL when there are too many requests or no
  * memory. */
@@ -165,7 +165,7 @@ void http2_stream_touch(struct http2_stream *stream);
 /* The stream is over, well or not. */
 void http2_stream_close(struct http2_stream *stream);
 
-/* ---- http2_reply.c ----------------------------------------------------- */
+/* ---- http2_reply.c ------------------------------------------------------ */
 
 /* The head of the stream's reply, with ":status" as the first field; fields has
  * room for HTTP2_FIELDS_MAX. Returns their number. What they point to lives as
@@ -174,7 +174,7 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields);
 /* Has the reply a body to be sent? */
 bool http2_reply_has_body(const struct http2_stream *stream);
 
-/* ---- http2_connection.c ------------------------------------------------ */
+/* ---- http2_connection.c ------------------------------------------------- */
 
 /* Something happened to the connection: it is looked at before the turn
  * ends. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* ---- Waiting for the client -------------------------------------------- */
+/* ---- Waiting for the client --------------------------------------------- */
 
 static void wait_no_more(struct http2_stream *stream)
 {
@@ -61,7 +61,7 @@ static void park(struct http2_stream *stream)
     stream->connection->parked++;
 }
 
-/* ---- Requests ---------------------------------------------------------- */
+/* ---- Requests ----------------------------------------------------------- */
 
 static const char *find_header(const struct request *request, const char *name)
 {

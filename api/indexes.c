@@ -130,8 +130,7 @@ enum progress index_show(struct request *request, struct reply *reply)
     return progress;
 }
 
-/* ---- POST and DELETE --------------------------------------------------------
- */
+/* ---- POST and DELETE ---------------------------------------------------- */
 
 enum progress index_declare(struct request *request, struct reply *reply)
 {

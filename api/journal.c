@@ -49,7 +49,7 @@ void journal_reply(struct exchange *exchange)
     add_headers(exchange, is_slow(exchange));
 }
 
-/* ---- Requests that are over ---------------------------------------------- */
+/* ---- Requests that are over --------------------------------------------- */
 
 static void fill_account(struct exchange *exchange, struct account *account)
 {

@@ -48,7 +48,7 @@ enum progress kv_get(struct request *request, struct reply *reply)
     return refusal_read(request, reply, &fault, kx_buffer_slice(&record));
 }
 
-/* ---- Writes -------------------------------------------------------------- */
+/* ---- Writes ------------------------------------------------------------- */
 
 /* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
  * and a PATCH leaves the entry's time as it is. */
@@ -187,7 +187,7 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* ---- POST: the service makes the last part ------------------------------- */
+/* ---- POST: the service makes the last part ------------------------------ */
 
 /* The key need not have parts: POST /kv makes keys of one part. The check that
  * the new key is absent makes sure that nothing is ever replaced. */

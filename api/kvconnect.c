@@ -51,8 +51,7 @@ enum progress kvconnect_answer(struct reply *reply)
     return DONE;
 }
 
-/* ---- Entries --------------------------------------------------------------
- */
+/* ---- Entries ------------------------------------------------------------ */
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE, ENTRY_ENCODING, ENTRY_STAMP };
 

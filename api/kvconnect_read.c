@@ -84,8 +84,7 @@ static enum kx_status read_range(struct reading *reading,
     return status;
 }
 
-/* ---- The request ----------------------------------------------------------
- */
+/* ---- The request -------------------------------------------------------- */
 
 static bool check_bound(const char *name, size_t size, struct flaw *flaw)
 {

@@ -35,8 +35,7 @@ struct watching {
     uint64_t stamps[KVCONNECT_WATCH_KEYS_MAX]; /* 0: absent */
 };
 
-/* ---- Frames ---------------------------------------------------------------
- */
+/* ---- Frames ------------------------------------------------------------- */
 
 /* One frame under way. */
 struct frame {
@@ -133,8 +132,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
     return true;
 }
 
-/* ---- The request ----------------------------------------------------------
- */
+/* ---- The request -------------------------------------------------------- */
 
 static bool take_keys(struct watching *watching, const Datapath__Watch *message,
                       struct flaw *flaw)

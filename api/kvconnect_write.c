@@ -19,8 +19,7 @@ static bool check_key(struct kx_slice key, struct flaw *flaw)
     return fault.status == KX_OK || flaw_fault(flaw, &fault);
 }
 
-/* ---- Checks ---------------------------------------------------------------
- */
+/* ---- Checks ------------------------------------------------------------- */
 
 /* The counter of a versionstamp; 0 for one that no entry can have. */
 static uint64_t counter_of(struct kx_slice stamp)
@@ -72,8 +71,7 @@ static bool read_checks(const Datapath__AtomicWrite *write, void *memory,
     return true;
 }
 
-/* ---- Mutations ------------------------------------------------------------
- */
+/* ---- Mutations ---------------------------------------------------------- */
 
 /* By the numbers of the wire. */
 static const struct {
@@ -196,8 +194,7 @@ enum progress kvconnect_write(struct request *request, struct reply *reply)
     return COMMIT;
 }
 
-/* ---- The result ------------------------------------------------------------
- */
+/* ---- The result --------------------------------------------------------- */
 
 /* A violation of a unique index is one that no check of the client's stands
  * for, so the list may be empty. */

@@ -148,8 +148,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     return send_page(request, reply, &page);
 }
 
-/* ---- DELETE ---------------------------------------------------------------
- */
+/* ---- DELETE ------------------------------------------------------------- */
 
 /* An empty prefix, as from an unset shell variable, must not empty the store:
  * all of it has to be asked for as prefix=[]. */

@@ -74,8 +74,7 @@ void *message_read(const struct request *request,
     return message;
 }
 
-/* ---- Writing --------------------------------------------------------------
- */
+/* ---- Writing ------------------------------------------------------------ */
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2, VARINT_MAX = 10 };
 

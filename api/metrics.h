@@ -11,7 +11,7 @@
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out);
 
-/* ---- Parts, for metrics_*.c ---------------------------------------------- */
+/* ---- Parts, for metrics_*.c --------------------------------------------- */
 
 /* Appends one line, or several, formatted; at most 511 bytes. */
 void metrics_add(struct kx_buffer *out, const char *format, ...)

@@ -127,7 +127,7 @@ struct kx_slice scrape_label(const struct sample *sample, const char *label)
     return kx_slice(at, end != NULL ? (size_t)(end - at) : left);
 }
 
-/* ---- Histograms ---------------------------------------------------------- */
+/* ---- Histograms --------------------------------------------------------- */
 
 struct bounds {
     double at[BOUNDS_MAX];

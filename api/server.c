@@ -121,8 +121,7 @@ static bool start_visits(struct server *server)
     return service->keyring != NULL || complain("cannot", "start TLS", why);
 }
 
-/* ---- Sockets --------------------------------------------------------------
- */
+/* ---- Sockets ------------------------------------------------------------ */
 
 static uint16_t port_of(const struct address *address)
 {
@@ -178,8 +177,7 @@ static void close_sockets(struct server *server)
             close(server->sockets[i]);
 }
 
-/* ---- Store and loops --------------------------------------------------------
- */
+/* ---- Store and loops ---------------------------------------------------- */
 
 /* Recovers what a crash may have left, which can take a while. */
 static bool open_store(struct server *server)

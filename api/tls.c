@@ -85,8 +85,7 @@ void tls_close(struct tls *tls)
     talloc_free(tls);
 }
 
-/* ---- Handshake ------------------------------------------------------------
- */
+/* ---- Handshake ---------------------------------------------------------- */
 
 enum tls_step tls_handshake(struct tls *tls)
 {
@@ -116,8 +115,7 @@ bool tls_is_http2(const struct tls *tls)
            chosen.size == 2 && memcmp(chosen.data, "h2", 2) == 0;
 }
 
-/* ---- Input ------------------------------------------------------------------
- */
+/* ---- Input -------------------------------------------------------------- */
 
 /* Some bytes of one record; 0 at the end, or GNUTLS_E_AGAIN when the socket is
  * empty. */
@@ -167,8 +165,7 @@ ssize_t tls_recv_records(struct tls *tls, void *buffer, size_t size)
     return receive(tls, buffer, size, TLS_RECORD_MAX);
 }
 
-/* ---- Output -----------------------------------------------------------------
- */
+/* ---- Output ------------------------------------------------------------- */
 
 /* Copies what follows the first `skip` bytes of the parts; one record carries
  * what would be several. */

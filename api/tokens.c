@@ -62,8 +62,7 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
     return token;
 }
 
-/* ---- GET ------------------------------------------------------------------
- */
+/* ---- GET ---------------------------------------------------------------- */
 
 enum progress token_list(struct request *request, struct reply *reply)
 {
@@ -102,8 +101,7 @@ enum progress token_show(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* ---- POST -----------------------------------------------------------------
- */
+/* ---- POST --------------------------------------------------------------- */
 
 /* What the second half needs again. */
 struct creation {
@@ -168,8 +166,7 @@ enum progress token_create_finish(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* ---- DELETE ---------------------------------------------------------------
- */
+/* ---- DELETE ------------------------------------------------------------- */
 
 enum progress token_revoke(struct request *request, struct reply *reply)
 {

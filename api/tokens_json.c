@@ -13,8 +13,7 @@ static bool bad(struct flaw *flaw, const char *detail)
     return flaw_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
-/* ---- Reading --------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 struct token_reading {
     void *memory;
@@ -162,8 +161,7 @@ bool tokens_read(struct kx_slice document, void *memory,
                      "[\"users\"]}]}.");
 }
 
-/* ---- Writing --------------------------------------------------------------
- */
+/* ---- Writing ------------------------------------------------------------ */
 
 static void add_grant(const struct kx_grant *grant, struct kx_buffer *out)
 {

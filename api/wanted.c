@@ -10,8 +10,7 @@
 
 enum { LIMIT_DEFAULT = 100 };
 
-/* ---- A range ---------------------------------------------------------------
- */
+/* ---- A range ------------------------------------------------------------ */
 
 /* The range being read. Its parts are put together when all members are
  * there. */
@@ -128,8 +127,7 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
     return false;
 }
 
-/* ---- The document ----------------------------------------------------------
- */
+/* ---- The document ------------------------------------------------------- */
 
 static bool read_key(struct wanted *wanted, struct kx_slice value,
                      struct kx_slice *key_out, struct flaw *flaw)

@@ -14,8 +14,7 @@
 #include "seen.h"
 #include "service.h"
 
-/* ---- The request ------------------------------------------------------------
- */
+/* ---- The request -------------------------------------------------------- */
 
 static bool read_key(struct watching *watching, struct query *query, size_t i,
                      struct flaw *flaw)

@@ -19,8 +19,7 @@ enum { EVENT_BYTES_MAX = 16 << 20 };
  * open then, and a client that is gone is noticed. */
 static const uint64_t SILENCE_NS = 15000000000;
 
-/* ---- Events ---------------------------------------------------------------
- */
+/* ---- Events ------------------------------------------------------------- */
 
 /* One event under way. */
 struct event {

@@ -103,8 +103,7 @@ enum kx_status advise_make(void *mem, const struct kx_question *question,
     return status;
 }
 
-/* ---- Its name --------------------------------------------------------------
- */
+/* ---- Its name ----------------------------------------------------------- */
 
 static bool is_of_names(uint8_t c)
 {

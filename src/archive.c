@@ -41,8 +41,7 @@ static void complain(const char *what, const struct kx_fault *fault)
            fault->detail);
 }
 
-/* ---- The timeline ---------------------------------------------------------
- */
+/* ---- The timeline ------------------------------------------------------- */
 
 /* KX_ABSENT: there is none, or what is there is none. */
 static enum kx_status read_timeline(const char *directory, char *name,
@@ -110,8 +109,7 @@ static enum kx_status find_timeline(struct archive *archive,
     return KX_OK;
 }
 
-/* ---- The log --------------------------------------------------------------
- */
+/* ---- The log ------------------------------------------------------------ */
 
 static void live_path(const struct archive *archive, char *out)
 {
@@ -194,8 +192,7 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
     return status;
 }
 
-/* ---- Bases ----------------------------------------------------------------
- */
+/* ---- Bases -------------------------------------------------------------- */
 
 static enum kx_status write_backup(struct kx_backup *backup, FILE *file,
                                    struct kx_fault *fault)
@@ -254,8 +251,7 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
     return status;
 }
 
-/* ---- What is not needed any more ------------------------------------------
- */
+/* ---- What is not needed any more ---------------------------------------- */
 
 struct bases {
     struct archive_base *list;
@@ -312,8 +308,7 @@ static void remove_old(struct archive *archive)
     talloc_free(bases.list);
 }
 
-/* ---- The thread -----------------------------------------------------------
- */
+/* ---- The thread --------------------------------------------------------- */
 
 /* Has less time than that gone by since then? Not if the clock was set back. */
 static bool is_recent(int64_t then_ms, int64_t interval_ms, int64_t now_ms)

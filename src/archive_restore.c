@@ -15,8 +15,7 @@
 #include "restore.h"
 #include "zfile.h"
 
-/* ---- The base -------------------------------------------------------------
- */
+/* ---- The base ----------------------------------------------------------- */
 
 struct choice {
     const struct kx_restore *restore;
@@ -48,8 +47,7 @@ static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
                    archive);
 }
 
-/* ---- The log --------------------------------------------------------------
- */
+/* ---- The log ------------------------------------------------------------ */
 
 static bool exists(const char *path)
 {
@@ -142,8 +140,7 @@ static enum kx_status fetch_all(const struct choice *choice, const char *rest,
     return KX_OK;
 }
 
-/* ---- The point ------------------------------------------------------------
- */
+/* ---- The point ---------------------------------------------------------- */
 
 struct cut {
     const struct kx_restore *restore;

@@ -2,8 +2,7 @@
  * index key come from, and what an index entry holds. */
 #include "reading.h"
 
-/* ---- Fields ----------------------------------------------------------------
- */
+/* ---- Fields ------------------------------------------------------------- */
 
 /* A field while it is read. */
 struct draft {
@@ -131,8 +130,7 @@ enum kx_status declaration_read_fields(struct reading *reading,
     return read_elements(reading, value, read_field);
 }
 
-/* ---- Store -----------------------------------------------------------------
- */
+/* ---- Store -------------------------------------------------------------- */
 
 struct kx_slice declaration_take_token(struct kx_slice *pointer)
 {

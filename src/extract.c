@@ -23,8 +23,7 @@ void extract_init(struct extract *extract, void *owner)
     kx_buffer_init(&extract->stored, owner);
 }
 
-/* ---- Fields ----------------------------------------------------------------
- */
+/* ---- Fields ------------------------------------------------------------- */
 
 /* Notes the first obstacle of an entry. */
 static enum kx_status obstructed(struct extract *extract,
@@ -112,8 +111,7 @@ static void add_owner(const struct extract *extract, struct kx_buffer *out)
     kx_add(out, extract->key.data + skip, extract->key.size - skip);
 }
 
-/* ---- Keys ------------------------------------------------------------------
- */
+/* ---- Keys --------------------------------------------------------------- */
 
 static bool make_room(struct extract *extract)
 {
@@ -242,8 +240,7 @@ static enum kx_status add_each_key(struct extract *extract)
     return add_elements(extract, array);
 }
 
-/* ---- Order -----------------------------------------------------------------
- */
+/* ---- Order -------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b, void *bytes)
 {
@@ -285,8 +282,7 @@ size_t extract_find(const struct extract *extract, struct kx_slice key)
     return extract->count;
 }
 
-/* ---- All -------------------------------------------------------------------
- */
+/* ---- All ---------------------------------------------------------------- */
 
 static void start(struct extract *extract,
                   const struct declaration *declaration, struct kx_slice key,

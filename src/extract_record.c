@@ -90,8 +90,7 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
     return status;
 }
 
-/* ---- Words -----------------------------------------------------------------
- */
+/* ---- Words -------------------------------------------------------------- */
 
 static const char *describe(enum obstacle obstacle)
 {

@@ -27,8 +27,7 @@ static void misfit(struct match *match, enum kx_misfit misfit)
     match->fit->misfits |= 1u << misfit;
 }
 
-/* ---- Bounds ----------------------------------------------------------------
- */
+/* ---- Bounds ------------------------------------------------------------- */
 
 static bool is_about(const struct condition *condition,
                      const struct field *field, bool fold)
@@ -119,8 +118,7 @@ static bool take_bounds(struct match *match, void *mem)
     return !failed;
 }
 
-/* ---- Order -----------------------------------------------------------------
- */
+/* ---- Order -------------------------------------------------------------- */
 
 /* Behind the fields of an index that is not unique come the parts of the key.
  */
@@ -160,8 +158,7 @@ static void check_order(struct match *match)
     }
 }
 
-/* ---- What the index leaves out ---------------------------------------------
- */
+/* ---- What the index leaves out ------------------------------------------ */
 
 /* Does the question say that there is a value at the path? To be ordered by a
  * value an entry must have one. */
@@ -232,8 +229,7 @@ static void check_prefix(struct match *match)
         misfit(match, KX_MISFIT_OTHER_DEPTH);
 }
 
-/* ---- What is left for the client -------------------------------------------
- */
+/* ---- What is left for the client ---------------------------------------- */
 
 /* An index has only entries with values of its fields. */
 static bool exists_by_fields(const struct match *match,
@@ -301,8 +297,7 @@ static bool is_followed(const struct declaration *index,
     return asked->stored_count == 0;
 }
 
-/* ---- The whole -------------------------------------------------------------
- */
+/* ---- The whole ---------------------------------------------------------- */
 
 static enum kx_status compare(void *mem, struct match *match)
 {

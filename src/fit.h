@@ -31,7 +31,7 @@ bool fit_is_plain(const struct condition *condition);
 bool fit_implied(const struct condition *list, size_t count,
                  const struct condition *wanted);
 
-/* ---- fit_bounds.c -------------------------------------------------------- */
+/* ---- fit_bounds.c ------------------------------------------------------- */
 
 /* Bounds of a range as encoded parts behind what is equal. */
 struct span {

@@ -41,8 +41,7 @@ static enum kx_status too_new(unsigned long number, struct kx_fault *fault)
         number, FORMAT_NUMBER);
 }
 
-/* ---- The file -------------------------------------------------------------
- */
+/* ---- The file ----------------------------------------------------------- */
 
 static enum kx_status file_fault(const char *path, struct kx_fault *fault)
 {
@@ -111,8 +110,7 @@ enum kx_status format_guard(const char *directory, struct kx_fault *fault)
     return status;
 }
 
-/* ---- The rows -------------------------------------------------------------
- */
+/* ---- The rows ----------------------------------------------------------- */
 
 /* Flushed at once: the next step builds on it. */
 static enum kx_status write_now(struct env *env, const struct txn_write *write)

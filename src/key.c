@@ -23,7 +23,7 @@ enum {
 };
 #define SIGN_BIT (UINT64_C(1) << 63)
 
-/* ---- Writing --------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------ */
 
 /* A single addition that failed has left the key as it was. */
 static enum kx_status added(const struct kx_buffer *key)
@@ -174,7 +174,7 @@ enum kx_status kx_key_add(struct kx_buffer *key, const struct kx_part *part)
     return KX_BAD_KEY;
 }
 
-/* ---- Measuring ------------------------------------------------------- */
+/* ---- Measuring ---------------------------------------------------------- */
 
 static bool is_bigint(uint8_t tag)
 {
@@ -268,7 +268,7 @@ enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault)
     return KX_OK;
 }
 
-/* ---- Reading --------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------ */
 
 void kx_key_read(struct kx_key_reader *reader, struct kx_slice key)
 {

@@ -53,7 +53,7 @@ static double value_of(const struct decimal *decimal)
                 decimal->point - decimal->count);
 }
 
-/* ---- Writing --------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------ */
 
 /* The nearest decimal with `count` digits. Between the first digit and the
  * others printf writes a decimal point, which depends on the locale. */
@@ -211,7 +211,7 @@ size_t kx_number_text(double number, char *out)
     return (size_t)(at - out);
 }
 
-/* ---- Reading --------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------ */
 
 /* A token on its way: digits without leading zeros, times ten^exponent. */
 struct scan {

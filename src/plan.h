@@ -77,7 +77,7 @@ enum kx_status plan_mend(struct plan *plan, struct index *index,
                          struct kx_slice key, struct kx_slice bytes,
                          int64_t count);
 
-/* ---- Steps, each in its own file -------------------------------------- */
+/* ---- Steps, each in its own file ---------------------------------------- */
 
 /* The record that a client sees under key: KX_OK, KX_ABSENT (also when it is
  * expired or not shown), KX_INDEX_NOT_READY, errors. */

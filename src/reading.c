@@ -26,8 +26,7 @@ enum kx_status reading_no_memory(struct reading *reading)
     return kx_fail(reading->fault, KX_NO_MEMORY, "no memory");
 }
 
-/* ---- The place in the document ---------------------------------------------
- */
+/* ---- The place in the document ------------------------------------------ */
 
 /* A step that has no room is left out: the place is then the object it is
  * in. */
@@ -56,8 +55,7 @@ void reading_leave(struct reading *reading, size_t end)
     reading->pointer[end] = '\0';
 }
 
-/* ---- Objects ---------------------------------------------------------------
- */
+/* ---- Objects ------------------------------------------------------------ */
 
 /* "name, prefix and depth" */
 static void list_names(const struct member *table, char *out, size_t size)
@@ -137,8 +135,7 @@ enum kx_status reading_members(struct reading *reading, struct kx_slice object,
     return status;
 }
 
-/* ---- Values ----------------------------------------------------------------
- */
+/* ---- Values ------------------------------------------------------------- */
 
 enum kx_status reading_text(struct reading *reading, struct kx_slice value,
                             struct kx_slice *text_out)

@@ -56,8 +56,7 @@ bool restore_end(const char *directory)
     return unlink(join(path, directory, NOTE)) == 0 && names_sync(path);
 }
 
-/* ---- Unpacking ------------------------------------------------------------
- */
+/* ---- Unpacking ---------------------------------------------------------- */
 
 struct target {
     const char *directory;
@@ -162,8 +161,7 @@ enum kx_status restore_unpack(const struct kx_restore *restore,
     return explain(status, path, &target, fault);
 }
 
-/* ---- Replaying ------------------------------------------------------------
- */
+/* ---- Replaying ---------------------------------------------------------- */
 
 /* The raised versionstamp is on disk before anybody can commit. */
 static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
@@ -207,8 +205,7 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
     return status;
 }
 
-/* ---- All of it ------------------------------------------------------------
- */
+/* ---- All of it ---------------------------------------------------------- */
 
 static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
 {

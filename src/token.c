@@ -113,8 +113,7 @@ struct kx_token *token_copy(const struct kx_token *token)
     return NULL;
 }
 
-/* ---- Rows -----------------------------------------------------------------
- */
+/* ---- Rows --------------------------------------------------------------- */
 
 static json_t *grants_to_json(const struct kx_token *token)
 {

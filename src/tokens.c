@@ -90,8 +90,7 @@ static void take_out(struct tokens *tokens, size_t at)
     kx_token_release(token);
 }
 
-/* ---- Loading --------------------------------------------------------------
- */
+/* ---- Loading ------------------------------------------------------------ */
 
 static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
 {
@@ -138,8 +137,7 @@ enum kx_status tokens_load(struct kx_store *store, struct kx_fault *fault)
     return status;
 }
 
-/* ---- Looking up -----------------------------------------------------------
- */
+/* ---- Looking up --------------------------------------------------------- */
 
 bool kx_tokens_any(const struct kx_store *store)
 {
@@ -169,8 +167,7 @@ struct kx_token *kx_token_at(struct kx_store *store, size_t n)
     return token;
 }
 
-/* ---- Changing -------------------------------------------------------------
- */
+/* ---- Changing ----------------------------------------------------------- */
 
 enum kx_status kx_token_fix(struct kx_store *store,
                             const struct kx_token *token)

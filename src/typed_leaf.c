@@ -8,8 +8,7 @@
 #include "v8_reader.h"
 #include "v8_typed.h"
 
-/* ---- Scalars ---------------------------------------------------------------
- */
+/* ---- Scalars ------------------------------------------------------------ */
 
 enum kx_status typed_put_undefined(struct typed_sink *sink,
                                    const struct typed *typed)
@@ -150,8 +149,7 @@ enum kx_status typed_put_regexp(struct typed_sink *sink,
     return KX_OK;
 }
 
-/* ---- Bytes -----------------------------------------------------------------
- */
+/* ---- Bytes -------------------------------------------------------------- */
 
 enum kx_status typed_put_buffer(struct typed_sink *sink,
                                 const struct typed *typed)

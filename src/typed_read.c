@@ -10,8 +10,7 @@ enum kx_status typed_bad(struct kx_fault *fault, const char *detail)
     return kx_fail(fault, KX_BAD_VALUE, "%s", detail);
 }
 
-/* ---- Members --------------------------------------------------------------
- */
+/* ---- Members ------------------------------------------------------------ */
 
 static const struct member {
     const char *name; /* with its quotes */
@@ -105,8 +104,7 @@ enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
     return KX_OK;
 }
 
-/* ---- Values with an encoding of their own ----------------------------------
- */
+/* ---- Values with an encoding of their own ------------------------------- */
 
 /* A text, because a JSON number loses digits over 2^53 in most readers. */
 static bool parse_u64(struct kx_slice digits, uint64_t *number_out)
@@ -188,8 +186,7 @@ static enum kx_status read_v8(const struct typed *typed, const void *memory,
                            : kx_v8_check(value_out->data, memory, fault);
 }
 
-/* ---- Values that JSON can carry --------------------------------------------
- */
+/* ---- Values that JSON can carry ----------------------------------------- */
 
 static bool add_plain(struct kx_slice json, struct kx_buffer *out);
 

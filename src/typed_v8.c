@@ -11,8 +11,7 @@ enum { SHOWN = 40 };
 
 static enum kx_status put(struct typed_sink *sink, struct kx_slice json);
 
-/* ---- Containers ------------------------------------------------------------
- */
+/* ---- Containers --------------------------------------------------------- */
 
 static enum kx_status put_object(struct typed_sink *sink,
                                  const struct typed *typed)
@@ -140,8 +139,7 @@ static enum kx_status put_map(struct typed_sink *sink,
     return status;
 }
 
-/* ---- Errors ----------------------------------------------------------------
- */
+/* ---- Errors ------------------------------------------------------------- */
 
 static enum kx_status put_field(struct typed_sink *sink, char tag,
                                 struct kx_slice json)
@@ -189,8 +187,7 @@ static enum kx_status put_error(struct typed_sink *sink,
     return status;
 }
 
-/* ---- The whole -------------------------------------------------------------
- */
+/* ---- The whole ---------------------------------------------------------- */
 
 static const struct type {
     const char *name;

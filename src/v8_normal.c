@@ -13,7 +13,7 @@ struct normal {
     uint32_t next;
 };
 
-/* ---- Numbers of objects -------------------------------------------------- */
+/* ---- Numbers of objects ------------------------------------------------- */
 
 static void add_id(struct normal *normal)
 {
@@ -29,7 +29,7 @@ static uint32_t new_id(const struct normal *normal, uint32_t id)
     return number;
 }
 
-/* ---- Values without children --------------------------------------------- */
+/* ---- Values without children -------------------------------------------- */
 
 static void put_string(struct normal *normal)
 {
@@ -178,7 +178,7 @@ static void write_view(struct normal *normal)
     v8_put_varint(writer, view->flags);
 }
 
-/* ---- Containers ---------------------------------------------------------- */
+/* ---- Containers --------------------------------------------------------- */
 
 static void write_open(struct normal *normal)
 {
@@ -257,7 +257,7 @@ static write_fn *const WRITE[V8_KINDS] = {
     [V8_END] = write_end,
 };
 
-/* ---- The whole ----------------------------------------------------------- */
+/* ---- The whole ---------------------------------------------------------- */
 
 /* Where a cause begins is noted in the frame of its error, which is the one
  * below a container that is itself the cause. */

@@ -181,7 +181,7 @@ static bool take_end(struct v8_reader *reader, uint32_t expected)
            v8_wrong(reader, "the number at the end is not that of the members");
 }
 
-/* ---- What follows in each kind of container ------------------------------ */
+/* ---- What follows in each kind of container ----------------------------- */
 
 static bool is_string(const struct v8_token *token)
 {

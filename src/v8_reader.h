@@ -162,7 +162,7 @@ static inline struct v8_frame *v8_top(struct v8_reader *reader)
  * returns its status. */
 enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault);
 
-/* ---- Between v8_reader.c and v8_scalar.c ------------------------------ */
+/* ---- Between v8_reader.c and v8_scalar.c -------------------------------- */
 
 /* Notes what is wrong at the present place. Always false. */
 bool v8_wrong(struct v8_reader *reader, const char *sentence);

@@ -66,7 +66,7 @@ bool v8_error_letter(struct kx_slice name, uint8_t *letter_out)
     return false;
 }
 
-/* ---- In front of and behind values ------------------------------------- */
+/* ---- In front of and behind values -------------------------------------- */
 
 static const char HOLE[] = "{\"type\":\"hole\"}";
 

@@ -10,8 +10,7 @@
 #include "v8_writer.h"
 #include "value.h"
 
-/* ---- Reading ---------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 static struct value_number read_json(struct kx_slice json)
 {
@@ -87,8 +86,7 @@ bool kx_value_is_number(const struct kx_value *value, const void *memory)
     return value_number(value, memory).kind != NUMBER_NONE;
 }
 
-/* ---- Limits and results ----------------------------------------------------
- */
+/* ---- Limits and results ------------------------------------------------- */
 
 const char value_not_number[] =
     "Some of the parameters are not valid V8 values";
@@ -192,8 +190,7 @@ static enum kx_status limit_sum(struct work *work, struct value_number *sum)
     return KX_OK;
 }
 
-/* ---- Combining -------------------------------------------------------------
- */
+/* ---- Combining ---------------------------------------------------------- */
 
 static const char *kind_text(enum number_kind kind)
 {

@@ -6,7 +6,7 @@
 #include "v8_normal.h"
 #include "v8_typed.h"
 
-/* ---- Pointers ------------------------------------------------------------ */
+/* ---- Pointers ----------------------------------------------------------- */
 
 static bool part_is_plain(const struct kx_part *part)
 {
@@ -78,8 +78,7 @@ static bool write_pointer(struct kx_slice parts, struct kx_buffer *out)
     return plain;
 }
 
-/* ---- To JSON --------------------------------------------------------------
- */
+/* ---- To JSON ------------------------------------------------------------ */
 
 static void write_u64(struct kx_slice bytes, struct kx_buffer *out)
 {
@@ -147,8 +146,7 @@ bool kx_value_to_json(const struct kx_value *value, struct kx_buffer *out)
     return false;
 }
 
-/* ---- To JavaScript --------------------------------------------------------
- */
+/* ---- To JavaScript ------------------------------------------------------ */
 
 static enum kx_status give_v8(struct kx_buffer *out, size_t start,
                               struct kx_value *value_out)

@@ -7,8 +7,7 @@
 #include "value.h"
 #include "verify_state.h"
 
-/* ---- Mending ---------------------------------------------------------------
- */
+/* ---- Mending ------------------------------------------------------------ */
 
 /* Notes a place, and writes what should be there (size 0: nothing), if it is to
  * be mended. count: by how much the number of index entries is wrong. */
@@ -54,8 +53,7 @@ static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
     return form_write(job->index, &job->stand.extract, n, stamp, &job->made);
 }
 
-/* ---- Rows against entries --------------------------------------------------
- */
+/* ---- Rows against entries ----------------------------------------------- */
 
 /* A copy that a client has made is right when it says the same. */
 static enum kx_status compare(const struct verify *job,
@@ -122,8 +120,7 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
     return status == KX_OK ? check_content(job, key, &row) : status;
 }
 
-/* ---- Entries against rows --------------------------------------------------
- */
+/* ---- Entries against rows ----------------------------------------------- */
 
 /* The row under a key as this job leaves it. */
 static enum kx_status read_row(struct verify *job, struct kx_slice key,

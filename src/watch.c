@@ -77,8 +77,7 @@ struct watch_set *watch_set_create(void *mem)
     return set;
 }
 
-/* ---- Topics, inside the lock ----------------------------------------------
- */
+/* ---- Topics, inside the lock -------------------------------------------- */
 
 static uint8_t *place_of(struct watch_set *set, struct kx_slice key)
 {
@@ -154,8 +153,7 @@ static void tell(struct kx_watch *watch)
     set->told = ticket;
 }
 
-/* ---- For the writer ---------------------------------------------------------
- */
+/* ---- For the writer ----------------------------------------------------- */
 
 /* A watch that is opened while this looks reads what was applied: it enters its
  * view later. */
@@ -213,8 +211,7 @@ size_t watch_count(const struct watch_set *set)
     return atomic_load(&set->count);
 }
 
-/* ---- For those who wait -----------------------------------------------------
- */
+/* ---- For those who wait ------------------------------------------------- */
 
 static int forget(struct kx_watch *watch)
 {

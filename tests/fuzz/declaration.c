@@ -37,8 +37,7 @@ static void differ(const struct declaration *a, const struct declaration *b,
         assert_true(out.size > 0);
 }
 
-/* ---- The index entries of one entry --------------------------------------
- */
+/* ---- The index entries of one entry ------------------------------------- */
 
 static bool take_value(struct kx_slice text, struct record *record,
                        void *memory)

@@ -65,8 +65,7 @@ static inline struct kx_slice house_key(void *memory, const char *json)
     return kx_buffer_slice(&key);
 }
 
-/* ---- What it begins with --------------------------------------------------
- */
+/* ---- What it begins with ------------------------------------------------ */
 
 static inline void house_furnish(void *memory)
 {
@@ -193,8 +192,7 @@ static inline void house_tidy(void *memory)
     house.stamp = house_stamp();
 }
 
-/* ---- Exchanges -------------------------------------------------------------
- */
+/* ---- Exchanges ---------------------------------------------------------- */
 
 /* A request as it is sent, and whether its exchange waits for nothing. */
 struct house_request {

@@ -5,7 +5,7 @@
 
 #include "store.h"
 
-/* ---- Values and questions ------------------------------------------------ */
+/* ---- Values and questions ----------------------------------------------- */
 
 /* Values in the order of an index. Those of a type follow each other; what has
  * no place in the order has type 0. */
@@ -51,7 +51,7 @@ struct question {
     bool reverse;
 };
 
-/* ---- The naive walk ------------------------------------------------------ */
+/* ---- The naive walk ----------------------------------------------------- */
 
 static inline int fold(int value, bool folded)
 {
@@ -157,7 +157,7 @@ static inline int compare_entries(const struct entry *entries,
     return 0;
 }
 
-/* ---- Chance -------------------------------------------------------------- */
+/* ---- Chance ------------------------------------------------------------- */
 
 static inline struct place random_place(uint64_t *seed)
 {

@@ -6,7 +6,7 @@
 
 #include "store.h"
 
-/* ---- Values ---------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------- */
 
 /* A JSON value and the key part that it is, plain and folded, as JSON arrays of
  * one part; NULL when it cannot be indexed. */
@@ -124,7 +124,7 @@ static inline char *document_json(void *mem, const struct written *document)
     return talloc_strdup_append(add_member(out, "b", document->b), "}");
 }
 
-/* ---- Declarations ---------------------------------------------------- */
+/* ---- Declarations ------------------------------------------------------- */
 
 enum source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
 
@@ -215,7 +215,7 @@ static inline char *shape_json(void *mem, const struct shape *shape)
         shape->error ? "error" : "skip", where_json(mem, shape));
 }
 
-/* ---- What an index has of one entry ------------------------------------ */
+/* ---- What an index has of one entry ------------------------------------- */
 
 /* Ways in which the model can be wrong, each like a mistake of an index. */
 enum flaw {

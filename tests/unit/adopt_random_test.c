@@ -71,8 +71,7 @@ static uint64_t stamp_of(struct world *world, const char *key)
     return test_stamp(&world->test, world->mem, key);
 }
 
-/* ---- Planting -------------------------------------------------------------
- */
+/* ---- Planting ----------------------------------------------------------- */
 
 static void plant(struct world *world, int shape, int n)
 {
@@ -121,8 +120,7 @@ static void plant_all(struct world *world)
             plant_dangling(world, shape, n);
 }
 
-/* ---- Adopting -------------------------------------------------------------
- */
+/* ---- Adopting ----------------------------------------------------------- */
 
 static const char *declaration_of(struct world *world, int shape)
 {
@@ -281,8 +279,7 @@ static void adopt_all(struct world *world, bool live)
     }
 }
 
-/* ---- Comparing ------------------------------------------------------------
- */
+/* ---- Comparing ---------------------------------------------------------- */
 
 /* Each entry has its index entry, and there are no others. */
 static bool rows_are_right(struct world *world, int shape)

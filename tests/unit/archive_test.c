@@ -55,8 +55,7 @@ static void a_value_is_no_mark(void **state)
     assert_int_equal(seen.last, 3);
 }
 
-/* ---- Bases -----------------------------------------------------------------
- */
+/* ---- Bases -------------------------------------------------------------- */
 
 struct bases {
     size_t count;

@@ -12,7 +12,7 @@
 enum { SIZES = 7 };
 static const size_t sizes[SIZES] = {0, 1, 511, 512, 513, 4096, 300000};
 
-/* ---- Archives ------------------------------------------------------------ */
+/* ---- Archives ----------------------------------------------------------- */
 
 static uint8_t byte_of(size_t member, size_t at)
 {
@@ -170,7 +170,7 @@ static void a_member_has_the_size_it_says(void **state)
     }
 }
 
-/* ---- Tar ----------------------------------------------------------------- */
+/* ---- Tar ---------------------------------------------------------------- */
 
 static void headers_hold_any_size(void **state)
 {
@@ -202,7 +202,7 @@ static void names_stay_in_their_directory(void **state)
     }
 }
 
-/* ---- Pages --------------------------------------------------------------- */
+/* ---- Pages -------------------------------------------------------------- */
 
 static void fill(struct test_store *test, void *mem)
 {
@@ -254,7 +254,7 @@ static void every_page_is_looked_at(void **state)
     talloc_free(mem);
 }
 
-/* ---- Files --------------------------------------------------------------- */
+/* ---- Files -------------------------------------------------------------- */
 
 static void write_file(const char *path, size_t size)
 {

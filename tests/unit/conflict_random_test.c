@@ -151,8 +151,7 @@ static void compare(struct world *world)
     }
 }
 
-/* ---- Commits --------------------------------------------------------------
- */
+/* ---- Commits ------------------------------------------------------------ */
 
 static struct kx_mutation random_mutation(struct world *world,
                                           struct model *model)
@@ -249,8 +248,7 @@ static void step(struct world *world)
     }
 }
 
-/* ---- Rounds ---------------------------------------------------------------
- */
+/* ---- Rounds ------------------------------------------------------------- */
 
 static void fill(struct world *world)
 {

@@ -22,7 +22,7 @@ struct line {
     const char *text;
 };
 
-/* ---- Entries ---------------------------------------------------------- */
+/* ---- Entries ------------------------------------------------------------ */
 
 static const char *line_text(struct run *run, const struct kx_entry *entry,
                              bool pointer)
@@ -136,7 +136,7 @@ static void compare(struct run *run, const struct shape *shape)
                  shape_json(run->data.mem, shape), stored, reckoned);
 }
 
-/* ---- Commits ---------------------------------------------------------- */
+/* ---- Commits ------------------------------------------------------------ */
 
 static bool refuses(struct run *run, const struct shape *shape)
 {
@@ -213,7 +213,7 @@ static void run_commit(struct run *run)
         memcpy(run->data.slots, run->data.before, sizeof run->data.slots);
 }
 
-/* ---- Runs -------------------------------------------------------------- */
+/* ---- Runs --------------------------------------------------------------- */
 
 static void begin_run(struct run *run, uint64_t seed, enum flaw flaw)
 {

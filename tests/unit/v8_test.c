@@ -70,8 +70,7 @@ static int each_vector(void *memory, check_fn *check)
     return count;
 }
 
-/* ---- To JSON and back -----------------------------------------------------
- */
+/* ---- To JSON and back --------------------------------------------------- */
 
 static void assert_shown(struct run *run)
 {
@@ -151,8 +150,7 @@ static void what_is_shown_is_read_as_the_same_value(void **state)
     assert_int_equal(each_vector(*state, assert_again), 250);
 }
 
-/* ---- For the other program ------------------------------------------------
- */
+/* ---- For the other program ---------------------------------------------- */
 
 /* What Deno reads of both: its own bytes, but for the version. */
 static void assert_for_deno(struct run *run)
@@ -227,8 +225,7 @@ static void references_find_their_objects(void **state)
     kx_buffer_free(&hex);
 }
 
-/* ---- Fields ---------------------------------------------------------------
- */
+/* ---- Fields ------------------------------------------------------------- */
 
 static void fields_are_found_in_values_of_javascript(void **state)
 {

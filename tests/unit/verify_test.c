@@ -80,7 +80,7 @@ static void expect(const struct kx_verification *report, uint64_t missing,
     assert_int_equal(report->counts[KX_DUPLICATE], duplicate);
 }
 
-/* ---- Planting ------------------------------------------------------------ */
+/* ---- Planting ----------------------------------------------------------- */
 
 /* Changes a row of the entries while the store is closed. An empty value
  * removes it. */
@@ -118,8 +118,7 @@ static struct record pointer_to(struct story *s, const char *owner)
                            .owner = test_key(s->mem, owner)};
 }
 
-/* ---- Stories --------------------------------------------------------------
- */
+/* ---- Stories ------------------------------------------------------------ */
 
 static void nothing_is_found_where_nothing_was_planted(void **state)
 {

@@ -28,7 +28,7 @@ static size_t below(struct world *world, size_t limit)
     return random_below(&world->seed, limit);
 }
 
-/* ---- The store ----------------------------------------------------------- */
+/* ---- The store ---------------------------------------------------------- */
 
 static void random_entry(struct world *world, size_t key)
 {
@@ -98,7 +98,7 @@ static void wait_built(struct test_store *test)
     }
 }
 
-/* ---- The questions ------------------------------------------------------- */
+/* ---- The questions ------------------------------------------------------ */
 
 /* Follows a fit, and marks what comes; `exactly`: nothing else may come, and it
  * must come in order. */

@@ -75,8 +75,7 @@ static char *hex_of(void *mem, struct kx_slice bytes)
     return text;
 }
 
-/* ---- Recorded exchanges ---------------------------------------------------
- */
+/* ---- Recorded exchanges ------------------------------------------------- */
 
 /* Replaces every occurrence of one text by another of the same length. */
 static void replace(char *text, const char *old, const char *new)
@@ -177,8 +176,7 @@ static void node_is_answered_as_it_was_by_its_own_server(void **state)
     replay(*state, "node");
 }
 
-/* ---- Refusals -------------------------------------------------------------
- */
+/* ---- Refusals ----------------------------------------------------------- */
 
 static const struct {
     const char *path;
@@ -298,8 +296,7 @@ static void a_small_body_cannot_take_much_memory(void **state)
     }
 }
 
-/* ---- Versions and databases ------------------------------------------------
- */
+/* ---- Versions and databases --------------------------------------------- */
 
 static const char *text_of(struct story *story, struct answer answer)
 {
@@ -358,8 +355,7 @@ static void a_store_keeps_its_name(void **state)
     assert_string_equal(kx_store_id(story->test.store), id);
 }
 
-/* ---- Chance ---------------------------------------------------------------
- */
+/* ---- Chance ------------------------------------------------------------- */
 
 /* Recorded requests with some bytes changed: every answer is a good or a 4xx
  * one. */
