@@ -99,21 +99,50 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     return slot;
 }
 
+/* What the table holds under a key, into overlay->row. */
+static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
+{
+    if (cache_get(overlay->cache, key, &overlay->row))
+        return KX_OK;
+    enum kx_status status =
+        table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
+    return KX_OK;
+}
+
+/* A slot that was made without reading, for a commit that was taken back, gets
+ * what is stored. */
+static enum kx_status complete(struct overlay *overlay, struct slot *slot)
+{
+    struct kx_slice row = kx_buffer_slice(&overlay->row);
+    uint8_t *copy = NULL;
+    if (row.size != 0) {
+        copy = talloc_memdup(overlay, row.data, row.size);
+        if (copy == NULL)
+            return KX_NO_MEMORY;
+    }
+    slot->stored = kx_slice(copy, row.size);
+    slot->now = slot->stored;
+    slot->unread = false;
+    return KX_OK;
+}
+
 /* The slot of a key, read from cache or table when it is the first time: each
  * key is read once per batch. */
 static enum kx_status load(struct overlay *overlay, struct kx_slice key,
                            struct slot **slot_out)
 {
-    *slot_out = find(overlay, key);
-    if (*slot_out != NULL)
+    struct slot *slot = find(overlay, key);
+    *slot_out = slot;
+    if (slot != NULL && (slot->changed || !slot->unread))
         return KX_OK;
-    if (!cache_get(overlay->cache, key, &overlay->row)) {
-        enum kx_status status =
-            table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
-        if (status != KX_OK && status != KX_ABSENT)
-            return status;
-        cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
-    }
+    enum kx_status status = read_stored(overlay, key);
+    if (status != KX_OK)
+        return status;
+    if (slot != NULL)
+        return complete(overlay, slot);
     *slot_out = add(overlay, key, kx_buffer_slice(&overlay->row));
     return *slot_out == NULL ? KX_NO_MEMORY : KX_OK;
 }

@@ -15,7 +15,8 @@ enum kx_status __wrap_env_flush(struct env *env);
 /* ---- A batch that fails ----------------------------------------------------
  */
 
-static atomic_int applies = 2; /* the one numbered 0 waits, 1 fails */
+static atomic_int applies = 2; /* the one numbered 0 waits, 1 may fail */
+static atomic_bool failing;
 static sem_t reached;
 static sem_t go_on;
 
@@ -27,7 +28,9 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
         sem_post(&reached);
         sem_wait(&go_on);
     }
-    return number == 1 ? KX_DISK_FULL : __real_txn_apply(env, writes, count);
+    return number == 1 && atomic_load(&failing)
+               ? KX_DISK_FULL
+               : __real_txn_apply(env, writes, count);
 }
 
 struct sent {
@@ -37,48 +40,100 @@ struct sent {
     bool answered;
 };
 
-/* A commit that is the first to set the key. */
-static void send(struct story *s, struct sent *sent, const char *key)
+/* A commit that sets a key if another, or the same, is there or not. */
+static void prepare(struct story *s, struct sent *sent, const char *key,
+                    const char *value)
 {
     *sent = (struct sent){.mutation.type = KX_SET};
     sent->mutation.key = test_key(s->mem, key);
-    sent->mutation.value = test_json("1");
-    sent->check =
-        (struct kx_check){.key = sent->mutation.key, .condition = KX_IS_ABSENT};
-    sent->commit = (struct kx_commit){.checks = &sent->check,
-                                      .check_count = 1,
-                                      .mutations = &sent->mutation,
+    sent->mutation.value = test_json(value);
+    sent->commit = (struct kx_commit){.mutations = &sent->mutation,
                                       .mutation_count = 1,
                                       .memory = talloc_new(s->mem),
                                       .ticket.owner = &sent->answered};
-    assert_int_equal(kx_submit(s->test.store, &sent->commit), KX_OK);
 }
 
-/* The fourth is refused for what the third would have stored, the second for
+static void only_if(struct story *s, struct sent *sent,
+                    enum kx_condition condition, const char *key)
+{
+    sent->check =
+        (struct kx_check){.key = test_key(s->mem, key), .condition = condition};
+    sent->commit.checks = &sent->check;
+    sent->commit.check_count = 1;
+}
+
+/* Carries them out as one batch. */
+static void run_together(struct story *s, struct sent *sent, int count,
+                         bool fails)
+{
+    struct sent first;
+    sem_init(&reached, 0, 0);
+    sem_init(&go_on, 0, 0);
+    prepare(s, &first, "[\"hold\"]", "1");
+    atomic_store(&failing, fails);
+    atomic_store(&applies, 0);
+    assert_int_equal(kx_submit(s->test.store, &first.commit), KX_OK);
+    sem_wait(&reached);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(kx_submit(s->test.store, &sent[i].commit), KX_OK);
+    sem_post(&go_on);
+    test_wait(&s->test, &first.answered);
+    for (int i = 0; i < count; i++)
+        test_wait(&s->test, &sent[i].answered);
+}
+
+/* The third is refused for what the second would have stored, the first for
  * what has been stored long since. */
 static void a_refusal_does_not_show_what_was_not_stored(void **state)
 {
     struct story *s = *state;
-    struct sent sent[4];
-    const char *const keys[] = {"[\"hold\"]", "[\"a\"]", "[\"b\"]", "[\"b\"]"};
-    const enum kx_status results[] = {KX_OK, KX_CHECK_FAILED, KX_DISK_FULL,
+    struct sent sent[3];
+    const char *const keys[] = {"[\"a\"]", "[\"b\"]", "[\"b\"]"};
+    const enum kx_status results[] = {KX_CHECK_FAILED, KX_DISK_FULL,
                                       KX_DISK_FULL};
     test_set(&s->test, s->mem, "[\"a\"]", "1");
-    sem_init(&reached, 0, 0);
-    sem_init(&go_on, 0, 0);
-    atomic_store(&applies, 0);
-    send(s, &sent[0], keys[0]);
-    sem_wait(&reached);
-    for (int i = 1; i < 4; i++)
-        send(s, &sent[i], keys[i]);
-    sem_post(&go_on);
-    for (int i = 0; i < 4; i++) {
-        test_wait(&s->test, &sent[i].answered);
-        assert_int_equal(sent[i].commit.status, results[i]);
-        assert_int_equal(sent[i].commit.refusal.fault.status,
-                         results[i] == KX_OK ? 0 : results[i]);
+    for (int i = 0; i < 3; i++) {
+        prepare(s, &sent[i], keys[i], "1");
+        only_if(s, &sent[i], KX_IS_ABSENT, keys[i]);
     }
-    assert_null(test_get(&s->test, s->mem, keys[3]));
+    run_together(s, sent, 3, true);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(sent[i].commit.status, results[i]);
+        assert_int_equal(sent[i].commit.refusal.fault.status, results[i]);
+    }
+    assert_null(test_get(&s->test, s->mem, keys[2]));
+}
+
+static const char *const BY_N =
+    "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}";
+
+/* Index entries are written without reading what is there. What a commit would
+ * have removed is there for the next one, if the first is refused, or dry. */
+static void a_commit_that_is_taken_back_removes_nothing(void **state)
+{
+    struct story *s = *state;
+    struct sent sent[3];
+    test_declare(&s->test, s->mem, BY_N);
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"by_m\",\"prefix\":[\"u\"],\"fields\":[\"/m\"],"
+                 "\"unique\":true}");
+    test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1,\"m\":1}");
+    test_set(&s->test, s->mem, "[\"u\",2]", "{\"n\":2,\"m\":2}");
+    prepare(s, &sent[0], "[\"u\",1]", "{\"n\":3,\"m\":2}");
+    prepare(s, &sent[1], "[\"u\",2]", "{\"n\":3,\"m\":3}");
+    sent[1].commit.dry = true;
+    prepare(s, &sent[2], "[\"c\"]", "1");
+    only_if(s, &sent[2], KX_IS_PRESENT, "[\"by_n\",1,1]");
+    run_together(s, sent, 3, false);
+    assert_int_equal(sent[0].commit.status, KX_UNIQUE_VIOLATION);
+    assert_int_equal(sent[1].commit.status, KX_OK);
+    assert_int_equal(sent[2].commit.status, KX_OK);
+    prepare(s, &sent[1], "[\"u\",2]", "{\"n\":3,\"m\":3}");
+    sent[1].commit.dry = true;
+    prepare(s, &sent[2], "[\"c\"]", "1");
+    only_if(s, &sent[2], KX_IS_PRESENT, "[\"by_n\",2,2]");
+    run_together(s, &sent[1], 2, false);
+    assert_int_equal(sent[2].commit.status, KX_OK);
 }
 
 /* ---- What is not on disk yet -----------------------------------------------
@@ -107,11 +162,7 @@ static void an_index_is_seen_when_it_is_on_disk(void **state)
 {
     struct story *s = *state;
     seen.story = s;
-    assert_int_equal(
-        test_declare(
-            &s->test, s->mem,
-            "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}"),
-        KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem, BY_N), KX_OK);
     assert_int_equal(seen.index, KX_INDEX_ABSENT);
     test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
     struct kx_commit drop = {
@@ -130,6 +181,8 @@ int main(void)
             a_refusal_does_not_show_what_was_not_stored, begin, finish),
         cmocka_unit_test_setup_teardown(an_index_is_seen_when_it_is_on_disk,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_commit_that_is_taken_back_removes_nothing, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
