@@ -73,6 +73,18 @@ static enum kx_status combine(struct plan *plan,
     return store(plan, mutation->key, &result, expires_at_ms);
 }
 
+/* Goes on behind the entries of an index, of which there may be many. */
+static enum kx_status pass_over(struct plan *plan, const struct index *index,
+                                struct kx_slice end)
+{
+    plan->key.size = 0;
+    kx_add_slice(&plan->key, index->declaration->name_key);
+    kx_add_byte(&plan->key, 0xff);
+    if (plan->key.failed)
+        return KX_NO_MEMORY;
+    return range_begin(plan->range, kx_buffer_slice(&plan->key), end, false);
+}
+
 /* Removes the first `limit` visible client entries of a range. Reads the table,
  * not the overlay, in which nothing has changed yet: such a commit begins its
  * batch. Expired entries are left to expiry and do not count. */
@@ -89,10 +101,14 @@ static enum kx_status delete_range(struct plan *plan,
         status = range_next(plan->range, &key, &bytes);
         if (status != KX_OK)
             break;
+        const struct index *owner = catalog_owner(plan->catalog, key);
+        if (owner != NULL) {
+            status = pass_over(plan, owner, mutation->end);
+            continue;
+        }
         if (!record_read(bytes, &record))
             status = KX_FAILED;
-        else if (record.index != 0 || record_expired(&record, plan->now_ms) ||
-                 catalog_owner(plan->catalog, key) != NULL)
+        else if (record.index != 0 || record_expired(&record, plan->now_ms))
             continue;
         else if (commit->deleted == mutation->limit)
             break;
