@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "names.h"
-#include "pages.h"
 #include "witness.h"
 
 /* Of a record of the library: three numbers, then its type and more. */
@@ -96,7 +96,7 @@ static uint32_t length_at(const struct log_file *file, size_t at)
     uint32_t length = number_at(file, at + LENGTH_AT);
     if (length <= HEADER || length > file->size - at)
         return 0;
-    uint32_t sum = pages_sum(0, file->bytes + at + HEADER, length - HEADER) ^
+    uint32_t sum = checksum_add(0, file->bytes + at + HEADER, length - HEADER) ^
                    length ^ number_at(file, at + PREVIOUS_AT);
     return sum == number_at(file, at + SUM_AT) ? length : 0;
 }

@@ -1,6 +1,5 @@
-/* Berkeley DB's page checksum: bytes as the digits of a number to the base 33,
- * modulo 2^32, reckoned with zeros in the place of the checksum itself. Of the
- * first page of a file only 512 bytes count. */
+/* A page's checksum (checksum.h) is reckoned with zeros in its own place. Of
+ * the first page of a file only 512 bytes count. */
 #include "pages.h"
 
 #include <errno.h>
@@ -9,6 +8,8 @@
 #include <stdlib.h>
 #include <talloc.h>
 #include <unistd.h>
+
+#include "checksum.h"
 
 /* Offsets in a page, and in the first page of a file. */
 enum {
@@ -22,25 +23,6 @@ enum {
     READ_PAGES = 256
 };
 
-static const uint32_t POWERS[8] = {
-    1u, 33u, 1089u, 35937u, 1185921u, 39135393u, 1291467969u, 3963737313u,
-};
-
-/* Eight bytes at a time: their products do not wait for each other. */
-uint32_t pages_sum(uint32_t sum, const uint8_t *bytes, size_t size)
-{
-    size_t i = 0;
-    for (; i + 8 <= size; i += 8) {
-        const uint8_t *b = bytes + i;
-        sum = sum * POWERS[7] * 33u + b[0] * POWERS[7] + b[1] * POWERS[6] +
-              b[2] * POWERS[5] + b[3] * POWERS[4] + b[4] * POWERS[3] +
-              b[5] * POWERS[2] + b[6] * POWERS[1] + b[7];
-    }
-    for (; i < size; i++)
-        sum = sum * 33u + bytes[i];
-    return sum;
-}
-
 static uint32_t read_number(const uint8_t *bytes)
 {
     uint32_t number;
@@ -50,9 +32,10 @@ static uint32_t read_number(const uint8_t *bytes)
 
 static bool sum_is_right(const uint8_t *page, size_t size, size_t at)
 {
-    uint32_t sum = pages_sum(0, page, at);
-    sum = sum * POWERS[SUM_SIZE];
-    sum = pages_sum(sum, page + at + SUM_SIZE, size - at - SUM_SIZE);
+    static const uint8_t zeros[SUM_SIZE];
+    uint32_t sum = checksum_add(0, page, at);
+    sum = checksum_add(sum, zeros, SUM_SIZE);
+    sum = checksum_add(sum, page + at + SUM_SIZE, size - at - SUM_SIZE);
     return sum == read_number(page + at);
 }
 

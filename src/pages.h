@@ -12,10 +12,6 @@
  * torn by a power cut, and Berkeley DB cannot mend a torn page. */
 enum { PAGE_BYTES = 4096 };
 
-/* The library's checksum of bytes that follow others, whose checksum is `sum`
- * (0: none do). */
-uint32_t pages_sum(uint32_t sum, const uint8_t *bytes, size_t size);
-
 /* Has the n-th page of a file the checksum that it states, and is it the n-th?
  * Pages that were never written are right. */
 bool pages_right(const uint8_t *page, uint64_t n);

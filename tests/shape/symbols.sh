@@ -1,13 +1,14 @@
 #!/bin/bash
 # Point 8, by the linker: the names that the core shows, and that it stands
-# without the libraries of the doors. CORELIBS comes from the Makefile.
+# without the libraries of the doors. One name is a library's, which calls it
+# (src/checksum.h). CORELIBS comes from the Makefile.
 . tests/shape/lib.sh
 archive=${BUILD:-build}/libkindex.a
 : "${CORELIBS:?comes from the Makefile: make shape}"
 
 nm -g --defined-only "$archive" | awk '
     /^[^ ]+\.o:$/ { file = $1; sub(/\.o:$/, "", file); next }
-    NF == 3 && $3 !~ "^kx_" {
+    NF == 3 && $3 !~ "^kx_" && $3 != "__ham_func4" {
         noun = file
         while ($3 != noun && $3 !~ "^" noun "_" && sub(/_[^_]*$/, "", noun)) { }
         if ($3 != noun && $3 !~ "^" noun "_")
