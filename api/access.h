@@ -64,6 +64,10 @@ bool access_spans(const struct request *request, enum scope scope,
 bool access_sees_all(const struct request *request, enum scope scope,
                      const struct kx_slice *keys, size_t count);
 
+/* The same for what a list is of, for those that go on for longer. */
+bool access_selects(const struct request *request, enum scope scope,
+                    const struct selector *selector);
+
 /* What was asked for cannot be said to be about keys, or was found out by the
  * functions above that only answer. */
 void access_asked(struct request *request);

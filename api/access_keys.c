@@ -166,6 +166,15 @@ bool access_index(struct request *request, struct reply *reply,
            access_refuse_index(request, reply, scope, name);
 }
 
+bool access_selects(const struct request *request, enum scope scope,
+                    const struct selector *selector)
+{
+    if (!selector->indexed)
+        return access_spans(request, scope, &selector->range);
+    return access_covers(request, scope, kx_slice(NULL, 0)) ||
+           index_covered(request, scope, selector->index);
+}
+
 bool access_selector(struct request *request, struct reply *reply,
                      enum scope scope, const struct selector *selector)
 {

@@ -117,8 +117,8 @@ enum progress list_count(struct request *request, struct reply *reply)
         }
         if (!begin(request, count, &flaw))
             return flaw_reply(request, reply, &flaw);
-        if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
-            return DONE;
     }
+    if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
+        return DONE;
     return go_on(request, reply, count);
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "indexjson.h"
 #include "service.h"
 
@@ -47,7 +48,8 @@ static struct mark mark_of(const struct kx_index_info *info)
                          .per_second_max = info->per_second_max};
 }
 
-/* The index now. */
+/* The index now. One of the same name that is not for the caller to know is
+ * another one. */
 static enum outlook look(struct events *events, uint64_t *flush_out)
 {
     struct kx_reader *reader = events->stream.request->reader;
@@ -55,7 +57,8 @@ static enum outlook look(struct events *events, uint64_t *flush_out)
     struct mark mark;
     events->now.size = 0;
     kx_read_begin(reader);
-    bool found = kx_index_find(reader, events->name, &info) == KX_OK;
+    bool found = kx_index_find(reader, events->name, &info) == KX_OK &&
+                 access_covers(events->stream.request, SCOPE_READ, info.prefix);
     if (found) {
         mark = mark_of(&info);
         indexjson_write(&info, &events->now);

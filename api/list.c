@@ -114,6 +114,15 @@ static enum progress send_stream(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* Since the last slice an index may have become another one. */
+static enum progress go_on(struct request *request, struct reply *reply,
+                           struct page *page)
+{
+    return access_selector(request, reply, SCOPE_LIST, &page->selector)
+               ? send_page(request, reply, page)
+               : DONE;
+}
+
 static enum progress not_acceptable(struct request *request,
                                     struct reply *reply, const char *accept)
 {
@@ -133,7 +142,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     struct page page = {.limit = LIMIT_DEFAULT};
     struct flaw flaw;
     if (request->state != NULL)
-        return send_page(request, reply, request->state);
+        return go_on(request, reply, request->state);
     if (form == FORM_OTHER || form == FORM_EVENTS)
         return not_acceptable(request, reply, accept);
     if (form == FORM_NDJSON)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "entryjson.h"
 
 /* What ends a slice, whichever comes first: entries without values are
@@ -89,6 +90,10 @@ static bool scroll_next(struct stream *stream, struct kx_buffer *chunk,
     struct scroll *scroll = stream->state;
     struct kx_fault fault = {0};
     char last[64];
+    if (!access_selects(stream->request, SCOPE_LIST, &scroll->page.selector)) {
+        chunk->failed = true; /* an index is another one than it was */
+        return false;
+    }
     fault.status = read_slice(scroll, chunk, flush_out, &fault);
     if (fault.status == KX_OK)
         return true;

@@ -164,7 +164,7 @@ expect 403 forbidden
 
 test_case 'a list that its token does not last for is cut off: it does not look like all of it'
 for i in {1..500}; do
-    printf '{"key":["rows",%d],"value":"%060000d"}\n' $i $i
+    printf '{"key":["rows",%d],"value":{"n":%d,"fill":"%060000d"}}\n' $i $i $i
 done >"$work/rows"
 KINDEX_TOKEN=$operator "$KINDEX" import "$work/rows" --url "$url" >"$work/said" 2>&1
 is 'exit status' $? 0
@@ -186,6 +186,28 @@ for version in --http1.1 --http2-prior-knowledge; do
     is 'so does who reads it' "$(grep -c '"end":true' "$work/last")" 0
     rm "$work/pipe"
 done
+
+test_case 'a list by an index is cut off when its name is that of another one'
+program token create lister list:rows
+lister=$(cat "$work/said")
+request PUT /kv/vault/1 '{"n":1000}' "${bearer[@]}"
+request POST /indexes '{"name":"by_row","prefix":["rows"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
+expect 201
+mkfifo "$work/pipe"
+curl --silent --max-time 60 --header 'Accept: application/x-ndjson' \
+    --header "Authorization: Bearer $lister" "$url/list?index=by_row" >"$work/pipe" &
+exec 3<"$work/pipe"
+read -r first <&3
+is 'it has begun' "$(jq -c .key <<<"$first")" '["rows",1]'
+request DELETE /indexes/by_row '' "${bearer[@]}"
+expect 204
+request POST /indexes '{"name":"by_row","prefix":["vault"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
+expect 201
+is 'what it shows of the other one' "$(grep -c vault <&3)" 0
+exec 3<&-
+rm "$work/pipe"
+request GET '/list?index=by_row' '' --header "Authorization: Bearer $lister"
+expect 403 forbidden
 
 test_case 'a token ends at its time, and a stream with it'
 program token create short watch: --ttl 2s
