@@ -112,6 +112,8 @@ static int export_all(struct exporting *exporting)
     int status =
         cli_entries(cli, kx_buffer_slice(&path), take_entry, exporting);
     cli_progress_clear(&exporting->progress);
+    if (status == CLI_OK && exporting->line.failed)
+        return cli_fail("memory ran out");
     return status;
 }
 

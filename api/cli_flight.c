@@ -7,8 +7,10 @@
 
 #include "cli_problem.h"
 
-enum { TRIES_MAX = 10, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
+enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
 
+/* The first one; each is twice as long as the one before. Together they are
+ * longer than the minute of which a token's requests are counted. */
 static const uint64_t PAUSE_NS = 50000000;
 
 bool flight_begin(struct flight *flight, struct cli *cli, size_t count)

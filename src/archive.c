@@ -17,8 +17,8 @@
 #include "archive_files.h"
 #include "backup.h"
 #include "marks.h"
-#include "uuid.h"
 #include "names.h"
+#include "uuid.h"
 #include "zfile.h"
 
 enum { BASES_MAX = 2000, RETRY_MS = 10000 };

@@ -14,9 +14,9 @@
 #include "archive_restore.h"
 #include "catalog.h"
 #include "logend.h"
+#include "names.h"
 #include "pages.h"
 #include "unpack.h"
-#include "names.h"
 
 static const char NOTE[] = "restoring";
 
