@@ -15,13 +15,14 @@
 #include <unistd.h>
 
 #include "archive_files.h"
+#include "archive_old.h"
 #include "backup.h"
 #include "marks.h"
 #include "names.h"
 #include "uuid.h"
 #include "zfile.h"
 
-enum { BASES_MAX = 2000, RETRY_MS = 10000 };
+enum { RETRY_MS = 10000 };
 
 struct archive {
     struct kx_store *store;
@@ -194,13 +195,25 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
 
 /* ---- Bases -------------------------------------------------------------- */
 
-static enum kx_status write_backup(struct kx_backup *backup, FILE *file,
+static bool is_stopping(struct archive *archive)
+{
+    pthread_mutex_lock(&archive->store->lock);
+    bool stopping = archive->stopping;
+    pthread_mutex_unlock(&archive->store->lock);
+    return stopping;
+}
+
+/* A store that is closed does not wait until all of it is written. */
+static enum kx_status write_backup(struct archive *archive,
+                                   struct kx_backup *backup, FILE *file,
                                    struct kx_fault *fault)
 {
     struct kx_buffer out;
     enum kx_status status = KX_OK;
     kx_buffer_init(&out, backup);
     while (status == KX_OK) {
+        if (is_stopping(archive))
+            return KX_STOPPING;
         out.size = 0;
         status = kx_backup_next(backup, &out);
         if (fwrite(out.data, 1, out.size, file) != out.size)
@@ -242,70 +255,13 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
     snprintf(part, sizeof part, "%s/base.part", archive->timeline);
     FILE *file = names_write(part, O_TRUNC);
     status = file == NULL ? names_failed(part, fault)
-                          : write_backup(backup, file, fault);
+                          : write_backup(archive, backup, file, fault);
     if (file != NULL && fclose(file) != 0 && status == KX_OK)
         status = names_failed(part, fault);
     if (status == KX_OK)
         status = name_base(archive, backup, part, fault);
     talloc_free(backup);
     return status;
-}
-
-/* ---- What is not needed any more ---------------------------------------- */
-
-struct bases {
-    struct archive_base *list;
-    size_t count;
-};
-
-static void add_base(void *target, const struct archive_base *base)
-{
-    struct bases *bases = target;
-    if (bases->count < BASES_MAX)
-        bases->list[bases->count++] = *base;
-}
-
-/* By what is in them: their times are the clock's, which may be set back. */
-static int compare_bases(const void *a, const void *b)
-{
-    const struct archive_base *left = a;
-    const struct archive_base *right = b;
-    if (left->stamp != right->stamp)
-        return left->stamp < right->stamp ? -1 : 1;
-    return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
-}
-
-/* Log files below the first one of the oldest base. */
-static void remove_logs(const char *timeline, uint32_t below)
-{
-    char path[ARCHIVE_PATH];
-    for (uint32_t n = below; n-- > 1;) {
-        archive_log_path(timeline, n, path);
-        if (unlink(path) != 0)
-            return;
-    }
-}
-
-static void remove_old(struct archive *archive)
-{
-    size_t keep = archive->store->options.archive_keep;
-    char path[2 * ARCHIVE_PATH];
-    struct bases bases = {
-        .list = talloc_array(archive, struct archive_base, BASES_MAX)};
-    if (bases.list == NULL)
-        return;
-    if (!archive_bases(archive->timeline, add_base, &bases))
-        bases.count = 0;
-    qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
-    size_t old = bases.count > keep ? bases.count - keep : 0;
-    for (size_t i = 0; i < old; i++) {
-        snprintf(path, sizeof path, "%s/%s", archive->timeline,
-                 bases.list[i].name);
-        unlink(path);
-    }
-    if (old > 0)
-        remove_logs(archive->timeline, bases.list[old].first_log);
-    talloc_free(bases.list);
 }
 
 /* ---- The thread --------------------------------------------------------- */
@@ -328,10 +284,12 @@ static void run_once(struct archive *archive)
     if (is_recent(archive->base_ms, interval_ms, now_ms) ||
         is_recent(archive->failed_ms, RETRY_MS, now_ms))
         return;
-    if (put_base(archive, &fault) == KX_OK) {
-        remove_old(archive);
+    enum kx_status status = put_base(archive, &fault);
+    if (status == KX_OK)
+        archive_remove_old(archive->timeline,
+                           archive->store->options.archive_keep);
+    if (status == KX_OK || status == KX_STOPPING)
         return;
-    }
     complain("backup", &fault);
     archive->failed_ms = now_ms;
 }

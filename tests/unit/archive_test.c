@@ -1,9 +1,27 @@
 /* The archive of a store: what is a mark in the log and what is not, and when
- * it needs a new base. */
+ * it needs a new base. The Makefile puts __wrap_kx_backup_next where the core
+ * calls kx_backup_next. */
 #include "../lib/store.h"
+
+#include <stdatomic.h>
 
 #include "archive_files.h"
 #include "marks.h"
+
+enum kx_status __real_kx_backup_next(struct kx_backup *backup,
+                                     struct kx_buffer *out);
+enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
+                                     struct kx_buffer *out);
+
+static atomic_bool endless; /* there is always more of a backup */
+static atomic_int pieces;
+
+enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
+                                     struct kx_buffer *out)
+{
+    atomic_fetch_add(&pieces, 1);
+    return atomic_load(&endless) ? KX_OK : __real_kx_backup_next(backup, out);
+}
 
 /* The store of a story again, with an archive or without. */
 static void open_again(struct story *s, const char *archive)
@@ -156,6 +174,21 @@ static void an_archive_that_is_not_there(void **state)
     assert_int_equal(strlen(test_get(&s->test, s->mem, "[\"a\"]")), 1000000);
 }
 
+/* A large one takes hours. */
+static void closing_does_not_wait_for_a_base(void **state)
+{
+    struct story *s = *state;
+    atomic_store(&endless, true);
+    atomic_store(&pieces, 0);
+    open_again(s, archive_of(s));
+    while (atomic_load(&pieces) == 0)
+        usleep(1000);
+    test_store_close(&s->test);
+    atomic_store(&endless, false);
+    test_store_open(&s->test);
+    wait_for_bases(s, 1, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +200,8 @@ int main(void)
             a_clock_that_was_set_back_keeps_no_base_away, begin,
             finish_archive),
         cmocka_unit_test_setup_teardown(an_archive_that_is_not_there, begin,
+                                        finish_archive),
+        cmocka_unit_test_setup_teardown(closing_does_not_wait_for_a_base, begin,
                                         finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,65 @@
+/* Which bases an archive has too many of, and which log files lead from none
+ * that is left. */
+#include "archive_old.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "archive_files.h"
+
+enum { BASES_MAX = 2000 };
+
+struct bases {
+    struct archive_base *list;
+    size_t count;
+};
+
+static void add_base(void *target, const struct archive_base *base)
+{
+    struct bases *bases = target;
+    if (bases->count < BASES_MAX)
+        bases->list[bases->count++] = *base;
+}
+
+/* By what is in them: their times are the clock's, which may be set back. */
+static int compare_bases(const void *a, const void *b)
+{
+    const struct archive_base *left = a;
+    const struct archive_base *right = b;
+    if (left->stamp != right->stamp)
+        return left->stamp < right->stamp ? -1 : 1;
+    return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
+}
+
+/* Log files below the first one of the oldest base. */
+static void remove_logs(const char *timeline, uint32_t below)
+{
+    char path[ARCHIVE_PATH];
+    for (uint32_t n = below; n-- > 1;) {
+        archive_log_path(timeline, n, path);
+        if (unlink(path) != 0)
+            return;
+    }
+}
+
+void archive_remove_old(const char *timeline, size_t keep)
+{
+    char path[2 * ARCHIVE_PATH];
+    struct bases bases = {
+        .list = talloc_array(NULL, struct archive_base, BASES_MAX)};
+    if (bases.list == NULL)
+        return;
+    if (!archive_bases(timeline, add_base, &bases))
+        bases.count = 0;
+    qsort(bases.list, bases.count, sizeof *bases.list, compare_bases);
+    size_t old = bases.count > keep ? bases.count - keep : 0;
+    for (size_t i = 0; i < old; i++) {
+        snprintf(path, sizeof path, "%s/%s", timeline, bases.list[i].name);
+        unlink(path);
+    }
+    if (old > 0)
+        remove_logs(timeline, bases.list[old].first_log);
+    talloc_free(bases.list);
+}
