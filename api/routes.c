@@ -14,30 +14,30 @@ const struct route ROUTES[] = {
     {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish},
 
     /* Ranges of entries, and many at once. */
-    {METHOD_GET,    "/list",  "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,    NULL},
-    {METHOD_DELETE, "/list",  "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete, list_delete_finish},
-    {METHOD_GET,    "/count", "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,  NULL},
-    {METHOD_POST,   "/get",   "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, batch_get,   NULL},
-    {METHOD_POST, "/explain", "explainList", SCOPE_LIST, BODY_ENVELOPE, explain_list, NULL},
-    {METHOD_GET,    "/watch", "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,   NULL},
+    {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL},
+    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish},
+    {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL},
+    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, batch_get,    NULL},
+    {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL},
+    {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL},
 
     /* Checks and mutations that hold together or not at all. */
     {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish},
 
     /* Declared indexes. */
-    {METHOD_GET,    "/indexes",                "listIndexes",  SCOPE_READ,  BODY_NONE,     index_list,    NULL},
-    {METHOD_POST,   "/indexes",                "declareIndex", SCOPE_INDEX, BODY_ENVELOPE, index_declare, index_declare_finish},
-    {METHOD_GET,    "/indexes/{name}",         "getIndex",     SCOPE_READ,  BODY_NONE,     index_show,    NULL},
-    {METHOD_DELETE, "/indexes/{name}",         "dropIndex",    SCOPE_INDEX, BODY_NONE,     index_drop,    index_drop_finish},
-    {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",  SCOPE_INDEX, BODY_ENVELOPE, index_migrate, index_migrate_finish},
-    {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration", SCOPE_INDEX, BODY_NONE, index_undo_migration, index_undo_migration_finish},
-    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE, index_verify, index_verify_finish},
-    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_READ,  BODY_NONE, index_verification, NULL},
-    {METHOD_POST,   "/indexes/{name}/pause",    "pauseIndex",    SCOPE_INDEX, BODY_NONE, index_pause, index_pace_finish},
-    {METHOD_POST,   "/indexes/{name}/resume",   "resumeIndex",   SCOPE_INDEX, BODY_NONE, index_resume, index_pace_finish},
-    {METHOD_POST,   "/indexes/{name}/throttle", "throttleIndex", SCOPE_INDEX, BODY_ENVELOPE, index_throttle, index_pace_finish},
-    {METHOD_GET,    "/indexes/{name}/get/...", "getByIndex",   SCOPE_READ,  BODY_NONE,     index_get,     NULL},
-    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts", SCOPE_LIST, BODY_NONE, index_conflicts, NULL},
+    {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list,           NULL},
+    {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish},
+    {METHOD_GET,    "/indexes/{name}",           "getIndex",        SCOPE_READ,  BODY_NONE,     index_show,           NULL},
+    {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop,           index_drop_finish},
+    {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish},
+    {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration",   SCOPE_INDEX, BODY_NONE,     index_undo_migration, index_undo_migration_finish},
+    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE,     index_verify,         index_verify_finish},
+    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_READ,  BODY_NONE,     index_verification,   NULL},
+    {METHOD_POST,   "/indexes/{name}/pause",     "pauseIndex",      SCOPE_INDEX, BODY_NONE,     index_pause,          index_pace_finish},
+    {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish},
+    {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish},
+    {METHOD_GET,    "/indexes/{name}/get/...",   "getByIndex",      SCOPE_READ,  BODY_NONE,     index_get,            NULL},
+    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts,      NULL},
 
     /* KV Connect: what Deno and @deno/kv speak. */
     {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_TOKEN, BODY_KEYS,    kvconnect_metadata, NULL},
@@ -52,15 +52,15 @@ const struct route ROUTES[] = {
     {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish},
 
     /* The service itself. */
-    {METHOD_GET, "/",                "getService", SCOPE_NONE, BODY_NONE, ops_service, NULL},
-    {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE, BODY_NONE, ops_live,    NULL},
-    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE, BODY_NONE, ready_show,  NULL},
-    {METHOD_GET, "/version",         "getVersion", SCOPE_NONE, BODY_NONE, ops_version, NULL},
-    {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN, BODY_NONE, backup_get, NULL},
+    {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, ops_service, NULL},
+    {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE,    BODY_NONE, ops_live,    NULL},
+    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL},
+    {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL},
+    {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL},
-    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN, BODY_NONE, slow_list,  NULL},
-    {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE, BODY_NONE, ops_openapi, NULL},
-    {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE, BODY_NONE, ops_problem, NULL},
+    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_list,   NULL},
+    {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL},
+    {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL},
 };
 /* clang-format on */
 
