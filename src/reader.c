@@ -148,6 +148,29 @@ static void describe_migration(const struct declaration *target,
     info->migration = state;
 }
 
+/* How far an index that is built, or migrates, has come. */
+static void describe_build(const struct index *built,
+                           struct kx_index_info *info)
+{
+    const struct build *build = &built->build;
+    uint64_t now = kx_monotonic_ns();
+    info->done = build->done;
+    info->total = build->total > build->done ? build->total : build->done;
+    info->skipped = build->skipped;
+    info->started_at_ms = build->started_at_ms;
+    info->resumed = build->resumed;
+    info->paused = built->pace.paused;
+    info->per_second_max = built->pace.per_second;
+    info->sample_count = build->sample_count;
+    for (size_t i = 0; i < build->sample_count; i++)
+        info->samples[i] =
+            kx_slice(build->samples[i].key, build->samples[i].size);
+    if (build->run_started_ns != 0 && now > build->run_started_ns)
+        info->per_second = (double)(build->done - build->run_base) * 1e9 /
+                           (double)(now - build->run_started_ns);
+    snprintf(info->failure, sizeof info->failure, "%s", built->failure);
+}
+
 /* The progress is that of what is built in its place, if there is such. */
 static void describe(const struct catalog *catalog, const struct index *index,
                      struct kx_index_info *info)
@@ -155,8 +178,6 @@ static void describe(const struct catalog *catalog, const struct index *index,
     const struct declaration *declaration = index->declaration;
     const struct index *successor = catalog_successor(catalog, index);
     const struct index *built = successor == NULL ? index : successor;
-    const struct build *build = &built->build;
-    uint64_t done = build->done;
     *info = (struct kx_index_info){
         .name = declaration->name,
         .declaration = declaration->text,
@@ -164,14 +185,6 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .unique = declaration->unique,
         .prefix = declaration->prefix,
         .field_count = declaration->field_count,
-        .done = done,
-        .total = build->total > done ? build->total : done,
-        .skipped = build->skipped,
-        .started_at_ms = build->started_at_ms,
-        .resumed = build->resumed,
-        .sample_count = build->sample_count,
-        .paused = built->pace.paused,
-        .per_second_max = built->pace.per_second,
         .entries = index->entries,
         .conflicts = index->conflicts + (built == index ? 0 : built->conflicts),
         .since_ms = index->use.since_ms,
@@ -180,20 +193,13 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .writes = atomic_load(&index->use.writes),
         .adoption = &index->adoption,
     };
-    for (size_t i = 0; i < build->sample_count; i++)
-        info->samples[i] =
-            kx_slice(build->samples[i].key, build->samples[i].size);
     if (index->verification != NULL)
         info->verification = &index->verification->report;
     if (successor != NULL)
         describe_migration(successor->declaration, successor->state, info);
     else if (index->form.target != NULL)
         describe_migration(index->form.target, KX_INDEX_BUILDING, info);
-    uint64_t now = kx_monotonic_ns();
-    if (build->run_started_ns != 0 && now > build->run_started_ns)
-        info->per_second = (double)(done - build->run_base) * 1e9 /
-                           (double)(now - build->run_started_ns);
-    snprintf(info->failure, sizeof info->failure, "%s", built->failure);
+    describe_build(built, info);
 }
 
 enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
