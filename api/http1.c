@@ -203,8 +203,8 @@ static bool is_lasting(const struct exchange *exchange)
            exchange->request.method != METHOD_HEAD;
 }
 
-/* All of the request is there. MHD_NO makes the library close the connection:
- * to who goes on with it, if anybody does. */
+/* All of the request is there. MHD_NO makes the library let go of the
+ * connection, with which a stream that was adopted goes on. */
 static enum MHD_Result answer(struct http1 *http1, const char *version,
                               void **context)
 {

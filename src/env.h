@@ -23,9 +23,6 @@ const char *env_table_file(enum table table);
 
 struct env;
 
-/* The name of its file. */
-const char *env_table_file(enum table table);
-
 struct env_options {
     const char *directory;
     uint64_t cache_bytes;

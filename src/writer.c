@@ -16,11 +16,11 @@
 #include "declare.h"
 #include "jobs.h"
 #include "migrate.h"
-#include "verify.h"
 #include "news.h"
 #include "regulate.h"
 #include "room.h"
 #include "tokens.h"
+#include "verify.h"
 #include "watch.h"
 
 enum {
