@@ -13,12 +13,10 @@
 handler_fn kv_get;
 /* PUT: the body is the value; 201 or 200, 412. */
 handler_fn kv_put;
-/* Answers kv_put. */
-handler_fn kv_put_finish;
 /* PATCH: RFC 7396 on JSON values; creates a missing entry. */
 handler_fn kv_patch;
-/* Answers kv_patch. */
-handler_fn kv_patch_finish;
+/* Answers kv_put and kv_patch. */
+handler_fn kv_write_finish;
 /* DELETE: 204 whether or not there was an entry. */
 handler_fn kv_delete;
 /* Answers kv_delete. */

@@ -141,7 +141,17 @@ static enum progress refused(struct request *request, struct reply *reply)
     return refusal_commit(request, reply);
 }
 
-static enum progress written(struct request *request, struct reply *reply)
+enum progress kv_put(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_SET, body_value);
+}
+
+enum progress kv_patch(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_PATCH, body_patch);
+}
+
+enum progress kv_write_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     if (work->status != KX_OK)
@@ -152,26 +162,6 @@ static enum progress written(struct request *request, struct reply *reply)
     entryjson_write_stamp(work->stamp, &reply->body);
     kx_add_byte(&reply->body, '}');
     return DONE;
-}
-
-enum progress kv_put(struct request *request, struct reply *reply)
-{
-    return write_entry(request, reply, KX_SET, body_value);
-}
-
-enum progress kv_put_finish(struct request *request, struct reply *reply)
-{
-    return written(request, reply);
-}
-
-enum progress kv_patch(struct request *request, struct reply *reply)
-{
-    return write_entry(request, reply, KX_PATCH, body_patch);
-}
-
-enum progress kv_patch_finish(struct request *request, struct reply *reply)
-{
-    return written(request, reply);
 }
 
 enum progress kv_delete(struct request *request, struct reply *reply)
