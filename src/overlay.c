@@ -90,6 +90,7 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     *slot = (struct slot){.key = kx_slice(bytes, key.size),
                           .stored = kx_slice(bytes + key.size, stored.size)};
     slot->now = slot->stored;
+    overlay->bytes += stored.size;
     HASH_ADD_KEYPTR(hh, overlay->slots, slot->key.data,
                     (unsigned)slot->key.size, slot);
     if (slot->lost) {
@@ -126,6 +127,7 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
     slot->stored = kx_slice(copy, row.size);
     slot->now = slot->stored;
     slot->unread = false;
+    overlay->bytes += row.size;
     return KX_OK;
 }
 

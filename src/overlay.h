@@ -70,8 +70,8 @@ void overlay_undo(struct overlay *overlay);
  * when memory ran out. */
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
 
-/* Rows that differ from the table by now, at most, and the bytes copied for
- * changes, taken back ones included: when to close a batch. */
+/* Rows that differ from the table by now, at most, and the bytes copied of what
+ * was read and for changes, taken back ones included: when to close a batch. */
 size_t overlay_size(const struct overlay *overlay);
 size_t overlay_bytes(const struct overlay *overlay);
 

@@ -136,6 +136,30 @@ static void a_commit_that_is_taken_back_removes_nothing(void **state)
     assert_int_equal(sent[2].commit.status, KX_OK);
 }
 
+/* What commits read is held in memory until their batch is flushed, too. */
+static void a_batch_ends_when_it_has_read_much(void **state)
+{
+    enum { COUNT = 40, SIZE = 1000000, BATCH_BYTES_MAX = 16 << 20 };
+    struct story *s = *state;
+    struct sent sent[COUNT];
+    struct kx_figures figures;
+    char *value = talloc_array(s->mem, char, SIZE + 1);
+    memset(value, '"', SIZE);
+    memset(value + 1, 'v', SIZE - 2);
+    value[SIZE] = '\0';
+    for (int i = 0; i < COUNT; i++) {
+        const char *large = talloc_asprintf(s->mem, "[\"large\",%d]", i);
+        assert_int_equal(test_set(&s->test, s->mem, large, value), KX_OK);
+        prepare(s, &sent[i], talloc_asprintf(s->mem, "[\"small\",%d]", i), "1");
+        only_if(s, &sent[i], KX_IS_PRESENT, large);
+    }
+    run_together(s, sent, COUNT, false);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(sent[i].commit.status, KX_OK);
+    kx_figures(s->test.store, &figures);
+    assert_in_range(figures.batch_max, 2, 1 + BATCH_BYTES_MAX / SIZE);
+}
+
 /* ---- What is not on disk yet -----------------------------------------------
  */
 
@@ -183,6 +207,8 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
             a_commit_that_is_taken_back_removes_nothing, begin, finish),
+        cmocka_unit_test_setup_teardown(a_batch_ends_when_it_has_read_much,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
