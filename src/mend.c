@@ -202,6 +202,22 @@ static enum kx_status put_aside(const char *directory, char *aside,
     return names_failed(aside, fault);
 }
 
+/* Nothing is passed over: what is neither in the archive nor can be read is for
+ * the user to decide about. */
+static enum kx_status give_up(const struct kx_options *options,
+                              const char *aside, enum kx_status status,
+                              struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    if (status != KX_BAD_ARCHIVE && status != KX_DAMAGED)
+        return status;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status,
+                   "%s. kindex restore %s --data NEW restores what the archive "
+                   "has; the damaged files are in %s",
+                   detail, options->archive, aside);
+}
+
 /* Of the damaged files the log is used, as far as the archive has not got it.
  */
 static enum kx_status mend(const struct kx_options *options, struct lock *lock,
@@ -224,7 +240,7 @@ static enum kx_status mend(const struct kx_options *options, struct lock *lock,
         kx_log(KX_LOG_WARNING, "restored",
                "archive=%s damaged=%s versionstamp=%016llx0000",
                options->archive, aside, (unsigned long long)restore.stamp);
-    return status;
+    return give_up(options, aside, status, fault);
 }
 
 static enum kx_status refuse(const struct kx_options *options,

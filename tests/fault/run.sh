@@ -12,8 +12,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 flips=40 operations=20000 patience=600 soak=20 ;;
+prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=600 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -96,6 +96,7 @@ nouns=(tests/fault/alloc_{world,commits,reads,indexes,tokens,files}.c)
 mkdir -p "$work"
 flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed deaf env '/log_flush/,/^}/s/atomic_store(&env->failed, true)/return KX_OK/' &&
+    flawed blind logend 's/is_later(search.known, logend->end)/false/' &&
     flawed stale cache '/^void cache_update/,/^{/s/^{/{ return;/' &&
     flawed lenient check '/^bool kx_check_holds/,/^{/s/^{/{ return true;/' &&
     flawed hasty gate '/^uint64_t gate_pending_key/,/^{/s/^{/{ return 0;/' &&
@@ -132,6 +133,10 @@ part "power cut $cuts times, half of what was not synced is there" \
     bash -c "cut_power torn $cuts"
 part 'a disk that forgets what was synced is found' \
     bash -c 'finds "not as acknowledged" cut_power forgetful 5'
+part "$flips flipped bits in the log" \
+    node tests/fault/flips.js "$program" "$flips"
+part 'a start that looks for no witness is found' bash -c \
+    'finds "commits are missing" node tests/fault/flips.js "$work/blind/kindex" 40'
 part 'each call to the disk fails' \
     node tests/fault/io.js "$program" "$work/io.so" "$step"
 part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \

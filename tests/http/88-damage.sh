@@ -135,6 +135,74 @@ for i in 1 2 3; do
     mended
 done
 
+test_case 'a flipped bit in what was flushed before a kill, with more behind it, is refused without an archive'
+killed_copy() {
+    fresh_copy
+    start_server "$@"
+    export KINDEX_URL=$url
+    for i in {1..30}; do
+        kindex set "killed/=$i" "\"needle-$i.\""
+    done
+    last=$out
+    whole_list >"$work/wanted"
+    kill -9 "$server"
+    { wait "$server"; } 2>"$work/null"
+    server=''
+}
+# In one of them, where the log has it.
+flip_needle() {
+    place=$(grep -abo "needle-$1\." "$2" | head -1 | cut -d: -f1)
+    flip "$2" "$place"
+}
+cp "$work/wanted" "$work/wanted-before"
+killed_copy
+cp -r "$work/data" "$work/killed"
+for i in 1 15 29; do
+    rm -rf "$work/data"
+    cp -r "$work/killed" "$work/data"
+    flip_needle $i "$work/data/$live"
+    damage="needle $i flipped" expected="$live cannot be read from byte [0-9]* on"
+    cp -r "$work/data" "$work/untouched"
+    refused
+    is 'the directories' "$(diff -r "$work/untouched" "$work/data" && echo same)" same
+    rm -rf "$work/untouched"
+done
+
+test_case 'and with one it is restored, with nothing lost'
+killed_copy --archive "$archive"
+it_is_archived() { grep -q 'needle-30\.' "$(find "$archive" -name 'log.*.tail')"; }
+cp -r "$work/data" "$work/archived"
+start_server --archive "$archive"
+wait_until it_is_archived
+kill -9 "$server"
+wait "$server" 2>"$work/null"
+server=''
+cp -r "$archive" "$work/archived-archive"
+for i in 1 30; do
+    damage="needle $i flipped"
+    rm -rf "$work/data" "$archive"
+    cp -r "$work/archived-archive" "$archive"
+    cp -r "$work/archived" "$work/data"
+    flip_needle $i "$work/data/$live"
+    mended
+done
+
+test_case 'what the archive has not got and nobody can read is not passed over: the server refuses, until the file is whole'
+killed_copy
+cp "$work/data/$live" "$work/whole"
+flip_needle 15 "$work/data/$live"
+timeout 300 "$KINDEX" serve --data "$work/data" --archive "$archive" \
+    --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
+is 'the exit status' $? 1
+is 'what is damaged' "$(grep -c "$live cannot be read from byte [0-9]* on" "$work/refusal")" 2
+is 'what to do' "$(grep -c "kindex restore $archive --data NEW" "$work/refusal")" 1
+kindex restore "$archive" --data "$work/elsewhere"
+is 'what the archive has' "$code" 0
+damage='the file is whole again'
+cp "$work/whole" "$work"/data/damaged-*/"$live"
+mended
+cp "$work/wanted-before" "$work/wanted"
+
 test_case 'tables that are gone, all of them, and a log that is gone as well'
 fresh_copy
 damage='a table is gone'
