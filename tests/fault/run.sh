@@ -12,8 +12,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 flips=40 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=600 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 flips=30 operations=20000 patience=600 soak=20 ;;
+prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -136,7 +136,7 @@ part 'a disk that forgets what was synced is found' \
 part "$flips flipped bits in the log" \
     node tests/fault/flips.js "$program" "$flips"
 part 'a start that looks for no witness is found' bash -c \
-    'finds "commits are missing" node tests/fault/flips.js "$work/blind/kindex" 40'
+    'finds "commits are missing" node tests/fault/flips.js "$work/blind/kindex" 30'
 part 'each call to the disk fails' \
     node tests/fault/io.js "$program" "$work/io.so" "$step"
 part 'a failed sync that is not heard is found' bash -c 'finds "failed sync" \
