@@ -73,12 +73,23 @@ static void member_mutation(struct request *request, struct reply *reply,
         member_key(request, reply, "key", commit->mutations[mutation].key);
 }
 
+/* Unless the entry was set as a whole, what was stored before is in it. */
+static bool may_tell_value(const struct request *request)
+{
+    const struct kx_commit *commit = &request->commit;
+    const struct kx_refusal *refusal = &commit->refusal;
+    return (refusal->mutation < commit->mutation_count &&
+            commit->mutations[refusal->mutation].type == KX_SET) ||
+           access_sees(request, SCOPE_READ, refusal->attempted_key);
+}
+
 static void members_unique(struct request *request, struct reply *reply,
                            bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     problem_member_text(reply, "index", kx_text(refusal->index));
-    member_key(request, reply, "value", refusal->index_value);
+    if (may_tell_value(request))
+        member_key(request, reply, "value", refusal->index_value);
     if (told)
         member_key(request, reply, "existingKey", refusal->existing_key);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
@@ -114,13 +125,14 @@ static void members_owned(struct request *request, struct reply *reply,
 }
 
 /* Which entry is in the way, and what an index holds, is told only to those who
- * may read it. */
+ * may read it; so is the text, which has the value in it. */
 static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
     const struct kx_refusal *refusal = &commit->refusal;
     if (commit->status == KX_UNIQUE_VIOLATION)
-        return access_sees(request, SCOPE_READ, refusal->existing_key);
+        return access_sees(request, SCOPE_READ, refusal->existing_key) &&
+               may_tell_value(request);
     if (commit->status == KX_INDEX_OWNED_KEY)
         return access_sees(request, SCOPE_READ, refusal->attempted_key);
     return true;

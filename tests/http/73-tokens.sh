@@ -117,6 +117,24 @@ field .existingKey '["secret","one"]'
 request DELETE /indexes/by_m '' "${bearer[@]}"
 expect 204
 
+test_case 'a value that a patch made is shown to those who may read what was patched'
+request POST /indexes '{"name":"by_ab","prefix":["p"],"fields":["/a","/b"],"unique":true}' "${json[@]}" "${bearer[@]}"
+request PUT /kv/p/1 '{"a":1,"b":"secret"}' "${json[@]}" "${bearer[@]}"
+request PUT /kv/p/2 '{"a":2,"b":"secret"}' "${json[@]}" "${bearer[@]}"
+program token create writer write:p
+writer=$(cat "$work/said")
+request PATCH /kv/p/2 '{"a":1}' "${json[@]}" --header "Authorization: Bearer $writer"
+expect 409 unique-violation
+is 'what was there' "$(grep -c secret "$answer")" 0
+request PUT /kv/p/3 '{"a":1,"b":"secret"}' "${json[@]}" --header "Authorization: Bearer $writer"
+expect 409 unique-violation
+field '[.value, .existingKey]' '[[1,"secret"],null]'
+request PATCH /kv/p/2 '{"a":1}' "${json[@]}" "${bearer[@]}"
+expect 409 unique-violation
+field '[.value, .existingKey]' '[[1,"secret"],["p","1"]]'
+request DELETE /indexes/by_ab '' "${bearer[@]}"
+expect 204
+
 test_case 'a revoked token ends a watch, an event stream and a watch of KV Connect at once'
 program token create watcher watch,read,list:
 watcher=$(cat "$work/said")
