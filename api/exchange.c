@@ -395,16 +395,14 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 {
     struct kx_buffer *chunk = &exchange->reply.body;
     bool used_up = exchange->sent == chunk->size && !chunk->failed;
-    if (kx_store_failed(exchange->desk->service->store))
-        return CHUNK_BROKEN; /* the chunk may show what is not on disk */
     if (used_up && exchange->last)
         return CHUNK_END;
     if (used_up && !access_holds(&exchange->request))
         return cut_off(exchange);
     if (used_up && pull(exchange))
         return CHUNK_PARK;
-    if (chunk->failed)
-        return CHUNK_BROKEN;
+    if (chunk->failed || kx_store_failed(exchange->desk->service->store))
+        return CHUNK_BROKEN; /* what it shows may never be on disk */
     size_t left = chunk->size - exchange->sent;
     if (left == 0)
         return CHUNK_END;
