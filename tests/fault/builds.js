@@ -7,6 +7,7 @@
 'use strict';
 const { DECLARATIONS, indexes, verify } = require('./indexes.js');
 const { randomFrom } = require('./random.js');
+const { announce, conclude, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 60000;
@@ -14,7 +15,7 @@ const COMMIT = 1000;
 // A job reads a quarter of the entries, or 4096 if that is more.
 const JOB = Math.max(4096, Math.ceil(ENTRIES / 4)) + 100;
 const [program, killsText, seedText] = process.argv.slice(2);
-const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+const seed = seedOf(seedText);
 const random = randomFrom(seed);
 const server = new Server(program, ['--cache', '4MiB',
   '--checkpoint-log', '4MiB', '--checkpoint-interval', '1s']);
@@ -162,19 +163,14 @@ async function kills(count, passed) {
 
 async function main() {
   const passed = { kills: 0 };
-  console.log(`seed ${seed}; again: node tests/fault/builds.js ${program} ` +
-    `${killsText} ${seed}`);
+  announce(seed, program, killsText);
   const wrong = await server.start().then(load)
     .then(() => kills(Number(killsText), passed))
     .catch((error) => [error.stack]);
   console.log(`${figures.builds} times declared, ${figures.within} builds ` +
     `were cut off, ${figures.back} of them went back a little, ` +
     `${figures.writes} writes beside them`);
-  if (wrong.length > 0)
-    console.log(`kill ${passed.kills + 1}:\n${wrong.join('\n')}\n` +
-      `the server's last lines:\n${server.lastWords()}`);
-  console.log(`${passed.kills} passed, ${wrong.length > 0 ? 1 : 0} failed`);
-  process.exit(wrong.length > 0 ? 1 : 0);
+  conclude(server, 'kill', passed.kills, wrong);
 }
 
 main();

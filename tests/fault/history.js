@@ -12,6 +12,7 @@ const { check } = require('./history_check.js');
 const { Bank, Ring } = require('./history_sums.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
+const { announce, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const CLIENTS = 16;
@@ -21,7 +22,7 @@ const PART = Number(process.env.KX_PART ?? 10000); // between two kills
 const INDEX = { name: 'by_group', prefix: ['hot'], fields: ['/group'] };
 
 const [program, operationsText, seedText] = process.argv.slice(2);
-const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+const seed = seedOf(seedText);
 const library = process.env.KX_POWER_LIBRARY;
 const power = library && new Power(library, { random: randomFrom(seed + 99) });
 const server = new Server(program, ['--cache', '1MiB'], power);
@@ -196,8 +197,7 @@ async function settle() {
 }
 
 async function main() {
-  console.log(`seed ${seed}; again: node tests/fault/history.js ${program} ` +
-    `${operationsText} ${seed}`);
+  announce(seed, program, operationsText);
   await start();
   await server.request('POST', '/indexes', INDEX);
   const clients = Array.from({ length: CLIENTS }, (_, n) =>

@@ -15,12 +15,13 @@ const { Server, pause } = require('./server.js');
 const { DECLARATIONS, Declarer, indexes, verify } = require('./indexes.js');
 const { Power } = require('./power.js');
 const { randomFrom } = require('./random.js');
+const { announce, conclude, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
 // Entries that nobody changes, so that builds and drops take several jobs.
 const OTHERS = 4000;
 const [program, cyclesText, seedText] = process.argv.slice(2);
-const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+const seed = seedOf(seedText);
 // Little cache and log, so that pages and checkpoints are written all the time.
 const SETTINGS = ['--cache', '1MiB', '--checkpoint-log', '1MiB',
   '--checkpoint-interval', '1s'];
@@ -103,8 +104,7 @@ async function cycles(count, passed) {
 
 async function main() {
   const passed = { cycles: 0 };
-  console.log(`seed ${seed}; again: node tests/fault/kill.js ${program} ` +
-    `${cyclesText} ${seed}`);
+  announce(seed, program, cyclesText);
   const wrong = await prepare().then(() => cycles(Number(cyclesText), passed))
     .catch((error) => [error.stack]);
   const sum = (name) => clients.reduce((total, one) => total + one[name], 0);
@@ -113,11 +113,7 @@ async function main() {
     `restarts into a build, ${figures.twice} killed again while starting, ` +
     `slowest restart ${figures.slowest} ms`);
   if (power) console.log(`${power.lost} unsynced files or blocks lost`);
-  if (wrong.length > 0)
-    console.log(`cycle ${passed.cycles + 1}:\n${wrong.join('\n')}\n` +
-      `the server's last lines:\n${server.lastWords()}`);
-  console.log(`${passed.cycles} passed, ${wrong.length > 0 ? 1 : 0} failed`);
-  process.exit(wrong.length > 0 ? 1 : 0);
+  conclude(server, 'cycle', passed.cycles, wrong);
 }
 
 main();

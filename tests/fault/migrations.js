@@ -8,6 +8,7 @@
 'use strict';
 const { Client } = require('./client.js');
 const { randomFrom } = require('./random.js');
+const { announce, conclude, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 6000;     // that nobody changes
@@ -17,7 +18,7 @@ const NAME = 'forms';
 const PREFIX = encodeURIComponent(JSON.stringify([NAME]));
 const STORES = ['pointer', 'value', { fields: ['/color'] }];
 const [program, killsText, seedText] = process.argv.slice(2);
-const seed = Number(seedText ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+const seed = seedOf(seedText);
 const random = randomFrom(seed);
 const server = new Server(program, ['--cache', '4MiB',
   '--checkpoint-log', '1MiB', '--checkpoint-interval', '1s']);
@@ -306,8 +307,7 @@ async function cycles(count, passed) {
 
 async function main() {
   const passed = { cycles: 0 };
-  console.log(`seed ${seed}; again: node tests/fault/migrations.js ` +
-    `${program} ${killsText} ${seed}`);
+  announce(seed, program, killsText);
   const wrong = await prepare()
     .then(() => cycles(Number(killsText), passed))
     .catch((error) => [error.stack]);
@@ -316,11 +316,7 @@ async function main() {
     `within one; ${reader.answers} answers compared, ${walker.walks} walks`);
   if (wrong.length === 0 && (migrator.within === 0 || walker.walks === 0))
     wrong.push('no restart came within a migration, or no walk to its end');
-  if (wrong.length > 0)
-    console.log(`kill ${passed.cycles + 1}:\n${wrong.join('\n')}\n` +
-      `the server's last lines:\n${server.lastWords()}`);
-  console.log(`${passed.cycles} passed, ${wrong.length > 0 ? 1 : 0} failed`);
-  process.exit(wrong.length > 0 ? 1 : 0);
+  conclude(server, 'kill', passed.cycles, wrong);
 }
 
 main();

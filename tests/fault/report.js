@@ -1,0 +1,26 @@
+// How a run of kills says what it is, and how it ended.
+'use strict';
+const path = require('node:path');
+
+// The seed that was given, by argument or environment, or any.
+function seedOf(text) {
+  return Number(text ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
+}
+
+// How to have this run again: with the same arguments, and the seed behind them.
+function announce(seed, ...given) {
+  const script = path.basename(process.argv[1]);
+  console.log(`seed ${seed}; again: node tests/fault/${script} ` +
+    `${given.join(' ')} ${seed}`);
+}
+
+// `passed` times all was well, then there was something wrong, or nothing more.
+function conclude(server, what, passed, wrong) {
+  if (wrong.length > 0)
+    console.log(`${what} ${passed + 1}:\n${wrong.join('\n')}\n` +
+      `the server's last lines:\n${server.lastWords()}`);
+  console.log(`${passed} passed, ${wrong.length > 0 ? 1 : 0} failed`);
+  process.exit(wrong.length > 0 ? 1 : 0);
+}
+
+module.exports = { announce, conclude, seedOf };
