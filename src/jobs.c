@@ -14,7 +14,7 @@ enum {
     STEP_NS_BUSY = 500000, /* and at most then */
     STEP_NS_MAX = 2000000, /* when there are none */
     QUIET_NS = 20000000,   /* since the last commit */
-    REST_NS = 1000000000   /* after a failure */
+    REST_NS = 10000000     /* after a failure */
 };
 
 /* A throttled build whose time has come goes first: its sweep is small. Then
@@ -131,11 +131,15 @@ static bool run_step(struct kx_store *store)
     return true;
 }
 
-/* On a full disk, for jobs write, too. */
-bool jobs_rest(const struct kx_store *store)
+/* On a full disk nothing is done, for jobs write, too. */
+int64_t jobs_rest_ms(const struct kx_store *store)
 {
-    return env_failed(store->env) || atomic_load(&store->disk_full) ||
-           kx_monotonic_ns() < store->jobs_rest_until_ns;
+    uint64_t now_ns = kx_monotonic_ns();
+    uint64_t until_ns = store->jobs_rest_until_ns;
+    if (env_failed(store->env) || atomic_load(&store->disk_full))
+        return INT64_MAX;
+    return until_ns <= now_ns ? 0
+                              : (int64_t)((until_ns - now_ns) / 1000000) + 1;
 }
 
 void jobs_failed(struct kx_store *store, const char *job, enum kx_status status)
@@ -146,7 +150,7 @@ void jobs_failed(struct kx_store *store, const char *job, enum kx_status status)
 
 bool jobs_run(struct kx_store *store)
 {
-    if (jobs_rest(store))
+    if (jobs_rest_ms(store) != 0)
         return false;
     if (expiry_due(store))
         expire_step(store);

@@ -15,11 +15,12 @@ bool jobs_run(struct kx_store *store);
 /* Is there a job to do now? Reads the clock. */
 bool jobs_waiting(struct kx_store *store);
 
-/* Is none done at present, whatever waits: on a full disk, after a failure? */
-bool jobs_rest(const struct kx_store *store);
+/* For how long none is done, whatever waits: 0, or some milliseconds after a
+ * failure, or INT64_MAX on a full disk. */
+int64_t jobs_rest_ms(const struct kx_store *store);
 
-/* A job has failed and will be done again: after a rest, lest it fail many
- * times a second. */
+/* A job has failed and will be done again: after a rest, lest it fail thousands
+ * of times a second. */
 void jobs_failed(struct kx_store *store, const char *job,
                  enum kx_status status);
 

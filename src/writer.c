@@ -83,7 +83,10 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
 static struct timespec wait_limit(const struct kx_store *store)
 {
     int64_t wait_ms = jobs_due_ms(store) - kx_now_ms();
-    if (wait_ms > IDLE_WAIT_MS || jobs_rest(store))
+    int64_t rest_ms = jobs_rest_ms(store);
+    if (wait_ms < rest_ms)
+        wait_ms = rest_ms;
+    if (wait_ms > IDLE_WAIT_MS)
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
         wait_ms = 1;
