@@ -38,8 +38,7 @@ struct log_file {
     uint32_t needed;   /* the first file that its last checkpoint needs, or 0 */
 };
 
-/* ---- One file -------------------------------------------------------------
- */
+/* ---- One file ----------------------------------------------------------- */
 
 static void drop(struct log_file *file)
 {
@@ -137,8 +136,7 @@ static enum kx_status read_file(const char *directory, uint32_t number,
     return status;
 }
 
-/* ---- All of them ----------------------------------------------------------
- */
+/* ---- All of them -------------------------------------------------------- */
 
 static bool is_later(struct log_place a, struct log_place b)
 {

@@ -26,8 +26,7 @@
 enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
 static const char ASIDE[] = "damaged-"; /* and the time */
 
-/* ---- Looking --------------------------------------------------------------
- */
+/* ---- Looking ------------------------------------------------------------ */
 
 static bool same_start(FILE *whole, FILE *start)
 {
@@ -125,8 +124,7 @@ static enum kx_status look(const struct kx_options *options,
     return status == KX_OK ? look_at_log(options, fault) : status;
 }
 
-/* ---- Mending --------------------------------------------------------------
- */
+/* ---- Mending ------------------------------------------------------------ */
 
 /* Everything but the lock, the ballast, what went aside before, and the note
  * that says so. */

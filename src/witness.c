@@ -49,8 +49,7 @@ static uint64_t pack(uint32_t file, uint32_t offset)
     return (uint64_t)file << 32 | offset;
 }
 
-/* ---- Writing --------------------------------------------------------------
- */
+/* ---- Writing ------------------------------------------------------------ */
 
 /* Returns the place behind the witness, or 0. */
 static uint64_t put(struct env *env)
@@ -127,8 +126,7 @@ enum kx_status witness_start(struct env *env)
     return KX_OK;
 }
 
-/* ---- Reading --------------------------------------------------------------
- */
+/* ---- Reading ------------------------------------------------------------ */
 
 uint64_t witness_key(const char *directory)
 {

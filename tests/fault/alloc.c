@@ -109,8 +109,7 @@ static bool is_due(void)
     return true;
 }
 
-/* ---- What is left, with KX_ALLOC_TRACE -------------------------------------
- */
+/* ---- What is left, with KX_ALLOC_TRACE ---------------------------------- */
 
 enum { TRACED_MAX = 1 << 18 };
 

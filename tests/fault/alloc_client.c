@@ -37,8 +37,7 @@ static size_t body_size(const struct call *call)
     return call->body_size != 0 ? call->body_size : strlen(call->body);
 }
 
-/* ---- HTTP/1.1 -------------------------------------------------------------
- */
+/* ---- HTTP/1.1 ----------------------------------------------------------- */
 
 static bool is_events(const char *head)
 {
@@ -86,8 +85,7 @@ static void call_http1(const struct call *call, struct answer *answer)
     keep(answer, end + 4, size - (size_t)(end + 4 - input));
 }
 
-/* ---- HTTP/2 ----------------------------------------------------------------
- */
+/* ---- HTTP/2 ------------------------------------------------------------- */
 
 static uint8_t output[8192];
 static size_t output_size;

@@ -20,8 +20,7 @@ struct course {
 static size_t passed, points;
 static uint64_t seed;
 
-/* ---- The sweep --------------------------------------------------------------
- */
+/* ---- The sweep ---------------------------------------------------------- */
 
 static void undo(struct world *world, const struct operation *operation)
 {

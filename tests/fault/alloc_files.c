@@ -13,8 +13,7 @@ static enum kx_status without_memory(enum kx_status status,
     return status != KX_OK && lacked ? KX_NO_MEMORY : status;
 }
 
-/* ---- Opening ---------------------------------------------------------------
- */
+/* ---- Opening ------------------------------------------------------------ */
 
 /* The world's own store is closed meanwhile. */
 static enum kx_status run_open(struct world *world)
@@ -33,8 +32,7 @@ static enum kx_status run_open(struct world *world)
     return status;
 }
 
-/* ---- Backups ---------------------------------------------------------------
- */
+/* ---- Backups ------------------------------------------------------------ */
 
 static enum kx_status take(struct world *world, struct kx_buffer *out)
 {
@@ -85,8 +83,7 @@ static void furnish_backup(struct world *world)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- Restores --------------------------------------------------------------
- */
+/* ---- Restores ----------------------------------------------------------- */
 
 /* Opens what was restored: it is the world's store as it is. */
 static void compare(struct world *world, const char *directory)
@@ -130,8 +127,7 @@ static enum kx_status run_restore_archive(struct world *world)
     return restore(world, ".archive");
 }
 
-/* ---- The archive -----------------------------------------------------------
- */
+/* ---- The archive -------------------------------------------------------- */
 
 /* Nothing was taken for damaged that is not. */
 static void look_for_damaged(struct world *world)
@@ -202,8 +198,7 @@ static void furnish_archive(struct world *world)
     test_store_open(&world->test);
 }
 
-/* ---- A damaged directory ---------------------------------------------------
- */
+/* ---- A damaged directory ------------------------------------------------ */
 
 /* Removes what was put aside; its names have only seconds. */
 static void forget_damaged(struct world *world)

@@ -130,8 +130,7 @@ static uint16_t port;
 static struct answer answer, state[2], now;
 static size_t passed, failures, points;
 
-/* ---- The server, in this process -------------------------------------------
- */
+/* ---- The server, in this process ---------------------------------------- */
 
 static char directory[] = "/tmp/kindex-alloc-XXXXXX";
 static char port_file[64];
@@ -214,8 +213,7 @@ static void stop(pthread_t thread)
     nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- One point -------------------------------------------------------------
- */
+/* ---- One point ---------------------------------------------------------- */
 
 static void wrong(const struct call *call, bool http2, size_t point,
                   const char *what)
@@ -317,8 +315,7 @@ static void sweep(const struct request_case *c, bool http2, size_t first,
            c->call.target, http2 ? "HTTP/2" : "HTTP/1.1", usual, point - 1);
 }
 
-/* ---- Processes --------------------------------------------------------------
- */
+/* ---- Processes ---------------------------------------------------------- */
 
 static void furnish(void)
 {

@@ -53,8 +53,7 @@ void wrong(const char *format, ...)
         alloc_where();
 }
 
-/* ---- The whole state, as text ---------------------------------------------
- */
+/* ---- The whole state, as text ------------------------------------------- */
 
 static void show_indexes(struct kx_reader *reader, struct kx_buffer *out)
 {
@@ -106,8 +105,7 @@ const char *world_show(const struct test_store *test, const void *mem)
     return (const char *)out.data;
 }
 
-/* ---- Waiting ---------------------------------------------------------------
- */
+/* ---- Waiting ------------------------------------------------------------ */
 
 enum kx_status wait_index(struct world *world, const char *name,
                           settled_fn *settled)
@@ -137,8 +135,7 @@ bool index_is_gone(const struct kx_index_info *info)
     return false;
 }
 
-/* ---- Doing -----------------------------------------------------------------
- */
+/* ---- Doing -------------------------------------------------------------- */
 
 struct kx_slice key_of(struct world *world, const char *json)
 {
@@ -202,8 +199,7 @@ void furnish(struct world *world)
     wait_index(world, "by_t", index_is_built);
 }
 
-/* ---- Zeros -----------------------------------------------------------------
- */
+/* ---- Zeros -------------------------------------------------------------- */
 
 static bool is_zero(const uint8_t *bytes, size_t size)
 {

@@ -222,7 +222,7 @@ static void settle(int fd)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- The calls that Berkeley DB uses ---------------------------------- */
+/* ---- The calls that Berkeley DB uses ------------------------------------ */
 
 int open(const char *path, int flags, ...)
 {

@@ -12,8 +12,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
 enum kx_status __real_env_flush(struct env *env);
 enum kx_status __wrap_env_flush(struct env *env);
 
-/* ---- A batch that fails ----------------------------------------------------
- */
+/* ---- A batch that fails ------------------------------------------------- */
 
 static atomic_int applies = 2; /* the one numbered 0 waits, 1 may fail */
 static atomic_bool failing;
@@ -160,8 +159,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
     assert_in_range(figures.batch_max, 2, 1 + BATCH_BYTES_MAX / SIZE);
 }
 
-/* ---- What is not on disk yet -----------------------------------------------
- */
+/* ---- What is not on disk yet -------------------------------------------- */
 
 static struct {
     struct story *story; /* NULL: nobody looks */
