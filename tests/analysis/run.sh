@@ -118,7 +118,7 @@ observe() {
         verdict=$(tail -n 1 "$to/said")
     else
         # shellcheck disable=SC2086 # a list of words
-        $UNDER "$2" >"$to/said" 2>&1 </dev/null && verdict='1 passed, 0 failed'
+        timeout --kill-after=10 $((KX_LIMIT * 4)) $UNDER "$2" >"$to/said" 2>&1 </dev/null && verdict='1 passed, 0 failed'
     fi
     find "$to" -name 'report*' -empty -delete
     echo "${verdict:-0 passed, 1 failed}" >"$to/verdict"

@@ -121,7 +121,9 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 
 test_case 'a server that stops says so, and completes what it has begun'
-for part in {1..8}; do
+# In 2.5 seconds, which is how long it waits: a slow one has less to do.
+parts=$((times > 4 ? 1 : 8))
+for ((part = 1; part <= parts; part++)); do
     jq -cn --arg part "$part" '{mutations: [range(1000) | {type: "set",
         value: 1, key: ["stop", $part, "a key that is somewhat long", .]}]}' \
         >"$work/part"
@@ -132,7 +134,7 @@ node "$here/h2_stop.js" 127.0.0.1 "${url##*:}" "$server" >"$work/stop"
 is 'what the client was told' "$(head -1 "$work/stop")" \
     'goaway 0 after the list, end'
 is 'the last line of the list' "$(tail -1 "$work/stop")" \
-    '{"end":true,"count":8000}'
+    "{\"end\":true,\"count\":${parts}000}"
 wait_until server_is_gone
 wait "$server"
 is 'the exit status' $? 0

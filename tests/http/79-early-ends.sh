@@ -49,7 +49,7 @@ early_ends() {
     expect 202
     wait_until nothing_is_left
     descriptors=$(sample process_open_fds)
-    is 'all of them' "$(timeout 300 node "$here/early_ends.js" "${url##*:}" \
+    is 'all of them' "$(timeout "$longest" node "$here/early_ends.js" "${url##*:}" \
         "$(cat "$work/token")" 1000 "${KX_TEST_SEED:-20240229}" "${@:2}")" '1000 connections'
     wake
     test_case "nothing of them is left, $1"

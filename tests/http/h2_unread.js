@@ -11,7 +11,7 @@ const { Connection, PREFACE, frame, settings, setting, get, u32, HEADER_TABLE_SI
   require("./h2.js");
 
 const [host, port] = process.argv.slice(2);
-const REQUESTS = 20, PATIENCE_MS = 60000, WINDOW = 0x7fffffff;
+const REQUESTS = 20, PATIENCE_MS = Number(process.env.KX_PATIENCE ?? 60) * 1000, WINDOW = 0x7fffffff;
 
 const inFlight = () => new Promise((resolve, reject) => {
   http.get({ host, port, path: "/metrics", agent: false }, (reply) => {
