@@ -216,7 +216,7 @@ static enum kx_status write_backup(struct archive *archive,
             return KX_STOPPING;
         out.size = 0;
         status = kx_backup_next(backup, &out);
-        if (fwrite(out.data, 1, out.size, file) != out.size)
+        if (out.size != 0 && fwrite(out.data, 1, out.size, file) != out.size)
             return names_failed("backup", fault);
     }
     if (status != KX_END)
