@@ -116,10 +116,14 @@ verdict() {
     fi
 }
 
+unpack() {
+    node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$1.txt" "$top/corpus/$1"
+}
+
 # one NAME THOUSANDS
 one() {
     local name=$1 begun=$SECONDS status inputs="$top/corpus/$1"
-    node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$name.txt" "$inputs"
+    unpack "$name"
     if [ "$form" = short ]; then
         fuzz "$top/$name" $(($2 * 1000)) "$inputs" >"$top/output"
     else
@@ -139,6 +143,7 @@ $((SECONDS - begun)) s, seed $seed" $status
 planted() {
     local target=$1 source=$2 words=$4 to=$top/planted/$1 status
     mkdir -p "$to/found"
+    unpack "$target"
     sed "$3" "$source.c" >"$to/planted.c"
     if [ "$(diff "$source.c" "$to/planted.c" | grep -c '^>')" -ne 1 ]; then
         echo "nothing is planted in $source.c" >"$top/output"
