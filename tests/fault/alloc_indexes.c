@@ -6,7 +6,7 @@ static void drop(struct world *world, const char *name)
     enum kx_status status = change(world, KX_DROP_INDEX, name, "");
     if (status != KX_INDEX_ABSENT)
         done(status, "dropping");
-    if (wait_index(world, name, index_is_gone) != KX_INDEX_ABSENT)
+    if (wait_freed(world) != KX_OK)
         wrong("a dropped index stays");
 }
 
@@ -44,9 +44,7 @@ static void undo_build(struct world *world)
 static enum kx_status run_drop(struct world *world)
 {
     enum kx_status status = change(world, KX_DROP_INDEX, "by_t", "");
-    if (status == KX_OK && wait_index(world, "by_t", index_is_gone) == KX_AGAIN)
-        status = KX_AGAIN;
-    return status;
+    return status == KX_OK ? wait_freed(world) : status;
 }
 
 static void undo_drop(struct world *world)

@@ -1,13 +1,12 @@
 /* The world of operations: see alloc_world.h. */
 #include "alloc_world.h"
 
-#include "test_place.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "store_state.h"
 #include "test_place.h"
 
 enum { PATIENCE_MS = 20000 };
@@ -107,18 +106,42 @@ const char *world_show(const struct test_store *test, const void *mem)
 
 /* ---- Waiting ------------------------------------------------------------ */
 
+/* Is it worth another look? The ms-th. */
+static bool may_look(struct world *world, int ms)
+{
+    if (ms > 0)
+        usleep(ms <= 20 ? 100 : 1000);
+    if (ms == 21 && world->persistent)
+        alloc_disarm(); /* it would be waited for without end */
+    return ms < PATIENCE_MS;
+}
+
 enum kx_status wait_index(struct world *world, const char *name,
                           settled_fn *settled)
 {
     struct kx_index_info info;
-    for (int ms = 0; ms < PATIENCE_MS; ms++) {
+    for (int ms = 0; may_look(world, ms); ms++) {
         enum kx_status status = test_index(&world->test, name, &info);
         if (status != KX_OK || settled(&info))
             return status;
-        usleep(ms < 20 ? 100 : 1000);
-        if (ms == 20 && world->persistent)
-            alloc_disarm(); /* it would be waited for without end */
     }
+    return KX_AGAIN;
+}
+
+/* No reader is told of them: an index is gone when it is dropped. */
+static bool any_dropping(struct test_store *test)
+{
+    kx_read_begin(test->reader);
+    bool any = test->store->catalog->dropping_count > 0;
+    kx_read_end(test->reader);
+    return any;
+}
+
+enum kx_status wait_freed(struct world *world)
+{
+    for (int ms = 0; may_look(world, ms); ms++)
+        if (!any_dropping(&world->test))
+            return KX_OK;
     return KX_AGAIN;
 }
 
@@ -127,12 +150,6 @@ bool index_is_built(const struct kx_index_info *info)
     return info->state != KX_INDEX_BUILDING &&
            info->state != KX_INDEX_MIGRATING &&
            info->state != KX_INDEX_DROPPING && info->target.size == 0;
-}
-
-bool index_is_gone(const struct kx_index_info *info)
-{
-    (void)info;
-    return false;
 }
 
 /* ---- Doing -------------------------------------------------------------- */

@@ -69,9 +69,8 @@ typedef bool settled_fn(const struct kx_index_info *info);
 enum kx_status wait_index(struct world *world, const char *name,
                           settled_fn *settled);
 bool index_is_built(const struct kx_index_info *info);
-bool index_is_gone(const struct kx_index_info *info); /* never: KX_INDEX_ABSENT
-                                                       * is what is waited for
-                                                       */
+/* Waits until the rows of all dropped indexes are freed; KX_AGAIN as above. */
+enum kx_status wait_freed(struct world *world);
 
 /* Some entries, an index by_e and an index by_t. */
 void furnish(struct world *world);
