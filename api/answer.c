@@ -92,20 +92,32 @@ static enum progress send_value(struct request *request, struct reply *reply,
     return DONE;
 }
 
+/* What the client has is still right. The body is made all the same, for its
+ * length (RFC 9110 section 8.6): no door sends it. */
+static enum progress send_unchanged(struct request *request,
+                                    struct reply *reply,
+                                    const struct kx_entry *entry,
+                                    const struct fields *fields)
+{
+    send_value(request, reply, entry, fields);
+    reply->status = 304;
+    reply->content_type = NULL;
+    return DONE;
+}
+
 /* The answer instead of the value when a condition does not hold: 412 for
  * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). Which
  * header a check came from shows in its condition. */
 static enum progress send_refusal(struct request *request, struct reply *reply,
                                   const struct kx_entry *entry,
+                                  const struct fields *fields,
                                   const struct kx_check *failed)
 {
     bool wanted = failed->condition == KX_IS_PRESENT ||
                   failed->condition == KX_IS_ONE_OF; /* it was If-Match */
     if (wanted)
         return answer_precondition(request, reply, entry->key, entry->stamp);
-    reply->status = 304;
-    answer_etag(request, reply, entry->stamp);
-    return DONE;
+    return send_unchanged(request, reply, entry, fields);
 }
 
 enum progress answer_entry(struct request *request, struct reply *reply,
@@ -121,6 +133,7 @@ enum progress answer_entry(struct request *request, struct reply *reply,
     }
     for (size_t i = 0; i < conditions.count; i++)
         if (!kx_check_holds(&conditions.checks[i], entry->stamp))
-            return send_refusal(request, reply, entry, &conditions.checks[i]);
+            return send_refusal(request, reply, entry, fields,
+                                &conditions.checks[i]);
     return send_value(request, reply, entry, fields);
 }

@@ -117,20 +117,17 @@ static struct MHD_Response *make_stream(struct exchange *exchange)
 {
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
-    if (response != NULL && exchange->reply.stream != NULL &&
-        exchange->request.method == METHOD_HEAD)
+    if (response != NULL && exchange->request.method == METHOD_HEAD)
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
                                  MHD_RO_END);
     return response;
 }
 
-/* The bytes of the reply stay where they are until the exchange ends. A 304
- * has no body, but a Content-Length of 0 would speak of the entry: a body of
- * unknown size, never asked for, keeps that header away. */
+/* The bytes of the reply stay where they are until the exchange ends. */
 static struct MHD_Response *make_response(struct exchange *exchange)
 {
     struct reply *reply = &exchange->reply;
-    if (reply->stream != NULL || reply->status == MHD_HTTP_NOT_MODIFIED)
+    if (reply->stream != NULL)
         return make_stream(exchange);
     return MHD_create_response_from_buffer(reply->body.size, reply->body.data,
                                            MHD_RESPMEM_PERSISTENT);

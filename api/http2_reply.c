@@ -24,11 +24,10 @@ static const char *date(struct http2 *http2)
     return http2->date;
 }
 
-/* A 304 would speak of the entry with a length of 0, and a stream has none. */
+/* Nobody knows a stream's, and a 204 must not have one. */
 static bool has_length(const struct reply *reply)
 {
-    return reply->stream == NULL && reply->status != 304 &&
-           reply->status != 204;
+    return reply->stream == NULL && reply->status != 204;
 }
 
 bool http2_reply_has_body(const struct http2_stream *stream)

@@ -82,6 +82,18 @@ expect 304
 request GET /kv/a '' -H "If-None-Match: $old"
 expect 200
 body_is 9
+
+test_case 'nothing stands behind a 304: the next reply of the connection follows'
+exec 5<>"/dev/tcp/127.0.0.1/${url##*:}"
+printf 'GET /kv/a HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\n%s\r\n' \
+    '' $'Connection: close\r\n' >&5
+timeout "$patience" cat <&5 | tr -d '\r' >"$work/replies"
+exec 5<&-
+is 'lines' "$(sed 's/ .*//' "$work/replies" | xargs)" \
+    'HTTP/1.1 Date: ETag: Content-Length: HTTP/1.1 Date: Connection: ETag: Content-Length:'
+is 'lengths' "$(sed -n 's/^Content-Length: //p' "$work/replies" | xargs)" '1 1'
+
+test_case 'other versions are answered'
 request GET /kv/none '' -H "If-None-Match: $old"
 expect 404
 
