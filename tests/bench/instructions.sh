@@ -6,8 +6,8 @@
 # bytes; the difference of two counts is what those requests cost. Left out is
 # libmicrohttpd's zeroing of its connection memory, which valgrind counts as one
 # instruction per byte and a processor does not, and what is done by the clock
-# (packing of pages, the keeper). Two more runs say what a GET and a PUT cost
-# together beside 2,000 watches that wait. Of those only what the writer, the
+# (packing of pages, the keeper, the log of slow requests). Two more runs say what
+# a GET and a PUT cost together beside 2,000 watches that wait. Of those only what the writer, the
 # library and the answers to commits take is counted, here and there: how often
 # the watches show that they are alive goes by the clock.
 #   BUILD=build instructions.sh [GET_GATE PUT_GATE]
@@ -48,7 +48,8 @@ start_server() {
     rm -rf "$work/data" "$work/port"
     valgrind --tool=callgrind --callgrind-out-file="$1" \
         "$build/kindex" serve --data "$work/data" --listen 127.0.0.1:0 \
-        --cache 16MiB --checkpoint-interval 1h --connections-per-address 4096 \
+        --cache 16MiB --checkpoint-interval 1h --slow-ms 3600000 \
+        --connections-per-address 4096 \
         --port-file "$work/port" >"$work/server.log" 2>&1 &
     server=$!
     until [ -s "$work/port" ]; do
