@@ -34,7 +34,7 @@ async function load(self) {
     const began = Date.now();
     const { users, records } = settings;
     await kindex.loadUsers(self, users);
-    if (wanted('query')) await kindex.loadCopies(self, users);
+    if (wanted('query 100 of copies')) await kindex.loadCopies(self, users);
     await kindex.store(self, 'items', records, (place) => {
         const n = data.scattered(place, records);
         return { id: data.itemId(n), value: data.value(n, records) };

@@ -1,5 +1,5 @@
-// What is measured once, not in rounds: bytes on disk, the rate of an index
-// build, the restart after a crash, memory beside the cache, the disk itself.
+// What is not measured in rounds: bytes on disk, the rate of index builds,
+// restarts after a crash, memory beside the cache, the disk itself.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -14,6 +14,7 @@ const { median } = require('./stats');
 
 const MEGABYTE = 2 ** 20;
 const FLUSHES = 300;
+const BUILDS = 3;
 const CRASHES = 3;
 const CRASH_AFTER_MS = 3000;
 const SMALL_CACHE = 64;
@@ -58,17 +59,20 @@ async function disk({ build, users, cache }) {
     return figures;
 }
 
-// Entries per second while an index is built over all records; it is dropped
-// again before anything else is timed.
+// Entries per second while an index is built over all records, of each build;
+// it is dropped again before anything else is timed.
 async function backfill(self, { records }) {
     const index = { name: 'items_by_email', prefix: ['items'],
                     fields: ['/email'], unique: true };
-    await grown(self, 'kindex_checkpoints_total'); // nothing else is running
-    const began = process.hrtime.bigint();
-    await kindex.declare(self, index);
-    const seconds = Number(process.hrtime.bigint() - began) / 1e9;
-    await kindex.drop(self, index.name);
-    return { seconds, rate: records / seconds };
+    const rates = [];
+    for (let i = 0; i < BUILDS; i++) {
+        await grown(self, 'kindex_checkpoints_total'); // nothing else is running
+        const began = process.hrtime.bigint();
+        await kindex.declare(self, index);
+        rates.push(records * 1e9 / Number(process.hrtime.bigint() - began));
+        await kindex.drop(self, index.name);
+    }
+    return rates;
 }
 
 // Durable PUTs at c=64, by turns alone and while an index is built over all

@@ -19,7 +19,7 @@ const settings = {
     seconds: number('BENCH_SECONDS', 1),
     records: number('BENCH_RECORDS', 1000000),
     users: number('BENCH_USERS', 200000),
-    cache: process.env.BENCH_CACHE || '1GiB',
+    cache: process.env.BENCH_CACHE || '2GiB', // its half holds all pages
     only: new RegExp(process.env.BENCH_ONLY || ''),
 };
 

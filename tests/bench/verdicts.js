@@ -78,7 +78,7 @@ function fromRounds(results, flush) {
 function fromPhases({ backfill, crowd, restart, beside, disk, watches }) {
     const one = (figure) => figure === undefined ? [] : [figure];
     return [
-        higher('backfill, entries/s', 300000, 450000, one(backfill?.rate)),
+        higher('backfill, entries/s', 300000, 450000, backfill || []),
         higher('PUT c=64 beside a build / alone', 0.50, 0.60,
                crowd?.rates || []),
         lower('p99 of PUT c=64 beside a build / alone', 3, 2,
