@@ -9,6 +9,7 @@ const hello = require('./contenders/hello');
 const kindex = require('./contenders/kindex');
 const sqlite = require('./contenders/sqlite');
 const data = require('./data');
+const imports = require('./import');
 const kvconnect = require('./kvconnect');
 const phases = require('./phases');
 const rounds = require('./rounds');
@@ -29,12 +30,16 @@ function wanted(name) {
     return settings.only.test(name);
 }
 
+function asksQueries() {
+    return wanted('query 100') || wanted('query 100 of copies');
+}
+
 // The store that is timed: users with two indexes, and many more records.
 async function load(self) {
     const began = Date.now();
     const { users, records } = settings;
     await kindex.loadUsers(self, users);
-    if (wanted('query 100 of copies')) await kindex.loadCopies(self, users);
+    if (asksQueries()) await kindex.loadCopies(self, users);
     await kindex.store(self, 'items', records, (place) => {
         const n = data.scattered(place, records);
         return { id: data.itemId(n), value: data.value(n, records) };
@@ -79,7 +84,7 @@ async function contend(figures) {
     if (wanted('crowd'))
         figures.crowd = await phases.crowd(contenders.kindex, settings);
     await checkQuery(contenders.kindex, kindex.questions(users));
-    if (wanted('query')) {
+    if (asksQueries()) {
         const ask = kindex.questions(users);
         await checkQuery(contenders.kindex, ask, ask.copies);
         contenders.sqlite = await sqlite.start(build, fresh('sqlite'), users);
@@ -113,6 +118,7 @@ async function main() {
         figures.restart = await phases.restart(contenders.kindex, settings);
     await stop(contenders.kindex.server);
     if (wanted('watches')) figures.watches = await watches.measure(settings);
+    if (wanted('import')) figures.imports = await imports.measure(settings);
     if (wanted('memory')) figures.beside = await phases.memory(settings);
     console.log(`\n${rounds.detailTable(steps, results)}`);
     console.log(`\n${verdicts(results, figures, settings)}`);

@@ -75,10 +75,12 @@ function fromRounds(results, flush) {
     ];
 }
 
-function fromPhases({ backfill, crowd, restart, beside, disk, watches }) {
+function fromPhases(figures) {
+    const { backfill, crowd, imports, restart, beside, disk, watches } = figures;
     const one = (figure) => figure === undefined ? [] : [figure];
     return [
         higher('backfill, entries/s', 300000, 450000, backfill || []),
+        higher('import, entries/s', 100000, 150000, imports || []),
         higher('PUT c=64 beside a build / alone', 0.50, 0.60,
                crowd?.rates || []),
         lower('p99 of PUT c=64 beside a build / alone', 3, 2,
