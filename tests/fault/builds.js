@@ -11,7 +11,6 @@ const { announce, conclude, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 60000;
-const COMMIT = 1000;
 // A job reads a quarter of the entries, or 4096 if that is more.
 const JOB = Math.max(4096, Math.ceil(ENTRIES / 4)) + 100;
 const [program, killsText, seedText] = process.argv.slice(2);
@@ -29,14 +28,9 @@ function valueOf(n) {
     color: `color-${n % 10}`, n };
 }
 
-async function load() {
-  for (let from = 0; from < ENTRIES; from += COMMIT) {
-    const mutations = Array.from({ length: COMMIT }, (_, i) => ({ type: 'set',
-      key: ['users', `user-${from + i}`], value: valueOf(from + i) }));
-    const reply = await server.request('POST', '/atomic', { mutations });
-    if (reply.status !== 200) throw new Error(`loading: ${reply.text}`);
-    mutations.forEach(({ key, value }) => users.set(key[1], value));
-  }
+function userOf(n) {
+  users.set(`user-${n}`, valueOf(n));
+  return { key: ['users', `user-${n}`], value: valueOf(n) };
 }
 
 async function ok(method, target, body) {

@@ -39,12 +39,8 @@ const figures = { slowest: 0, building: 0, twice: 0 };
 
 async function prepare() {
   await server.start();
-  for (let n = 0; n < OTHERS; n += 1000) {
-    const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: 'set',
-      key: ['users', `other-${n + i}`], value: { color: 'grey', n: n + i } }));
-    const { status } = await server.request('POST', '/atomic', { mutations });
-    if (status !== 200) throw new Error(`status ${status} while loading`);
-  }
+  await server.load(OTHERS, (n) => ({ key: ['users', `other-${n}`],
+    value: { color: 'grey', n } }));
   await declarer.change(server, DECLARATIONS[0], true);
 }
 

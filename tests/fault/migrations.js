@@ -223,12 +223,8 @@ function pad(n) {
 
 async function prepare() {
   await server.start();
-  for (let n = 0; n < ENTRIES; n += 1000) {
-    const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: 'set',
-      key: ['users', `o${pad(n + i)}`],
-      value: { email: `other-${pad(n + i)}`, color: 'grey', n: n + i } }));
-    await ok('POST', '/atomic', { mutations });
-  }
+  await server.load(ENTRIES, (n) => ({ key: ['users', `o${pad(n)}`],
+    value: { email: `other-${pad(n)}`, color: 'grey', n } }));
   await ok('POST', '/indexes', { name: NAME, prefix: ['users'],
     fields: ['/email', '/n'], ...migrator.form });
   while ((await migrator.index).json.state !== 'ready') await pause(LOOK_MS);

@@ -10,6 +10,7 @@ const path = require('node:path');
 const LOG_SHOWN_BYTES = 4096;
 const LOOK_MS = 5;
 const ANSWER_MS = 120000;
+const LOAD_COMMIT = 1000;
 const all = new Set();
 
 class Server {
@@ -121,6 +122,16 @@ class Server {
     const isJson = /\bjson$/.test(reply.headers['content-type'] ?? '');
     return { status: reply.statusCode, text: whole,
       json: isJson && whole !== '' ? JSON.parse(whole) : null };
+  }
+
+  // Sets so many entries, in commits of a thousand; entryOf(n) is {key, value}.
+  async load(count, entryOf) {
+    for (let n = 0; n < count; n += LOAD_COMMIT) {
+      const mutations = Array.from({ length: LOAD_COMMIT },
+        (_, i) => ({ type: 'set', ...entryOf(n + i) }));
+      const reply = await this.request('POST', '/atomic', { mutations });
+      if (reply.status !== 200) throw new Error(`loading: ${reply.text}`);
+    }
   }
 
   // All entries with a prefix (a JSON key), whole.

@@ -3,20 +3,9 @@
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/pack.sh"
+. "$(dirname "$0")/../lib/flip.sh"
 RANDOM=85
 backup=$work/b.tar.zst
-
-# Overwrites the byte of a file at a place by another one.
-flip() {
-    local byte
-    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-    printf "\\x$(printf %02x $((byte ^ (1 << (RANDOM % 8)))))" |
-        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
-
-some_place() {
-    echo $(((RANDOM * 32768 + RANDOM) % $(stat -c %s "$1")))
-}
 
 # Restores into a new directory $work/new.
 restore() {

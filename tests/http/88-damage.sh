@@ -3,29 +3,13 @@
 # says what to do, with one it is restored from there with all that was answered.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
+. "$(dirname "$0")/../lib/flip.sh"
 RANDOM=88
 archive=$work/archive
 
 whole_list() {
     curl --silent --globoff --header 'Accept: application/x-ndjson' \
         "$url/list?prefix=[]"
-}
-
-flip() {
-    local byte
-    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-    printf "\\x$(printf %02x $((byte ^ (1 << (RANDOM % 8)))))" |
-        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
-
-# A place in the first so many bytes of a file (all of it); of the first page
-# only 512 bytes are used.
-some_place() {
-    local size place
-    size=${2:-$(stat -c %s "$1")}
-    place=$(((RANDOM * 32768 + RANDOM) % size))
-    [[ $1 != *.db || $place -lt 512 || $place -ge 4096 ]] || place=$((place % 512))
-    echo $place
 }
 
 # The directories as they were when the server had stopped.

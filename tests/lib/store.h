@@ -160,6 +160,43 @@ static inline enum kx_status test_set(struct test_store *test, void *mem,
     return test_mutate(test, mem, KX_SET, key, value);
 }
 
+/* Sets the entry to 1 for as long as it is earlier than that. */
+static inline enum kx_status test_set_until(struct test_store *test, void *mem,
+                                            const char *key,
+                                            int64_t expires_at_ms)
+{
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(mem, key),
+                                   .value = test_json("1"),
+                                   .expires_at_ms = expires_at_ms};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = mem};
+    return test_commit(test, &commit);
+}
+
+/* Sets so many entries [prefix,first] ... in one commit to what value_of says,
+ * which may take its text from mem. */
+static inline void test_fill(struct test_store *test, const char *prefix,
+                             int first, int count,
+                             const char *(*value_of)(void *mem, int n))
+{
+    void *mem = talloc_new(NULL);
+    struct kx_mutation *mutations =
+        talloc_zero_array(mem, struct kx_mutation, (unsigned)count);
+    for (int i = 0; i < count; i++) {
+        const char *key =
+            talloc_asprintf(mem, "[\"%s\",%d]", prefix, first + i);
+        mutations[i] =
+            (struct kx_mutation){.type = KX_SET,
+                                 .key = test_key(mem, key),
+                                 .value = test_json(value_of(mem, first + i))};
+    }
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = (size_t)count, .memory = mem};
+    assert_int_equal(test_commit(test, &commit), KX_OK);
+    talloc_free(mem);
+}
+
 static inline enum kx_status test_delete(struct test_store *test, void *mem,
                                          const char *key)
 {
@@ -172,6 +209,25 @@ static inline enum kx_status test_declare(struct test_store *test, void *mem,
     struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
                                .declaration = kx_text(declaration),
                                .memory = mem};
+    return test_commit(test, &commit);
+}
+
+/* An index by_n with one entry to build it from. */
+static inline void test_declare_by_n(struct test_store *test, void *mem)
+{
+    assert_int_equal(test_set(test, mem, "[\"u\",1]", "{\"n\":1}"), KX_OK);
+    assert_int_equal(
+        test_declare(
+            test, mem,
+            "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}"),
+        KX_OK);
+}
+
+static inline enum kx_status test_drop(struct test_store *test, void *mem,
+                                       const char *name)
+{
+    struct kx_commit commit = {
+        .kind = KX_DROP_INDEX, .index_name = kx_text(name), .memory = mem};
     return test_commit(test, &commit);
 }
 

@@ -270,10 +270,7 @@ static void a_dropped_index_is_gone_at_once(void **state)
         snprintf(key, sizeof key, "[\"users\",%d]", i);
         set(s, key, "{\"color\":\"blue\"}");
     }
-    struct kx_commit commit = {.kind = KX_DROP_INDEX,
-                               .index_name = kx_text("by_color"),
-                               .memory = s->mem};
-    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_color"), KX_OK);
     assert_string_equal(list(s, "[\"by_color\"]"), "");
     assert_int_equal(set(s, "[\"by_color\",\"blue\",1]", "\"mine\""), KX_OK);
     assert_string_equal(list(s, "[\"by_color\"]"),

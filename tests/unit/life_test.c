@@ -9,24 +9,15 @@
 enum { ENTRIES = 8000, COMMIT = 1000 };
 static const int64_t NOON_MS = 1700000000000;
 
-static void fill(struct story *s, const char *prefix, int count)
+static const char *numbers(void *mem, int n)
 {
-    for (int n = 0; n < count; n += COMMIT) {
-        void *mem = talloc_new(s->mem);
-        struct kx_mutation *mutations =
-            talloc_zero_array(mem, struct kx_mutation, COMMIT);
-        for (int i = 0; i < COMMIT; i++) {
-            mutations[i].type = KX_SET;
-            mutations[i].key = test_key(
-                mem, talloc_asprintf(mem, "[\"%s\",%d]", prefix, n + i));
-            mutations[i].value = test_json(
-                talloc_asprintf(mem, "{\"n\":%d,\"m\":%d}", n + i, -n - i));
-        }
-        struct kx_commit commit = {
-            .mutations = mutations, .mutation_count = COMMIT, .memory = mem};
-        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-        talloc_free(mem);
-    }
+    return talloc_asprintf(mem, "{\"n\":%d,\"m\":%d}", n, -n);
+}
+
+static void fill(struct story *s, int count)
+{
+    for (int n = 0; n < count; n += COMMIT)
+        test_fill(&s->test, "u", n, COMMIT, numbers);
 }
 
 /* Declares an index that is not built yet. */
@@ -137,7 +128,7 @@ static void builds_of_the_same_entries_share_one_scan(void **state)
 {
     static const char *const names[] = {"one", "two", "part", "all"};
     struct story *s = *state;
-    fill(s, "u", ENTRIES);
+    fill(s, ENTRIES);
     declare_paused(s, "{\"name\":\"one\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"],\"unique\":true}");
     declare_paused(s, "{\"name\":\"two\",\"prefix\":[\"u\"],"
@@ -162,7 +153,7 @@ static void who_joins_later_begins_where_the_scan_is(void **state)
     static const char *const names[] = {"late", "later"};
     struct story *s = *state;
     kx_clock_set(NOON_MS);
-    fill(s, "u", ENTRIES);
+    fill(s, ENTRIES);
     declare_paused(s, "{\"name\":\"first\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"]}");
     declare_paused(s, "{\"name\":\"late\",\"prefix\":[\"u\"],"
@@ -201,7 +192,7 @@ static void a_throttled_build_goes_by_the_clock(void **state)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
-    fill(s, "u", COMMIT);
+    fill(s, COMMIT);
     declare_paused(s, "{\"name\":\"slow\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"]}");
     pass_time_without_clock(s);
@@ -227,7 +218,7 @@ static void a_scan_yields_where_there_is_nothing_to_see(void **state)
     int again = 0;
     int entries = 0;
     kx_clock_set(NOON_MS);
-    fill(s, "u", 3 * COMMIT);
+    fill(s, 3 * COMMIT);
     declare_paused(s, "{\"name\":\"hidden\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"]}");
     throttle(s, "hidden", 25000);
@@ -294,15 +285,13 @@ static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
 {
     struct story *s = *state;
     kx_clock_set(NOON_MS);
-    fill(s, "u", COMMIT);
+    fill(s, COMMIT);
     declare_paused(s, "{\"name\":\"half\",\"prefix\":[\"u\"],"
                       "\"fields\":[\"/n\"]}");
     throttle(s, "half", 5000);
     until_done(s, "half", 500);
     assert_int_equal(count_rows(s), 500);
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text("half"), .memory = s->mem};
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "half"), KX_OK);
     size_t left = count_rows(s);
     for (int i = 0; i < 100 && left > 0; i++) {
         /* A job runs between two commits that are not in one batch. */
@@ -316,7 +305,7 @@ static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
 static void samples_of_what_is_skipped_are_few_and_stored(void **state)
 {
     struct story *s = *state;
-    fill(s, "u", COMMIT);
+    fill(s, COMMIT);
     assert_int_equal(test_declare(&s->test, s->mem,
                                   "{\"name\":\"none\",\"prefix\":[\"u\"],"
                                   "\"fields\":[\"/x\"]}"),

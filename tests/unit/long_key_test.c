@@ -92,9 +92,7 @@ static void the_longest_conflict_row(void **state)
     assert_int_equal(info.conflicts, 2);
     assert_int_equal(count_all(s, false), 3);
     assert_int_equal(count_all(s, true), 3);
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text("i"), .memory = s->mem};
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "i"), KX_OK);
     assert_int_equal(count_all(s, true), 3);
 }
 

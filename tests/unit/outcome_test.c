@@ -187,10 +187,8 @@ static void an_index_is_seen_when_it_is_on_disk(void **state)
     assert_int_equal(test_declare(&s->test, s->mem, BY_N), KX_OK);
     assert_int_equal(seen.index, KX_INDEX_ABSENT);
     test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text("by_n"), .memory = s->mem};
     seen.story = s;
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
     assert_int_equal(seen.index, KX_OK);
     assert_true(seen.entry);
     assert_null(test_get(&s->test, s->mem, "[\"by_n\",1,1]"));

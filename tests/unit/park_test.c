@@ -53,14 +53,9 @@ static void by_the_commit_that_parked_it(void **state)
 static void when_entries_expire(void **state)
 {
     struct story *s = *state;
-    struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = test_key(s->mem, "[\"a\"]"),
-                                   .value = test_json("1"),
-                                   .expires_at_ms = 1000500};
-    struct kx_commit commit = {
-        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     kx_clock_set(1000000);
-    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
     park_by_batch(s, 1);
     kx_clock_set(1000500);
     is_let_go(s);
@@ -91,13 +86,9 @@ static void when_an_index_is_built(void **state)
 static void when_a_dropped_index_is_freed(void **state)
 {
     struct story *s = *state;
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text("by_n"), .memory = s->mem};
-    test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
-    test_declare(&s->test, s->mem,
-                 "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
+    test_declare_by_n(&s->test, s->mem);
     park_by_batch(s, 2);
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
     is_let_go(s);
 }
 

@@ -51,16 +51,11 @@ static void expiry(void **state)
     struct story *s = *state;
     struct kx_watch *watch;
     struct kx_slice key = test_key(s->mem, "[\"a\"]");
-    struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = key,
-                                   .value = test_json("1"),
-                                   .expires_at_ms = 1000500};
-    struct kx_commit commit = {
-        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     bool told = false;
     struct kx_ticket ticket = {.owner = &told};
     kx_clock_set(1000000);
-    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
     assert_int_equal(kx_watch_open(s->test.store, &key, 1, s->mem, &watch),
                      KX_OK);
     assert_int_equal(kx_watch_wait(watch, &ticket), KX_OK);
@@ -135,18 +130,14 @@ static void a_job(void **state)
 {
     enum { COMMITS = 50, REST_NS = 10000000 };
     struct story *s = *state;
-    struct kx_commit drop = {
-        .kind = KX_DROP_INDEX, .index_name = kx_text("by_n"), .memory = s->mem};
-    test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
-    test_declare(&s->test, s->mem,
-                 "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
+    test_declare_by_n(&s->test, s->mem);
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
     while (info.state == KX_INDEX_BUILDING)
         test_index(&s->test, "by_n", &info);
     uint64_t began_ns = kx_monotonic_ns();
     atomic_store(&keeping, true);
     atomic_store(&removals, 0);
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
     for (int i = 0; i < COMMITS || atomic_load(&removals) == 0; i++)
         test_set(&s->test, s->mem, "[\"a\"]", "1");
     int tried = atomic_load(&removals);

@@ -153,24 +153,12 @@ static void a_suffixed_key_carries_the_stamp(void **state)
                         "[\"log\",\"00000000000000010000\"] 1|");
 }
 
-static enum kx_status set_until(struct story *s, const char *key,
-                                int64_t expires_at_ms)
-{
-    struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = test_key(s->mem, key),
-                                   .value = test_json("1"),
-                                   .expires_at_ms = expires_at_ms};
-    struct kx_commit commit = {
-        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
-    return test_commit(&s->test, &commit);
-}
-
 static void an_expired_entry_is_gone_at_once(void **state)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
-    set_until(s, "[\"t\",1]", 1000500);
-    set_until(s, "[\"t\",2]", 2000000);
+    test_set_until(&s->test, s->mem, "[\"t\",1]", 1000500);
+    test_set_until(&s->test, s->mem, "[\"t\",2]", 2000000);
     kx_clock_set(1000499);
     assert_string_equal(test_list(&s->test, s->mem, "[\"t\"]"),
                         "[\"t\",1] 1|[\"t\",2] 1|");
@@ -188,7 +176,7 @@ static void a_set_without_expiry_ends_the_old_one(void **state)
 {
     struct story *s = *state;
     kx_clock_set(1000000);
-    set_until(s, "[\"t\"]", 1000500);
+    test_set_until(&s->test, s->mem, "[\"t\"]", 1000500);
     test_set(&s->test, s->mem, "[\"t\"]", "2");
     kx_clock_set(1000600);
     test_set(&s->test, s->mem, "[\"other\"]", "0");

@@ -68,27 +68,15 @@ enum kx_status __wrap_compact_rows(struct env *env, enum table table,
     return status;
 }
 
+static const char *kilobyte(void *mem, int n)
+{
+    return talloc_asprintf(mem, "\"%01022d\"", n);
+}
+
 static void fill(struct story *s)
 {
-    char text[1024];
-    memset(text, 'x', sizeof text);
-    text[0] = text[sizeof text - 2] = '"';
-    text[sizeof text - 1] = '\0';
-    for (int n = 0; n < ENTRIES; n += COMMIT) {
-        void *mem = talloc_new(s->mem);
-        struct kx_mutation *mutations =
-            talloc_zero_array(mem, struct kx_mutation, COMMIT);
-        for (int i = 0; i < COMMIT; i++) {
-            mutations[i].type = KX_SET;
-            mutations[i].key =
-                test_key(mem, talloc_asprintf(mem, "[\"u\",%d]", n + i));
-            mutations[i].value = test_json(text);
-        }
-        struct kx_commit commit = {
-            .mutations = mutations, .mutation_count = COMMIT, .memory = mem};
-        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
-        talloc_free(mem);
-    }
+    for (int n = 0; n < ENTRIES; n += COMMIT)
+        test_fill(&s->test, "u", n, COMMIT, kilobyte);
 }
 
 static uint64_t packings(struct story *s)

@@ -230,13 +230,8 @@ static void an_expired_entry_is_told(void **state)
     struct story *s = *state;
     struct waiter waiter;
     kx_clock_set(1000000);
-    struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = test_key(s->mem, "[\"a\"]"),
-                                   .value = test_json("1"),
-                                   .expires_at_ms = 1000500};
-    struct kx_commit commit = {
-        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
-    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
     open_waiter(s, &waiter, "[\"a\"]", NULL);
     assert_int_equal(wait_for(&waiter), KX_OK);
     kx_clock_set(1000500);
@@ -275,10 +270,7 @@ static void entries_that_become_readable_are_told(void **state)
             is_told(s, &waiter);
     while (wait_for(&waiter) == KX_END)
         continue;
-    struct kx_commit drop = {.kind = KX_DROP_INDEX,
-                             .index_name = kx_text("by_email"),
-                             .memory = s->mem};
-    assert_int_equal(test_commit(&s->test, &drop), KX_OK);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_email"), KX_OK);
     is_told(s, &waiter);
 }
 
