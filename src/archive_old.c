@@ -2,12 +2,14 @@
  * that is left. */
 #include "archive_old.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <talloc.h>
 #include <unistd.h>
 
 #include "archive_files.h"
+#include "names.h"
 
 enum { BASES_MAX = 2000 };
 
@@ -33,15 +35,31 @@ static int compare_bases(const void *a, const void *b)
     return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
 }
 
-/* Log files below the first one of the oldest base. */
+struct logs {
+    const char *timeline;
+    uint32_t below;
+};
+
+static bool remove_log(void *target, const char *name)
+{
+    const struct logs *logs = target;
+    char path[ARCHIVE_PATH];
+    uint32_t number = 0;
+    if (sscanf(name, "log.%10" SCNu32, &number) != 1 || number >= logs->below)
+        return true;
+    archive_log_path(logs->timeline, number, path);
+    unlink(path);
+    archive_tail_path(logs->timeline, number, path);
+    unlink(path);
+    return true;
+}
+
+/* Log files below the first one of the oldest base: there may be gaps, and one
+ * that could not be removed is tried again. */
 static void remove_logs(const char *timeline, uint32_t below)
 {
-    char path[ARCHIVE_PATH];
-    for (uint32_t n = below; n-- > 1;) {
-        archive_log_path(timeline, n, path);
-        if (unlink(path) != 0)
-            return;
-    }
+    struct logs logs = {timeline, below};
+    names_each(timeline, remove_log, &logs);
 }
 
 void archive_remove_old(const char *timeline, size_t keep)

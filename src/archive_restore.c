@@ -121,6 +121,19 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
     return status == KX_ABSENT && exists(to) ? KX_OK : status;
 }
 
+/* The number of the last log file that there is of any, to *last_out. */
+static bool find_last(const char *timeline, const char *rest,
+                      uint32_t *last_out)
+{
+    uint32_t first, last = 0;
+    if (!archive_last_log(timeline, last_out) ||
+        (rest != NULL && !logs_span(rest, &first, &last)))
+        return false;
+    if (last > *last_out)
+        *last_out = last;
+    return true;
+}
+
 /* Files that the base holds all of are right as they are. *missing_out: the
  * first that is not there although later ones are, or 0. */
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
@@ -134,7 +147,7 @@ static enum kx_status fetch_all(const struct choice *choice, const char *rest,
         status = fetch(choice, n, rest, fault);
     if (status != KX_ABSENT)
         return status;
-    if (!archive_last_log(choice->best.timeline, &last))
+    if (!find_last(choice->best.timeline, rest, &last))
         return names_failed(choice->best.timeline, fault);
     *missing_out = last >= n ? n - 1 : 0;
     return KX_OK;

@@ -127,9 +127,9 @@ static bool make(const struct spare *spare)
 static void wait_a_while(void)
 {
     struct timespec limit;
-    clock_gettime(CLOCK_REALTIME, &limit);
+    clock_gettime(CLOCK_MONOTONIC, &limit);
     limit.tv_sec += RETRY_SECONDS;
-    pthread_cond_timedwait(&taken, &lock, &limit);
+    pthread_cond_clockwait(&taken, &lock, CLOCK_MONOTONIC, &limit);
 }
 
 /* The first is not made at once: a store that is only looked into needs none.

@@ -96,6 +96,14 @@ static enum kx_status open_storage(struct kx_store *store,
     return status;
 }
 
+/* What the writer leaves: it has ended. */
+static void free_writers(struct kx_store *store)
+{
+    backfill_end(store);
+    talloc_free(store->plan);
+    gate_finish(&store->gate);
+}
+
 /* Both threads run, or none. */
 static enum kx_status start_threads(struct kx_store *store)
 {
@@ -108,6 +116,7 @@ static enum kx_status start_threads(struct kx_store *store)
     pthread_cond_signal(&store->work);
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->writer, NULL);
+    free_writers(store);
     return KX_NO_MEMORY;
 }
 
@@ -153,9 +162,7 @@ void kx_close(struct kx_store *store)
     pthread_join(store->writer, NULL);
     pthread_join(store->keeper, NULL);
     archive_stop(store);
-    backfill_end(store);
-    talloc_free(store->plan);
-    gate_finish(&store->gate);
+    free_writers(store);
     env_close(store->env);
     talloc_free(store);
 }

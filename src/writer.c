@@ -344,11 +344,13 @@ static bool borrow(struct kx_store *store)
     return idle;
 }
 
-static void give_back(struct kx_store *store)
+/* sooner: there is a job to do before the writer would wake. */
+static void give_back(struct kx_store *store, bool sooner)
 {
     pthread_mutex_lock(&store->lock);
     store->lent = false;
-    bool wake = store->first != NULL || store->stopping || store->news_due;
+    bool wake =
+        store->first != NULL || store->stopping || store->news_due || sooner;
     pthread_mutex_unlock(&store->lock);
     pthread_cond_signal(&store->returned);
     if (wake)
@@ -364,8 +366,9 @@ enum kx_status writer_submit_alone(struct kx_store *store,
     commit->next = NULL;
     store->last_commit_ns = kx_monotonic_ns();
     commit->times.submitted_ns = store->last_commit_ns;
+    int64_t expiry_ms = store->next_expiry_ms;
     run_batch(store, commit);
-    give_back(store);
+    give_back(store, store->next_expiry_ms < expiry_ms);
     return KX_OK;
 }
 

@@ -4,8 +4,11 @@
 #include "../lib/store.h"
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 #include "archive_files.h"
+#include "archive_old.h"
+#include "archive_restore.h"
 #include "marks.h"
 
 enum kx_status __real_kx_backup_next(struct kx_backup *backup,
@@ -135,6 +138,72 @@ static void a_gap_needs_a_new_base(void **state)
     wait_for_bases(s, 2, 0);
 }
 
+static void make_file(const char *directory, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static bool is_there(const char *directory, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Log files 3 and 4 are missing, 6 is the first that the base needs. */
+static void old_log_files_go_across_a_gap(void **state)
+{
+    struct story *s = *state;
+    const char *timeline = archive_of(s);
+    struct archive_base bases[] = {{.stamp = 1, .first_log = 1, .at_ms = 1},
+                                   {.stamp = 2, .first_log = 6, .at_ms = 2}};
+    const char *const gone[] = {
+        "log.0000000001.zst",  "log.0000000002.zst", "log.0000000005.zst",
+        "log.0000000005.tail", bases[0].name,
+    };
+    const char *const kept[] = {"log.0000000006.zst", "log.0000000007.tail",
+                                bases[1].name, "notes"};
+    assert_int_equal(mkdir(timeline, 0700), 0);
+    for (int i = 0; i < 2; i++)
+        archive_base_name(&bases[i]);
+    for (int i = 0; i < 5; i++)
+        make_file(timeline, gone[i]);
+    for (int i = 0; i < 4; i++)
+        make_file(timeline, kept[i]);
+    archive_remove_old(timeline, 1);
+    for (int i = 0; i < 5; i++)
+        assert_false(is_there(timeline, gone[i]));
+    for (int i = 0; i < 4; i++)
+        assert_true(is_there(timeline, kept[i]));
+}
+
+/* The archive ends with the base; what was put aside goes on with log file 3.
+ */
+static void a_gap_before_what_was_put_aside_is_told(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault = {.detail = ""};
+    uint64_t known = 0;
+    const char *aside = talloc_asprintf(s->mem, "%s/aside", archive_of(s));
+    struct kx_restore restore = {
+        .source = archive_of(s),
+        .directory = talloc_asprintf(s->mem, "%s/new", archive_of(s))};
+    open_again(s, archive_of(s));
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    wait_for_bases(s, 1, 0);
+    open_again(s, NULL);
+    assert_int_equal(mkdir(aside, 0700), 0);
+    assert_int_equal(mkdir(restore.directory, 0700), 0);
+    make_file(aside, "log.0000000003");
+    assert_int_equal(archive_restore_with(&restore, aside, &known, &fault),
+                     KX_BAD_ARCHIVE);
+    assert_non_null(strstr(fault.detail, "log file 2 is missing"));
+}
+
 static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
 {
     struct story *s = *state;
@@ -196,6 +265,10 @@ int main(void)
                                         finish_archive),
         cmocka_unit_test_setup_teardown(a_gap_needs_a_new_base, begin,
                                         finish_archive),
+        cmocka_unit_test_setup_teardown(old_log_files_go_across_a_gap, begin,
+                                        finish_archive),
+        cmocka_unit_test_setup_teardown(a_gap_before_what_was_put_aside_is_told,
+                                        begin, finish_archive),
         cmocka_unit_test_setup_teardown(
             a_clock_that_was_set_back_keeps_no_base_away, begin,
             finish_archive),

@@ -1,10 +1,25 @@
-/* The log file that is made ahead: it becomes the next one, full of zeros. */
+/* The log file that is made ahead: it becomes the next one, full of zeros. The
+ * Makefile puts __wrap_clock_gettime where the core calls clock_gettime. */
 #include "../lib/store.h"
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000 };
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000, PATIENCE = 60000 };
+
+static atomic_bool ahead; /* the wall clock, before it is set right */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int result = __real_clock_gettime(clock, now);
+    if (clock == CLOCK_REALTIME && atomic_load(&ahead))
+        now->tv_sec += 3600;
+    return result;
+}
 
 /* The number of a file below the data directory, 0: there is none. */
 static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
@@ -54,6 +69,25 @@ static void it_becomes_the_next_log_file(void **state)
     assert_non_null(test_get(&s->test, s->mem, "[\"a\"]"));
 }
 
+/* It is waited for by a clock that nobody sets. */
+static void it_is_made_whatever_the_wall_clock_does(void **state)
+{
+    struct story *s = *state;
+    off_t size = 0;
+    ino_t number = 0;
+    test_store_close(&s->test);
+    test_remove(s->test.directory);
+    assert_int_equal(mkdir(s->test.directory, 0700), 0);
+    atomic_store(&ahead, true);
+    test_store_open(&s->test);
+    for (int ms = 0; ms < PATIENCE && number == 0; ms++) {
+        usleep(1000);
+        number = number_of(s, "next-log", &size);
+    }
+    atomic_store(&ahead, false);
+    assert_int_not_equal(number, 0);
+}
+
 /* One that cannot be made is not missed: the library makes its own. */
 static void without_it_the_log_goes_on(void **state)
 {
@@ -77,6 +111,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_becomes_the_next_log_file, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(it_is_made_whatever_the_wall_clock_does,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(without_it_the_log_goes_on, begin,
                                         finish),
     };
