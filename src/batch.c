@@ -338,8 +338,11 @@ static void publish(struct kx_store *store, const struct rows *rows,
         const struct txn_write *row = &rows->list[i];
         if (row->table != TABLE_ENTRIES)
             continue;
-        cache_update(store->cache, row->key, row->value,
-                     !record_of_index(row->value));
+        bool clients = !record_of_index(row->value);
+        cache_update(store->cache, row->key, row->value, clients);
+        if (clients && row->type == TXN_PUT &&
+            store->catalog->dropping_count > 0)
+            catalog_note_written(store->catalog, row->key);
         store->tidy.removed += row->type == TXN_DELETE;
     }
     rearrange_catalog(store->catalog, batch);

@@ -67,15 +67,41 @@ enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
 
 /* FF after the name's encoding means that its last zero byte is an escaped one:
  * the key's first part is a longer string, which only begins like the name. */
+static bool is_under(const struct index *index, struct kx_slice key)
+{
+    struct kx_slice name = index->declaration->name_key;
+    return kx_starts_with(key, name) &&
+           (key.size == name.size || key.data[name.size] != 0xff);
+}
+
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
 {
-    for (size_t i = 0; i < catalog->count; i++) {
-        struct kx_slice name = catalog->indexes[i]->declaration->name_key;
-        if (kx_starts_with(key, name) &&
-            (key.size == name.size || key.data[name.size] != 0xff))
+    for (size_t i = 0; i < catalog->count; i++)
+        if (is_under(catalog->indexes[i], key))
             return catalog->indexes[i];
-    }
     return NULL;
+}
+
+/* There was no entry of a client when the index was dropped, unless it was
+ * about to take some over, and none was written since. */
+const struct index *catalog_sole_owner(const struct catalog *catalog,
+                                       struct kx_slice key)
+{
+    const struct index *owner = catalog_owner(catalog, key);
+    if (owner != NULL)
+        return index_adopts(owner) ? NULL : owner;
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        if (!catalog->dropping[i]->reused &&
+            is_under(catalog->dropping[i], key))
+            return catalog->dropping[i];
+    return NULL;
+}
+
+void catalog_note_written(struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        if (is_under(catalog->dropping[i], key))
+            catalog->dropping[i]->reused = true;
 }
 
 /* Index entries carry the id, not the name: a name can be declared anew while
@@ -161,6 +187,7 @@ static bool take_out(struct index **list, size_t *count, struct index *index)
 void catalog_drop(struct catalog *catalog, struct index *index)
 {
     take_out(catalog->indexes, &catalog->count, index);
+    index->reused = index_adopts(index);
     index->state = KX_INDEX_DROPPING;
     catalog->dropping[catalog->dropping_count++] = talloc_steal(catalog, index);
 }

@@ -42,6 +42,7 @@ struct index {
     struct verification *verification; /* the last one, or NULL */
     char failure[KX_DETAIL_MAX];
     bool outdated; /* stored with another version of Unicode */
+    bool reused;   /* dropped: clients may have entries under its name again */
 };
 
 struct catalog {
@@ -74,6 +75,15 @@ struct index *catalog_at(const struct catalog *catalog, size_t n);
 
 /* The index to whose entries a key belongs by its first part, or NULL. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
+
+/* An index, perhaps a dropped one, under whose name this key lies and no entry
+ * of a client does; or NULL, when there is none or that is not known. */
+const struct index *catalog_sole_owner(const struct catalog *catalog,
+                                       struct kx_slice key);
+
+/* A client's entry has been written: it may be under the name of an index that
+ * is dropped. Writer only. */
+void catalog_note_written(struct catalog *catalog, struct kx_slice key);
 
 /* The index with this id, NULL when it is dropped. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);

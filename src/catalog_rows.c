@@ -262,6 +262,7 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
         talloc_free(index);
         return status;
     }
+    index->reused = true; /* what clients have written is not known */
     if (index->state == KX_INDEX_DROPPING)
         catalog->dropping[catalog->dropping_count++] = index;
     else

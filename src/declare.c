@@ -18,25 +18,6 @@
 #include "range.h"
 #include "table.h"
 
-/* Is there a visible client entry in [start, end) of the entries? */
-static enum kx_status find_any(struct kx_store *store, struct kx_slice start,
-                               struct kx_slice end, bool *found_out)
-{
-    enum kx_status status = range_begin(store->range, start, end, false);
-    int64_t now_ms = kx_now_ms();
-    *found_out = false;
-    while (status == KX_OK && !*found_out) {
-        struct kx_slice key;
-        struct kx_slice bytes;
-        struct record record;
-        status = range_next(store->range, &key, &bytes);
-        if (status == KX_OK && record_read(bytes, &record))
-            *found_out = record.index == 0 && !record_expired(&record, now_ms);
-    }
-    range_end(store->range);
-    return status == KX_END ? KX_OK : status;
-}
-
 /* prefix followed by one byte, in mem. */
 static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
 {
@@ -45,6 +26,46 @@ static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
     kx_add_slice(&out, prefix);
     kx_add_byte(&out, byte);
     return out.failed ? kx_slice(NULL, 0) : kx_buffer_slice(&out);
+}
+
+/* The scan goes on behind all rows of the index. */
+static enum kx_status pass_over(struct kx_store *store, void *mem,
+                                const struct index *index, struct kx_slice end)
+{
+    struct kx_slice start = bound(mem, index->declaration->name_key, 0xff);
+    if (start.size == 0)
+        return KX_NO_MEMORY;
+    if (kx_compare(start, end) >= 0)
+        return KX_END;
+    range_end(store->range);
+    return range_begin(store->range, start, end, false);
+}
+
+/* Is there a visible client entry in [start, end) of the entries? All writes
+ * wait meanwhile: rows of indexes, of which there may be millions, are passed
+ * over where nothing else can be among them. */
+static enum kx_status find_any(struct kx_store *store, void *mem,
+                               const struct kx_range *rows, bool *found_out)
+{
+    enum kx_status status =
+        range_begin(store->range, rows->start, rows->end, false);
+    int64_t now_ms = kx_now_ms();
+    *found_out = false;
+    while (status == KX_OK && !*found_out) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        struct record record;
+        status = range_next(store->range, &key, &bytes);
+        if (status != KX_OK || !record_read(bytes, &record))
+            continue;
+        const struct index *sole =
+            record.index == 0 ? NULL : catalog_sole_owner(store->catalog, key);
+        if (sole != NULL)
+            status = pass_over(store, mem, sole, rows->end);
+        *found_out = record.index == 0 && !record_expired(&record, now_ms);
+    }
+    range_end(store->range);
+    return status == KX_END ? KX_OK : status;
 }
 
 static enum kx_status refuse_other(struct kx_commit *commit,
@@ -137,10 +158,11 @@ static enum kx_status check_new(struct kx_store *store,
     if (status != KX_OK)
         return status;
     bool found = false;
-    struct kx_slice end = bound(commit->memory, want->name_key, 0xff);
-    if (end.size == 0)
+    struct kx_range rows = {.start = want->name_key,
+                            .end = bound(commit->memory, want->name_key, 0xff)};
+    if (rows.end.size == 0)
         return KX_NO_MEMORY;
-    status = find_any(store, want->name_key, end, &found);
+    status = find_any(store, commit->memory, &rows, &found);
     if (status != KX_OK)
         return status;
     index->adoption.asked = found && want->adopt;
@@ -157,17 +179,18 @@ static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
 {
     struct declaration *declaration = index->declaration;
-    struct kx_slice start = bound(commit->memory, declaration->prefix, 0);
-    struct kx_slice end = bound(commit->memory, declaration->prefix, 0xff);
-    if (start.size == 0 || end.size == 0)
+    struct kx_range rows = {
+        .start = bound(commit->memory, declaration->prefix, 0),
+        .end = bound(commit->memory, declaration->prefix, 0xff)};
+    if (rows.start.size == 0 || rows.end.size == 0)
         return KX_NO_MEMORY;
     bool found = false;
-    enum kx_status status = find_any(store, start, end, &found);
+    enum kx_status status = find_any(store, commit->memory, &rows, &found);
     index->state =
         found || index->adoption.asked ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (index->state == KX_INDEX_BUILDING)
-        index->build.total = preview_range(store, start, end);
+        index->build.total = preview_range(store, rows.start, rows.end);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* The life of a build in the core: shared scans, paces, news, and scans that
  * yield. Nothing here sleeps: the clock is set, and who waits is told. */
-#include "../lib/store.h"
+#include "../lib/together.h"
 
 #include "range.h"
 #include "record.h"
@@ -84,44 +84,15 @@ static uint64_t backfilled(struct story *s)
     return figures.backfilled;
 }
 
-/* Until the writer has taken what was submitted. The figures would need another
- * view. */
-static void until_taken(struct kx_store *store)
-{
-    for (bool queued = true; queued; usleep(100)) {
-        pthread_mutex_lock(&store->lock);
-        queued = store->queued > 0;
-        pthread_mutex_unlock(&store->lock);
-    }
-}
-
-/* While a view is open the writer cannot apply the first commit. The others are
- * submitted when it has taken this one: it takes them together, with no time
- * for a build in between. */
 static void let_go_together(struct story *s, const char *const *names,
                             size_t count)
 {
     struct kx_commit commits[8];
-    struct kx_mutation mutation = {.type = KX_SET,
-                                   .key = test_key(s->mem, "[\"other\"]"),
-                                   .value = test_json("1")};
-    bool done[8] = {false};
-    commits[0] = (struct kx_commit){
-        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     for (size_t i = 0; i < count; i++)
-        commits[i + 1] = let_go(s, names[i]);
-    kx_read_begin(s->test.reader);
-    for (size_t i = 0; i <= count; i++) {
-        commits[i].ticket.owner = &done[i];
-        assert_int_equal(kx_submit(s->test.store, &commits[i]), KX_OK);
-        if (i == 0)
-            until_taken(s->test.store);
-    }
-    kx_read_end(s->test.reader);
-    for (size_t i = 0; i <= count; i++) {
-        test_wait(&s->test, &done[i]);
+        commits[i] = let_go(s, names[i]);
+    test_commit_together(&s->test, s->mem, commits, count);
+    for (size_t i = 0; i < count; i++)
         assert_int_equal(commits[i].status, KX_OK);
-    }
 }
 
 static void builds_of_the_same_entries_share_one_scan(void **state)
