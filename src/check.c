@@ -53,7 +53,7 @@ enum kx_status check_all(struct plan *plan)
     for (size_t i = 0; i < commit->check_count; i++) {
         const struct kx_check *check = &commit->checks[i];
         struct record record = {.stamp = 0};
-        enum kx_status status = plan_read(plan, check->key, &record);
+        enum kx_status status = plan_read_head(plan, check->key, &record);
         if (status == KX_OK || status == KX_ABSENT)
             status = kx_check_holds(check, record.stamp)
                          ? KX_OK

@@ -16,6 +16,9 @@
 
 #include "table.h"
 
+/* Longer than all of a record but its value, and than what is cached. */
+enum { HEAD_BYTES = 4100 };
+
 /* A key with what the table holds (`stored`, never changed) and what the batch
  * makes of it (`now`). Sizes 0: no row. */
 struct slot {
@@ -168,6 +171,29 @@ enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
     if (status == KX_OK && !record_read(bytes, record_out))
         return KX_FAILED;
     return status;
+}
+
+/* A record that is cut off gets no slot. Rows of indexes are always read whole:
+ * they have more than one form. */
+enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
+                            struct record *record_out)
+{
+    struct kx_buffer *row = &overlay->row;
+    if (find(overlay, key) != NULL || cache_get(overlay->cache, key, row))
+        return overlay_record(overlay, key, record_out);
+    enum kx_status status =
+        table_get_head(overlay->env, TABLE_ENTRIES, key, HEAD_BYTES, row);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    struct kx_slice bytes = kx_buffer_slice(row);
+    if (bytes.size == HEAD_BYTES)
+        return !record_of_index(bytes) && record_read(bytes, record_out)
+                   ? KX_OK
+                   : overlay_record(overlay, key, record_out);
+    cache_fill(overlay->cache, key, bytes);
+    if (add(overlay, key, bytes) == NULL)
+        return KX_NO_MEMORY;
+    return overlay_record(overlay, key, record_out);
 }
 
 /* One row for each slot and commit: `before` is what the commit found, however

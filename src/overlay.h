@@ -40,6 +40,11 @@ enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
 enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
                               struct record *record_out);
 
+/* The same for who does not look at the value: that of a large entry is not
+ * read, and may be cut off in *record_out, which lives until the next call. */
+enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
+                            struct record *record_out);
+
 /* Changes it; record.size 0 removes the row. Key and record are copied. KX_OK,
  * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
 enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,

@@ -98,25 +98,37 @@ static enum kx_status not_ready(struct plan *plan, const struct index *index)
                    kx_index_state_text(index->state));
 }
 
+typedef enum kx_status read_fn(struct overlay *overlay, struct kx_slice key,
+                               struct record *record_out);
+
+static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
+                                 read_fn *read, struct record *record_out)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner != NULL && !index_shown(owner))
+        return not_ready(plan, owner);
+    struct record record;
+    enum kx_status status = read(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    if (!catalog_show(plan->catalog, &record, plan->now_ms))
+        return KX_ABSENT;
+    *record_out = record;
+    return KX_OK;
+}
+
 /* Sees what the commits planned before, and the present one so far, have left.
  */
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out)
 {
-    const struct index *owner = catalog_owner(plan->catalog, key);
-    if (owner != NULL && !index_shown(owner))
-        return not_ready(plan, owner);
-    struct kx_slice bytes;
-    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
-    if (status != KX_OK)
-        return status;
-    struct record record;
-    if (!record_read(bytes, &record))
-        return KX_FAILED;
-    if (!catalog_show(plan->catalog, &record, plan->now_ms))
-        return KX_ABSENT;
-    *record_out = record;
-    return KX_OK;
+    return read_shown(plan, key, overlay_record, record_out);
+}
+
+enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
+                              struct record *record_out)
+{
+    return read_shown(plan, key, overlay_head, record_out);
 }
 
 static enum kx_status plan_steps(struct plan *plan)

@@ -84,6 +84,10 @@ enum kx_status plan_mend(struct plan *plan, struct index *index,
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out);
 
+/* The same for who does not look at its value: it may be cut off. */
+enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
+                              struct record *record_out);
+
 /* check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */
 enum kx_status check_all(struct plan *plan);

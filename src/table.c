@@ -26,6 +26,27 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
     }
 }
 
+/* Of a value on pages of its own only the first of these are read. */
+enum kx_status table_get_head(struct env *env, enum table table,
+                              struct kx_slice key, size_t size,
+                              struct kx_buffer *value)
+{
+    DB *db = env->tables[table];
+    DBT name = engine_in(key);
+    kx_buffer_clear(value);
+    if (!kx_buffer_reserve(value, size))
+        return KX_NO_MEMORY;
+    DBT out = {.data = value->data,
+               .ulen = (u_int32_t)value->capacity,
+               .dlen = (u_int32_t)size,
+               .flags = DB_DBT_USERMEM | DB_DBT_PARTIAL};
+    int error = db->get(db, NULL, &name, &out, 0);
+    if (error != 0)
+        return engine_status(env, error, "get");
+    value->size = out.size;
+    return KX_OK;
+}
+
 /* The share of rows before key, from the tree's upper levels; 0 when it cannot
  * be told. */
 static double share_before(DB *db, struct kx_slice key)

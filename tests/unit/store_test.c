@@ -1,6 +1,8 @@
 /* Commits, reads, expiry and reopening, on a real store. */
 #include "../lib/store.h"
 
+#include "store_state.h"
+
 static void a_set_entry_can_be_read(void **state)
 {
     struct story *s = *state;
@@ -245,6 +247,46 @@ static void large_values_are_kept(void **state)
                      KX_VALUE_TOO_LARGE);
 }
 
+/* They are compared by their versionstamps. */
+static void many_checks_hold_no_values(void **state)
+{
+    enum { CHECKS = 30, BYTES = 1000000 };
+    struct story *s = *state;
+    struct kx_check checks[CHECKS];
+    char *text = talloc_array(s->mem, char, BYTES + 1);
+    memset(text, '1', BYTES);
+    text[BYTES] = '\0';
+    for (int i = 0; i < CHECKS; i++) {
+        const char *key = talloc_asprintf(s->mem, "[\"large\",%d]", i);
+        assert_int_equal(test_set(&s->test, s->mem, key, text), KX_OK);
+        checks[i] = (struct kx_check){.key = test_key(s->mem, key),
+                                      .condition = KX_IS_PRESENT};
+    }
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(s->mem, "[\"a\"]"),
+                                   .value = test_json("1")};
+    struct kx_commit commit = {.checks = checks,
+                               .check_count = CHECKS,
+                               .mutations = &mutation,
+                               .mutation_count = 1,
+                               .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_in_range(talloc_total_size(s->test.store->plan), 1, BYTES);
+    uint64_t stamps[CHECKS];
+    for (int i = 0; i < CHECKS; i++) {
+        stamps[i] = i == 9 ? 9 : (uint64_t)i + 1;
+        checks[i].condition = i == 7 ? KX_IS_ABSENT : KX_IS_ONE_OF;
+        checks[i].stamps = &stamps[i];
+        checks[i].stamp_count = 1;
+    }
+    assert_int_equal(test_commit(&s->test, &commit), KX_CHECK_FAILED);
+    assert_int_equal(commit.refusal.check_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(commit.refusal.checks[i].check, 7 + 2 * i);
+        assert_int_equal(commit.refusal.checks[i].actual, 8 + 2 * i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +315,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_reverse_scan_gives_the_same_backwards,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(large_values_are_kept, begin, finish),
+        cmocka_unit_test_setup_teardown(many_checks_hold_no_values, begin,
+                                        finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
