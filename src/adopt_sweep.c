@@ -40,7 +40,7 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
     return KX_OK;
 }
 
-/* Collects the removals among the next rows. KX_END: those are all. */
+/* Collects the removals among the next rows. KX_END: there are no more. */
 static enum kx_status collect(struct kx_store *store, void *mem,
                               struct batch *batch)
 {
@@ -65,17 +65,18 @@ static enum kx_status collect(struct kx_store *store, void *mem,
         batch->build.resume_size = key.size;
     }
     range_end(store->range);
-    return status;
+    return status == KX_END && batch->write_count > 0 ? KX_OK : status;
 }
 
-/* The last batch also makes the index ready, or conflicted, and is on disk with
- * all before it when that is seen: from then on the rows are read. */
+/* What is removed could be read by its key. The last batch removes nothing; it
+ * makes the index ready, or conflicted, and is on disk with all before it when
+ * that is seen: from then on the rows are read. */
 static enum kx_status apply(struct kx_store *store, struct batch *batch,
                             bool last)
 {
     struct index *index = batch->index;
     if (!last)
-        return jobs_apply(store, batch);
+        return jobs_settle(store, batch);
     batch->adoption->done = true;
     batch->build.resume_size = 0;
     batch->state = index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;

@@ -28,7 +28,8 @@ static enum kx_status write_step(struct kx_store *store, struct round *round,
     if (status == KX_OK && count != 0)
         status = place_rows(store, mem, &batch, count);
     if (status == KX_OK && batch.write_count != 0)
-        status = jobs_apply(store, &batch);
+        status = index_adopts(batch.index) ? jobs_settle(store, &batch)
+                                           : jobs_apply(store, &batch);
     talloc_free(mem);
     return status;
 }

@@ -99,12 +99,15 @@ static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
     return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
 }
 
-/* By the time that the last step took. A step of another kind, or under other
- * conditions, has another price: the sizes follow within a few steps. */
+/* By the time that the last step took, without its flush, which a larger one
+ * needs as well. A step of another kind, or under other conditions, has another
+ * price: the sizes follow within a few steps. */
 static void size_next(struct kx_store *store, uint64_t began_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
     uint64_t took_ns = now_ns - began_ns + 1;
+    if (store->times.applied_ns >= began_ns)
+        took_ns -= store->times.flushed_ns - store->times.applied_ns;
     uint64_t size = store->job_size * step_ns(store, now_ns) / took_ns;
     if (size > store->job_size * 2)
         size = store->job_size * 2;
@@ -193,5 +196,39 @@ enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
     jobs_failed(store, "background-job", status);
     if (batch->plan != store->plan)
         talloc_free(batch->plan);
+    return status;
+}
+
+/* The writes as changes of a plan, whose keys the gate knows. */
+static struct plan *plan_writes(struct kx_store *store,
+                                const struct batch *batch)
+{
+    struct plan *plan = plan_create(&store->base);
+    enum kx_status status = plan == NULL ? KX_NO_MEMORY : KX_OK;
+    for (size_t i = 0; status == KX_OK && i < batch->write_count; i++)
+        status = overlay_put(plan->overlay, batch->writes[i].key,
+                             batch->writes[i].value);
+    if (status == KX_OK) {
+        overlay_keep(plan->overlay);
+        return plan;
+    }
+    talloc_free(plan);
+    return NULL;
+}
+
+enum kx_status jobs_settle(struct kx_store *store, struct batch *batch)
+{
+    uint64_t number = 0;
+    enum kx_status status = KX_NO_MEMORY;
+    batch->plan = plan_writes(store, batch);
+    batch->write_count = 0;
+    if (batch->plan != NULL)
+        status = batch_apply(store, batch, &number);
+    if (status == KX_OK) {
+        writer_settle(store, number);
+        return KX_OK;
+    }
+    jobs_failed(store, "background-job", status);
+    talloc_free(batch->plan);
     return status;
 }

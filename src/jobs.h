@@ -1,8 +1,8 @@
 /* Background work of the writer, in small jobs: building indexes, freeing the
  * entries of dropped ones, removing expired entries, packing pages. Each job is
  * a batch of its own between those of commits, and short, so that no commit
- * waits long; what it changes is not visible until it is all done, so it needs
- * no flush. What a crash takes back is done again. Writer thread only. */
+ * waits long; what it changes is mostly not visible until it is all done, so it
+ * needs no flush. What a crash takes back is done again. Writer thread only. */
 #ifndef JOBS_H
 #define JOBS_H
 
@@ -78,5 +78,10 @@ enum kx_status jobs_rows(void *mem, struct kx_slice whole,
 /* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
  * freed, the failure is logged and the job is done again later. */
 enum kx_status jobs_apply(struct kx_store *store, struct batch *batch);
+
+/* The same for a batch without a plan whose writes, all of entries, can be read
+ * by their keys: replies that show them wait until they are on disk, as they
+ * are when it returns KX_OK. */
+enum kx_status jobs_settle(struct kx_store *store, struct batch *batch);
 
 #endif
