@@ -89,15 +89,15 @@ deps-%: ; @deploy/packages.sh $*
 
 # ---- Parts of the test (tests/run.sh has their order) --------------------
 
-format:          ; @tests/shape/format.sh --write $(SOURCES)
-format-check:    ; @tests/shape/format.sh $(SOURCES)
+format format-check: ; @tests/shape/format.sh $(if $(filter format,$@),--write) $(SOURCES)
 clang: $(MESSAGES).h
 	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(SOURCES)
-shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
-shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
+shape shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/$(if $(@:shape=),self-test,run).sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
+unit-broad:      $(filter %_random_test,$(UNIT)) ; @tests/unit/run.sh $^
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-http deno fault packaging prove: $(BUILD)/kindex ; @tests/$(@:prove=fault)/run.sh $(filter fault prove,$@)
+prove:           unit http
+http http-broad deno fault packaging prove: $(BUILD)/kindex ; @tests/$(subst prove,fault,$(@:-broad=))/run.sh $(filter prove %broad,$@)
 fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind: ; @tests/$(if $(filter fuzz%,$@),fuzz,analysis)/run.sh $(@:fuzz-%=%)
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
 
@@ -117,4 +117,4 @@ clean: ; rm -rf $(BUILD)
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install deb clean run test format format-check clang shape shape-self-test unit http \
-        deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh
+        unit-broad http-broad deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh

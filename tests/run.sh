@@ -1,11 +1,17 @@
 #!/bin/bash
 # Runs every part of the test, as many at a time as there are processors, shows
-# name, result and time of each, and ends with the sum: "N passed, N failed". A
-# part is a make target; the last line "N passed, N failed" that it prints is
-# its count. A part that fails, or that counts nothing, fails the whole; what it
-# printed is shown, and kept in $BUILD/test-logs. With arguments: these parts.
+# name, result and time of each, that of the processors as well, and ends with the
+# sum: "N passed, N failed". A part is a make target; the last line "N passed, N
+# failed" that it prints is its count. A part that fails, or that counts nothing,
+# fails the whole; what it printed is shown, and kept in $BUILD/test-logs. With
+# arguments: these parts.
+#
+# Unit tests and stories run under sanitizers here. With the optimized program
+# that users get run the broadest of both, and all that follows; `make unit` and
+# `make http` run all of them with it.
 set -u
 cd "$(dirname "$0")/.."
+. tests/lib/spent.sh
 export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
@@ -14,11 +20,11 @@ mkdir -p "$logs"
 parts='
 fault             killed and restarted, nothing acknowledged is lost
 asan-http         the service over HTTP, under sanitizers
-http              the service over HTTP
 asan-unit         modules, under sanitizers
 fuzz-short        what random input finds
 openapi-check     openapi.yaml, routes and errors agree
-unit              modules
+http-broad        the broadest stories, optimized
+unit-broad        the broadest modules, optimized
 deno              unmodified Deno and @deno/kv programs
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
@@ -46,21 +52,22 @@ read_count() {
 
 # run_part 'PART SHOWS': shows how it went, and leaves its count beside its log.
 run_part() {
-    local part shows ok bad started=$SECONDS mark=ok
+    local part shows ok bad spent started=$SECONDS mark=ok
     read -r part shows <<<"$1"
     local log=$logs/$part.log
     $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
     read_count "$part" $? "$log"
+    read_spent "$logs/$part.times"
     echo "$ok $bad" >"$logs/$part.count"
     [ "$bad" -eq 0 ] || mark=FAILED
     (
         flock 9
-        printf '%-6s %-16s %-24s %4d s  %s\n' $mark "$part" \
-            "$ok passed, $bad failed" $((SECONDS - started)) "$shows"
+        printf '%-6s %-16s %-24s %4d s, %4d s of CPU  %s\n' $mark "$part" \
+            "$ok passed, $bad failed" $((SECONDS - started)) "$spent" "$shows"
         [ $mark = ok ] || sed 's/^/    /' "$log"
     ) 9>"$logs/lock"
 }
-export -f run_part read_count
+export -f run_part read_count read_spent
 
 echo "building"
 for target in all asan-all; do
@@ -71,7 +78,8 @@ done
 rm -f "$logs"/*.count
 sed '/^$/d' <<<"$parts" |
     xargs -d '\n' -n 1 -P "$(nproc)" bash -c 'run_part "$1"' run_part
-echo "in $SECONDS s"
+read_spent "$logs/all.times"
+echo "in $SECONDS s, $spent s of CPU"
 cat "$logs"/*.count | awk -v parts="$(grep -c . <<<"$parts")" '
     { passed += $1; failed += $2 }
     END { failed += parts - NR; print passed " passed, " failed " failed"

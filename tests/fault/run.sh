@@ -7,6 +7,7 @@
 #   run.sh [fault | prove]     the targets of the Makefile; the second is long
 set -u
 cd "$(dirname "$0")/../.." || exit
+. tests/lib/spent.sh
 program=$BUILD/kindex
 work=$BUILD/fault
 passed=0
@@ -18,8 +19,10 @@ esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
 part() {
-    local name=$1 output=$work/output line ok bad status
+    local name=$1 output=$work/output line ok bad status spent before started=$SECONDS
     shift
+    read_spent "$work/times"
+    before=$spent
     echo "== $name"
     timeout --kill-after=10 "$patience" "$@" >"$output" 2>&1 </dev/null
     status=$?
@@ -29,6 +32,8 @@ part() {
     passed=$((passed + ok))
     failed=$((failed + bad))
     cat "$output"
+    read_spent "$work/times"
+    echo "in $((SECONDS - started)) s, $((spent - before)) s of CPU"
 }
 
 # A server with one changed line: flawed NAME FILE SED-SCRIPT
