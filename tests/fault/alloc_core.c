@@ -102,9 +102,7 @@ static void sweep(struct world *world, const struct operation *operation,
     talloc_free(mem);
 }
 
-/* ---- What is left
- * ------------------------------------------------------------
- */
+/* ---- What is left ------------------------------------------------------- */
 
 static size_t open_descriptors(void)
 {

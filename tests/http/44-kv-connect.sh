@@ -220,7 +220,7 @@ first=0801$(field_of 2 0801 "$(field_of 2 "$(field_of 1 "$(part w)")" "$(field_o
     "$(field_of 4 "$stamp")")")$(field_of 2 0801)
 frames=$(printf '%02x' $((${#first} / 2)))000000${first}00000000
 to_bytes "$(field_of 1 "$(field_of 1 "$(part w)")")$(field_of 1 "$(field_of 1 "$(part none)")")"
-curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" "$url/v2/watch" |
+curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" "$url/v2/watch" |
     head -c $((${#frames} / 2)) >"$answer"
 is 'the bytes' "$(bytes)" "$frames"
 for count in 0 11; do

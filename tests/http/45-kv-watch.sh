@@ -21,7 +21,7 @@ watch_of() {
 watch_of w
 for protocol in http1.1 http2-prior-knowledge; do
     test_case "over $protocol: a watch outlives the time of silence"
-    { curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" \
+    { curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" \
         --$protocol "$url/v2/watch" | head -c 18 >"$answer"; } 2>"$work/null"
     is 'a state, and twice that it lives' \
         "$(od -An -v -tx1 "$answer" | tr -d ' \n')" \
@@ -45,14 +45,14 @@ request PUT /kv/u/0 '{"mail":"b@x.org"}' "${json[@]}"
 request POST '/indexes?paused=true' \
     '{"name":"by_mail","prefix":["u"],"fields":["/mail"],"unique":true}' "${json[@]}"
 watch_of by_mail a@x.org
-request POST /v2/watch "@$work/message" --max-time 20
+request POST /v2/watch "@$work/message" --max-time "$longest"
 is status "$status" 409
 header Content-Type 'text/plain*'
 is 'the index is named' "$(grep -c by_mail "$answer")" 1
 request POST /indexes/by_mail/resume
 until_field .state ready GET /indexes/by_mail
 request PUT /kv/u/1 '{"mail":"a@x.org"}' "${json[@]}"
-{ curl --silent --no-buffer --max-time 60 --data-binary "@$work/message" \
+{ curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" \
     "$url/v2/watch" | head -c 30 >"$answer"; } 2>"$work/null"
 is 'its entry is shown' "$(grep -c by_mail "$answer")" 1
 finish

@@ -44,7 +44,7 @@ body_is '{"tokens":[]}'
 
 test_case 'the first token ends the streams of those who have none'
 for version in --http1.1 --http2-prior-knowledge; do
-    curl --silent --no-buffer --max-time 60 $version "$url/watch?key=a/k" \
+    curl --silent --no-buffer --max-time "$longest" $version "$url/watch?key=a/k" \
         >"$work/open$version" 2>"$work/null" &
     echo $! >>"$work/watchers"
 done
@@ -144,7 +144,7 @@ for stream in '/watch?key=a/k' '/v2/watch'; do
     [ "$stream" != /v2/watch ] || printf '\x0a\x08\x0a\x06\x02a\x00\x02k\x00' >"$work/message"
     [ "$stream" != /v2/watch ] || data=(--data-binary "@$work/message" --request POST)
     for version in --http1.1 --http2-prior-knowledge; do
-        curl --silent --no-buffer --max-time 60 $version "${data[@]}" \
+        curl --silent --no-buffer --max-time "$longest" $version "${data[@]}" \
             --header "Authorization: Bearer $watcher" "$url$stream" \
             >"$work/stream$version${stream//\//_}" 2>"$work/null" &
         echo $! >>"$work/streams"
@@ -165,7 +165,7 @@ test_case 'a watch of an index entry ends when the index is dropped: the key is 
 request POST /indexes '{"name":"by_n","prefix":["a"],"fields":["/n"],"unique":true}' "${json[@]}" \
     "${bearer[@]}" --header 'Prefer: wait=30'
 program token create follower watch:a
-curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \
+curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer $(cat "$work/said")" \
     "$url/watch?key=by_n/z" >"$work/follow" 2>"$work/null" &
 follower=$!
 follower_has_begun() { grep -q '^id:' "$work/follow"; }
@@ -190,7 +190,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     program token create lister list:rows
     lister=$(cat "$work/said")
     mkfifo "$work/pipe"
-    { curl --silent --max-time 60 $version --header 'Accept: application/x-ndjson' \
+    { curl --silent --max-time "$longest" $version --header 'Accept: application/x-ndjson' \
         --header "Authorization: Bearer $lister" "$url/list?prefix=rows"
         echo $? >"$work/exit"; } >"$work/pipe" &
     curl=$!
@@ -212,7 +212,7 @@ request PUT /kv/vault/1 '{"n":1000}' "${bearer[@]}"
 request POST /indexes '{"name":"by_row","prefix":["rows"],"fields":["/n"]}' "${bearer[@]}" -H 'Prefer: wait=60'
 expect 201
 mkfifo "$work/pipe"
-curl --silent --max-time 60 --header 'Accept: application/x-ndjson' \
+curl --silent --max-time "$longest" --header 'Accept: application/x-ndjson' \
     --header "Authorization: Bearer $lister" "$url/list?index=by_row" >"$work/pipe" &
 exec 3<"$work/pipe"
 read -r first <&3
@@ -229,7 +229,7 @@ expect 403 forbidden
 
 test_case 'a token ends at its time, and a stream with it'
 program token create short watch: --ttl 2s
-curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $(cat "$work/said")" \
+curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer $(cat "$work/said")" \
     --output "$work/short" "$url/watch?key=a/k"
 is 'curl ends' $? 0
 request GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/said")"
@@ -256,7 +256,7 @@ KINDEX_URL=$url program token create two watch,monitor:
 two=$(cat "$work/said")
 rm -f "$work"/stream*
 for i in 1 2; do
-    curl --silent --no-buffer --max-time 60 --header "Authorization: Bearer $two" \
+    curl --silent --no-buffer --max-time "$longest" --header "Authorization: Bearer $two" \
         "$url/watch?key=a/k" >"$work/stream--$i" 2>"$work/null" &
     eval "stream$i=$!"
 done

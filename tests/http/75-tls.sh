@@ -177,10 +177,10 @@ exec 5>"$work/ask" 6<"$work/said"
 ask_old() {
     printf 'GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n' >&5
     local line
-    while IFS= read -r -t 60 line <&6 && [ "$line" != $'\r' ]; do
+    while IFS= read -r -t "$patience" line <&6 && [ "$line" != $'\r' ]; do
         [[ $line != HTTP* ]] || got=${line%$'\r'}
     done
-    IFS= read -r -N 11 -t 60 line <&6
+    IFS= read -r -N 11 -t "$patience" line <&6
     got="$got $line"
 }
 wait_until grep -q hup "$work/watched"
