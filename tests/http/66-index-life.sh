@@ -156,8 +156,8 @@ field .build.resumed true
 request POST /indexes/by_late/throttle '{"perSecond":null}'
 request GET /indexes/by_late
 field .build.done "$done"
-request POST /indexes/by_late/resume '' -H 'Prefer: wait=50'
-field '[.state, .entries]' '["ready",8000]'
+request POST /indexes/by_late/resume
+until_field '[.state, .entries]' '["ready",8000]' GET /indexes/by_late
 request GET /count?index=by_late
 field .count 8000
 
