@@ -24,6 +24,7 @@ kindex import "$work/users"
 head -c 6000000 /dev/urandom | base64 -w 60000 | sed 's/.*/{"key":["noise"],"value":"&"}/' |
     awk '{ sub(/"noise"/, "\"noise\"," NR); print }' >"$work/noise"
 kindex import "$work/noise"
+ends 0
 kindex set last '"written"'
 last=$out
 
