@@ -59,7 +59,8 @@ async function interleave(steps, { rounds, seconds }) {
         const order = [...steps.slice(first), ...steps.slice(0, first)];
         for (const step of order) {
             if (step.rounds && round >= step.rounds) continue;
-            results.get(step.name).push(await measure(step, round, seconds));
+            const long = seconds * (step.times || 1);
+            results.get(step.name).push(await measure(step, round, long));
         }
         process.stderr.write(`round ${round + 1} of ${rounds} done\n`);
     }
