@@ -75,11 +75,18 @@ static int timeout_ms(const struct loop *loop)
     return sooner(timeout, 10);
 }
 
-/* Returns how many sources were ready. */
+/* Returns how many sources were ready. Before it sleeps it says that no commits
+ * come from here for now. */
 static int wait_for_sources(struct loop *loop, int timeout)
 {
+    struct kx_store *store = loop->desk.service->store;
     struct epoll_event events[EVENTS_MAX];
-    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
+    if (count == 0 && timeout != 0) {
+        kx_rest(store);
+        count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
+        kx_feed(store);
+    }
     for (int i = 0; i < count; i++) {
         struct source *source = events[i].data.ptr;
         source->ready(source);
@@ -150,9 +157,11 @@ static void *run(void *closure)
 {
     struct loop *loop = closure;
     int ready;
+    kx_feed(loop->desk.service->store);
     do
         ready = turn(loop);
     while (!finished(loop, ready));
+    kx_rest(loop->desk.service->store);
     return NULL;
 }
 

@@ -43,6 +43,7 @@ static void init_conditions(struct kx_store *store)
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->work, &attr);
     pthread_cond_init(&store->returned, &attr);
+    linger_init(&store->linger);
     store->working = true; /* until the writer first waits */
     pthread_cond_init(&store->stop, &attr);
     pthread_cond_init(&store->archived, &attr);
@@ -175,6 +176,16 @@ const char *kx_store_id(const struct kx_store *store)
 bool kx_store_failed(const struct kx_store *store)
 {
     return env_failed(store->env);
+}
+
+void kx_feed(struct kx_store *store)
+{
+    linger_feed(&store->linger);
+}
+
+void kx_rest(struct kx_store *store)
+{
+    linger_rest(&store->linger, &store->lock);
 }
 
 enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)

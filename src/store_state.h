@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "gate.h"
+#include "linger.h"
 #include "plan.h"
 
 struct archive;
@@ -53,6 +54,7 @@ struct kx_store {
     struct kx_commit *first;
     struct kx_commit *last;
     uint32_t queued;
+    struct linger linger; /* has words of its own on who may touch what */
     bool stopping;
     struct kx_ticket *curious; /* wait for news of indexes */
     struct kx_ticket *parked;  /* replies that wait for the present flush */

@@ -24,8 +24,8 @@
 #include "watch.h"
 
 enum {
-    /* A batch takes what is waiting and never waits for more: under load it
-     * grows by itself while the one before is flushed. */
+    /* A batch takes what is waiting: under load it grows by itself while the
+     * one before is flushed; else see linger.h. */
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
@@ -59,6 +59,7 @@ static bool enqueue(struct kx_store *store, struct kx_commit *commit)
         store->last->next = commit;
     store->last = commit;
     store->queued++;
+    linger_look(&store->linger, store->queued);
     return only;
 }
 
@@ -117,6 +118,9 @@ static bool take(struct kx_store *store, bool idle, struct kx_commit **list_out)
         pthread_cond_timedwait(&store->work, &store->lock, &limit);
         wait_returned(store);
     }
+    if (store->first != NULL)
+        linger_wait(&store->linger, &store->lock, &store->queued,
+                    store->first->times.submitted_ns);
     store->working = true;
     *list_out = store->first;
     store->first = NULL;

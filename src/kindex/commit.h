@@ -161,4 +161,11 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
 enum kx_status kx_submit_alone(struct kx_store *store,
                                struct kx_commit *commit);
 
+/* From kx_feed to kx_rest the calling thread has work at hand that may bring
+ * more commits: the writer may wait half a millisecond for them before it
+ * begins with a small batch. They come in pairs; a thread that never calls them
+ * is never waited for. Any thread. */
+void kx_feed(struct kx_store *store);
+void kx_rest(struct kx_store *store);
+
 #endif
