@@ -54,7 +54,8 @@ static enum kx_status collect(struct kx_store *store, void *mem,
                   kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
-    for (size_t read = 0; status == KX_OK && read < limit; read++) {
+    for (size_t read = 0; status == KX_OK && jobs_read_on(store, read, limit);
+         read++) {
         struct record record;
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK && record_read(bytes, &record) && record.index == 0)

@@ -31,7 +31,9 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
         status = range_begin(store->range, rows.start, rows.end, false);
     struct kx_slice key = {0};
     struct kx_slice bytes;
-    for (size_t read = 0; status == KX_OK && read < store->job_size; read++) {
+    for (size_t read = 0;
+         status == KX_OK && jobs_read_on(store, read, store->job_size);
+         read++) {
         status = range_next(store->range, &key, &bytes);
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&

@@ -5,6 +5,7 @@
 
 #include <talloc.h>
 
+#include "range.h"
 #include "writer.h"
 
 enum {
@@ -178,6 +179,11 @@ enum kx_status jobs_rows(void *mem, struct kx_slice whole,
     *range_out = (struct kx_range){.start = kx_buffer_slice(&start),
                                    .end = kx_buffer_slice(&end)};
     return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+bool jobs_read_on(const struct kx_store *store, size_t read, size_t limit)
+{
+    return read < limit && range_bytes(store->range) < JOBS_BYTES_MAX;
 }
 
 /* On failure nothing has changed; the plan is then of no more use. */

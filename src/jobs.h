@@ -8,6 +8,9 @@
 
 #include "batch.h"
 
+/* Of values, that a step reads or writes, and one more value. */
+enum { JOBS_BYTES_MAX = 4 << 20 };
+
 /* Runs one job of about store->job_size entries. True when there is more to do
  * at once. */
 bool jobs_run(struct kx_store *store);
@@ -74,6 +77,11 @@ void tidy_step(struct kx_store *store);
  * on that was read last (size 0: from the first), in mem. */
 enum kx_status jobs_rows(void *mem, struct kx_slice whole,
                          struct kx_slice resume, struct kx_range *range_out);
+
+/* May a step that has read so many rows by store->range read another? At most
+ * `limit`, and few large ones: the price of the last step tells nothing of
+ * them. */
+bool jobs_read_on(const struct kx_store *store, size_t read, size_t limit);
 
 /* Applies a job's batch. KX_OK: the store owns its plan. Otherwise the plan is
  * freed, the failure is logged and the job is done again later. */

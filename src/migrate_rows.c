@@ -12,9 +12,6 @@
 #include "stand.h"
 #include "writer.h"
 
-/* Copies can be large: a job ends when it has written so much. */
-enum { STEP_BYTES_MAX = 4 << 20 };
-
 /* One job. Keys and rows lie in mem. */
 struct step {
     struct kx_store *store;
@@ -123,8 +120,9 @@ static enum kx_status take_rows(struct step *step)
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
     size_t limit = pace_take(&step->index->pace, store->job_size, kx_now_ms());
-    for (size_t i = 0;
-         status == KX_OK && i < limit && step->bytes < STEP_BYTES_MAX; i++) {
+    for (size_t i = 0; status == KX_OK && jobs_read_on(store, i, limit) &&
+                       step->bytes < JOBS_BYTES_MAX;
+         i++) {
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK)
             status = take_row(step, key, bytes);

@@ -29,6 +29,7 @@ struct range {
     unsigned misses; /* tries in vain since the last right one */
     struct kx_buffer fetched; /* a page of rows, or one value */
     size_t page_size;         /* bytes of the next page of rows */
+    size_t given;             /* bytes of values, since range_begin */
     struct kx_buffer key;     /* of one row */
     DBT bulk;
     void *next_row; /* the library's position in bulk, NULL: used up */
@@ -81,6 +82,7 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
     range->fresh = true;
     range->page_size = FETCH_MIN;
     range->next_row = NULL;
+    range->given = 0;
     return open_cursor(range);
 }
 
@@ -215,8 +217,14 @@ enum kx_status range_next(struct range *range, struct kx_slice *key_out,
     if (status == KX_OK) {
         *key_out = key;
         *value_out = value;
+        range->given += value.size;
     }
     return status;
+}
+
+size_t range_bytes(const struct range *range)
+{
+    return range->given;
 }
 
 /* Is the wanted row the one behind the last? Then there is no need to go down

@@ -25,6 +25,9 @@ enum kx_status range_begin(struct range *range, struct kx_slice start,
 enum kx_status range_next(struct range *range, struct kx_slice *key_out,
                           struct kx_slice *value_out);
 
+/* Bytes of the values that range_next has given since range_begin. */
+size_t range_bytes(const struct range *range);
+
 /* The value stored under key, valid until the next call: KX_OK, KX_ABSENT,
  * KX_NO_MEMORY, KX_FAILED. For many look-ups in one view: keys that are
  * neighbours in the table cost less than through table_get. */

@@ -13,6 +13,7 @@
 
 #include "extract.h"
 #include "form.h"
+#include "jobs.h"
 #include "sorter.h"
 #include "touched.h"
 
@@ -242,12 +243,15 @@ struct txn_write *round_take(struct round *round, size_t limit,
 {
     size_t kept = 0;
     size_t taken = 0;
+    size_t bytes = 0;
     if (!make_room(round, limit)) {
         round->key.failed = true;
         return NULL;
     }
-    while (taken < limit && sorter_next(round->sorter, &round->taken[kept])) {
+    while (taken < limit && bytes < JOBS_BYTES_MAX &&
+           sorter_next(round->sorter, &round->taken[kept])) {
         taken++;
+        bytes += round->taken[kept].value.size;
         kept += touched_empty(round->passage->touched) ||
                 !outdated(round, &round->taken[kept]);
     }

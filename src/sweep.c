@@ -4,6 +4,7 @@
 
 #include <talloc.h>
 
+#include "jobs.h"
 #include "range.h"
 #include "touched.h"
 
@@ -152,7 +153,9 @@ enum kx_status sweep_read(struct sweep *sweep, size_t limit)
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status = begin_scan(sweep);
-    for (size_t i = 0; status == KX_OK && i < limit && !full(sweep); i++) {
+    for (size_t i = 0; status == KX_OK &&
+                       jobs_read_on(sweep->store, i, limit) && !full(sweep);
+         i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;

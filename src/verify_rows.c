@@ -39,7 +39,8 @@ static enum kx_status look_at_rows(struct verify *job,
     struct range *range = job->store->range;
     struct verification *next = job->next;
     enum kx_status status = range_begin(range, rows->start, rows->end, false);
-    for (size_t i = 0; status == KX_OK && i < limit; i++) {
+    for (size_t i = 0; status == KX_OK && jobs_read_on(job->store, i, limit);
+         i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;

@@ -1,0 +1,126 @@
+/* Background work on large entries goes in steps that are as small as those on
+ * small ones: everybody waits for a step. The Makefile puts __wrap_X where the
+ * core calls X. */
+#include "../lib/store.h"
+
+#include <stdatomic.h>
+
+#include "jobs.h"
+#include "range.h"
+#include "store_state.h"
+
+enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
+                                 struct kx_slice *value_out);
+enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
+                                 struct kx_slice *value_out);
+bool __real_jobs_run(struct kx_store *store);
+bool __wrap_jobs_run(struct kx_store *store);
+
+enum { ENTRIES = 24, BYTES = 1000000 };
+
+static _Atomic size_t step_bytes; /* of the values read by the present step */
+static _Atomic size_t most_bytes; /* and by one of them at most */
+
+enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
+                                 struct kx_slice *value_out)
+{
+    enum kx_status status = __real_range_next(range, key_out, value_out);
+    if (status == KX_OK)
+        atomic_fetch_add(&step_bytes, value_out->size);
+    return status;
+}
+
+bool __wrap_jobs_run(struct kx_store *store)
+{
+    atomic_store(&step_bytes, 0);
+    bool more = __real_jobs_run(store);
+    if (atomic_load(&step_bytes) > atomic_load(&most_bytes))
+        atomic_store(&most_bytes, atomic_load(&step_bytes));
+    return more;
+}
+
+static const char *large(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"n\":%d,\"x\":\"%0*d\"}", n, BYTES, 0);
+}
+
+/* Each entry was read, and no step has read many of them. */
+static void went_in_small_steps(void)
+{
+    size_t most = atomic_exchange(&most_bytes, 0);
+    assert_in_range(most, BYTES, JOBS_BYTES_MAX + 2 * BYTES);
+}
+
+static enum kx_status change(struct story *s, enum kx_commit_kind kind,
+                             const char *patch)
+{
+    struct kx_commit commit = {.kind = kind,
+                               .index_name = kx_text("by_n"),
+                               .declaration = kx_text(patch),
+                               .repair = true,
+                               .memory = s->mem};
+    return test_commit(&s->test, &commit);
+}
+
+static bool is_busy(struct story *s)
+{
+    struct kx_index_info info;
+    kx_read_begin(s->test.reader);
+    enum kx_status status =
+        kx_index_find(s->test.reader, kx_text("by_n"), &info);
+    bool busy = status == KX_OK &&
+                (info.state != KX_INDEX_READY ||
+                 (info.verification != NULL && info.verification->running));
+    kx_read_end(s->test.reader);
+    return busy;
+}
+
+static bool is_dropping(struct story *s)
+{
+    kx_read_begin(s->test.reader);
+    bool dropping = s->test.store->catalog->dropping_count > 0;
+    kx_read_end(s->test.reader);
+    return dropping;
+}
+
+static void no_step_reads_many_large_entries(void **state)
+{
+    struct story *s = *state;
+    for (int n = 0; n < ENTRIES; n++)
+        test_fill(&s->test, "u", n, 1, large);
+    atomic_store(&most_bytes, 0);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                                  "\"fields\":[\"/n\"],\"store\":\"value\"}"),
+                     KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    went_in_small_steps();
+    assert_int_equal(change(s, KX_VERIFY_INDEX, ""), KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    went_in_small_steps();
+    assert_int_equal(change(s, KX_MIGRATE_INDEX, "{\"store\":\"pointer\"}"),
+                     KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    went_in_small_steps();
+    assert_int_equal(change(s, KX_MIGRATE_INDEX, "{\"store\":\"value\"}"),
+                     KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    went_in_small_steps();
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
+    while (is_dropping(s))
+        usleep(1000);
+    went_in_small_steps();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_step_reads_many_large_entries, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
