@@ -22,6 +22,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     reader->reads = &reader->own;
     kx_buffer_init(&reader->start, reader);
     kx_buffer_init(&reader->end, reader);
+    kx_buffer_init(&reader->behind, reader);
     kx_buffer_init(&reader->position, reader);
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);

@@ -7,6 +7,9 @@
  * millisecond. */
 enum { PASSED_MAX = 1000 };
 
+/* After so many it is worth going down the tree to be behind all of them. */
+enum { PASSED_FEW = 64 };
+
 static enum kx_status begin(struct kx_reader *reader,
                             const struct kx_range *range)
 {
@@ -126,6 +129,43 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
     return KX_OK;
 }
 
+/* An index at whose rows the scan is, of which nobody is to see any; NULL: it
+ * is not so. */
+static const struct index *hidden_index(const struct kx_reader *reader)
+{
+    const struct index *index = catalog_sole_owner(
+        reader->store->catalog, kx_buffer_slice(&reader->position));
+    bool hidden = index != NULL &&
+                  (index->state == KX_INDEX_DROPPING || !index_shown(index));
+    return hidden && reader->index == NULL ? index : NULL;
+}
+
+/* Rows of an index that is built or was dropped are passed over at once: there
+ * may be millions, and others wait for the view. */
+static enum kx_status pass_over(struct kx_reader *reader)
+{
+    const struct index *index = hidden_index(reader);
+    struct kx_buffer *behind = &reader->behind;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    if (index == NULL)
+        return KX_OK;
+    kx_buffer_clear(behind);
+    kx_add_slice(behind, index->declaration->name_key);
+    if (!reader->reverse)
+        kx_add_byte(behind, 0xff);
+    if (behind->failed)
+        return KX_NO_MEMORY;
+    if (reader->reverse)
+        end = kx_buffer_slice(behind);
+    else
+        start = kx_buffer_slice(behind);
+    if (end.size == 0 || kx_compare(start, end) < 0)
+        return range_begin(reader->rows, start, end, reader->reverse);
+    reader->ended = true;
+    return KX_END;
+}
+
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out)
 {
@@ -143,6 +183,10 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         if (reader->position.failed)
             return KX_NO_MEMORY;
         if (status != KX_ABSENT)
+            return status;
+        if (passed % PASSED_FEW == PASSED_FEW - 1)
+            status = pass_over(reader);
+        if (status != KX_ABSENT && status != KX_OK)
             return status;
     }
     return KX_AGAIN;

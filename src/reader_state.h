@@ -32,6 +32,7 @@ struct kx_reader {
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
+    struct kx_buffer behind;   /* a bound, when the scan passes over much */
     struct kx_buffer position; /* key in scan order of the last entry */
     struct kx_buffer record;   /* and the record that lies there */
     struct kx_buffer row;      /* of an index, looked up */

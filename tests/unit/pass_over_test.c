@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "jobs.h"
 #include "range.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
@@ -15,6 +16,18 @@ enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
 enum { ENTRIES = 500, LIMIT = 3 };
 
 static atomic_int rows;
+static atomic_bool kept; /* what a dropped index leaves */
+
+void __real_drop_step(struct kx_store *store, struct index *index);
+void __wrap_drop_step(struct kx_store *store, struct index *index);
+
+void __wrap_drop_step(struct kx_store *store, struct index *index)
+{
+    if (atomic_load(&kept))
+        usleep(1000);
+    else
+        __real_drop_step(store, index);
+}
 
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out)
@@ -65,9 +78,54 @@ static void index_entries_of_a_deleted_range(void **state)
     assert_string_equal(test_list(&s->test, s->mem, "[]"), "");
 }
 
+static size_t count_seen(struct story *s, bool reverse)
+{
+    struct kx_range range = {.start = test_key(s->mem, "[\"a\"]"),
+                             .end = test_key(s->mem, "[\"z\"]"),
+                             .reverse = reverse};
+    struct kx_entry entry;
+    size_t count = 0;
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
+    while (kx_scan_next(s->test.reader, &entry) == KX_OK)
+        count++;
+    kx_read_end(s->test.reader);
+    return count;
+}
+
+/* Nothing of it is freed for the time being. */
+static void index_entries_that_nobody_sees(void **state)
+{
+    enum { FEW = 64 };
+    struct story *s = *state;
+    declare(s, "by_n");
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    test_set(&s->test, s->mem, "[\"y\"]", "1");
+    for (int i = 0; i < ENTRIES; i++) {
+        void *mem = talloc_new(s->mem);
+        test_set(&s->test, mem, talloc_asprintf(mem, "[\"u\",%d]", i),
+                 "{\"n\":1}");
+        talloc_free(mem);
+    }
+    assert_int_equal(count_seen(s, false), 2 * ENTRIES + 2);
+    atomic_store(&kept, true);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
+    for (int reverse = 0; reverse < 2; reverse++) {
+        atomic_store(&rows, 0);
+        assert_int_equal(count_seen(s, reverse), ENTRIES + 2);
+        assert_in_range(atomic_load(&rows), ENTRIES + 2, ENTRIES + FEW + 10);
+    }
+    test_set(&s->test, s->mem, "[\"by_n\",1,1000]", "1");
+    for (int reverse = 0; reverse < 2; reverse++)
+        assert_int_equal(count_seen(s, reverse), ENTRIES + 3);
+    atomic_store(&kept, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(index_entries_that_nobody_sees, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(index_entries_of_a_deleted_range, begin,
                                         finish),
     };
