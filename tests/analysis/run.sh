@@ -226,6 +226,7 @@ suppressions=$PWD/$here/tsan.txt"
     everything "$work/tsan" "${stories[@]}" "${units[@]/#/$build/tsan/}" ;;
 valgrind)
     patiently valgrind
+    export KX_SHARE=${KX_SHARE:-20}
     export TSAN_OPTIONS='' UNDER="valgrind -q --error-exitcode=66 \
 --fair-sched=yes --num-callers=30 --leak-check=full \
 --show-leak-kinds=definite --errors-for-leak-kinds=definite \

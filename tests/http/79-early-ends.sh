@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 here=$(dirname "$0")
 streams=20
+many=$(some_of 1000)
 
 sample() {
     sed -n "s/^$1 //p" "$answer"
@@ -50,7 +51,7 @@ early_ends() {
     wait_until nothing_is_left
     descriptors=$(sample process_open_fds)
     is 'all of them' "$(timeout "$longest" node "$here/early_ends.js" "${url##*:}" \
-        "$(cat "$work/token")" 1000 "${KX_TEST_SEED:-20240229}" "${@:2}")" '1000 connections'
+        "$(cat "$work/token")" "$many" "${KX_TEST_SEED:-20240229}" "${@:2}")" "$many connections"
     wake
     test_case "nothing of them is left, $1"
     wait_until nothing_is_left

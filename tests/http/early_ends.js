@@ -18,6 +18,7 @@ const token = process.argv[3];
 let seed = Number(process.argv[5]);
 const ca = process.argv[6] && fs.readFileSync(process.argv[6]);
 const AT_ONCE = 40, LONGEST_MS = 30;
+const PATIENCE_MS = (Number(process.env.KX_LIMIT ?? 300) - 50) * 1000;
 
 const below = (limit) => {
   seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
@@ -136,7 +137,7 @@ async function one() {
 }
 
 async function main() {
-  setTimeout(() => process.exit(1), 250000).unref();
+  setTimeout(() => process.exit(1), PATIENCE_MS).unref();
   let begun = 0;
   const worker = async () => {
     while (begun < count) {

@@ -16,7 +16,8 @@
 #
 # KX_PATIENCE is in seconds, as is KX_LIMIT, which no program of a test may run
 # longer than. Under sanitizers and the like a server may take KX_TIMES the memory;
-# a test finds that in $times. KX_RECORD names a file to which every answer is
+# a test finds that in $times. Of what is only repeated to be many, KX_SHARE percent
+# are enough then: some_of NUMBER. KX_RECORD names a file to which every answer is
 # appended as a line of JSON, for tests/openapi/responses.js.
 set -u
 KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
@@ -72,6 +73,10 @@ wait_until() {
         [ $SECONDS -lt $deadline ] || return 1
         sleep 0.01
     done
+}
+
+some_of() {
+    echo $(($1 * ${KX_SHARE:-100} / 100))
 }
 
 # ---- Exchanges -------------------------------------------------------------
