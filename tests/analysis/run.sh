@@ -200,6 +200,7 @@ END
 patiently() {
     local to=$work/$1
     export KX_PATIENCE=${KX_PATIENCE:-900} KX_LIMIT=${KX_LIMIT:-1500} KX_TIMES=10
+    export KX_SHARE=${KX_SHARE:-20}
     rm -rf "$to"
     mkdir -p "$to"
     KINDEX=$(realpath "$to")/kindex
@@ -226,7 +227,6 @@ suppressions=$PWD/$here/tsan.txt"
     everything "$work/tsan" "${stories[@]}" "${units[@]/#/$build/tsan/}" ;;
 valgrind)
     patiently valgrind
-    export KX_SHARE=${KX_SHARE:-20}
     export TSAN_OPTIONS='' UNDER="valgrind -q --error-exitcode=66 \
 --fair-sched=yes --num-callers=30 --leak-check=full \
 --show-leak-kinds=definite --errors-for-leak-kinds=definite \

@@ -62,7 +62,8 @@ is 'promtool test rules' "$(promtool test rules "$here/prometheus/rules-test.yam
 test_case 'the test of a rule fails without it'
 mkdir -p "$work/deploy/prometheus" "$work/tests/prometheus"
 cp "$here/prometheus/rules-test.yaml" "$work/tests/prometheus"
-for alert in $(sed -n 's/.*- alert: //p' "$rules"); do
+mapfile -t alerts < <(sed -n 's/.*- alert: //p' "$rules")
+for alert in "${alerts[@]:0:$(some_of ${#alerts[@]})}"; do
     sed "s/- alert: $alert\$/- alert: Other/" "$rules" >"$work/deploy/prometheus/kindex-rules.yaml"
     promtool test rules "$work/tests/prometheus/rules-test.yaml" >"$work/promtool" 2>&1
     is "the exit status without $alert" $? 1
