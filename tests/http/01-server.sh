@@ -83,9 +83,9 @@ request GET /livez
 expect 200
 
 test_case 'the five lines that the server prints work as they are'
-grep '^curl' "$work/out" >"$work/tour"
+grep '^curl' "$work/greeting" >"$work/tour"
 is 'the number of lines' "$(wc -l <"$work/tour")" 5
-is 'the line for Deno' "$(grep -cxF "Deno.openKv(\"$url\")" "$work/out")" 1
+is 'the line for Deno' "$(grep -cxF "Deno.openKv(\"$url\")" "$work/greeting")" 1
 while IFS= read -r line; do
     exchange=$line
     if eval "$line --silent --fail-with-body --retry 5" \

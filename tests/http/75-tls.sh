@@ -84,7 +84,7 @@ for version in 1.2 1.3; do
 done
 
 test_case 'the address shown at the start can be used as it stands'
-is 'it' "$(grep -o 'on https://127.0.0.1:[0-9]*' "$work/out")" \
+is 'it' "$(grep -o 'on https://127.0.0.1:[0-9]*' "$work/greeting")" \
     "on $url"
 request GET "/livez"
 expect 200

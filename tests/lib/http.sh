@@ -38,7 +38,7 @@ trap leave EXIT
 start_server() {
     rm -f "$work/port"
     "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --cache 16MiB \
-        --port-file "$work/port" "$@" >"$work/out" 2>>"$log" &
+        --port-file "$work/port" "$@" >"$work/greeting" 2>>"$log" &
     server=$!
     wait_until server_has_spoken
     if [ ! -s "$work/port" ]; then
