@@ -13,8 +13,8 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=60 moves=25 cuts=8 step=9 nth=11 shaken=47 flips=30 operations=20000 patience=600 soak=20 ;;
-prove) kills=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
+fault) kills=50 builds=25 moves=25 cuts=6 step=11 nth=11 shaken=47 flips=20 operations=20000 patience=600 soak=20 ;;
+prove) kills=100 builds=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
 esac
 
 # Runs one test, shows what it says, and adds its last line to the sums.
@@ -122,7 +122,7 @@ part 'a flush that does nothing is found' bash -c 'finds "not as acknowledged" \
     node tests/fault/kill.js "$work/noflush/kindex" 10'
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
-part "builds killed $kills times" node tests/fault/builds.js "$program" "$kills"
+part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"
 part 'a build that forgets how far it was is found' bash -c 'finds "goes on at" \
     node tests/fault/builds.js "$work/forgetful/kindex" 30'
 part 'a build that leaves entries out is found' bash -c 'finds "missing: " \

@@ -24,18 +24,18 @@ failed=0
 
 # Target, and inputs of the short form, in thousands.
 targets='
-key 40
-keytext 60
-json 40
-merge 40
-v8 40
-typed 40
-record 60
-cursor 40
-declaration 20
-framing 60
-message 5
-request 3
+key 20
+keytext 30
+json 20
+merge 20
+v8 20
+typed 20
+record 30
+cursor 20
+declaration 10
+framing 30
+message 2
+request 2
 wire 2
 '
 
