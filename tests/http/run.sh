@@ -27,6 +27,8 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" tests/lib/pick.c -ljansson ||
+    export KX_PICK=$work/pick
 
 # Leaves NAME.output, NAME.status and, to compare, NAME.record in $work.
 run_one() {
