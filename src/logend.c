@@ -72,6 +72,7 @@ static enum kx_status map(struct log_file *file, int fd, const char *path,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (file->bytes == MAP_FAILED) {
         file->bytes = NULL;
+        file->size = 0;
         return kx_fail(fault, KX_NO_MEMORY, "no memory to read %s", path);
     }
     if (read_bytes(fd, file->bytes, file->size))
