@@ -158,7 +158,8 @@ async function kills(count, passed) {
 async function main() {
   const passed = { kills: 0 };
   announce(seed, program, killsText);
-  const wrong = await server.start().then(load)
+  const wrong = await server.start()
+    .then(() => server.load(ENTRIES, userOf))
     .then(() => kills(Number(killsText), passed))
     .catch((error) => [error.stack]);
   console.log(`${figures.builds} times declared, ${figures.within} builds ` +

@@ -180,37 +180,6 @@ static void a_throttled_build_goes_by_the_clock(void **state)
     assert_int_equal(look(s, "slow").entries, COMMIT);
 }
 
-/* 2000 rows of an index that nobody may read yet lie among the entries. */
-static void a_scan_yields_where_there_is_nothing_to_see(void **state)
-{
-    struct story *s = *state;
-    struct kx_range range = {.yields = true};
-    struct kx_entry entry;
-    int again = 0;
-    int entries = 0;
-    kx_clock_set(NOON_MS);
-    fill(s, 3 * COMMIT);
-    declare_paused(s, "{\"name\":\"hidden\",\"prefix\":[\"u\"],"
-                      "\"fields\":[\"/n\"]}");
-    throttle(s, "hidden", 25000);
-    until_done(s, "hidden", 2500);
-    range.start = test_key(s->mem, "[\"a\"]");
-    kx_read_begin(s->test.reader);
-    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
-    enum kx_status status = KX_OK;
-    while (status == KX_OK || status == KX_AGAIN) {
-        status = kx_scan_next(s->test.reader, &entry);
-        again += status == KX_AGAIN;
-        entries += status == KX_OK;
-        if (status == KX_AGAIN)
-            assert_true(kx_scan_position(s->test.reader).size > 0);
-    }
-    kx_read_end(s->test.reader);
-    assert_int_equal(status, KX_END);
-    assert_int_equal(again, 2);
-    assert_int_equal(entries, 3 * COMMIT);
-}
-
 static void news_are_told_once_and_can_be_given_up(void **state)
 {
     struct story *s = *state;
@@ -301,8 +270,6 @@ int main(void)
             who_joins_later_begins_where_the_scan_is, begin, finish),
         cmocka_unit_test_setup_teardown(a_throttled_build_goes_by_the_clock,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_scan_yields_where_there_is_nothing_to_see, begin, finish),
         cmocka_unit_test_setup_teardown(news_are_told_once_and_can_be_given_up,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(

@@ -121,11 +121,54 @@ static void index_entries_that_nobody_sees(void **state)
     atomic_store(&kept, false);
 }
 
+static const char *one(void *mem, int n)
+{
+    (void)mem;
+    (void)n;
+    return "{\"n\":1}";
+}
+
+/* A client's entry lies behind the rows of a dropped index, which are looked at
+ * one by one then. */
+static void a_scan_yields_where_there_is_nothing_to_see(void **state)
+{
+    enum { HIDDEN = 2500, PIECE = 1000 };
+    struct story *s = *state;
+    struct kx_range range = {.yields = true,
+                             .start = test_key(s->mem, "[\"a\"]")};
+    struct kx_entry entry;
+    int again = 0;
+    int entries = 0;
+    declare(s, "by_n");
+    for (int n = 0; n < HIDDEN; n += ENTRIES)
+        test_fill(&s->test, "u", n, ENTRIES, one);
+    atomic_store(&kept, true);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
+    test_set(&s->test, s->mem, "[\"by_n\",1,1000]", "1");
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
+    enum kx_status status = KX_OK;
+    while (status == KX_OK || status == KX_AGAIN) {
+        status = kx_scan_next(s->test.reader, &entry);
+        again += status == KX_AGAIN;
+        entries += status == KX_OK;
+        if (status == KX_AGAIN)
+            assert_true(kx_scan_position(s->test.reader).size > 0);
+    }
+    kx_read_end(s->test.reader);
+    atomic_store(&kept, false);
+    assert_int_equal(status, KX_END);
+    assert_int_equal(again, HIDDEN / PIECE);
+    assert_int_equal(entries, HIDDEN + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(index_entries_that_nobody_sees, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(
+            a_scan_yields_where_there_is_nothing_to_see, begin, finish),
         cmocka_unit_test_setup_teardown(index_entries_of_a_deleted_range, begin,
                                         finish),
     };
