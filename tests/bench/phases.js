@@ -29,15 +29,16 @@ async function metric(self, name) {
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)[1]);
 }
 
-// Waits, for a minute at most, until a counter has grown: the idle server has
-// packed its half-empty pages, or written what was loaded before.
+// Waits, for some minutes at most, until a counter has grown: the idle server
+// has packed its half-empty pages, or written what was loaded before. It packs
+// less while somebody reads, so the counter is not looked at too often.
 async function grown(self, name) {
     const before = await metric(self, name);
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 300; tries++) {
         if (await metric(self, name) > before) return;
-        await pause(100);
+        await pause(1000);
     }
-    throw new Error(`${name} has not grown within a minute`);
+    throw new Error(`${name} has not grown within five minutes`);
 }
 
 // Bytes per user in the database files when they are loaded and when they are
