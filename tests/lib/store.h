@@ -197,6 +197,20 @@ static inline void test_fill(struct test_store *test, const char *prefix,
     talloc_free(mem);
 }
 
+/* How many entries a scan of the whole range shows in one view. */
+static inline size_t test_count(struct test_store *test,
+                                const struct kx_range *range)
+{
+    struct kx_entry entry;
+    size_t count = 0;
+    kx_read_begin(test->reader);
+    assert_int_equal(kx_scan(test->reader, range, NULL), KX_OK);
+    while (kx_scan_next(test->reader, &entry) == KX_OK)
+        count++;
+    kx_read_end(test->reader);
+    return count;
+}
+
 static inline enum kx_status test_delete(struct test_store *test, void *mem,
                                          const char *key)
 {

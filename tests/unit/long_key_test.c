@@ -26,14 +26,7 @@ static const char *array(struct story *s, const char *part)
 static size_t count_all(struct story *s, bool reverse)
 {
     struct kx_range range = {.reverse = reverse};
-    struct kx_entry entry;
-    size_t count = 0;
-    kx_read_begin(s->test.reader);
-    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
-    while (kx_scan_next(s->test.reader, &entry) == KX_OK)
-        count++;
-    kx_read_end(s->test.reader);
-    return count;
+    return test_count(&s->test, &range);
 }
 
 /* Bounds of a list by index are longer than any key by the index's name. */

@@ -44,6 +44,13 @@ static void declare(struct story *s, const char *name)
     assert_int_equal(test_declare(&s->test, s->mem, text), KX_OK);
 }
 
+static const char *one(void *mem, int n)
+{
+    (void)mem;
+    (void)n;
+    return "{\"n\":1}";
+}
+
 /* Two indexes come before the entries, and one behind them. */
 static void index_entries_of_a_deleted_range(void **state)
 {
@@ -60,12 +67,7 @@ static void index_entries_of_a_deleted_range(void **state)
     declare(s, "x_by_n");
     test_set(&s->test, s->mem, "[\"by_m\"]", "1");
     test_set(&s->test, s->mem, "[\"y\"]", "1");
-    for (int i = 0; i < ENTRIES; i++) {
-        void *mem = talloc_new(s->mem);
-        test_set(&s->test, mem, talloc_asprintf(mem, "[\"u\",%d]", i),
-                 "{\"n\":1}");
-        talloc_free(mem);
-    }
+    test_fill(&s->test, "u", 0, ENTRIES, one);
     atomic_store(&rows, 0);
     assert_int_equal(test_commit(&s->test, &some), KX_OK);
     assert_in_range(atomic_load(&rows), LIMIT, LIMIT + 4);
@@ -83,14 +85,7 @@ static size_t count_seen(struct story *s, bool reverse)
     struct kx_range range = {.start = test_key(s->mem, "[\"a\"]"),
                              .end = test_key(s->mem, "[\"z\"]"),
                              .reverse = reverse};
-    struct kx_entry entry;
-    size_t count = 0;
-    kx_read_begin(s->test.reader);
-    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
-    while (kx_scan_next(s->test.reader, &entry) == KX_OK)
-        count++;
-    kx_read_end(s->test.reader);
-    return count;
+    return test_count(&s->test, &range);
 }
 
 /* Nothing of it is freed for the time being. */
@@ -101,12 +96,7 @@ static void index_entries_that_nobody_sees(void **state)
     declare(s, "by_n");
     test_set(&s->test, s->mem, "[\"b\"]", "1");
     test_set(&s->test, s->mem, "[\"y\"]", "1");
-    for (int i = 0; i < ENTRIES; i++) {
-        void *mem = talloc_new(s->mem);
-        test_set(&s->test, mem, talloc_asprintf(mem, "[\"u\",%d]", i),
-                 "{\"n\":1}");
-        talloc_free(mem);
-    }
+    test_fill(&s->test, "u", 0, ENTRIES, one);
     assert_int_equal(count_seen(s, false), 2 * ENTRIES + 2);
     atomic_store(&kept, true);
     assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
@@ -119,13 +109,6 @@ static void index_entries_that_nobody_sees(void **state)
     for (int reverse = 0; reverse < 2; reverse++)
         assert_int_equal(count_seen(s, reverse), ENTRIES + 3);
     atomic_store(&kept, false);
-}
-
-static const char *one(void *mem, int n)
-{
-    (void)mem;
-    (void)n;
-    return "{\"n\":1}";
 }
 
 /* A client's entry lies behind the rows of a dropped index, which are looked at
