@@ -1,6 +1,7 @@
 /* A command line from its first word to its exit status. */
 #include "cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,49 @@ const struct cli_command *cli_find(int argc, char **argv, int *words_out)
     return NULL;
 }
 
+bool cli_in_group(const struct cli_command *command, const char *word)
+{
+    size_t size = strlen(word);
+    return strncmp(command->name, word, size) == 0 &&
+           command->name[size] == ' ';
+}
+
+bool cli_is_group(const char *word)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        if (cli_in_group(&commands[i], word))
+            return true;
+    return false;
+}
+
+/* The option that says what the first argument says, too; NULL: none does. */
+static const char *said_twice(const struct cli *cli)
+{
+    const char *may = cli->command->arguments;
+    bool prefix = strcmp(may, "[PREFIX] ") == 0;
+    const char *option = prefix ? cli->prefix : cli->file;
+    if (cli->count == 0 || *may != '[' || option == NULL)
+        return NULL;
+    return prefix ? "--prefix" : "--file";
+}
+
+static int check_words(const struct cli *cli)
+{
+    if (cli->count < cli->command->least)
+        return cli_misuse(cli, "an argument is missing: kindex %s %s",
+                          cli->command->name, cli->command->arguments);
+    if (cli->command->most >= 0 && cli->count > cli->command->most)
+        return cli_misuse(cli, "stray argument %s",
+                          cli->words[cli->command->most]);
+    const char *option = said_twice(cli);
+    if (option != NULL)
+        return cli_misuse(cli, "%s and %s exclude each other", cli->words[0],
+                          option);
+    return CLI_OK;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     if (!cli_options_read(cli, argc, argv))
@@ -58,21 +102,21 @@ static int run(struct cli *cli, int argc, char **argv)
         cli_help_print(cli->command);
         return CLI_OK;
     }
-    if (cli->count < cli->command->least)
-        return cli_misuse(cli, "an argument is missing: kindex %s %s",
-                          cli->command->name, cli->command->arguments);
-    if (cli->command->most >= 0 && cli->count > cli->command->most)
-        return cli_misuse(cli, "stray argument %s",
-                          cli->words[cli->command->most]);
-    return cli->command->run(cli);
+    int status = check_words(cli);
+    return status == CLI_OK ? cli->command->run(cli) : status;
 }
 
 /* A reader of the output that has gone, such as head, is no error to report;
- * what could not be written for another reason is. */
+ * what could not be written for another reason is, unless the command has said
+ * so itself. */
 static int finish(int status)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
+    if (status != CLI_ERROR && errno != EPIPE)
+        cli_fail("the output cannot be written: %s",
+                 strerror(errno != 0 ? errno : EIO));
     return status != CLI_OK ? status : CLI_ERROR;
 }
 

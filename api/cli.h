@@ -101,6 +101,10 @@ const struct cli_command *cli_commands(size_t *count_out);
  * words that is; NULL when there is none. */
 const struct cli_command *cli_find(int argc, char **argv, int *words_out);
 
+/* Is this the first word of a command that has two? */
+bool cli_in_group(const struct cli_command *command, const char *word);
+bool cli_is_group(const char *word);
+
 /* Does the line argv[0..argc-1] begin with the name of a command? Then runs it,
  * with *exit_out the exit status of the program. */
 bool cli_main(int argc, char **argv, int *exit_out);

@@ -96,7 +96,7 @@ static bool next_request(void *target, struct cli_call *call, int *kind_out)
     kx_add_text(&bench->path, part);
     *kind_out = get ? BENCH_GET : BENCH_PUT;
     *call = (struct cli_call){.method = get ? "GET" : "PUT",
-                              .path = kx_buffer_slice(&bench->path)};
+                              .path = cli_whole(&bench->path)};
     if (!get)
         call->body = kx_buffer_slice(&bench->value);
     if (bench->filling)
@@ -159,7 +159,7 @@ static int refuse_data(struct bench *bench)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list?keys=true&limit=1");
     cli_add_key_parameter(&path, "prefix", bench->prefix);
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;

@@ -15,6 +15,17 @@ struct doctor {
     bool ill;
 };
 
+static void say_json(const struct cli *cli, const char *word, const char *what,
+                     const char *more)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, cli->memory);
+    kx_json_escape(kx_text(more), &text);
+    printf("{\"verdict\":\"%s\",\"what\":\"%s\",\"more\":%.*s}\n", word, what,
+           (int)text.size, (const char *)text.data);
+    kx_buffer_free(&text);
+}
+
 static void say(struct doctor *doctor, enum verdict verdict, const char *what,
                 const char *more)
 {
@@ -22,8 +33,7 @@ static void say(struct doctor *doctor, enum verdict verdict, const char *what,
     static const char *const COLOURS[] = {"\033[32m", "\033[33m", "\033[31m"};
     doctor->ill |= verdict == ILL;
     if (doctor->cli->form == CLI_JSON)
-        printf("{\"verdict\":\"%s\",\"what\":\"%s\",\"more\":\"%s\"}\n",
-               WORDS[verdict], what, more);
+        say_json(doctor->cli, WORDS[verdict], what, more);
     else
         printf("%s%-5s%s %-24s %s\n",
                doctor->cli->colour ? COLOURS[verdict] : "", WORDS[verdict],

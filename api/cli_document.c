@@ -16,8 +16,12 @@ static bool read_document(struct cli *cli, struct kx_buffer *document)
         kx_add_text(document, cli->words[0]);
     else if (!cli_input(cli->file, document))
         return false;
-    if (kx_json_check(kx_buffer_slice(document), &fault) == KX_OK)
-        return true;
+    if (kx_json_check(kx_buffer_slice(document), &fault) == KX_OK) {
+        if (kx_json_type(kx_buffer_slice(document)) == KX_JSON_OBJECT)
+            return true;
+        cli_fail("the document is not a JSON object");
+        return false;
+    }
     cli_fail("the document is not JSON: %s, at byte %zu", fault.detail,
              fault.offset);
     return false;

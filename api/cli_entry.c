@@ -28,7 +28,7 @@ static int get_value(struct cli *cli, const char *key)
     struct cli_reply reply;
     entry_path(cli, key, &path);
     cli_add_parameter(&path, "fields", cli->fields);
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
@@ -47,7 +47,7 @@ static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
     kx_buffer_init(&path, cli->memory);
     kx_buffer_init(&encoded, cli->memory);
     cli_add_key(&path, key);
-    if (!path_read(kx_buffer_slice(&path), &encoded, &flaw)) {
+    if (!path_read(cli_whole(&path), &encoded, &flaw)) {
         cli_misuse(cli, "%s: %s", key, flaw.detail);
         return false;
     }
@@ -144,14 +144,17 @@ static bool read_value(struct cli *cli, struct kx_buffer *body)
     return !body->failed && !text.failed;
 }
 
-/* The header of the condition asked for, or NULL. */
+/* The header of the condition asked for; without memory one that cannot be
+ * sent, as a request without it must not be. */
 static const char *condition(const struct cli *cli)
 {
     if (cli->absent)
         return "If-None-Match: *";
     if (cli->if_match == NULL)
         return NULL;
-    return talloc_asprintf(cli->memory, "If-Match: \"%s\"", cli->if_match);
+    const char *header =
+        talloc_asprintf(cli->memory, "If-Match: \"%s\"", cli->if_match);
+    return header != NULL ? header : "\n";
 }
 
 /* Prints the versionstamp, or in JSON the whole answer. */
@@ -179,7 +182,7 @@ int cli_set(struct cli *cli)
         return CLI_ERROR;
     entry_path(cli, cli->words[0], &path);
     cli_add_parameter(&path, "ttl", cli->ttl);
-    call.path = kx_buffer_slice(&path);
+    call.path = cli_whole(&path);
     call.body = kx_buffer_slice(&body);
     call.header = condition(cli);
     int status = cli_ask(cli, &call, &reply);
@@ -195,9 +198,8 @@ static int del_key(struct cli *cli, const char *key)
     struct kx_buffer path;
     struct cli_reply reply;
     entry_path(cli, key, &path);
-    struct cli_call call = {.method = "DELETE",
-                            .path = kx_buffer_slice(&path),
-                            .header = condition(cli)};
+    struct cli_call call = {
+        .method = "DELETE", .path = cli_whole(&path), .header = condition(cli)};
     return cli_ask(cli, &call, &reply);
 }
 

@@ -2,19 +2,18 @@
  * left out, because who declares the indexes again has them again. */
 #include "cli_list.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli_index.h"
 #include "cli_line.h"
 #include "cli_problem.h"
 #include "cli_progress.h"
+#include "cli_save.h"
 
 struct exporting {
     struct cli *cli;
-    FILE *out;
+    struct cli_save save;
     struct cli_progress progress;
     struct cli_reply indexes; /* the document of GET /indexes */
     struct kx_slice names[KX_INDEXES_MAX];
@@ -53,8 +52,8 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 
 static bool put_line(struct exporting *exporting, struct kx_slice line)
 {
-    return fwrite(line.data, 1, line.size, exporting->out) == line.size &&
-           putc('\n', exporting->out) != EOF;
+    return cli_save_write(&exporting->save, line) &&
+           cli_save_write(&exporting->save, kx_text("\n"));
 }
 
 static bool take_entry(void *target, struct kx_slice entry)
@@ -89,7 +88,7 @@ static uint64_t count_whole(struct cli *cli)
     cli->reverse = false; /* counts the same */
     cli_add_selection(cli, &path);
     cli->reverse = reverse;
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     if (cli_send(cli, &call, &reply) != CLI_OK || reply.status != 200)
         return 0;
     uint64_t whole = cli_number(kx_buffer_slice(&reply.body), "count");
@@ -106,42 +105,45 @@ static int export_all(struct exporting *exporting)
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
     cli_progress_begin(&exporting->progress, "exported");
-    exporting->progress.terminal &= !isatty(fileno(exporting->out));
+    exporting->progress.terminal &= !isatty(fileno(exporting->save.out));
     if (exporting->progress.terminal)
         exporting->whole = count_whole(cli);
-    int status =
-        cli_entries(cli, kx_buffer_slice(&path), take_entry, exporting);
+    int status = cli_entries(cli, cli_whole(&path), take_entry, exporting);
     cli_progress_clear(&exporting->progress);
     if (status == CLI_OK && exporting->line.failed)
         return cli_fail("memory ran out");
     return status;
 }
 
-/* A file that is not whole must not look as if it were. */
-static int finish(struct exporting *exporting, int status)
+/* A file that is not whole must not look as if it were, but an export can go
+ * on. */
+static void report(const struct exporting *exporting, int status)
 {
-    bool written = fflush(exporting->out) == 0 && !ferror(exporting->out);
-    if (exporting->out != stdout && fclose(exporting->out) != 0)
-        written = false;
-    if (!written)
-        return cli_fail("the export cannot be written: %s", strerror(errno));
-    if (status == CLI_OK)
-        fprintf(stderr, "exported %llu entries in %.1f s\n",
-                (unsigned long long)exporting->count,
-                cli_progress_seconds(&exporting->progress));
-    return status;
+    const struct cli_save *save = &exporting->save;
+    if (save->error != 0 || (status != CLI_OK && exporting->count == 0))
+        return;
+    fprintf(stderr, "exported %llu entries in %.1f s\n",
+            (unsigned long long)exporting->count,
+            cli_progress_seconds(&exporting->progress));
+    if (status != CLI_OK)
+        fprintf(stderr,
+                "  not all are in %s; --from-key with the key of the last one "
+                "goes on there\n",
+                *save->part != '\0' ? save->part : save->path);
 }
 
 int cli_export(struct cli *cli)
 {
-    struct exporting exporting = {.cli = cli, .out = stdout};
+    struct exporting exporting = {.cli = cli};
     kx_buffer_init(&exporting.line, cli->memory);
     int status = cli->all ? CLI_OK : read_indexes(&exporting);
     if (status != CLI_OK)
         return status;
-    if (cli->file != NULL && strcmp(cli->file, "-") != 0)
-        exporting.out = fopen(cli->file, "wb");
-    if (exporting.out == NULL)
-        return cli_fail("%s: %s", cli->file, strerror(errno));
-    return finish(&exporting, export_all(&exporting));
+    if (!cli_save_open(&exporting.save, cli->file, 0666))
+        return CLI_ERROR;
+    status = export_all(&exporting);
+    exporting.save.keep = exporting.count > 0;
+    status = cli_save_end(&exporting.save, status);
+    report(&exporting, status);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* Batches of entries as commits, several at a time. */
 #include "cli_flight.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -202,26 +203,58 @@ static bool again_without_present(struct flight *flight,
     return true;
 }
 
+/* The item that a problem document means, by a number, or by a pointer into
+ * what was sent: both lists there are in the order of the items. */
+static struct flight_item *meant_item(const struct cli *cli,
+                                      struct flight_slot *slot)
+{
+    struct kx_slice document = kx_buffer_slice(&slot->reply);
+    struct kx_fault fault;
+    struct kx_slice number;
+    unsigned long long n;
+    if (kx_json_check(document, &fault) != KX_OK)
+        return NULL;
+    if (cli_member(document, "mutation", &number))
+        return sent_item(slot, strtoull((const char *)number.data, NULL, 10));
+    const char *pointer = cli_text(cli, document, "pointer");
+    if (pointer != NULL && (sscanf(pointer, "/mutations/%llu", &n) == 1 ||
+                            sscanf(pointer, "/checks/%llu", &n) == 1))
+        return sent_item(slot, n);
+    return NULL;
+}
+
+/* Where in the input a refused batch comes from, if that is why. */
+static void tell_lines(const struct cli *cli, struct flight_slot *slot,
+                       long status)
+{
+    const struct flight_item *item = meant_item(cli, slot);
+    unsigned long long first = slot->items[0].line;
+    unsigned long long last = slot->items[slot->count - 1].line;
+    if (item != NULL)
+        first = last = item->line;
+    if (first == last)
+        cli_fail("that is line %llu", first);
+    else if (status == 400 || status == 413 || status == 422)
+        cli_fail("that is in the lines %llu to %llu", first, last);
+}
+
 static void refuse(struct flight *flight, struct flight_slot *slot, long status)
 {
     struct cli_reply reply = {.status = status, .body = slot->reply};
-    struct kx_slice number;
-    struct flight_item *item = NULL;
     slot->state = SLOT_FAILED;
     if (flight->status != CLI_OK) /* one failure is told */
         return;
     int code = cli_problem(&reply);
-    if (status / 100 == 4 &&
-        cli_member(kx_buffer_slice(&slot->reply), "mutation", &number))
-        item = sent_item(slot, strtoull((const char *)number.data, NULL, 10));
-    if (item != NULL)
-        cli_fail("that is line %llu", (unsigned long long)item->line);
+    tell_lines(flight->cli, slot, status);
     fail(flight, slot, code);
 }
 
-static bool later(struct flight_slot *slot, long status)
+/* After a failure nothing is worth a wait. */
+static bool later(const struct flight *flight, struct flight_slot *slot,
+                  long status)
 {
-    if ((status != 503 && status != 429) || slot->tries >= TRIES_MAX)
+    if ((status != 503 && status != 429) || slot->tries >= TRIES_MAX ||
+        flight->status != CLI_OK)
         return false;
     slot->due_ns = kx_monotonic_ns() + (PAUSE_NS << slot->tries++);
     slot->state = SLOT_WAITING;
@@ -244,7 +277,7 @@ static void judge(struct flight *flight, struct flight_slot *slot, long status)
     bool present = status == 409 && checked && !flight->cli->overwrite;
     if (status == 200 && checked)
         count_stored(flight, slot);
-    else if (!later(slot, status) &&
+    else if (!later(flight, slot, status) &&
              !(present && again_without_present(flight, slot, document)))
         refuse(flight, slot, status);
 }

@@ -38,16 +38,48 @@ void cli_help_print(const struct cli_command *command)
             print_option(&options[i]);
 }
 
+static void print_command(const struct cli_command *command)
+{
+    printf("  kindex %-16s %s\n", command->name, command->summary);
+}
+
 void cli_print_commands(void)
 {
     size_t count;
     const struct cli_command *commands = cli_commands(&count);
     for (size_t i = 0; i < count; i++)
-        printf("  kindex %-16s %s\n", commands[i].name, commands[i].summary);
+        print_command(&commands[i]);
     puts("\nkindex help COMMAND tells more of each. They speak to the server "
          "at --url, or\nKINDEX_URL (http://127.0.0.1:4512). Exit status: 0 "
          "done, 1 error, 2 misuse,\n3 not found, 4 conflict or failed "
          "condition, 5 server not available.");
+}
+
+static void print_group(const char *word)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        if (cli_in_group(&commands[i], word))
+            print_command(&commands[i]);
+}
+
+/* What is no command but has a help of its own: nothing, serve, and the first
+ * of two words. */
+static bool print_others(const struct cli *cli)
+{
+    const char *word = cli->count > 0 ? cli->words[0] : NULL;
+    if (cli->count > 1)
+        return false;
+    if (word == NULL)
+        cli_print_commands();
+    else if (strcmp(word, "serve") == 0)
+        options_print_help();
+    else if (cli_is_group(word))
+        print_group(word);
+    else
+        return false;
+    return true;
 }
 
 int cli_help(struct cli *cli)
@@ -55,12 +87,14 @@ int cli_help(struct cli *cli)
     int words;
     const struct cli_command *command =
         cli_find(cli->count, cli->words, &words);
-    if (cli->count == 0) {
-        cli_print_commands();
+    if (command == NULL && print_others(cli))
         return CLI_OK;
-    }
     if (command == NULL)
-        return cli_misuse(cli, "there is no command %s", cli->words[0]);
+        return cli_misuse(cli, "there is no command %s%s%s", cli->words[0],
+                          cli->count > 1 ? " " : "",
+                          cli->count > 1 ? cli->words[1] : "");
+    if (cli->count > words)
+        return cli_misuse(cli, "stray argument %s", cli->words[words]);
     cli_help_print(command);
     return CLI_OK;
 }

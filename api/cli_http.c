@@ -92,8 +92,12 @@ static size_t take_body(char *data, size_t one, size_t size, void *target)
     return incoming->reply->body.failed ? 0 : size;
 }
 
+/* A control character, such as the end of a line, would make others of it. */
 static bool add_line(struct curl_slist **headers, const char *line)
 {
+    for (const char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ')
+            return false;
     struct curl_slist *longer = curl_slist_append(*headers, line);
     if (longer != NULL)
         *headers = longer;
@@ -137,6 +141,8 @@ static bool make_headers(const struct cli *cli, const struct cli_call *call,
 static bool set_address(struct cli *cli, CURL *curl, struct kx_slice path)
 {
     size_t size = strlen(cli->url);
+    if (path.size == 0)
+        return false;
     while (size > 0 && cli->url[size - 1] == '/')
         size--;
     char *address =
@@ -226,7 +232,9 @@ int cli_send(struct cli *cli, const struct cli_call *call,
     kx_buffer_init(&incoming.line, cli->memory);
     incoming.curl = cli_handle(cli, call, &headers);
     if (incoming.curl == NULL)
-        return cli_fail("the request to %s cannot be made", cli->url);
+        return cli_fail("the request to %s cannot be made: a header is too "
+                        "long or has control characters, or memory ran out",
+                        cli->url);
     int status = transfer(cli, &incoming);
     cli->curl = incoming.curl;
     curl_slist_free_all(headers);

@@ -58,6 +58,10 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
 /* Frees what the requests have kept. */
 void cli_http_end(struct cli *cli);
 
+/* A path that was built; empty when memory ran out on the way, which no request
+ * is made with: one that is cut off could name another entry. */
+struct kx_slice cli_whole(const struct kx_buffer *path);
+
 /* Append to a path: a key in path syntax, with what may not stand in a URL
  * escaped; a parameter (name=value behind ? or &) that is such a key, or any
  * text. NULL as value appends nothing. */

@@ -39,7 +39,7 @@ static bool encode_key(struct cli *cli, const char *text, struct kx_buffer *out)
     struct flaw flaw;
     kx_buffer_init(&path, cli->memory);
     cli_add_key(&path, text);
-    if (path_read(kx_buffer_slice(&path), out, &flaw))
+    if (path_read(cli_whole(&path), out, &flaw))
         return true;
     cli_misuse(cli, "%s: %s", text, flaw.detail);
     return false;
@@ -79,18 +79,27 @@ static bool skip_to(struct importing *importing, uint64_t place)
     return importing->at == place;
 }
 
+static int read_place(const char *path, FILE *file, unsigned long long *place)
+{
+    bool read = fscanf(file, "%llu", place) == 1;
+    if (ferror(file))
+        return cli_fail("%s: %s", path, strerror(errno));
+    return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
+}
+
 /* Lines before the place in the state file were stored by a former run. */
-static bool skip_stored(struct importing *importing)
+static int skip_stored(struct importing *importing, const char *path)
 {
     unsigned long long place = 0;
-    if (importing->cli->state == NULL)
-        return true;
-    FILE *file = fopen(importing->cli->state, "r");
+    FILE *file = fopen(path, "r");
     if (file == NULL)
-        return errno == ENOENT;
-    bool read = fscanf(file, "%llu", &place) == 1;
+        return errno == ENOENT ? CLI_OK
+                               : cli_fail("%s: %s", path, strerror(errno));
+    int status = read_place(path, file, &place);
     fclose(file);
-    return read && skip_to(importing, place);
+    if (status == CLI_OK && !skip_to(importing, place))
+        return cli_fail("%s does not belong to this input", path);
+    return status;
 }
 
 /* The old file is there until the new one is whole. */
@@ -235,20 +244,36 @@ static void report(const struct importing *importing)
     fputc('\n', stderr);
 }
 
+static void tell_rest(const struct importing *importing)
+{
+    const struct flight *flight = &importing->flight;
+    if (flight->status == CLI_OK || importing->cli->dry_run)
+        return;
+    if (importing->cli->state != NULL)
+        fprintf(stderr, "  the same command goes on behind byte %llu\n",
+                (unsigned long long)flight_safe(flight, importing->at));
+    else
+        fputs("  the same command stores what is missing; with --state FILE "
+              "it goes on where it broke off\n",
+              stderr);
+}
+
 static int import_all(struct importing *importing)
 {
     struct stat about;
     if (fstat(fileno(importing->in), &about) == 0 && S_ISREG(about.st_mode))
         importing->whole = (uint64_t)about.st_size;
-    if (!skip_stored(importing))
-        return cli_fail("%s does not belong to this input",
-                        importing->cli->state);
+    const char *state = importing->cli->state;
+    int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
+    if (status != CLI_OK)
+        return status;
     if (!flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
     run(importing);
     flight_end(&importing->flight);
     report(importing);
+    tell_rest(importing);
     return importing->flight.status;
 }
 

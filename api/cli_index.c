@@ -24,7 +24,7 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
     struct cli_reply reply;
     cli_index_path(cli, tail, &path);
     struct cli_call call = {
-        .method = method, .path = kx_buffer_slice(&path), .body = body};
+        .method = method, .path = cli_whole(&path), .body = body};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
         cli_show_document(cli, kx_buffer_slice(&reply.body));
@@ -119,8 +119,14 @@ int cli_index_resume(struct cli *cli)
 
 int cli_index_throttle(struct cli *cli)
 {
+    struct kx_fault fault;
     char *body =
         talloc_asprintf(cli->memory, "{\"perSecond\":%s}", cli->words[1]);
+    if (body == NULL)
+        return cli_fail("memory ran out");
+    if (kx_json_check(kx_text(cli->words[1]), &fault) != KX_OK)
+        return cli_misuse(cli, "\"%s\" is neither a number nor null",
+                          cli->words[1]);
     return cli_index_call(cli, "POST", "/throttle", kx_text(body));
 }
 
@@ -131,7 +137,7 @@ int cli_index_get(struct cli *cli)
     cli_index_path(cli, "/get/", &path);
     cli_add_key(&path, cli->words[1]);
     cli_add_parameter(&path, "fields", cli->fields);
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
         cli_show_bytes(kx_buffer_slice(&reply.body));
@@ -180,8 +186,7 @@ int cli_index_conflicts(struct cli *cli)
         struct cli_reply reply;
         cli_index_path(cli, "/conflicts", &path);
         cli_add_parameter(&path, "cursor", cursor);
-        struct cli_call call = {.method = "GET",
-                                .path = kx_buffer_slice(&path)};
+        struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
         int status = cli_ask(cli, &call, &reply);
         if (status != CLI_OK)
             return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_input.h"
+#include "cli_problem.h"
 #include "cli_show.h"
 #include "path.h"
 
@@ -45,6 +46,12 @@ void cli_add_store(const char *text, struct kx_buffer *out)
     kx_add_text(out, "]}");
 }
 
+/* Do both name the same member, with or without the slash in front? */
+static bool same_member(const char *a, const char *b)
+{
+    return strcmp(a + (*a == '/'), b + (*b == '/')) == 0;
+}
+
 /* A field: a path, or key:1 for the first part behind the prefix. */
 static void add_field(const struct cli *cli, const char *name,
                       struct kx_buffer *out)
@@ -55,7 +62,7 @@ static void add_field(const struct cli *cli, const char *name,
     } else {
         kx_add_text(out, "{\"path\":");
         add_pointer(out, kx_text(name));
-        if (cli->each != NULL && strcmp(cli->each, name) == 0)
+        if (cli->each != NULL && same_member(cli->each, name))
             kx_add_text(out, ",\"each\":true");
     }
     if (cli->fold != NULL) {
@@ -72,7 +79,7 @@ static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
     kx_buffer_init(&path, cli->memory);
     kx_buffer_init(&key, cli->memory);
     cli_add_key(&path, cli->words[1]);
-    if (!path_read(kx_buffer_slice(&path), &key, &flaw)) {
+    if (!path_read(cli_whole(&path), &key, &flaw)) {
         cli_misuse(cli, "%s: %s", cli->words[1], flaw.detail);
         return false;
     }
@@ -128,17 +135,71 @@ static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
     return !out->failed;
 }
 
+static bool is_json(const struct cli *cli, const char *what, const char *text)
+{
+    struct kx_fault fault;
+    if (kx_json_check(kx_text(text), &fault) == KX_OK)
+        return true;
+    cli_misuse(cli, "%s: \"%s\" is not JSON: %s", what, text, fault.detail);
+    return false;
+}
+
+static bool each_is_field(const struct cli *cli)
+{
+    for (int i = 2; i < cli->count; i++)
+        if (same_member(cli->each, cli->words[i]))
+            return true;
+    cli_misuse(cli, "--each: %s is none of the fields", cli->each);
+    return false;
+}
+
+/* What goes into the declaration as it stands, and what must be a field. */
+static bool check_words(const struct cli *cli)
+{
+    if (cli->where != NULL && !is_json(cli, "--where", cli->where))
+        return false;
+    for (int i = 2; i < cli->count; i++)
+        if (strncmp(cli->words[i], "key:", 4) == 0 &&
+            !is_json(cli, cli->words[i], cli->words[i] + 4))
+            return false;
+    return cli->each == NULL || each_is_field(cli);
+}
+
+/* Is there anything that a file would say instead? */
+static bool declares(const struct cli *cli)
+{
+    return cli->count > 0 || cli->unique || cli->adopt || cli->depth > 0 ||
+           cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
+           cli->fold != NULL || cli->each != NULL;
+}
+
+static int read_file(struct cli *cli, struct kx_buffer *body)
+{
+    if (declares(cli))
+        return cli_misuse(cli, "--file stands alone: the file says it all");
+    return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
+}
+
 /* CLI_OK with the declaration in body. */
 static int read_declaration(struct cli *cli, struct kx_buffer *body)
 {
     kx_buffer_init(body, cli->memory);
-    if (cli->file != NULL && cli->count > 0)
-        return cli_misuse(cli, "--file stands alone");
     if (cli->file != NULL)
-        return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
+        return read_file(cli, body);
     if (cli->count < 3)
         return cli_misuse(cli, "name, prefix and a field, or --file");
-    return make_declaration(cli, body) ? CLI_OK : CLI_MISUSE;
+    return check_words(cli) && make_declaration(cli, body) ? CLI_OK
+                                                           : CLI_MISUSE;
+}
+
+/* A file has the name of the index, which the server's answer repeats. */
+static int follow(struct cli *cli, const struct cli_reply *reply)
+{
+    char *name = cli_text(cli, kx_buffer_slice(&reply->body), "name");
+    if (name == NULL)
+        return cli_fail("the server's answer has no name");
+    cli->words = &name;
+    return cli_index_follow(cli);
 }
 
 int cli_index_add(struct cli *cli)
@@ -155,8 +216,8 @@ int cli_index_add(struct cli *cli)
     status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    if (cli->wait && !cli->dry_run && cli->count > 0)
-        return cli_index_follow(cli);
+    if (cli->wait && !cli->dry_run)
+        return follow(cli, &reply);
     cli_show_document(cli, kx_buffer_slice(&reply.body));
     return CLI_OK;
 }
@@ -173,12 +234,19 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
+static int undo(struct cli *cli)
+{
+    if (cli->store != NULL || cli->unique || cli->wait)
+        return cli_misuse(cli, "--undo stands alone");
+    return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
+}
+
 int cli_index_migrate(struct cli *cli)
 {
     struct kx_buffer body;
     kx_buffer_init(&body, cli->memory);
     if (cli->undo)
-        return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
+        return undo(cli);
     if (cli->store == NULL && !cli->unique)
         return cli_misuse(cli, "--store, --unique or --undo is missing");
     add_patch(cli, &body);

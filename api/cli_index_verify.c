@@ -25,7 +25,7 @@ static int wait_for_end(struct cli *cli, struct cli_reply *reply)
     useconds_t pause = PAUSE_US;
     int status = CLI_OK;
     cli_index_path(cli, "/verify", &path);
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     cli_progress_begin(&progress, "compared");
     while (status == CLI_OK && running(cli, kx_buffer_slice(&reply->body))) {
         struct kx_slice report = kx_buffer_slice(&reply->body);
@@ -54,7 +54,7 @@ int cli_index_verify(struct cli *cli)
     struct kx_buffer path;
     struct cli_reply reply;
     cli_index_path(cli, cli->repair ? "/verify?repair=true" : "/verify", &path);
-    struct cli_call call = {.method = "POST", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "POST", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
         status = wait_for_end(cli, &reply);

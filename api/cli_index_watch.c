@@ -61,7 +61,7 @@ int cli_index_follow(struct cli *cli)
     cli_index_path(cli, "", &path);
     cli_progress_begin(&following.progress, "indexed");
     struct cli_call call = {.method = "GET",
-                            .path = kx_buffer_slice(&path),
+                            .path = cli_whole(&path),
                             .accept = "text/event-stream",
                             .line = take_line,
                             .target = &following};

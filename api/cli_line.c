@@ -2,16 +2,21 @@
  * as they are: what may stand in them is for the server to judge. */
 #include "cli_line.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli_problem.h"
+
+/* Far beyond what the service takes. */
+static const double EXPIRY_MAX_MS = 9e15;
 
 /* ---- Reading ------------------------------------------------------------ */
 
 struct members {
     struct kx_slice key, value, typed, expires, end;
+    int64_t expires_ms; /* what expires says */
 };
 
 static struct members find_members(struct kx_slice line)
@@ -88,9 +93,8 @@ static void add_mutation(const struct members *members, struct kx_slice key,
                  members->typed.size > 0 ? members->typed : members->value);
     if (members->expires.size > 0) {
         char ttl[48];
-        long long at = strtoll((const char *)members->expires.data, NULL, 10);
-        snprintf(ttl, sizeof ttl, ",\"ttl\":\"%lldms\"",
-                 at - (long long)rules->now_ms);
+        snprintf(ttl, sizeof ttl, ",\"ttl\":\"%" PRId64 "ms\"",
+                 members->expires_ms - rules->now_ms);
         kx_add_text(out, ttl);
     }
     kx_add_byte(out, '}');
@@ -102,24 +106,45 @@ static enum cli_line bad(struct cli_line_entry *entry, const char *text)
     return LINE_BAD;
 }
 
-static bool expired(const struct members *members, int64_t now_ms)
+/* Milliseconds, in any form that JSON has for a number. */
+static bool read_expiry(struct members *members)
 {
-    return members->expires.size > 0 &&
-           kx_json_type(members->expires) == KX_JSON_NUMBER &&
-           strtoll((const char *)members->expires.data, NULL, 10) <= now_ms;
+    double number;
+    if (members->expires.size == 0)
+        return true;
+    if (!kx_number_parse(members->expires, &number) ||
+        !(fabs(number) <= EXPIRY_MAX_MS))
+        return false;
+    members->expires_ms = (int64_t)number;
+    return true;
 }
 
-static enum cli_line judge(const struct members *members,
+/* What keeps a line from being an entry; NULL: nothing does. */
+static const char *flaw_of(struct members *members)
+{
+    bool value = members->value.size > 0;
+    if (members->key.size == 0)
+        return "it is no object with a member key";
+    if (value == (members->typed.size > 0))
+        return value ? "there are both value and typed in it"
+                     : "there is neither value nor typed in it";
+    if (!read_expiry(members))
+        return "its expiresAt is no time in milliseconds";
+    return NULL;
+}
+
+static enum cli_line judge(struct members *members,
                            const struct cli_line_rules *rules,
                            struct cli_line_entry *entry)
 {
     if (members->end.size > 0 && members->key.size == 0)
         return LINE_NOTHING;
-    if (members->key.size == 0)
-        return bad(entry, "it is no object with a member key");
-    if (members->value.size == 0 && members->typed.size == 0)
-        return bad(entry, "there is neither value nor typed in it");
-    return expired(members, rules->now_ms) ? LINE_EXPIRED : LINE_ENTRY;
+    const char *flaw = flaw_of(members);
+    if (flaw != NULL)
+        return bad(entry, flaw);
+    return members->expires.size > 0 && members->expires_ms <= rules->now_ms
+               ? LINE_EXPIRED
+               : LINE_ENTRY;
 }
 
 static bool blank(struct kx_slice line)

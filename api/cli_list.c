@@ -70,7 +70,7 @@ int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list?limit=1000");
     cli_add_key_parameter(&path, "prefix", prefix);
-    struct cli_call call = {.method = "DELETE", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "DELETE", .path = cli_whole(&path)};
     do {
         int status = cli_ask(cli, &call, &reply);
         if (status != CLI_OK)
@@ -109,10 +109,8 @@ int cli_ls(struct cli *cli)
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_TABLE;
-    if (path.failed)
-        return cli_fail("memory ran out");
     cli_show_heading(cli);
-    return cli_entries(cli, kx_buffer_slice(&path), list_entry, &listing);
+    return cli_entries(cli, cli_whole(&path), list_entry, &listing);
 }
 
 /* ---- count -------------------------------------------------------------- */
@@ -125,7 +123,7 @@ int cli_count(struct cli *cli)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/count");
     cli_add_selection(cli, &path);
-    struct cli_call call = {.method = "GET", .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;

@@ -58,7 +58,7 @@ static const struct cli_option TABLE[] = {
     {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "the last state up to this versionstamp, or time (2026-11-21T17:30:00Z)"}, "POINT", 0, false},
     {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also the entries of declared indexes"}, NULL, 'a', false},
     {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries of one commit"}, "N", 0, false},
-    {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time"}, "N", 'j', false},
+    {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time; of lines with the same key only 1 keeps the order"}, "N", 'j', false},
 
     {{"repair", OPTION_FLAG, offsetof(struct cli, repair), NULL, 0, 0, "mend what is missing, dangling or stale"}, NULL, 0, false},
 
@@ -156,12 +156,25 @@ static const struct cli_option *by_letter(int letter)
     return NULL;
 }
 
-/* `found` is getopt_long's answer, for the word before optind. */
+/* Says what getopt_long does not know: of letters in one word the one it is
+ * at, else the word before optind. */
+static void complain(const struct cli *cli, int found, const char *word)
+{
+    char letter[] = {'-', (char)optopt, '\0'};
+    if (optopt > ' ' && optopt < 127)
+        word = letter;
+    if (found == ':')
+        cli_misuse(cli, "a value is missing after %s", word);
+    else
+        cli_misuse(cli,
+                   "unknown option %s (an argument that begins with - "
+                   "comes after --)",
+                   word);
+}
+
 static bool take_flag(struct cli *cli, int found, const struct cli_option *row)
 {
     char name[64];
-    if (found == ':' || found == '?')
-        return false;
     const struct cli_option *option = found == 0 ? row : by_letter(found);
     snprintf(name, sizeof name, "--%s", option->row.name);
     return set(cli, option, optarg != NULL ? optarg : "1", name);
@@ -177,10 +190,10 @@ static bool read_flags(struct cli *cli, int argc, char **argv)
     optind = 1;
     while ((found = getopt_long(argc, argv, flags.letters, flags.options,
                                 &row)) != -1) {
-        if (found == ':')
-            cli_misuse(cli, "a value is missing after %s", argv[optind - 1]);
-        if (found == '?')
-            cli_misuse(cli, "unknown option %s", argv[optind - 1]);
+        if (found == ':' || found == '?') {
+            complain(cli, found, argv[optind - 1]);
+            return false;
+        }
         if (!take_flag(cli, found, &TABLE[flags.which[row]]))
             return false;
     }
@@ -204,9 +217,28 @@ static bool read_output(struct cli *cli)
     return cli->form != CLI_DEFAULT;
 }
 
+/* Nothing can be put behind a query or a fragment, and a line's end in a token
+ * would end the header. */
+static bool check_server(const struct cli *cli)
+{
+    if (strpbrk(cli->url, "?#") != NULL) {
+        cli_misuse(cli, "--url: \"%s\" has a ? or #, which do not belong there",
+                   cli->url);
+        return false;
+    }
+    for (const char *at = cli->token; at != NULL && *at != '\0'; at++)
+        if (*at <= ' ' || *at > '~') {
+            cli_misuse(cli, "--token: a token has no spaces, line ends or the "
+                            "like");
+            return false;
+        }
+    return true;
+}
+
 bool cli_options_read(struct cli *cli, int argc, char **argv)
 {
     const char *plain = getenv("NO_COLOR");
     cli->colour = isatty(STDOUT_FILENO) && (plain == NULL || *plain == '\0');
-    return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli);
+    return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli) &&
+           check_server(cli);
 }

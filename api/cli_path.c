@@ -8,6 +8,11 @@
 
 #include "percent.h"
 
+struct kx_slice cli_whole(const struct kx_buffer *path)
+{
+    return path->failed ? kx_slice(NULL, 0) : kx_buffer_slice(path);
+}
+
 void cli_add_key(struct kx_buffer *path, const char *key)
 {
     for (; *key != '\0'; key++) {

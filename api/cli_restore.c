@@ -1,6 +1,7 @@
 /* kindex restore: a data directory from a backup or an archive, on this machine
  * and without a server. Before it is said to be right every index is compared
  * with its entries. */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,20 +16,40 @@ enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50, MB = 1000000 };
 
 /* ---- The point ---------------------------------------------------------- */
 
-/* A versionstamp, or a moment in UTC. */
-static bool read_point(const char *text, struct kx_restore *restore)
+/* The thousandths that a fraction of a second has, behind which *rest is
+ * then. */
+static int read_fraction(const char **rest)
+{
+    int ms = 0;
+    if ((*rest)[0] != '.' || !isdigit((unsigned char)(*rest)[1]))
+        return 0;
+    ++*rest;
+    for (int worth = 100; isdigit((unsigned char)**rest); ++*rest, worth /= 10)
+        ms += worth * (**rest - '0');
+    return ms;
+}
+
+/* A moment in UTC; not the 31st of February. */
+static bool read_moment(const char *text, int64_t *ms_out)
 {
     struct tm parts = {.tm_year = 0};
-    if (text == NULL || kx_stamp_parse(kx_text(text), &restore->to_stamp))
-        return true;
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
-    int ms = 0, used = 0;
-    if (rest != NULL && sscanf(rest, ".%3d%n", &ms, &used) == 1)
-        rest += used;
-    if (rest == NULL || strcmp(rest, "Z") != 0)
+    int day = parts.tm_mday;
+    if (rest == NULL)
         return false;
-    restore->to_ms = (int64_t)timegm(&parts) * 1000 + ms;
-    return true;
+    int ms = read_fraction(&rest);
+    *ms_out = (int64_t)timegm(&parts) * 1000 + ms;
+    return strcmp(rest, "Z") == 0 && parts.tm_mday == day;
+}
+
+/* A versionstamp, or a moment. 0 would be no point but the end. */
+static bool read_point(const char *text, struct kx_restore *restore)
+{
+    if (text == NULL)
+        return true;
+    if (kx_stamp_parse(kx_text(text), &restore->to_stamp))
+        return restore->to_stamp != 0;
+    return read_moment(text, &restore->to_ms) && restore->to_ms > 0;
 }
 
 /* ---- The indexes -------------------------------------------------------- */

@@ -57,9 +57,10 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
                    text);
         return false;
     }
-    if (text[size] == ':')
+    bool some = text[size] == ':' && text[size + 1] != '\0';
+    if (some)
         cli_add_key(&path, text + size + 1);
-    if (path.size > 0 && !path_read(kx_buffer_slice(&path), &key, &flaw)) {
+    if (some && !path_read(cli_whole(&path), &key, &flaw)) {
         cli_misuse(cli, "%s: %s", text, flaw.detail);
         return false;
     }
@@ -148,7 +149,7 @@ static int call_token(struct cli *cli, const char *method)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/tokens/");
     cli_add_key(&path, cli->words[0]);
-    struct cli_call call = {.method = method, .path = kx_buffer_slice(&path)};
+    struct cli_call call = {.method = method, .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK && reply.body.size > 0)
         cli_show_document(cli, kx_buffer_slice(&reply.body));

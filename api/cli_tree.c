@@ -139,7 +139,7 @@ int cli_tree(struct cli *cli)
     kx_buffer_init(&tree.key, cli->memory);
     kx_add_text(&path, "/list?keys=true");
     cli_add_selection(cli, &path);
-    int status = cli_entries(cli, kx_buffer_slice(&path), take_entry, &tree);
+    int status = cli_entries(cli, cli_whole(&path), take_entry, &tree);
     if (for_programs(&tree))
         end_row(&tree);
     else

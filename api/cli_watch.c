@@ -36,7 +36,7 @@ static bool add_key(struct watching_keys *watching, int i,
     kx_buffer_init(&watching->keys[i], cli->memory);
     kx_buffer_init(&watching->shown[i], cli->memory);
     cli_add_key(&path, cli->words[i]);
-    if (!path_read(kx_buffer_slice(&path), &watching->keys[i], &flaw)) {
+    if (!path_read(cli_whole(&path), &watching->keys[i], &flaw)) {
         cli_misuse(cli, "%s: %s", cli->words[i], flaw.detail);
         return false;
     }
@@ -101,9 +101,11 @@ static bool show_frame(struct watching_keys *watching, struct kx_slice frame)
     return shown;
 }
 
+/* Is no more wanted, or can no more be shown? */
 static bool enough(const struct watching_keys *watching)
 {
-    return watching->cli->limit > 0 && watching->count >= watching->cli->limit;
+    return ferror(stdout) || (watching->cli->limit > 0 &&
+                              watching->count >= watching->cli->limit);
 }
 
 /* Shows the frame that bytes begins with, if it is whole; *size_out is its

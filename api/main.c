@@ -7,8 +7,10 @@
 #include "router.h"
 #include "server.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_MISUSE = 2 };
 
@@ -19,18 +21,11 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
-static void print_serve_help(void)
-{
-    puts("usage: kindex serve [options]\n\nServes a store over HTTP until "
-         "SIGTERM or SIGINT.\n");
-    options_print_help();
-}
-
 /* Writes what an action asked for; false when none did. */
 static bool act(const struct options *options)
 {
     if (options->help)
-        print_serve_help();
+        options_print_help();
     else if (options->print_config)
         options_print_config(options);
     else if (options->print_routes)
@@ -83,19 +78,47 @@ static int help(int argc, char **argv)
     return 0;
 }
 
+/* A file that is opened where standard input, output or error was closed would
+ * take in what is said there. What stands there instead can be opened by
+ * everybody, and neither read nor written as that one would be. */
+static void keep_places(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int refuse(int argc, const char *name, const char *second)
+{
+    if (argc <= 1)
+        fputs("kindex: a subcommand is missing; kindex --help lists them\n",
+              stderr);
+    else if (!cli_is_group(name))
+        fprintf(stderr,
+                "kindex: unknown subcommand %s; kindex --help lists them\n",
+                name);
+    else if (second == NULL)
+        fprintf(stderr,
+                "kindex: a subcommand of %s is missing; kindex help %s lists "
+                "them\n",
+                name, name);
+    else
+        fprintf(stderr,
+                "kindex: unknown subcommand %s %s; kindex help %s lists "
+                "them\n",
+                name, second, name);
+    return EXIT_MISUSE;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     int status;
+    keep_places();
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, COMMANDS[i].name) == 0)
             return COMMANDS[i].run(argc - 1, argv + 1);
     if (cli_main(argc - 1, argv + 1, &status))
         return status;
-    if (argc > 1)
-        fprintf(stderr, "kindex: unknown subcommand %s; ", name);
-    else
-        fputs("kindex: a subcommand is missing; ", stderr);
-    fputs("kindex --help lists them\n", stderr);
-    return EXIT_MISUSE;
+    return refuse(argc, name, argc > 2 ? argv[2] : NULL);
 }

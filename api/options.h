@@ -107,7 +107,8 @@ bool option_parse(const struct option_row *row, const char *text,
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);
 
-/* Prints a line for each option to standard output. */
+/* Prints the help of kindex serve to standard output, a line for each
+ * option. */
 void options_print_help(void);
 /* Prints name, effective value and source of each setting. */
 void options_print_config(const struct options *options);

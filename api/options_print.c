@@ -38,6 +38,8 @@ void options_print_help(void)
 {
     size_t count;
     const struct option_row *table = options_table(&count);
+    puts("usage: kindex serve [options]\n\nServes a store over HTTP until "
+         "SIGTERM or SIGINT.\n");
     for (size_t i = 0; i < count; i++) {
         char flag[64];
         snprintf(flag, sizeof flag, "--%s%s", table[i].name,

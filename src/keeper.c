@@ -14,7 +14,8 @@ static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
     uint32_t kilobytes = due ? 0 : store->options.checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
-    env_checkpoint(store->env, kilobytes);
+    if (env_checkpoint(store->env, kilobytes) == KX_OK && due)
+        atomic_fetch_add_explicit(&store->checkpoints, 1, memory_order_relaxed);
 }
 
 /* False: the store is stopping. */

@@ -144,4 +144,16 @@ header Retry-After 1
 exec 3>&- 4>&-
 until_status 200 GET /livez
 
+test_case 'started with its standard files closed, it says nothing into its own'
+stop_server
+rm "$work/port"
+"$KINDEX" serve --data "$work/closed" --listen 127.0.0.1:0 --cache 16MiB \
+    --port-file "$work/port" --slow-ms 0 <&- >&- 2>&- &
+server=$!
+wait_until server_has_spoken
+url=http://127.0.0.1:$(cat "$work/port")
+request PUT /kv/a 1
+expect 201
+is 'the size of the lock file' "$(wc -c <"$work/closed/lock")" 0
+
 finish

@@ -85,7 +85,7 @@ done
 test_case 'so has a restore to a time'
 for round in 3 12; do
     read -r stamp moment <"$work/point.$round"
-    restore --to "$moment"
+    restore --to "${moment%Z}999Z"
     ends 0
     complains "up to versionstamp $stamp"
     same_as "$work/list.$round"
@@ -100,6 +100,12 @@ test_case 'a point before the first backup, or behind the end, is refused'
 restore --to 2001-01-01T00:00:00Z
 ends 1
 complains 'no backup from before'
+for point in 1970-01-01T00:00:00Z 00000000000000000000 2026-02-31T00:00:00Z \
+    2026-11-21T17:30:00.5; do
+    restore --to "$point"
+    ends 2
+    complains 'no versionstamp and no time'
+done
 restore --to 0fffffffffffffff0000
 ends 1
 complains 'ends at versionstamp'

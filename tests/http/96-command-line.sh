@@ -158,6 +158,30 @@ ends 3
 kindex index add by_age
 ends 2
 
+test_case 'what is said of an index is taken, or refused'
+echo '{"name":"by_age","prefix":["users"],"fields":["/age"]}' >"$work/by_age"
+kindex index add -f "$work/by_age" --unique
+ends 2
+complains 'stands alone'
+kindex index add -f "$work/by_age" --wait
+ends 0
+is state "$(jq -r .state "$work/out")" ready
+kindex index rm by_age
+kindex index add by_tag users tags --each /tags --dry-run
+is field "$(jq -c .declaration.fields "$work/out")" '[{"path":"/tags","each":true}]'
+kindex index add by_tag users tags --each tag
+ends 2
+complains 'none of the fields'
+kindex index add by_tag users tags --where '{"path"'
+ends 2
+complains 'not JSON'
+kindex index add by_tag users key:one
+ends 2
+kindex index throttle by_email fast
+ends 2
+kindex index migrate by_email --undo --store value
+ends 2
+
 test_case 'duplicates are a conflict, with their entries'
 kindex set people/a '{"mail":"x"}'
 kindex set people/b '{"mail":"x"}'
@@ -301,6 +325,70 @@ complains 'that is line 2'
 kindex get users/di
 ends 3
 
+test_case 'what an import leaves out, or stops at, is said with its line'
+given <<'END'
+{"key":["when",1],"value":1,"expiresAt":4e12}
+{"key":["when",2],"value":2,"expiresAt":1e12}
+END
+kindex import
+ends 0
+complains 'imported 1 entries'
+complains '1 had expired'
+kindex ls when -o json
+is expiry "$(jq '.expiresAt / 1e9 | floor' "$work/out")" 4000
+for line in '"value":1,"expiresAt":"2036-01-01"' '"value":1,"expiresAt":null' \
+    '"value":1,"typed":{"type":"KvU64","value":"1"}'; do
+    given <<<"{\"key\":[\"when\",3],$line}"
+    kindex import
+    ends 1
+    complains 'line 1 is no entry'
+done
+for first in 1 2; do
+    given <<<"$(sed "s/many/bad$first/" "$work/many" | head -1200)
+{\"key\":[\"bad\",{\"type\":\"none\"}],\"value\":1}"
+    kindex import $([ $first = 1 ] || echo --overwrite)
+    ends 1
+    complains 'that is line 1201'
+    complains 'imported 1000 entries'
+    complains 'the same command stores what is missing'
+done
+head -c 9000000 /dev/zero | tr '\0' x | sed 's/.*/{"key":["huge"],"value":"&"}/' >"$work/huge"
+{ head -10 "$work/many" && cat "$work/huge"; } >"$work/given"
+kindex import
+ends 1
+complains 'that is in the lines 1 to 11'
+input=/dev/null
+kindex import "$work/users" --state "$work"
+ends 1
+complains 'Is a directory'
+
+test_case 'a file of an export is there when it is whole'
+echo before >"$work/file"
+kindex export many -f "$work/file" --url http://127.0.0.1:1
+ends 5
+kindex export many -f "$work/file" --all --url http://127.0.0.1:1
+ends 5
+is 'the file' "$(cat "$work/file" "$work/file.part" 2>&1 | head -1)" before
+is 'and no other' "$(ls "$work/file.part" 2>&1 | grep -c 'No such')" 1
+kindex export many -f "$work/file"
+ends 0
+is lines "$(wc -l <"$work/file")" 20000
+kindex export many -f /dev/null
+ends 0
+node -e 'const listener = require("http").createServer((request, reply) => {
+    reply.write(`{"key":["a"],"value":1}\n`, () => reply.destroy());
+    listener.close();
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/cutter" &
+cutter=$!
+wait_until test -s "$work/cutter"
+kindex export --all -f "$work/file" --url "http://127.0.0.1:$(cat "$work/cutter")"
+ends 5
+complains "not all are in $work/file.part"
+is 'what came' "$(cat "$work/file.part")" '{"key":["a"],"value":1}'
+is 'the file' "$(wc -l <"$work/file")" 20000
+wait $cutter
+
 test_case 'help, completion and the manual page know every command'
 kindex --help
 commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|token) )?[a-z]+' |
@@ -337,6 +425,45 @@ ends 2
 kindex ls --limit many
 ends 2
 kindex get users/ada --url nonsense://x
+ends 2
+kindex get users/ada --url "$url/#"
+ends 2
+complains 'do not belong'
+KINDEX_TOKEN=$'x\r' kindex get users/ada
+ends 2
+kindex set users/ada 1 --type $'text/plain\nX: y'
+ends 1
+complains 'cannot be made'
+kindex ls -zk
+ends 2
+complains 'unknown option -z '
+kindex set n -5
+complains 'comes after --'
+kindex set n -- -5
+ends 0
+kindex ls users --prefix many
+ends 2
+complains 'users and --prefix exclude each other'
+kindex import "$work/users" -f "$work/many"
+ends 2
+kindex atomic --dry-run '[1]'
+ends 1
+complains 'not a JSON object'
+
+test_case 'help of serve, and of the first of two words'
+kindex help serve
+ends 0
+is usage "$(head -1 "$work/out")" 'usage: kindex serve [options]'
+kindex help token
+ends 0
+is commands "$(awk '{ print $3 }' "$work/out" | tr '\n' ' ')" 'create ls show revoke generate '
+kindex index
+ends 2
+complains 'kindex help index'
+kindex help index nothing
+ends 2
+complains 'no command index nothing'
+kindex help get set
 ends 2
 
 test_case 'the token is sent as Bearer, and shown to nobody'

@@ -141,6 +141,39 @@ ends 2
 kindex bench --url http://127.0.0.1:1
 ends 5
 
+test_case 'output that cannot be written is said, and an error'
+kindex set full/1 1
+unwritten() {
+    exchange="kindex $*"
+    timeout "$longest" "$KINDEX" "$@" >/dev/full 2>"$work/complaint" </dev/null
+    code=$?
+    complaint=$(cat "$work/complaint")
+    ends 1
+    complains 'cannot be written: No space left'
+    is lines "$(wc -l <<<"$complaint")" 1
+}
+unwritten get full/1
+unwritten ls full
+unwritten tree full
+unwritten count full
+unwritten export full
+unwritten man
+timeout "$longest" "$KINDEX" watch full/1 >/dev/full 2>"$work/complaint"
+code=$?
+complaint=$(cat "$work/complaint")
+ends 1
+complains 'cannot be written'
+timeout "$longest" "$KINDEX" get full/1 >&- 2>"$work/complaint"
+code=$?
+complaint=$(cat "$work/complaint")
+ends 1
+complains 'cannot be written'
+(
+    trap '' PIPE
+    "$KINDEX" ls full 2>"$work/complaint"
+) | true
+is 'when a reader has gone' "$(cat "$work/complaint")" ''
+
 test_case 'ready is for health checks'
 kindex ready
 ends 0

@@ -1,0 +1,79 @@
+/* Files that commands write. */
+#include "cli_save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_special(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+/* Its descriptor, -1 with errno. */
+static int open_path(struct cli_save *save, mode_t mode)
+{
+    if (is_special(save->path))
+        return open(save->path, O_WRONLY);
+    int size = snprintf(save->part, sizeof save->part, "%s.part", save->path);
+    errno = ENAMETOOLONG;
+    return size < (int)sizeof save->part
+               ? open(save->part, O_WRONLY | O_CREAT | O_TRUNC, mode)
+               : -1;
+}
+
+bool cli_save_open(struct cli_save *save, const char *path, mode_t mode)
+{
+    *save = (struct cli_save){.out = stdout, .path = "standard output"};
+    if (path == NULL || strcmp(path, "-") == 0)
+        return true;
+    save->path = path;
+    int fd = open_path(save, mode);
+    save->out = fd < 0 ? NULL : fdopen(fd, "wb");
+    if (save->out == NULL)
+        cli_fail("%s: %s", path, strerror(errno));
+    return save->out != NULL;
+}
+
+bool cli_save_write(struct cli_save *save, struct kx_slice bytes)
+{
+    if (fwrite(bytes.data, 1, bytes.size, save->out) == bytes.size)
+        return true;
+    if (save->error == 0)
+        save->error = errno;
+    return false;
+}
+
+static void note(struct cli_save *save, bool done)
+{
+    if (!done && save->error == 0)
+        save->error = errno;
+}
+
+/* On disk before it has its name. */
+static void end_part(struct cli_save *save, bool whole)
+{
+    if (whole && save->error == 0)
+        note(save, rename(save->part, save->path) == 0);
+    if (save->error != 0 || (!whole && !save->keep))
+        unlink(save->part);
+}
+
+int cli_save_end(struct cli_save *save, int status)
+{
+    bool part = save->part[0] != '\0';
+    note(save, fflush(save->out) == 0);
+    if (part && status == CLI_OK)
+        note(save, fsync(fileno(save->out)) == 0);
+    if (save->out != stdout)
+        note(save, fclose(save->out) == 0);
+    if (part)
+        end_part(save, status == CLI_OK);
+    if (save->error == 0)
+        return status;
+    return cli_fail("%s cannot be written: %s", save->path,
+                    strerror(save->error));
+}
