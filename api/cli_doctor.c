@@ -81,7 +81,8 @@ static int ask_ready(struct doctor *doctor)
         return status;
     say(doctor, reply.status == 200 ? WELL : ILL, "ready",
         reply.status == 200 ? "takes reads and writes" : "takes no writes");
-    if (cli_member(kx_buffer_slice(&reply.body), "checks", &checks) &&
+    if (cli_is_json(&reply) &&
+        cli_member(kx_buffer_slice(&reply.body), "checks", &checks) &&
         kx_json_iterate(checks, &iter))
         while (kx_json_next(&iter, &name, &check))
             judge_check(doctor, check);

@@ -28,7 +28,8 @@ static int get_value(struct cli *cli, const char *key)
     struct cli_reply reply;
     entry_path(cli, key, &path);
     cli_add_parameter(&path, "fields", cli->fields);
-    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+    struct cli_call call = {
+        .method = "GET", .path = cli_whole(&path), .any = true};
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;

@@ -89,7 +89,8 @@ static uint64_t count_whole(struct cli *cli)
     cli_add_selection(cli, &path);
     cli->reverse = reverse;
     struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
-    if (cli_send(cli, &call, &reply) != CLI_OK || reply.status != 200)
+    if (cli_send(cli, &call, &reply) != CLI_OK || reply.status != 200 ||
+        !cli_is_json(&reply))
         return 0;
     uint64_t whole = cli_number(kx_buffer_slice(&reply.body), "count");
     return cli->limit > 0 && cli->limit < whole ? cli->limit : whole;

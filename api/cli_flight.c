@@ -232,9 +232,11 @@ static void tell_lines(const struct cli *cli, struct flight_slot *slot,
     unsigned long long last = slot->items[slot->count - 1].line;
     if (item != NULL)
         first = last = item->line;
+    else if (status != 400 && status != 413 && status != 422)
+        return;
     if (first == last)
         cli_fail("that is line %llu", first);
-    else if (status == 400 || status == 413 || status == 422)
+    else
         cli_fail("that is in the lines %llu to %llu", first, last);
 }
 
@@ -246,7 +248,7 @@ static void refuse(struct flight *flight, struct flight_slot *slot, long status)
         return;
     int code = cli_problem(&reply);
     tell_lines(flight->cli, slot, status);
-    fail(flight, slot, code);
+    fail(flight, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
 /* After a failure nothing is worth a wait. */

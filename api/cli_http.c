@@ -242,13 +242,23 @@ int cli_send(struct cli *cli, const struct cli_call *call,
     return status;
 }
 
+bool cli_is_json(const struct cli_reply *reply)
+{
+    struct kx_fault fault;
+    return kx_json_check(kx_buffer_slice(&reply->body), &fault) == KX_OK;
+}
+
 int cli_ask(struct cli *cli, const struct cli_call *call,
             struct cli_reply *reply)
 {
     int status = cli_send(cli, call, reply);
-    if (status != CLI_OK || reply->status / 100 == 2)
+    if (status != CLI_OK)
         return status;
-    return cli_problem(reply);
+    if (reply->status / 100 != 2)
+        return cli_problem(reply);
+    if (call->any || reply->body.size == 0 || cli_is_json(reply))
+        return CLI_OK;
+    return cli_fail("%s is no Kindex server: its answer is not JSON", cli->url);
 }
 
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)

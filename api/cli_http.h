@@ -22,6 +22,7 @@ struct cli_call {
     cli_line_fn *line;    /* NULL: the reply is kept whole */
     cli_line_fn *bytes;   /* instead of line: no lines are looked for */
     void *target;         /* for line and bytes */
+    bool any;             /* the reply need not be JSON */
 };
 
 struct cli_reply {
@@ -32,7 +33,8 @@ struct cli_reply {
     char size[32]; /* Kindex-Backup-Size */
 };
 
-/* Sends a request. CLI_OK for a status of 2xx; else what was wrong has been
+/* Sends a request. CLI_OK for a status of 2xx, with JSON or nothing unless the
+ * call takes something else; else what was wrong has been
  * said to standard error, and the exit status for it is returned. */
 int cli_ask(struct cli *cli, const struct cli_call *call,
             struct cli_reply *reply);
@@ -41,7 +43,9 @@ int cli_ask(struct cli *cli, const struct cli_call *call,
 int cli_send(struct cli *cli, const struct cli_call *call,
              struct cli_reply *reply);
 
-/* GET path, whole. */
+/* Is the body of the reply JSON? No other can be looked into. */
+bool cli_is_json(const struct cli_reply *reply);
+/* GET path, whole; JSON. */
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply);
 
 /* The exit status that a status of HTTP stands for. */

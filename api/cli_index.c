@@ -137,7 +137,8 @@ int cli_index_get(struct cli *cli)
     cli_index_path(cli, "/get/", &path);
     cli_add_key(&path, cli->words[1]);
     cli_add_parameter(&path, "fields", cli->fields);
-    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+    struct cli_call call = {
+        .method = "GET", .path = cli_whole(&path), .any = true};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
         cli_show_bytes(kx_buffer_slice(&reply.body));

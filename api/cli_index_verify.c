@@ -41,8 +41,11 @@ static int wait_for_end(struct cli *cli, struct cli_reply *reply)
 }
 
 /* CLI_CONFLICT when something is wrong that was not mended. */
-static int judge(struct kx_slice report)
+static int judge(const struct cli *cli, struct kx_slice report)
 {
+    const char *state = cli_text(cli, report, "state");
+    if (state == NULL || strcmp(state, "done") != 0)
+        return cli_fail("the server's answer is no report that is done");
     uint64_t wrong =
         cli_number(report, "missing") + cli_number(report, "dangling") +
         cli_number(report, "stale") + cli_number(report, "duplicate");
@@ -61,5 +64,5 @@ int cli_index_verify(struct cli *cli)
     if (status != CLI_OK)
         return status;
     cli_show_document(cli, kx_buffer_slice(&reply.body));
-    return judge(kx_buffer_slice(&reply.body));
+    return judge(cli, kx_buffer_slice(&reply.body));
 }

@@ -75,6 +75,8 @@ int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
         int status = cli_ask(cli, &call, &reply);
         if (status != CLI_OK)
             return status;
+        if (!cli_member(kx_buffer_slice(&reply.body), "deleted", &more))
+            return cli_fail("the server's answer has no number of entries");
         *deleted_out += cli_number(kx_buffer_slice(&reply.body), "deleted");
     } while (cli_member(kx_buffer_slice(&reply.body), "more", &more) &&
              kx_equal(more, kx_text("true")));

@@ -72,6 +72,12 @@ bool cli_member(struct kx_slice object, const char *name,
     return false;
 }
 
+/* What others have written must not command a terminal. */
+static uint8_t shown(uint8_t byte)
+{
+    return byte < ' ' || byte == 0x7f ? ' ' : byte;
+}
+
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
 {
     struct kx_slice value;
@@ -81,6 +87,8 @@ char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
         return NULL;
     kx_buffer_init(&text, cli->memory);
     kx_json_unescape(value, &text);
+    for (size_t i = 0; i < text.size; i++)
+        text.data[i] = shown(text.data[i]);
     kx_add_byte(&text, '\0');
     return text.failed ? NULL : (char *)text.data;
 }
@@ -120,16 +128,20 @@ static void print_document(struct kx_slice document)
     talloc_free(memory.memory);
 }
 
+static void print_bytes(long status, struct kx_slice bytes)
+{
+    char text[201] = "";
+    for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
+        text[i] = (char)shown(bytes.data[i]);
+    cli_fail("the server answered %ld %s", status, text);
+}
+
 int cli_problem(const struct cli_reply *reply)
 {
     struct kx_slice document = kx_buffer_slice(&reply->body);
-    struct kx_fault fault;
-    if (kx_json_check(document, &fault) == KX_OK &&
-        kx_json_type(document) == KX_JSON_OBJECT)
+    if (cli_is_json(reply) && kx_json_type(document) == KX_JSON_OBJECT)
         print_document(document);
     else
-        cli_fail("the server answered %ld %.*s", reply->status,
-                 document.size > 200 ? 200 : (int)document.size,
-                 (const char *)document.data);
+        print_bytes(reply->status, document);
     return cli_exit_of(reply->status);
 }

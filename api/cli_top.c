@@ -68,7 +68,9 @@ void cli_top_routes(const struct cli_top *top, cli_top_row *row)
 static int fetch(struct cli *cli, void *memory, struct scrape *scrape)
 {
     struct cli_reply reply;
-    int status = cli_fetch(cli, "/metrics", &reply);
+    struct cli_call call = {
+        .method = "GET", .path = kx_text("/metrics"), .any = true};
+    int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
     talloc_steal(memory, reply.body.data);

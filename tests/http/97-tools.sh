@@ -174,6 +174,36 @@ complains 'cannot be written'
 ) | true
 is 'when a reader has gone' "$(cat "$work/complaint")" ''
 
+test_case 'what is no Kindex server is not taken for one'
+node -e 'require("http").createServer((request, reply) => {
+    reply.writeHead(200, { "Content-Type": "application/json" });
+    reply.end("{\"entries\":[{\"key\":[\"\u001b[31m");
+}).listen(0, "127.0.0.1", function () {
+    require("fs").writeFileSync(process.argv[1], `${this.address().port}\n`);
+})' "$work/other" &
+other=$!
+wait_until test -s "$work/other"
+elsewhere=http://127.0.0.1:$(cat "$work/other")
+echo '{"key":["a"],"value":1}' >"$work/one"
+foreign() {
+    kindex "$@" --url "$elsewhere"
+    ends "$foreign"
+    is 'control characters' "$(tr -d '\n' <"$work/complaint" | grep -c '[[:cntrl:]]')" 0
+}
+foreign=1
+foreign index verify any
+foreign del --prefix a
+foreign count
+foreign get a b
+foreign index conflicts any
+foreign import "$work/one"
+complains 'imported 0 entries'
+foreign=5
+foreign ls
+foreign watch a
+kill $other
+wait $other 2>"$work/null"
+
 test_case 'ready is for health checks'
 kindex ready
 ends 0
