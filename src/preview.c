@@ -20,7 +20,9 @@ enum {
     ROW_BYTES = 12,   /* what a row takes beside key and record */
     PAGE_FILL_PERCENT = 70,      /* of a page is used when a build is done */
     ENTRIES_PER_SECOND = 400000, /* read, or written, by a build */
-    TEXT_MAX = 400
+    KEY_SHOWN = 120,             /* bytes of a key in a warning */
+    DETAIL_SHOWN = 240,
+    TEXT_MAX = 400 /* three keys, or a key and a detail */
 };
 
 /* A value of a unique index, and who has it. */
@@ -88,6 +90,25 @@ static enum kx_status count_rows(struct work *work, struct kx_slice key)
     return KX_OK;
 }
 
+/* Appends as much of a text as fits in, of whole characters. */
+static void show(const struct kx_buffer *text, size_t most, char *out)
+{
+    size_t size = text->size < most ? text->size : most;
+    size_t used = strlen(out);
+    while (size > 0 && size < text->size && (text->data[size] & 0xc0) == 0x80)
+        size--;
+    snprintf(out + used, TEXT_MAX - used, "%.*s", (int)size,
+             (const char *)text->data);
+}
+
+static void show_key(void *mem, struct kx_slice key, char *out)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, mem);
+    kx_key_to_json(key, &text);
+    show(&text, KEY_SHOWN, out);
+}
+
 static void note_refusal(struct work *work, struct kx_slice key)
 {
     struct kx_buffer detail;
@@ -96,11 +117,10 @@ static void note_refusal(struct work *work, struct kx_slice key)
         return;
     kx_buffer_init(&detail, work->mem);
     kx_buffer_init(&field, work->mem);
-    kx_key_to_json(key, &detail);
     kx_add_text(&detail, ": ");
     extract_describe(&work->extract, &detail, &field);
-    snprintf(work->refusal, sizeof work->refusal, "%.*s", (int)detail.size,
-             (const char *)detail.data);
+    show_key(work->mem, key, work->refusal);
+    show(&detail, DETAIL_SHOWN, work->refusal);
 }
 
 static enum kx_status take(void *context, struct kx_slice key,
@@ -134,17 +154,14 @@ static int by_value(const void *a, const void *b)
 
 static void note_duplicate(struct work *work, const struct owned *pair)
 {
-    struct kx_buffer text;
     size_t skip = work->declaration->name_key.size;
-    kx_buffer_init(&text, work->mem);
-    kx_key_to_json(kx_slice(pair->value.data + skip, pair->value.size - skip),
-                   &text);
-    kx_add_text(&text, " is in ");
-    kx_key_to_json(pair[0].owner, &text);
-    kx_add_text(&text, " and ");
-    kx_key_to_json(pair[1].owner, &text);
-    snprintf(work->duplicate, sizeof work->duplicate, "%.*s", (int)text.size,
-             (const char *)text.data);
+    show_key(work->mem,
+             kx_slice(pair->value.data + skip, pair->value.size - skip),
+             work->duplicate);
+    strcat(work->duplicate, " is in ");
+    show_key(work->mem, pair[0].owner, work->duplicate);
+    strcat(work->duplicate, " and ");
+    show_key(work->mem, pair[1].owner, work->duplicate);
 }
 
 static void count_conflicts(struct work *work)
@@ -163,6 +180,14 @@ static void count_conflicts(struct work *work)
 static uint64_t scaled(uint64_t number, double factor)
 {
     return (uint64_t)((double)number * factor + 0.5);
+}
+
+/* The rows of indexes are none that another index covers; only an empty prefix
+ * has them among its own. */
+static uint64_t count_entries(const struct kx_store *store,
+                              const struct sampling *sample)
+{
+    return sample->prefix.size == 0 ? store->catalog->entries : sample->total;
 }
 
 /* From the sample to the whole. */
@@ -281,7 +306,7 @@ enum kx_status preview_index(struct kx_store *store, struct kx_commit *commit,
     if (status == KX_OK) {
         work->preview->exact = sample.all;
         count_conflicts(work);
-        extrapolate(work->preview, sample.total);
+        extrapolate(work->preview, count_entries(store, &sample));
         status = finish(work, commit, declared);
     }
     talloc_free(mem);
