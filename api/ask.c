@@ -49,9 +49,12 @@ bool ask_estimate(const struct kx_fit *fit, struct kx_reader *reader,
     return status == KX_OK;
 }
 
-/* In a query an escaped '/' or '=' could have been meant as such. */
+/* In a query an escaped '/' or '=' could have been meant as such, and a '['
+ * that comes first begins JSON. */
 static bool is_clear(struct kx_slice path)
 {
+    if (kx_starts_with(path, kx_text("%5B")))
+        return false;
     for (size_t i = 0; i + 2 < path.size; i++)
         if (memcmp(path.data + i, "%2F", 3) == 0 ||
             memcmp(path.data + i, "%3D", 3) == 0)

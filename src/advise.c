@@ -18,13 +18,16 @@ static bool has_field(const struct declaration *declaration,
     return false;
 }
 
-/* A field more than there is room for is left out: the fit then shows that it
- * is missing. */
+/* A field more than there is room for, or a second one with each, is left out:
+ * the fit then shows that it is missing. */
 static void add_field(struct declaration *declaration, struct field field)
 {
-    if (!has_field(declaration, &field) &&
-        declaration->field_count < KX_FIELDS_MAX)
-        declaration->fields[declaration->field_count++] = field;
+    if (has_field(declaration, &field) ||
+        declaration->field_count == KX_FIELDS_MAX ||
+        (field.each && declaration->has_each))
+        return;
+    declaration->has_each |= field.each;
+    declaration->fields[declaration->field_count++] = field;
 }
 
 static bool is_equal(const struct condition *condition)

@@ -118,22 +118,28 @@ static const struct member members[] = {
     {NULL, NULL},
 };
 
-/* Key parts behind the last one that `depth` allows are in no entry. */
-static enum kx_status check_key_parts(struct reading *reading)
+enum kx_status declaration_check_fields(struct reading *reading,
+                                        const char *member)
 {
     const struct declaration *declaration = reading->declaration;
     for (size_t i = 0; i < declaration->field_count; i++) {
         size_t part = declaration->fields[i].key_part;
         if (declaration->depth == 0 || part <= declaration->depth)
             continue;
-        reading_enter(reading, kx_text("fields"));
+        reading_enter(reading, kx_text(member));
         reading_enter_element(reading, i);
-        return reading_bad(reading,
-                           "part %zu is in no covered key: with depth %zu "
-                           "they have %zu after the prefix",
-                           part, declaration->depth, declaration->depth);
+        return declaration_no_part(reading, part);
     }
     return KX_OK;
+}
+
+enum kx_status declaration_no_part(struct reading *reading, size_t part)
+{
+    size_t depth = reading->declaration->depth;
+    return reading_bad(reading,
+                       "part %zu is in no covered key: with depth %zu they "
+                       "have %zu after the prefix",
+                       part, depth, depth);
 }
 
 /* What no member can tell by itself. */
@@ -153,7 +159,7 @@ static enum kx_status check_whole(struct reading *reading)
         return reading_bad(reading, "the prefix lies within the index's own "
                                     "entries: choose another name");
     }
-    return check_key_parts(reading);
+    return declaration_check_fields(reading, "fields");
 }
 
 enum kx_status declaration_parse(void *mem, struct kx_slice text,

@@ -184,6 +184,24 @@ static enum kx_status check_subject(struct reading *reading,
                        "a condition needs a path, such as \"/status\"");
 }
 
+/* Folded text is compared with folded text. Null is none. */
+static enum kx_status fold_operands(struct reading *reading,
+                                    struct condition *condition)
+{
+    for (size_t i = 0; i < condition->value_count; i++) {
+        struct kx_buffer folded;
+        kx_buffer_init(&folded, reading->declaration);
+        if (condition->values[i].size == 0)
+            continue;
+        if (indexable_fold(condition->values[i], condition->fold, &folded) !=
+                KX_OK ||
+            folded.failed)
+            return reading_no_memory(reading);
+        condition->values[i] = kx_buffer_slice(&folded);
+    }
+    return KX_OK;
+}
+
 static enum kx_status read_condition(struct reading *reading,
                                      struct kx_slice value)
 {
@@ -205,8 +223,10 @@ static enum kx_status read_condition(struct reading *reading,
         declaration->where[i].key_part = draft.key_part;
         declaration->where[i].fold = draft.fold;
         declaration->where[i].each = draft.each;
+        if (status == KX_OK && draft.fold != FOLD_NONE)
+            status = fold_operands(reading, &declaration->where[i]);
     }
-    return KX_OK;
+    return status;
 }
 
 enum kx_status declaration_read_where(struct reading *reading,

@@ -36,24 +36,6 @@ static enum kx_status obstructed(struct extract *extract,
     return KX_ABSENT;
 }
 
-/* Text is folded, everything else is the same in both keys. */
-static enum kx_status add_part(struct kx_slice encoded, enum fold fold,
-                               struct kx_buffer *out)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    kx_key_read(&reader, encoded);
-    enum kx_status status = KX_OK;
-    if (fold != FOLD_NONE)
-        status = kx_key_next(&reader, &part);
-    if (status != KX_OK)
-        return status;
-    if (fold != FOLD_NONE && part.type == KX_STRING)
-        return indexable_add_text(part.bytes, fold, out);
-    kx_add_slice(out, encoded);
-    return KX_OK;
-}
-
 /* The so many-th part of the owner's key. */
 static enum kx_status add_key_part(struct extract *extract, size_t n,
                                    struct kx_buffer *out)
@@ -69,7 +51,7 @@ static enum kx_status add_key_part(struct extract *extract, size_t n,
     size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
     if (size == 0)
         return obstructed(extract, OBSTACLE_NO_PART, n);
-    return add_part(kx_slice(rest.data, size), field->fold, out);
+    return indexable_fold(kx_slice(rest.data, size), field->fold, out);
 }
 
 static enum kx_status add_value(struct extract *extract, size_t n,
@@ -349,7 +331,7 @@ enum kx_status extract_lookup(const struct declaration *declaration,
         size = kx_part_size(parts);
         if (size == 0)
             return KX_BAD_KEY;
-        status = add_part(kx_slice(parts.data, size), fold, key_out);
+        status = indexable_fold(kx_slice(parts.data, size), fold, key_out);
         parts = kx_slice(parts.data + size, parts.size - size);
     }
     return key_out->failed ? KX_NO_MEMORY : status;

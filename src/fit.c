@@ -137,20 +137,42 @@ static bool is_fixed(const struct match *match, const struct field *field)
     return false;
 }
 
-/* With all fields of a unique index given there is one entry at most. */
+/* Do the conditions say that there is something that can be indexed at the
+ * path? `each`: or elements that can. */
+static bool is_said(const struct match *match, struct kx_slice path, bool each)
+{
+    const struct declaration *asked = match->asked;
+    for (size_t i = 0; i < asked->where_count; i++)
+        if (asked->where[i].key_part == 0 && (each || !asked->where[i].each) &&
+            kx_equal(asked->where[i].path, path) &&
+            fit_needs_value(&asked->where[i]))
+            return true;
+    return false;
+}
+
+/* Has every entry asked for this field, whatever the order? Every covered key
+ * has one part after the prefix. */
+static bool is_given(const struct match *match, const struct field *field)
+{
+    if (field->key_part != 0)
+        return field->key_part == 1 || field->key_part <= match->asked->depth;
+    return is_said(match, field->path, false);
+}
+
+/* Behind all fields of a unique index there is nothing left to be ordered, but
+ * what has no place in the order must not come. */
 static void check_order(struct match *match)
 {
     const struct declaration *index = match->index;
     const struct declaration *asked = match->asked;
-    if (index->unique && match->equal == index->field_count)
-        return;
     for (size_t i = 0; i < asked->field_count; i++) {
         size_t at = match->equal + match->sorted;
         struct field place = place_at(index, at);
-        if (is_fixed(match, &asked->fields[i]))
+        bool alone = index->unique && at >= index->field_count;
+        if (is_fixed(match, &asked->fields[i]) ||
+            (alone && is_given(match, &asked->fields[i])))
             continue;
-        if ((at >= index->field_count && index->unique) ||
-            !question_same_place(&asked->fields[i], &place, true)) {
+        if (alone || !question_same_place(&asked->fields[i], &place, true)) {
             misfit(match, KX_MISFIT_ORDER);
             return;
         }
@@ -160,16 +182,10 @@ static void check_order(struct match *match)
 
 /* ---- What the index leaves out ------------------------------------------ */
 
-/* Does the question say that there is a value at the path? To be ordered by a
- * value an entry must have one. */
-static bool has_value(const struct match *match, struct kx_slice path)
+/* To be ordered by a value an entry must have one. */
+static bool is_ordered(const struct match *match, struct kx_slice path)
 {
     const struct declaration *asked = match->asked;
-    for (size_t i = 0; i < asked->where_count; i++)
-        if (asked->where[i].key_part == 0 &&
-            kx_equal(asked->where[i].path, path) &&
-            fit_needs_value(&asked->where[i]))
-            return true;
     for (size_t i = 0; i < asked->field_count; i++)
         if (asked->fields[i].key_part == 0 &&
             kx_equal(asked->fields[i].path, path))
@@ -177,13 +193,11 @@ static bool has_value(const struct match *match, struct kx_slice path)
     return false;
 }
 
-/* Every covered key has one part after the prefix. */
 static bool is_present(const struct match *match, const struct field *field)
 {
-    if (field->key_part != 0)
-        return field->key_part == 1 || field->key_part <= match->asked->depth;
-    return has_value(match, field->path) ||
-           match->index->missing == MISSING_ERROR;
+    return is_given(match, field) ||
+           (field->key_part == 0 && (is_ordered(match, field->path) ||
+                                     match->index->missing == MISSING_ERROR));
 }
 
 static void check_fields(struct match *match)
@@ -208,7 +222,8 @@ static void check_where(struct match *match)
         const struct condition *own = &index->where[i];
         bool exists = own->comparison == WHERE_EXISTS && own->exists;
         if (!fit_implied(asked->where, asked->where_count, own) &&
-            !(exists && has_value(match, own->path)))
+            !(exists && (is_said(match, own->path, true) ||
+                         is_ordered(match, own->path))))
             misfit(match, KX_MISFIT_PARTIAL);
     }
 }
@@ -299,10 +314,21 @@ static bool is_followed(const struct declaration *index,
 
 /* ---- The whole ---------------------------------------------------------- */
 
+/* What is longer than a key may be is in no index. */
+static void check_room(struct match *match)
+{
+    const struct kx_fit *fit = match->fit;
+    size_t room = KX_KEY_MAX - match->index->name_key.size;
+    if (fit->prefix.size > room || fit->start.size > room ||
+        fit->end.size > room)
+        misfit(match, KX_MISFIT_LEAVES_OUT);
+}
+
 static enum kx_status compare(void *mem, struct match *match)
 {
     if (!take_bounds(match, mem))
         return KX_NO_MEMORY;
+    check_room(match);
     check_order(match);
     check_conditions(match);
     return KX_OK;
@@ -337,7 +363,7 @@ static bool include_key(void *mem, struct match *match)
     kx_buffer_init(&next, mem);
     fit->start = fit->prefix;
     fit->prefix.size -= match->last.size;
-    if (fit_next_part(match->last, &next))
+    if (fit_next_part(match->last, &next) || fit_next_type(match->last, &next))
         fit->end = join(mem, fit->prefix, kx_buffer_slice(&next), &failed);
     return !failed && !next.failed;
 }

@@ -47,6 +47,10 @@ bool fit_span_narrow(struct span *span, const struct condition *condition);
  * False when there is none. */
 bool fit_next_part(struct kx_slice encoded, struct kx_buffer *out);
 
+/* The same with the first part of the type that comes next. False for booleans,
+ * which are the last. */
+bool fit_next_type(struct kx_slice encoded, struct kx_buffer *out);
+
 /* Gives a span of one bound the other end of the type of its bound, where there
  * is one. */
 void fit_span_close(struct span *span);

@@ -146,18 +146,24 @@ static bool add_first(enum kx_part_type type, struct kx_buffer *out)
     return false;
 }
 
+bool fit_next_type(struct kx_slice encoded, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    out->size = 0;
+    return read_part(encoded, &reader, &part) && part.type != KX_BOOLEAN &&
+           add_first((enum kx_part_type)(part.type + 1), out);
+}
+
 void fit_span_close(struct span *span)
 {
     struct kx_key_reader reader;
     struct kx_part part;
     bool low = span->low.size != 0;
     bool high = span->high.size != 0;
-    if (low == high ||
-        !read_part(kx_buffer_slice(low ? &span->low : &span->high), &reader,
-                   &part))
-        return;
-    if (high)
+    if (low && !high)
+        fit_next_type(kx_buffer_slice(&span->low), &span->high);
+    else if (high && !low &&
+             read_part(kx_buffer_slice(&span->high), &reader, &part))
         add_first(part.type, &span->low);
-    else if (part.type != KX_BOOLEAN)
-        add_first((enum kx_part_type)(part.type + 1), &span->high);
 }

@@ -21,6 +21,23 @@ enum kx_status indexable_add_text(struct kx_slice utf8, enum fold fold,
     return status;
 }
 
+enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
+                              struct kx_buffer *key)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, encoded);
+    enum kx_status status = KX_OK;
+    if (fold != FOLD_NONE)
+        status = kx_key_next(&reader, &part);
+    if (status != KX_OK)
+        return status;
+    if (fold != FOLD_NONE && part.type == KX_STRING)
+        return indexable_add_text(part.bytes, fold, key);
+    kx_add_slice(key, encoded);
+    return KX_OK;
+}
+
 static enum kx_status add_string(struct kx_slice token, enum fold fold,
                                  struct kx_buffer *key)
 {

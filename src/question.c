@@ -35,6 +35,17 @@ static const struct member members[] = {
     {NULL, NULL},
 };
 
+static enum kx_status check_parts(struct reading *reading)
+{
+    const struct declaration *asked = reading->declaration;
+    for (size_t i = 0; i < asked->where_count; i++)
+        if (asked->depth != 0 && asked->where[i].key_part > asked->depth) {
+            reading_enter(reading, kx_text("where"));
+            return declaration_no_part(reading, asked->where[i].key_part);
+        }
+    return declaration_check_fields(reading, "order");
+}
+
 static enum kx_status read_question(struct kx_question *question,
                                     struct kx_slice text,
                                     struct kx_fault *fault)
@@ -47,6 +58,8 @@ static enum kx_status read_question(struct kx_question *question,
     if (status == KX_OK && !reading.has_prefix)
         return reading_bad(&reading, "a question needs a prefix, such as "
                                      "[\"users\"]; [] stands for all entries");
+    if (status == KX_OK)
+        status = check_parts(&reading);
     question->reverse = asked->unique;
     asked->unique = false;
     return status;

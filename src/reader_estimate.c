@@ -3,8 +3,10 @@
 #include "reader_state.h"
 #include "table.h"
 
-/* Rows read from each end of an index to tell the size of all of them. */
-enum { SAMPLE = 64 };
+enum {
+    SAMPLE = 64, /* rows read from each end of an index to tell their size */
+    BYTES_MAX = 1 << 20 /* read of a range, which others wait for */
+};
 
 struct tally {
     uint64_t rows;
@@ -12,7 +14,8 @@ struct tally {
     bool all; /* the range has no more rows */
 };
 
-/* Adds what is in the reader's bounds, at most `most` rows of it. */
+/* Adds what is in the reader's bounds, at most `most` rows of it, and less when
+ * they are large. */
 static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
                                  uint64_t most, struct tally *tally)
 {
@@ -21,7 +24,9 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
                     kx_buffer_slice(&reader->end), reverse);
-    for (uint64_t i = 0; status == KX_OK && i < most; i++) {
+    uint64_t bytes = tally->bytes + BYTES_MAX;
+    for (uint64_t i = 0; status == KX_OK && i < most && tally->bytes < bytes;
+         i++) {
         status = range_next(reader->rows, &key, &row);
         if (status != KX_OK)
             break;

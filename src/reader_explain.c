@@ -7,6 +7,8 @@
 #include "reader_state.h"
 #include "reading.h"
 
+enum { NAMES_MAX = KX_INDEXES_MAX + 1 }; /* that are tried for an index */
+
 static const struct {
     const char *code;
     const char *text;
@@ -27,7 +29,8 @@ static const struct {
                            "asked for."},
     [KX_MISFIT_LEAVES_OUT] = {"leaves-out",
                               "It leaves out entries without a value for one "
-                              "of its fields, which are asked for."},
+                              "of its fields, or with one that is too long "
+                              "for a key, which are asked for."},
     [KX_MISFIT_REPEATS] = {"repeats",
                            "By a field with `each` it has an entry several "
                            "times, once for each element."},
@@ -73,20 +76,73 @@ enum kx_status kx_fit_entries(struct kx_question *question,
     return fit_entries(question, question, fit_out);
 }
 
-/* The first name that no index has. */
-static bool choose_name(const struct catalog *catalog,
-                        struct declaration *declaration)
+/* Are there entries whose keys begin with this part? KX_OK, KX_END: none. */
+static enum kx_status find_entries(void *mem, struct kx_reader *reader,
+                                   struct kx_slice part)
+{
+    struct kx_entry entry;
+    struct kx_buffer end;
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&end, part);
+    kx_add_byte(&end, 0xff);
+    struct kx_range range = {.start = part, .end = kx_buffer_slice(&end)};
+    enum kx_status status =
+        end.failed ? KX_NO_MEMORY : kx_scan(reader, &range, NULL);
+    if (status == KX_OK)
+        status = kx_scan_next(reader, &entry);
+    kx_scan_end(reader);
+    kx_buffer_free(&end);
+    return status;
+}
+
+/* Does the name belong to an index, to keys that one covers, or would this one
+ * cover, or to entries that are there? KX_OK, KX_END: it is free. */
+static enum kx_status find_owner(void *mem, struct kx_reader *reader,
+                                 const struct declaration *declaration)
+{
+    const struct catalog *catalog = reader->store->catalog;
+    struct kx_slice key = declaration->name_key;
+    if (catalog_find(catalog, declaration->name) != NULL ||
+        kx_starts_with(declaration->prefix, key))
+        return KX_OK;
+    for (size_t i = 0; i < catalog->count; i++)
+        if (kx_starts_with(catalog->indexes[i]->declaration->prefix, key))
+            return KX_OK;
+    return find_entries(mem, reader, key);
+}
+
+/* The first name that is free. There may be many that are not: clients' own
+ * entries are in the way of the first ones only, if at all. */
+static enum kx_status choose_name(struct kx_reader *reader,
+                                  struct declaration *declaration)
 {
     struct kx_buffer name;
+    struct kx_buffer key;
     kx_buffer_init(&name, declaration);
-    for (unsigned n = 1; n <= KX_INDEXES_MAX + 1; n++) {
+    kx_buffer_init(&key, declaration);
+    enum kx_status status = KX_OK;
+    for (unsigned n = 1; status == KX_OK && n <= NAMES_MAX; n++) {
         advise_name(declaration, n, &name);
-        if (name.failed ||
-            catalog_find(catalog, kx_buffer_slice(&name)) == NULL)
-            break;
+        declaration->name = kx_buffer_slice(&name);
+        key.size = 0;
+        kx_key_add_string(&key, declaration->name);
+        declaration->name_key = kx_buffer_slice(&key);
+        if (name.failed || key.failed)
+            return KX_NO_MEMORY;
+        status = find_owner(declaration, reader, declaration);
     }
-    declaration->name = kx_buffer_slice(&name);
-    return !name.failed;
+    if (status == KX_END)
+        return KX_OK;
+    return status == KX_OK ? KX_ABSENT : status;
+}
+
+/* Entries of an index are not indexed. */
+static bool is_of_index(const struct catalog *catalog, struct kx_slice prefix)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (kx_starts_with(prefix, catalog->indexes[i]->declaration->name_key))
+            return true;
+    return false;
 }
 
 enum kx_status kx_advise(struct kx_reader *reader,
@@ -97,8 +153,11 @@ enum kx_status kx_advise(struct kx_reader *reader,
     void *mem = talloc_new(NULL);
     enum kx_status status =
         mem == NULL ? KX_NO_MEMORY : advise_make(mem, question, &declaration);
-    if (status == KX_OK && !choose_name(reader->store->catalog, declaration))
-        status = KX_NO_MEMORY;
+    if (status == KX_OK &&
+        is_of_index(reader->store->catalog, declaration->prefix))
+        status = KX_ABSENT;
+    if (status == KX_OK)
+        status = choose_name(reader, declaration);
     if (status == KX_OK)
         status = declaration_write(declaration);
     if (status == KX_OK)

@@ -33,12 +33,20 @@ enum kx_status reading_no_memory(struct reading *reading)
 size_t reading_enter(struct reading *reading, struct kx_slice name)
 {
     size_t end = reading->pointer_end;
-    if (end + name.size + 2 > sizeof reading->pointer)
+    size_t at = end;
+    if (end + 2 * name.size + 2 > sizeof reading->pointer)
         return end;
-    reading->pointer[end] = '/';
-    memcpy(reading->pointer + end + 1, name.data, name.size);
-    reading->pointer_end = end + 1 + name.size;
-    reading->pointer[reading->pointer_end] = '\0';
+    reading->pointer[at++] = '/';
+    for (size_t i = 0; i < name.size; i++) {
+        bool escaped = name.data[i] == '~' || name.data[i] == '/';
+        if (escaped)
+            reading->pointer[at++] = '~';
+        reading->pointer[at++] = name.data[i] == '~'   ? '0'
+                                 : name.data[i] == '/' ? '1'
+                                                       : (char)name.data[i];
+    }
+    reading->pointer_end = at;
+    reading->pointer[at] = '\0';
     return end;
 }
 

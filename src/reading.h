@@ -82,6 +82,13 @@ member_fn declaration_read_fields;
 member_fn declaration_read_store;
 member_fn declaration_read_where;
 
+/* Key parts behind the last one that `depth` allows are in no entry. The first
+ * refuses fields, which are the elements of this member, that name one; the
+ * second says so of a part. KX_OK, KX_BAD_INDEX. */
+enum kx_status declaration_check_fields(struct reading *reading,
+                                        const char *member);
+enum kx_status declaration_no_part(struct reading *reading, size_t part);
+
 /* Appends one condition as canonical JSON. */
 void declaration_write_condition(const struct condition *condition,
                                  struct kx_buffer *out);

@@ -1,0 +1,139 @@
+#!/bin/bash
+# Questions at the edges of what can be asked: the request that is given finds
+# what was asked for, and no index says that it answers what it does not hold;
+# the declaration that is advised can be declared as it stands; and what a dry
+# declaration says of large and odd entries.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+explain() {
+    request POST /explain "$1"
+    [ "$status" = 200 ] || expect 200
+}
+
+reasons() { # INDEX
+    value "(.indexes[] | select(.index == \"$1\") | .reasons // []) | map(.code)"
+}
+
+# Asks, follows the request it is given, and says by which index and what came.
+follow() {
+    local index
+    explain "$1"
+    index=$(value .index)
+    request GET "$(value '.request // empty')"
+    echo "$index: $(value '[.entries[].key[1] | if type == "object" then "big" else . end] | join(" ")')"
+}
+
+declare_index() {
+    request POST /indexes "$1"
+    [ "${status:0:2}" = 20 ] || expect 201
+    until_field .state ready GET "/indexes/$(value .name)"
+}
+
+# Bigints have at most 255 bytes.
+largest="{\"type\":\"bigint\",\"value\":\"$(node -p 'String(2n ** 2040n - 1n)')\"}"
+long=$(head -c 3000 /dev/zero | tr '\0' x)
+
+request POST /atomic "$(jq -nc --argjson largest "$largest" '{mutations: [
+    {key: ["users", "a"], value: {e: "zed", n: 1, tags: ["x"], s: "[1]"}},
+    {key: ["users", "b"], value: {e: "Bob", n: 2, tags: ["x", "y"], s: "[2"}},
+    {key: ["users", "c"], value: {e: "amy", n: 3, tags: 7}},
+    {key: ["b", 5], value: 1},
+    {key: ["b", $largest], value: 1},
+    {key: ["users_by_n", "kept by hand"], value: 1}
+    ] | map(.type = "set")}')"
+expect 200
+declare_index '{"name":"by_e","prefix":["users"],"fields":[{"path":"/e","fold":"lower"}]}'
+declare_index '{"name":"by_n_tags","prefix":["users"],"fields":["/n","/tags"]}'
+declare_index '{"name":"one_n","prefix":["users"],"fields":["/n"],"unique":true}'
+
+test_case 'bounds of folded text are compared as they are folded'
+is 'from Z and a' "$(follow '{"prefix":["users"],"where":[{"path":"/e","fold":"lower","ge":"B"},{"path":"/e","fold":"lower","ge":"a"}]}')" 'by_e: b a'
+is 'up to a and Z' "$(follow '{"prefix":["users"],"where":{"path":"/e","le":"B","lt":"amz","fold":"lower"}}')" 'by_e: c'
+
+test_case 'behind the largest bigint the numbers begin'
+is 'the bigint' "$(follow "{\"prefix\":[\"b\"],\"where\":{\"key\":1,\"eq\":$largest}}")" 'null: big'
+
+test_case 'text that looks like JSON is text'
+declare_index '{"name":"by_s","prefix":["users"],"fields":["/s"]}'
+is 'an array' "$(follow '{"prefix":["users"],"where":{"path":"/s","eq":"[1]"}}')" 'by_s: a'
+is 'the beginning of one' "$(follow '{"prefix":["users"],"where":{"path":"/s","gt":"[1]"}}')" 'by_s: b'
+
+test_case 'an element of an array is no value of the field'
+explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"path":"/n","eq":2}]}'
+is 'without arrays' "$(reasons by_n_tags)" '["leaves-out","conditions-left"]'
+field '.indexes[] | select(.index == "by_n_tags") | .request' null
+
+test_case 'the entries of a unique index have any order that is finer than its own'
+is 'and the key' "$(follow '{"prefix":["users"],"order":["/n",{"key":1}],"reverse":true}')" 'one_n: c b a'
+explain '{"prefix":["users"],"where":{"path":"/n","eq":3},"order":["/s"]}'
+is 'but they need not have its fields' "$(reasons one_n)" '["other-order"]'
+
+test_case 'what is too long for a key is in no index'
+explain "{\"prefix\":[\"users\"],\"where\":{\"path\":\"/n\",\"eq\":\"$long\"}}"
+is 'an index' "$(reasons one_n)" '["leaves-out"]'
+field '[(.request, .entries.left | length), has("declaration")]' '[0,1,false]'
+explain "{\"prefix\":[\"users\"],\"where\":{\"key\":1,\"gt\":\"$long\"}}"
+field '[.request, .entries.answers, has("declaration")]' '[null,false,false]'
+
+test_case 'the name that is advised is free'
+explain '{"prefix":["users"],"where":{"path":"/n","eq":1},"depth":1}'
+field .declaration.name users_by_n_2
+declare_index "$(value .declaration)"
+explain '{"prefix":["users"],"where":{"path":"/n","eq":1},"depth":1}'
+field .index users_by_n_2
+explain '{"prefix":["x_by_a","x"],"where":{"path":"/a","eq":1}}'
+field .declaration.name x_by_a_2
+declare_index "$(value .declaration)"
+explain '{"prefix":["x"],"where":{"path":"/a","eq":1}}'
+field .declaration.name x_by_a_3
+
+test_case 'no index is advised that could not be declared'
+explain '{"prefix":["by_e"],"where":{"path":"/n","eq":1}}'
+field 'has("declaration")' false
+explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"path":"/more","each":true,"eq":"y"}]}'
+field 'has("declaration")' false
+
+test_case 'parts of keys that no entry has are told'
+request POST /explain '{"prefix":["users"],"depth":1,"where":{"key":2,"eq":"x"}}'
+expect 400 bad-request
+field .pointer /where
+request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
+expect 400 bad-request
+field .pointer /order/1
+request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'
+expect 400 bad-request
+field .pointer /where/a~1b~0c
+
+test_case 'large entries are not all read to tell how many there are'
+printf '"%0600000d"' 0 >"$work/large"
+for n in 1 2 3 4; do
+    request PUT "/kv/large/$n" "@$work/large"
+done
+expect 201
+explain '{"prefix":["large"]}'
+field '[.entries.exact, .entries.rows >= 2]' '[false,true]'
+
+test_case 'a warning of a dry declaration is text, however long the keys are'
+for n in 1 2 3; do
+    key=$(printf '€%.0s' {1..200})$n
+    request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"odd\",\"${key:n}\"],\"value\":{\"s\":\"${key:n:100}\"}},{\"type\":\"set\",\"key\":[\"odd\",\"x${key:n}\"],\"value\":{\"s\":\"${key:n:100}\"}}]}"
+    request POST '/indexes?dry=1' '{"name":"odd_s","prefix":["odd"],"fields":["/s"],"unique":true}'
+    is 'UTF-8' "$(iconv -f UTF-8 -t UTF-8 "$answer" 2>&1 | cmp - "$answer" && echo yes)" yes
+    field '.warnings | map(test("unique, but .*€ is in .*€ and .*€$")) | any' true
+    request POST '/indexes?dry=1' '{"name":"odd_t","prefix":["odd"],"fields":["/t"],"missing":"error"}'
+    is 'UTF-8' "$(iconv -f UTF-8 -t UTF-8 "$answer" 2>&1 | cmp - "$answer" && echo yes)" yes
+    field '.warnings | map(test("would fail: .*€: ")) | any' true
+    request DELETE '/list?prefix=odd'
+done
+
+test_case 'the entries of indexes are not counted for one that covers all'
+for i in 0 1 2; do
+    request POST /atomic "$(jq -nc --argjson i $i '{mutations: [range(800) | {type: "set", key: ["many", (. + $i * 800)], value: {n: .}}]}')"
+done
+declare_index '{"name":"many_n","prefix":["many"],"fields":["/n"]}'
+declare_index '{"name":"many_m","prefix":["many"],"fields":["/n",{"key":1}]}'
+request POST '/indexes?dry=1' '{"name":"all","prefix":[],"fields":[{"key":1}]}'
+field '[.estimate | .exact, .covered == .entries, (.covered - 2400 | . > -20 and . < 20)]' '[false,true,true]'
+
+finish
