@@ -59,6 +59,12 @@ static const struct member field_members[] = {
     {"each", read_each}, {NULL, NULL},
 };
 
+enum kx_status declaration_no_array(struct reading *reading)
+{
+    return reading_bad(reading, "each goes with a path: a part of the key is "
+                                "no array");
+}
+
 static enum kx_status check_field(struct reading *reading,
                                   const struct draft *draft)
 {
@@ -68,8 +74,7 @@ static enum kx_status check_field(struct reading *reading,
         return reading_bad(reading, "a field has either a path, such as "
                                     "\"/email\", or a key, such as 1");
     if (has_key && draft->field.each)
-        return reading_bad(reading, "each goes with a path: a part of the key "
-                                    "is no array");
+        return declaration_no_array(reading);
     if (draft->field.each && declaration->has_each)
         return reading_bad(reading, "an index has at most one field with each");
     return KX_OK;

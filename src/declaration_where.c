@@ -175,6 +175,8 @@ static enum kx_status check_subject(struct reading *reading,
                                     const struct draft *draft)
 {
     bool has_key = draft->key_part != 0;
+    if (has_key && draft->each)
+        return declaration_no_array(reading);
     if (draft->has_path != has_key)
         return KX_OK;
     if (reading->question)

@@ -314,7 +314,7 @@ static bool is_followed(const struct declaration *index,
 
 /* ---- The whole ---------------------------------------------------------- */
 
-/* What is longer than a key may be is in no index. */
+/* What is longer than a key may be is in no index, and no key. */
 static void check_room(struct match *match)
 {
     const struct kx_fit *fit = match->fit;
@@ -328,7 +328,6 @@ static enum kx_status compare(void *mem, struct match *match)
 {
     if (!take_bounds(match, mem))
         return KX_NO_MEMORY;
-    check_room(match);
     check_order(match);
     check_conditions(match);
     return KX_OK;
@@ -345,6 +344,7 @@ enum kx_status fit_make(void *mem, const struct declaration *index,
     if (fit_out->misfits == 1u << KX_MISFIT_OTHER_PREFIX)
         return KX_OK; /* nothing else matters */
     enum kx_status status = compare(mem, &match);
+    check_room(&match);
     check_fields(&match);
     check_where(&match);
     fit_out->followed = is_followed(index, question->asked);
@@ -395,5 +395,6 @@ enum kx_status fit_entries(void *mem, const struct kx_question *question,
         fit_out->prefix = prefix;
     else
         fit_out->prefix = join(mem, prefix, fit_out->prefix, &failed);
+    check_room(&match);
     return failed ? KX_NO_MEMORY : status;
 }

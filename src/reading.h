@@ -82,6 +82,9 @@ member_fn declaration_read_fields;
 member_fn declaration_read_store;
 member_fn declaration_read_where;
 
+/* Refuses `each` of a part of the key: KX_BAD_INDEX. */
+enum kx_status declaration_no_array(struct reading *reading);
+
 /* Key parts behind the last one that `depth` allows are in no entry. The first
  * refuses fields, which are the elements of this member, that name one; the
  * second says so of a part. KX_OK, KX_BAD_INDEX. */

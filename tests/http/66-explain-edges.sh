@@ -75,6 +75,8 @@ is 'an index' "$(reasons one_n)" '["leaves-out"]'
 field '[(.request, .entries.left | length), has("declaration")]' '[0,1,false]'
 explain "{\"prefix\":[\"users\"],\"where\":{\"key\":1,\"gt\":\"$long\"}}"
 field '[.request, .entries.answers, has("declaration")]' '[null,false,false]'
+explain "{\"prefix\":[\"${long:0:2000}\"],\"where\":{\"key\":1,\"eq\":\"${long:0:100}\"}}"
+field '[.request, .entries.answers]' '[null,false]'
 
 test_case 'the name that is advised is free'
 explain '{"prefix":["users"],"where":{"path":"/n","eq":1},"depth":1}'
@@ -101,6 +103,8 @@ field .pointer /where
 request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
 expect 400 bad-request
 field .pointer /order/1
+request POST /explain '{"prefix":["users"],"where":{"key":1,"each":true,"eq":"x"}}'
+expect 400 bad-request
 request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'
 expect 400 bad-request
 field .pointer /where/a~1b~0c
