@@ -44,13 +44,14 @@ restores=0
 start_server --archive "$archive" --checkpoint-interval 1s --checkpoint-log 1MiB
 export KINDEX_URL=$url
 kindex index add by_email users email --unique
-for i in {1..20000}; do
+users=$(some_of 20000) later=$(some_of 40)
+for ((i = 1; i <= users; i++)); do
     echo "{\"key\":[\"users\",$i],\"value\":{\"email\":\"u$i@x.org\",\"pad\":\"$RANDOM$RANDOM$RANDOM$RANDOM\"}}"
 done >"$work/users"
 kindex import "$work/users"
 there_is_a_base() { [ -n "$(find "$archive" -name 'base-*')" ]; }
 wait_until there_is_a_base
-for i in {1..40}; do
+for ((i = 1; i <= later; i++)); do
     kindex set "later/=$i" "$i" --ttl 1h
 done
 last=$out
