@@ -16,9 +16,9 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
 enum { MANY = LINGER_COMMITS };
 
 static struct {
-    pthread_cond_t *cond; /* what the writer lingers by; NULL: unknown yet */
-    sem_t begun;          /* once for each wait */
-    bool late;            /* its time is over at once */
+    _Atomic(pthread_cond_t *) cond; /* the writer's; NULL: unknown yet */
+    sem_t begun;                    /* once for each wait */
+    bool late;                      /* its time is over at once */
 } lingering;
 
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
