@@ -10,8 +10,8 @@ void __wrap_gate_flushed(struct gate *gate, uint64_t batch);
 
 /* A reply that is parked by a batch to come, just before that is flushed. */
 static struct {
-    struct kx_store *store; /* NULL: it is parked, or there is none */
-    int batches;            /* until then */
+    _Atomic(struct kx_store *) store; /* NULL: it is parked, or there is none */
+    int batches;                      /* until then */
     struct kx_ticket ticket;
     enum kx_status status;
     bool told;
