@@ -64,15 +64,17 @@ int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms)
     return now_ms + (int64_t)((until_ns - now_ns) / 1000000) + 1;
 }
 
-/* The key some rows behind the last one; KX_END when the table ends before. */
+/* The key some rows behind the last one, fewer of large ones, but never that
+ * one itself; KX_END when the table ends before. */
 static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
                                 struct kx_slice *stop_out)
 {
-    int rows = store->tidy.pass == 1 ? PACK_ROWS : SHRINK_ROWS;
+    size_t rows = store->tidy.pass == 1 ? PACK_ROWS : SHRINK_ROWS;
     struct kx_slice record;
     enum kx_status status =
         range_begin(store->range, start, kx_slice(NULL, 0), false);
-    for (int i = 0; status == KX_OK && i < rows; i++)
+    for (size_t i = 0;
+         status == KX_OK && (i < 2 || jobs_read_on(store, i, rows)); i++)
         status = range_next(store->range, stop_out, &record);
     return status;
 }
