@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <talloc.h>
 
 #include "cli_input.h"
 #include "cli_problem.h"
@@ -195,10 +196,12 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
 /* A file has the name of the index, which the server's answer repeats. */
 static int follow(struct cli *cli, const struct cli_reply *reply)
 {
-    char *name = cli_text(cli, kx_buffer_slice(&reply->body), "name");
-    if (name == NULL)
+    char **words = talloc(cli->memory, char *);
+    if (words != NULL)
+        words[0] = cli_text(cli, kx_buffer_slice(&reply->body), "name");
+    if (words == NULL || words[0] == NULL)
         return cli_fail("the server's answer has no name");
-    cli->words = &name;
+    cli->words = words;
     return cli_index_follow(cli);
 }
 
