@@ -12,7 +12,7 @@ held() { # FORM USER
 # The operation of insertUser: both keys must be free, both are set.
 insert_user() { # FORM USER
     local id email color
-    read -r id email color < <(jq -r '[.id, .email, .favoriteColor] | @tsv' <<<"$2")
+    { read -r id && read -r email && read -r color; } < <(jq -r ".id, .email, .favoriteColor" <<<"$2")
     printf '{"checks":[{"key":["users","%s"],"versionstamp":null},{"key":["users_by_email","%s"],"versionstamp":null}],
         "mutations":[{"type":"set","key":["users","%s"],"value":%s},
             {"type":"set","key":["users_by_email","%s"],"value":%s},
@@ -24,7 +24,7 @@ insert_user() { # FORM USER
 # Of deleteUser: the user must be as it was read, all its keys are deleted.
 delete_user() { # USER VERSIONSTAMP [VERSIONSTAMP of the email key]
     local id email color
-    read -r id email color < <(jq -r '[.id, .email, .favoriteColor] | @tsv' <<<"$1")
+    { read -r id && read -r email && read -r color; } < <(jq -r ".id, .email, .favoriteColor" <<<"$1")
     printf '{"checks":[{"key":["users","%s"],"versionstamp":%s}%s],
         "mutations":[{"type":"delete","key":["users","%s"]},
             {"type":"delete","key":["users_by_email","%s"]},

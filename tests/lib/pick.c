@@ -1,7 +1,8 @@
 /* jq for the stories of tests/http, which ask it for so little that most of its
  * time goes into starting. Knows `.a."b"[0][-1][1:][] [F, F] F | F (F) length
- * has("a")`; with any other filter, and for each text or number that it might
- * not show as jq does, it becomes jq. tests/http/00-self-test.sh compares both.
+ * has("a") contains("a") map(F) F // "a"`; with any other filter, and for each
+ * text or number that it might not show as jq does, it becomes jq.
+ * tests/http/00-self-test.sh compares both.
  *
  *   pick [-c | -r | -cr] FILTER [FILE] */
 #include <jansson.h>
@@ -24,7 +25,9 @@ enum kind {
     PIPE,
     COMMA,
     LENGTH,
-    HAS
+    HAS,
+    CONTAINS,
+    DEFAULT
 };
 
 struct filter {
@@ -154,6 +157,15 @@ static struct filter *read_term(void)
         inner = read_text(HAS);
         return taken(")") ? inner : NULL;
     }
+    if (taken("contains(\"")) {
+        inner = read_text(CONTAINS);
+        return taken(")") ? inner : NULL;
+    }
+    if (taken("map(")) {
+        inner = joined(PIPE, filter_new(EACH, NULL, NULL), read_pipe());
+        return taken(")") && inner != NULL ? filter_new(COLLECT, inner, NULL)
+                                           : NULL;
+    }
     if (!taken("."))
         return NULL;
     inner = filter_new(SELF, NULL, NULL);
@@ -162,11 +174,25 @@ static struct filter *read_term(void)
     return read_suffixes(inner);
 }
 
+/* A term, and perhaps the text that stands for it when it is null or false. */
+static struct filter *read_default(void)
+{
+    struct filter *term = read_term();
+    if (term == NULL || !taken("//"))
+        return term;
+    if (taken("\"\""))
+        return filter_new(DEFAULT, term, NULL);
+    struct filter *filter = taken("\"") ? read_text(DEFAULT) : NULL;
+    if (filter != NULL)
+        filter->left = term;
+    return filter;
+}
+
 static struct filter *read_pipe(void)
 {
-    struct filter *list = read_term();
+    struct filter *list = read_default();
     while (list != NULL && taken(","))
-        list = joined(COMMA, list, read_term());
+        list = joined(COMMA, list, read_default());
     return list != NULL && taken("|") ? joined(PIPE, list, read_pipe()) : list;
 }
 
@@ -227,13 +253,31 @@ static json_t *one_of(const struct filter *filter, json_t *in)
         return json_is_object(in)
                    ? json_boolean(json_object_get(in, filter->name) != NULL)
                    : NULL;
+    case CONTAINS:
+        return json_is_string(in) ? json_boolean(strstr(json_string_value(in),
+                                                        filter->name) != NULL)
+                                  : NULL;
     case EACH:
     case COLLECT:
     case PIPE:
     case COMMA:
+    case DEFAULT:
         break;
     }
     return NULL;
+}
+
+/* The values that are neither null nor false, or else the text. */
+static bool add_or_default(const json_t *some, const char *text,
+                           json_t *results)
+{
+    size_t before = json_array_size(results), i;
+    json_t *value;
+    json_array_foreach(some, i,
+                       value) if (!json_is_null(value) && !json_is_false(value))
+        json_array_append(results, value);
+    return json_array_size(results) > before ||
+           json_array_append_new(results, json_string(text)) == 0;
 }
 
 /* Adds what the filter makes of a value to the results; false: jq must say. */
@@ -258,12 +302,17 @@ static bool apply(const struct filter *filter, json_t *in, json_t *results)
             if (!apply(filter->right, json_array_get(some, i), results))
                 return false;
         return true;
+    case DEFAULT:
+        some = json_array();
+        return apply(filter->left, in, some) &&
+               add_or_default(some, filter->name, results);
     case SELF:
     case MEMBER:
     case ELEMENT:
     case SLICE:
     case LENGTH:
     case HAS:
+    case CONTAINS:
         break;
     }
     some = one_of(filter, in);
