@@ -94,7 +94,6 @@ clang: $(MESSAGES).h
 	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(SOURCES)
 shape shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/$(if $(@:shape=),self-test,run).sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
-unit-broad:      $(filter %_random_test,$(UNIT)) ; @tests/unit/run.sh $^
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
 prove:           unit http
 http http-broad deno fault packaging prove: $(BUILD)/kindex ; @tests/$(subst prove,fault,$(@:-broad=))/run.sh $(filter prove %broad,$@)
@@ -117,4 +116,4 @@ clean: ; rm -rf $(BUILD)
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all install deb clean run test format format-check clang shape shape-self-test unit http \
-        unit-broad http-broad deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh
+        http-broad deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh

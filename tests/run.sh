@@ -7,8 +7,8 @@
 # arguments: these parts.
 #
 # Unit tests and stories run under sanitizers here. With the optimized program
-# that users get run the broadest of both, and all that follows; `make unit` and
-# `make http` run all of them with it.
+# that users get run some stories, and all that follows; `make unit` and
+# `make http`, which are part of `make prove`, run all of them with it.
 set -u
 cd "$(dirname "$0")/.."
 . tests/lib/spent.sh
@@ -23,8 +23,7 @@ asan-http         the service over HTTP, under sanitizers
 asan-unit         modules, under sanitizers
 fuzz-short        what random input finds
 openapi-check     openapi.yaml, routes and errors agree
-http-broad        the broadest stories, optimized
-unit-broad        the broadest modules, optimized
+http-broad        memory and the rough, optimized
 deno              unmodified Deno and @deno/kv programs
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page

@@ -24,19 +24,19 @@ failed=0
 
 # Target, and inputs of the short form, in thousands.
 targets='
-key 20
-keytext 30
-json 20
-merge 20
-v8 20
-typed 20
-record 30
-cursor 20
-declaration 10
-framing 30
-message 2
-request 2
-wire 2
+key 10
+keytext 15
+json 10
+merge 10
+v8 10
+typed 10
+record 15
+cursor 10
+declaration 5
+framing 15
+message 1
+request 1
+wire 1
 '
 
 chosen() {

@@ -11,11 +11,9 @@ cd "$(dirname "$0")/../.."
 KINDEX=$(realpath "${BUILD:-build}/kindex")
 export KINDEX
 
-# Those which reach the most of the program, and those which measure its memory:
-# with sanitizers they do not, or not as strictly.
-broad='06-http2 40-atomic 44-kv-connect 45-kv-watch 46-watch 55-index-forms
-    62-index-ranges 67-migration 73-tokens 75-tls 77-hostile 85-backup 87-archive
-    94-memory 97-tools'
+# Those which measure the memory of the program, which under sanitizers they do
+# not, or not as strictly, and those which hold its doors against the rough.
+broad='06-http2 44-kv-connect 46-watch 75-tls 77-hostile 94-memory'
 export compare=
 case ${1:-all} in
 all) compare=yes; set -- tests/http/[0-9]*.sh ;;
