@@ -183,11 +183,18 @@ static uint64_t scaled(uint64_t number, double factor)
 }
 
 /* The rows of indexes are none that another index covers; only an empty prefix
- * has them among its own. */
+ * has them among its own. Elsewhere the sampled rows tell whether rows are
+ * larger or smaller there than in the rest of the table. */
 static uint64_t count_entries(const struct kx_store *store,
                               const struct sampling *sample)
 {
-    return sample->prefix.size == 0 ? store->catalog->entries : sample->total;
+    double all = (double)catalog_row_count(store->catalog);
+    double total = (double)sample->total;
+    if (sample->prefix.size == 0)
+        return store->catalog->entries;
+    if (sample->share > 0)
+        total *= (double)sample->rows / (sample->share * all);
+    return (uint64_t)(total < all ? total : all);
 }
 
 /* From the sample to the whole. */

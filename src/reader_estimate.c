@@ -15,7 +15,7 @@ struct tally {
 };
 
 /* Adds what is in the reader's bounds, at most `most` rows of it, and less when
- * they are large. */
+ * they are large. The key of the last one is then in reader->behind. */
 static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
                                  uint64_t most, struct tally *tally)
 {
@@ -32,21 +32,30 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
             break;
         tally->rows++;
         tally->bytes += key.size + row.size;
+        reader->behind.size = 0;
+        kx_add_slice(&reader->behind, key);
     }
     range_end(reader->rows);
     tally->all = status == KX_END;
     return status == KX_END ? KX_OK : status;
 }
 
-/* The rows that are left of the range when `tally` of it was read. */
+/* The rows of a range when `tally` at its beginning was read: rows may be
+ * larger or smaller than elsewhere, and how much of the tree these take tells
+ * it. */
 static uint64_t estimate_rows(struct kx_reader *reader,
                               const struct tally *tally)
 {
-    struct kx_store *store = reader->store;
+    struct env *env = reader->store->env;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    double all = (double)catalog_row_count(reader->store->catalog);
     double share =
-        table_share(store->env, TABLE_ENTRIES, kx_buffer_slice(&reader->start),
-                    kx_buffer_slice(&reader->end));
-    double rows = share * (double)catalog_row_count(store->catalog);
+        table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->end));
+    double read = table_share(env, TABLE_ENTRIES, start,
+                              kx_buffer_slice(&reader->behind));
+    double rows = share * (read > 0 ? (double)tally->rows / read : all);
+    if (rows > all)
+        rows = all;
     return rows > (double)tally->rows ? (uint64_t)rows : tally->rows;
 }
 

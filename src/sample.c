@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "range.h"
+#include "table.h"
 
 enum { PLACES = 40, DIGITS = 8 };
 
@@ -38,6 +39,15 @@ static bool exhausted(const struct walk *walk)
     return walk->sample->cost >= SAMPLE_COST_MAX;
 }
 
+/* Adds a run of so many rows that ended before `next`. */
+static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
+{
+    struct sampling *sample = walk->sample;
+    sample->rows += rows;
+    sample->share += table_share(walk->store->env, TABLE_ENTRIES,
+                                 kx_buffer_slice(&walk->start), next);
+}
+
 /* From walk->start, which then is behind the last row. KX_END: there are no
  * more rows. */
 static enum kx_status take_run(struct walk *walk, size_t count)
@@ -49,7 +59,8 @@ static enum kx_status take_run(struct walk *walk, size_t count)
     kx_buffer_init(&next, walk->start.owner);
     enum kx_status status = range_begin(range, kx_buffer_slice(&walk->start),
                                         kx_buffer_slice(&walk->end), false);
-    for (size_t i = 0; status == KX_OK && i < count && !exhausted(walk); i++) {
+    size_t i = 0;
+    for (; status == KX_OK && i < count && !exhausted(walk); i++) {
         status = range_next(range, &key, &bytes);
         if (status == KX_OK)
             status = give(walk, key, bytes);
@@ -59,6 +70,8 @@ static enum kx_status take_run(struct walk *walk, size_t count)
         kx_add_byte(&next, 0);
     }
     range_end(range);
+    if (status == KX_OK && !next.failed)
+        count_run(walk, i, kx_buffer_slice(&next));
     kx_buffer_free(&walk->start);
     walk->start = next;
     return next.failed ? KX_NO_MEMORY : status;

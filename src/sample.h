@@ -21,7 +21,9 @@ struct sampling {
     void *context;
     uint64_t cost; /* bytes read; `take` may add what it does besides */
     /* Result. */
-    bool all; /* every entry was given */
+    bool all;      /* every entry was given */
+    uint64_t rows; /* that were passed, of indexes as well */
+    double share;  /* of the table that these are, as it tells it; 0: unknown */
 };
 
 /* Gives at most SAMPLE_MAX clients' entries that have not expired. KX_OK, what

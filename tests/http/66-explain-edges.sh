@@ -140,4 +140,18 @@ declare_index '{"name":"many_m","prefix":["many"],"fields":["/n",{"key":1}]}'
 request POST '/indexes?dry=1' '{"name":"all","prefix":[],"fields":[{"key":1}]}'
 field '[.estimate | .exact, .covered == .entries, (.covered - 2400 | . > -20 and . < 20)]' '[false,true,true]'
 
+test_case 'entries that are larger than others are not taken for more of them'
+for i in {0..4}; do
+    jq -nc --argjson i $i '{mutations: [range(1000) | {type: "set", key: ["small", (. + $i * 1000)], value: 1}]}' >"$work/small"
+    request POST /atomic "@$work/small"
+done
+for i in 0 1; do
+    jq -nc --argjson i $i '{mutations: [range(750) | {type: "set", key: ["wordy", (. + $i * 750)], value: {s: ("x" * 900)}}]}' >"$work/wordy"
+    request POST /atomic "@$work/wordy"
+done
+explain '{"prefix":["wordy"]}'
+field '.entries | [.exact, (.rows > 1000 and .rows < 3000)]' '[false,true]'
+request POST '/indexes?dry=1' '{"name":"wordy_s","prefix":["wordy"],"fields":["/s"]}'
+field '.estimate | [.covered == .entries, (.covered > 700 and .covered < 3000)]' '[true,true]'
+
 finish
