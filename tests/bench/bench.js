@@ -5,6 +5,7 @@
 'use strict';
 const fs = require('fs');
 const path = require('path');
+const calm = require('./calm');
 const hello = require('./contenders/hello');
 const kindex = require('./contenders/kindex');
 const sqlite = require('./contenders/sqlite');
@@ -123,6 +124,7 @@ async function main() {
     console.log(`\n${rounds.detailTable(steps, results)}`);
     console.log(`\n${verdicts(results, figures, settings)}`);
     console.log(`\n${rounds.quietness(results, 'hello GET c=64')}`);
+    console.log(calm.remark());
     console.log(remarks(figures));
     const report = path.join(settings.build, 'bench/results.json');
     fs.writeFileSync(report, JSON.stringify(

@@ -3,6 +3,7 @@
 'use strict';
 const fs = require('fs');
 const path = require('path');
+const { calmly } = require('./calm');
 const kindex = require('./contenders/kindex');
 const data = require('./data');
 const { write } = require('./requests');
@@ -65,14 +66,17 @@ async function disk({ build, users, cache }) {
 async function backfill(self, { records }) {
     const index = { name: 'items_by_email', prefix: ['items'],
                     fields: ['/email'], unique: true };
-    const rates = [];
-    for (let i = 0; i < BUILDS; i++) {
-        await grown(self, 'kindex_checkpoints_total'); // nothing else is running
+    // From then on nothing else is running.
+    const written = () => grown(self, 'kindex_checkpoints_total');
+    async function build() {
         const began = process.hrtime.bigint();
         await kindex.declare(self, index);
-        rates.push(records * 1e9 / Number(process.hrtime.bigint() - began));
+        const rate = records * 1e9 / Number(process.hrtime.bigint() - began);
         await kindex.drop(self, index.name);
+        return rate;
     }
+    const rates = [];
+    for (let i = 0; i < BUILDS; i++) rates.push(await calmly(build, written));
     return rates;
 }
 
@@ -84,12 +88,16 @@ async function crowd(self, { work, records }) {
     const file = putFile(work, records);
     const rates = [];
     const delays = [];
-    for (let i = 0; i < CROWDS; i++) {
+    async function both() {
         const alone = await wrk(self.port, CROWD, CROWD_SECONDS, file);
         await kindex.declareOnly(self, index);
         const beside = await wrk(self.port, CROWD, CROWD_SECONDS, file);
         const { state } = await kindex.indexState(self, index.name);
         await kindex.drop(self, index.name);
+        return { alone, beside, state };
+    }
+    for (let i = 0; i < CROWDS; i++) {
+        const { alone, beside, state } = await calmly(both);
         if (state !== 'building') continue;
         rates.push(beside.requests / alone.requests);
         delays.push(beside.p99 / alone.p99);

@@ -1,6 +1,7 @@
 // Interleaved rounds: every step runs once per round for a second, and each
 // round begins with another step, so that a busy moment of the machine hits
-// all of them alike and ratios within a round stay honest.
+// all of them alike and ratios within a round stay honest. A step during which
+// the machine was taken away is repeated (calm.js).
 //
 // A step is { name, contender, connections, requests(round) }: requests gives
 // the file to replay, `fresh` the number of requests that may be sent before
@@ -9,6 +10,7 @@
 'use strict';
 const { execFile } = require('child_process');
 const path = require('path');
+const { calmly } = require('./calm');
 const { cpuSeconds, pause } = require('./server');
 const { median, short, spread, table, withRange } = require('./stats');
 
@@ -60,7 +62,8 @@ async function interleave(steps, { rounds, seconds }) {
         for (const step of order) {
             if (step.rounds && round >= step.rounds) continue;
             const long = seconds * (step.times || 1);
-            results.get(step.name).push(await measure(step, round, long));
+            results.get(step.name).push(
+                await calmly(() => measure(step, round, long)));
         }
         process.stderr.write(`round ${round + 1} of ${rounds} done\n`);
     }
