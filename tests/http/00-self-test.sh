@@ -91,36 +91,6 @@ for filter in . .a '.t, .n' '[.a[].k[0]]' '.a[0].k[-1]' '[.a[] | [.k[1:], .v]]' 
 done
 is 'another filter' "$("$work/pick" -c '.a | map(.v)' "$work/known" | head -1)" '[{"n":3},null]'
 
-test_case 'what stands in for curl asks as curl asks, and shows what curl shows'
-${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/ask" "$(dirname "$lib")/ask.c"
-printf '#!/bin/sh\nPATH=/nowhere exec "%s" "$@"\n' "$work/ask" >"$work/alone"
-chmod +x "$work/alone"
-shown_by() {
-    KX_RECORD='' KX_ASK=$1 request "${@:2}"
-    echo "$status"
-    sed '/^Date:/d; /^X-Request-Id:/d; s/req_[0-9A-Z]*//' "$head" "$answer"
-}
-as_curl() {
-    is "$*" "$(shown_by "$work/alone" "$@")" "$(shown_by curl "$@")"
-    is "$* is answered" "${status/[1-5]??/yes}" yes
-}
-request PUT /kv/ask/text 'a text' -H 'Content-Type: text/plain'
-request PUT /kv/ask/form 'x=1'
-for path in /kv/ask/text /kv/ask/form /kv/ask/none /livez /openapi.json '/list?prefix=ask' \
-    '/kv?key=%5B%22ask%22,%22text%22%5D' /kv/a/../a '/list?start=b&prefix=a' '/count?prefix=ask'; do
-    as_curl GET "$path"
-done
-as_curl GET '/list?prefix=ask' '' -H 'Accept: application/x-ndjson'
-as_curl GET /kv/ask/text '' -H 'If-None-Match: *'
-as_curl PUT /kv/ask/text '{' -H 'Content-Type: application/json'
-as_curl PUT /kv/ask/text "@$lib" --header 'If-None-Match: *'
-as_curl POST /get '{"keys":[["ask","text"]]}' -H 'content-type: application/json'
-as_curl POST /indexes '{}' --oauth2-bearer token
-as_curl DELETE /kv/ask/none
-is 'an option that it does not know' \
-    "$(shown_by "$work/alone" GET /version '' --http1.0 | head -1), $(shown_by "$work/ask" GET /version '' --http1.0 | head -1)" 'none, 200'
-is 'no server' "$("$work/ask" -s -w '%{http_code}' http://127.0.0.1:1/; echo $?)" "$(curl -s -w '%{http_code}' http://127.0.0.1:1/; echo $?)"
-
 test_case 'what was recorded are the answers, in order'
 cat >"$work/test.sh" <<END
 . '$lib'

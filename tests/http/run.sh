@@ -27,8 +27,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" tests/lib/pick.c -ljansson ||
     export KX_PICK=$work/pick
-! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/ask" tests/lib/ask.c ||
-    export KX_ASK=$work/ask
 
 # Leaves NAME.output, NAME.status and, to compare, NAME.record in $work.
 run_one() {

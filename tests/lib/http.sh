@@ -81,8 +81,6 @@ some_of() {
 
 # ---- Exchanges -------------------------------------------------------------
 
-# KX_ASK is a program that starts sooner than curl and becomes it for what it
-# does not know (tests/lib/ask.c), if there is one.
 request() {
     local method=$1 path=$2 body=${3-} send
     shift $(($# < 3 ? $# : 3))
@@ -91,7 +89,7 @@ request() {
     [ -z "$body" ] || send+=(--data-binary "$body")
     exchange="$method $path ${body:0:400} $*"
     : >"$answer"
-    status=$("${KX_ASK:-curl}" --globoff --silent --show-error --path-as-is --max-time "$longest" \
+    status=$(curl --globoff --silent --show-error --path-as-is --max-time "$longest" \
         --dump-header "$head" --output "$answer" --write-out '%{http_code}' \
         "${send[@]}" "$@" "$url$path" 2>"$work/curl") || status=none
     [ "$method" != HEAD ] || : >"$answer" # curl writes the headers there
