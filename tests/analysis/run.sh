@@ -107,11 +107,13 @@ tests() {
 }
 
 # wrapper PROGRAM TO: a program that is the other one under memcheck. Where
-# KX_BARE is said, only its servers are.
+# KX_BARE is said, only its servers are, and so where the standard output is
+# closed: the report would come in its place.
 wrapper() {
     cat >"$2" <<END
 #!/bin/sh
-[ -z "\${KX_BARE-}" ] || [ "\$1" = serve ] || exec "$(realpath "$1")" "\$@"
+{ [ -z "\${KX_BARE-}" ] && [ -e /proc/self/fd/1 ]; } || [ "\$1" = serve ] ||
+    exec "$(realpath "$1")" "\$@"
 exec $UNDER "$(realpath "$1")" "\$@"
 END
     chmod +x "$2"
