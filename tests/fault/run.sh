@@ -13,7 +13,7 @@ work=$BUILD/fault
 passed=0
 failed=0
 case ${1:-fault} in
-fault) kills=50 builds=25 moves=15 cuts=6 step=11 nth=11 shaken=47 flips=20 operations=10000 patience=600 soak=20 ;;
+fault) kills=50 builds=25 moves=25 cuts=6 step=11 nth=11 shaken=47 flips=20 operations=20000 patience=600 soak=20 ;;
 prove) kills=100 builds=100 moves=200 cuts=60 step=1 nth=1 shaken=1 flips=400 operations=300000 patience=2400 soak=1800 ;;
 esac
 

@@ -4,25 +4,8 @@
 # the declaration that is advised can be declared as it stands; and what a dry
 # declaration says of large and odd entries.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/explain.sh"
 start_server
-
-explain() {
-    request POST /explain "$1"
-    [ "$status" = 200 ] || expect 200
-}
-
-reasons() { # INDEX
-    value "(.indexes[] | select(.index == \"$1\") | .reasons // []) | map(.code)"
-}
-
-# Asks, follows the request it is given, and says by which index and what came.
-follow() {
-    local index
-    explain "$1"
-    index=$(value .index)
-    request GET "$(value '.request // empty')"
-    echo "$index: $(value '[.entries[].key[1] | if type == "object" then "big" else . end] | join(" ")')"
-}
 
 declare_index() {
     request POST /indexes "$1"

@@ -3,26 +3,8 @@
 # entries asked for, the others say why they do not, and the declaration that is
 # advised makes an index that does.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/explain.sh"
 start_server
-
-explain() {
-    request POST /explain "$1"
-    [ "$status" = 200 ] || expect 200
-}
-
-# The reasons of one index, or of the entries themselves: [code, ...].
-reasons() { # INDEX
-    value "(.indexes[] | select(.index == \"$1\") | .reasons // []) | map(.code)"
-}
-
-# Asks, follows the request it is given, and says by which index and what came.
-follow() {
-    local index
-    explain "$1"
-    index=$(value .index)
-    request GET "$(value '.request // empty')"
-    echo "$index: $(value '[.entries[].key[-1]] | join(" ")')"
-}
 
 request POST /atomic "$(jq -nc '{mutations: [range(24) | {type: "set",
     key: ["users", ("u" + (100 + . | tostring)[1:])],

@@ -1,0 +1,21 @@
+# For stories that ask POST /explain; sourced behind http.sh.
+
+explain() { # QUESTION
+    request POST /explain "$1"
+    [ "$status" = 200 ] || expect 200
+}
+
+# The reasons of one index, or of the entries themselves: [code, ...].
+reasons() { # INDEX
+    value "(.indexes[] | select(.index == \"$1\") | .reasons // []) | map(.code)"
+}
+
+# Asks, follows the request it is given, and says by which index and what came:
+# the last part of each key, or "big" for one that JSON has no number for.
+follow() { # QUESTION
+    local index
+    explain "$1"
+    index=$(value .index)
+    request GET "$(value '.request // empty')"
+    echo "$index: $(value '[.entries[].key[-1] | if type == "object" then "big" else . end] | join(" ")')"
+}
