@@ -17,7 +17,8 @@ struct env {
     DB *tables[TABLE_COUNT];
     struct spare *spare; /* the next log file */
     struct witness witness;
-    atomic_bool failed;        /* the library panicked or a flush failed */
+    atomic_bool failed; /* the library panicked or a flush failed */
+    _Atomic uint64_t checkpoints;
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;
     uint32_t logs_kept_from;

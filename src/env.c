@@ -7,6 +7,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/statvfs.h>
 #include <talloc.h>
 
@@ -235,12 +236,27 @@ enum kx_status env_flush(struct env *env)
     return engine_status(env, error, "flush");
 }
 
+/* Where in the log it is; 0 when that is not known. */
+static uint64_t last_checkpoint(DB_ENV *db)
+{
+    DB_TXN_STAT *stat = NULL;
+    if (db->txn_stat(db, &stat, 0) != 0)
+        return 0;
+    DB_LSN place = stat->st_last_ckp;
+    free(stat);
+    return (uint64_t)place.file << 32 | place.offset;
+}
+
+/* The library does not say whether there was one to write. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
     witness_last(env);
+    uint64_t before = last_checkpoint(env->db);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     if (error == 0)
         logs_trim(env);
+    if (error == 0 && last_checkpoint(env->db) != before)
+        atomic_fetch_add(&env->checkpoints, 1);
     return engine_status(env, error, "checkpoint");
 }
 

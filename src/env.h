@@ -46,8 +46,8 @@ void env_close(struct env *env);
 enum kx_status env_flush(struct env *env);
 
 /* Writes a checkpoint when at least `kilobytes` of log came since the last one
- * (0: in any case) and removes log files that are not needed any more. May run
- * beside any other call but open and close. */
+ * (0: any at all) and removes log files that are not needed any more. Keeper
+ * thread only. May run beside any other call but open and close. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
 
 /* Has a call failed in a way that only opening anew can mend? Any thread. */
@@ -67,6 +67,7 @@ struct env_figures {
     uint64_t table_bytes[TABLE_COUNT]; /* of the files */
     uint64_t log_files;
     uint64_t log_bytes;
+    uint64_t checkpoints; /* written by env_checkpoint */
     uint64_t checkpoint_age_s;
 };
 /* Counted since the environment was opened; zeros where nothing is known. */

@@ -63,7 +63,8 @@ static void read_files(DB_ENV *db, struct env_figures *figures)
 
 void env_figures(struct env *env, struct env_figures *figures_out)
 {
-    *figures_out = (struct env_figures){0};
+    *figures_out =
+        (struct env_figures){.checkpoints = atomic_load(&env->checkpoints)};
     read_cache(env->db, figures_out);
     read_checkpoint(env->db, figures_out);
     read_files(env->db, figures_out);

@@ -11,7 +11,6 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .expired = atomic_load(&store->expired),
         .backfilled = atomic_load(&store->backfilled),
         .resolved = atomic_load(&store->resolved),
-        .checkpoints = atomic_load(&store->checkpoints),
         .packings = atomic_load(&store->packings),
         .backup_s = atomic_load(&store->backup_s),
         .archive_s = atomic_load(&store->archive_s),
@@ -46,6 +45,7 @@ static void take_storage(struct kx_store *store, struct kx_figures *figures)
     figures->catalog_bytes = env.table_bytes[TABLE_CATALOG];
     figures->log_files = env.log_files;
     figures->log_bytes = env.log_bytes;
+    figures->checkpoints = env.checkpoints;
     figures->checkpoint_age_s = env.checkpoint_age_s;
 }
 

@@ -14,8 +14,7 @@ static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
     uint32_t kilobytes = due ? 0 : store->options.checkpoint_bytes >> 10;
     if (due)
         *seconds = 0;
-    if (env_checkpoint(store->env, kilobytes) == KX_OK && due)
-        atomic_fetch_add_explicit(&store->checkpoints, 1, memory_order_relaxed);
+    env_checkpoint(store->env, kilobytes);
 }
 
 /* False: the store is stopping. */

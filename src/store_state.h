@@ -92,7 +92,6 @@ struct kx_store {
     _Atomic uint64_t expired;
     _Atomic uint64_t backfilled;
     _Atomic uint64_t resolved;
-    _Atomic uint64_t checkpoints;
     _Atomic uint64_t packings;
     _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
     _Atomic uint64_t archive_s; /* and when the log was last copied */

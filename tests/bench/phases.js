@@ -33,13 +33,21 @@ async function metric(self, name) {
 // Waits, for some minutes at most, until a counter has grown: the idle server
 // has packed its half-empty pages, or written what was loaded before. It packs
 // less while somebody reads, so the counter is not looked at too often.
-async function grown(self, name) {
+async function grown(self, name, cause = async () => {}) {
     const before = await metric(self, name);
+    await cause();
     for (let tries = 0; tries < 300; tries++) {
         if (await metric(self, name) > before) return;
         await pause(1000);
     }
     throw new Error(`${name} has not grown within five minutes`);
+}
+
+// A store in which nothing was written has no checkpoint to write.
+function checkpoint(self) {
+    const write = { method: 'PUT', path: '/kv/checkpoint', body: '1' };
+    return grown(self, 'kindex_checkpoints_total',
+                 () => expect2xx(self.port, write));
 }
 
 // Bytes per user in the database files when they are loaded and when they are
@@ -67,7 +75,7 @@ async function backfill(self, { records }) {
     const index = { name: 'items_by_email', prefix: ['items'],
                     fields: ['/email'], unique: true };
     // From then on nothing else is running.
-    const written = () => grown(self, 'kindex_checkpoints_total');
+    const written = () => checkpoint(self);
     async function build() {
         const began = process.hrtime.bigint();
         await kindex.declare(self, index);
