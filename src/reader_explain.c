@@ -136,15 +136,6 @@ static enum kx_status choose_name(struct kx_reader *reader,
     return status == KX_OK ? KX_ABSENT : status;
 }
 
-/* Entries of an index are not indexed. */
-static bool is_of_index(const struct catalog *catalog, struct kx_slice prefix)
-{
-    for (size_t i = 0; i < catalog->count; i++)
-        if (kx_starts_with(prefix, catalog->indexes[i]->declaration->name_key))
-            return true;
-    return false;
-}
-
 enum kx_status kx_advise(struct kx_reader *reader,
                          const struct kx_question *question,
                          struct kx_buffer *out)
@@ -154,8 +145,8 @@ enum kx_status kx_advise(struct kx_reader *reader,
     enum kx_status status =
         mem == NULL ? KX_NO_MEMORY : advise_make(mem, question, &declaration);
     if (status == KX_OK &&
-        is_of_index(reader->store->catalog, declaration->prefix))
-        status = KX_ABSENT;
+        catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
+        status = KX_ABSENT; /* entries of an index are not indexed */
     if (status == KX_OK)
         status = choose_name(reader, declaration);
     if (status == KX_OK)

@@ -76,6 +76,8 @@ field .declaration.name x_by_a_3
 test_case 'no index is advised that could not be declared'
 explain '{"prefix":["by_e"],"where":{"path":"/n","eq":1}}'
 field 'has("declaration")' false
+explain '{"prefix":["by_e\u0000"],"where":{"path":"/n","eq":1}}'
+field 'has("declaration")' true
 explain '{"prefix":["users"],"where":[{"path":"/tags","each":true,"eq":"x"},{"path":"/more","each":true,"eq":"y"}]}'
 field 'has("declaration")' false
 
