@@ -15,7 +15,7 @@ STD     = -std=gnu11 -D_GNU_SOURCE -pthread -fPIE
 WARN    = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes \
           -Wmissing-prototypes -Werror
 LINK    = -pthread -pie -Wl,-z,relro,-z,now
-ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g -fno-omit-frame-pointer \
+ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 # libmicrohttpd comes in statically: api/http1_socket.c is between it and sockets.

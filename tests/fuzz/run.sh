@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.." || exit
 top=${BUILD:-build}/fuzz
 seed=${KX_FUZZ_SEED:-20240229}
 # NULL + 0 is no error any more (C2y), and an empty buffer has it.
-sanitized='-O1 -g -fno-omit-frame-pointer
+sanitized='-O1 -g1 -fno-omit-frame-pointer
     -fsanitize=fuzzer-no-link,address,undefined
     -fno-sanitize=pointer-overflow -fno-sanitize-recover=all'
 read -r -d '' -a sanitized <<<"$sanitized" || true
