@@ -18,6 +18,7 @@ const document = require('./document.js');
 const PROBLEM = 'application/problem+json';
 const NDJSON = 'application/x-ndjson';
 const KEYWORDS = ['components', 'discriminator'];
+const SHARED = 'shared';
 
 // A client must ignore members that it does not know, so the document leaves
 // answers open. The tests do not: a member that is not described is a finding.
@@ -46,11 +47,17 @@ function makeValidator(doc) {
     }
   });
   ajv.addVocabulary([...extensions]);
-  const components = { schemas: doc.components.schemas };
+  // What the schemas share is compiled once, under a name of its own.
+  ajv.addSchema({ $id: SHARED,
+    components: { schemas: doc.components.schemas } });
   const compiled = new Map();
   return (schema, value) => {
     if (!compiled.has(schema)) {
-      compiled.set(schema, ajv.compile({ ...schema, components }));
+      const named = structuredClone(schema);
+      document.walk(named, (node) => {
+        if (typeof node.$ref === 'string') node.$ref = SHARED + node.$ref;
+      });
+      compiled.set(schema, ajv.compile(named));
     }
     const validate = compiled.get(schema);
     return validate(value)
