@@ -1,12 +1,10 @@
 #!/bin/bash
-# Runs every part of the test, shows name, result and time of each, that of the
-# processors as well, and ends with the sum: "N passed, N failed". A part is a make
-# target; the last line "N passed, N failed" that it prints is its count. A part
-# that fails, or that counts nothing, fails the whole; what it printed is shown,
-# and kept in $BUILD/test-logs. With arguments: these parts.
-#
-# One part more than there are processors runs at a time: each waits now and then,
-# for a disk or for something to happen.
+# Runs every part of the test, as many at a time as there are processors, shows
+# name, result and time of each, that of the processors as well, and ends with the
+# sum: "N passed, N failed". A part is a make target; the last line "N passed, N
+# failed" that it prints is its count. A part that fails, or that counts nothing,
+# fails the whole; what it printed is shown, and kept in $BUILD/test-logs. With
+# arguments: these parts.
 #
 # Unit tests and stories run under sanitizers here. With the optimized program
 # that users get run some stories, and all that follows; `make unit` and
@@ -78,7 +76,7 @@ done
 
 rm -f "$logs"/*.count
 sed '/^$/d' <<<"$parts" |
-    xargs -d '\n' -n 1 -P "$(($(nproc) + 1))" bash -c 'run_part "$1"' run_part
+    xargs -d '\n' -n 1 -P "$(nproc)" bash -c 'run_part "$1"' run_part
 read_spent "$logs/all.times"
 echo "in $SECONDS s, $spent s of CPU"
 cat "$logs"/*.count | awk -v parts="$(grep -c . <<<"$parts")" '
