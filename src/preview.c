@@ -51,7 +51,9 @@ uint64_t preview_range(struct kx_store *store, struct kx_slice start,
                        struct kx_slice end)
 {
     double share = table_share(store->env, TABLE_ENTRIES, start, end);
-    return 1 + (uint64_t)((double)catalog_row_count(store->catalog) * share);
+    double rows = (double)catalog_row_count(store->catalog) * share;
+    double most = (double)store->catalog->entries;
+    return 1 + (uint64_t)(rows < most ? rows : most);
 }
 
 static struct kx_slice copy(void *mem, struct kx_slice slice)

@@ -5,7 +5,7 @@
 
 #include "store_state.h"
 
-/* About how many rows have keys in [start, end), at least one. */
+/* About how many entries of clients have keys in [start, end), at least one. */
 uint64_t preview_range(struct kx_store *store, struct kx_slice start,
                        struct kx_slice end);
 

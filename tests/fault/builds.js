@@ -11,14 +11,14 @@ const { announce, conclude, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
 const ENTRIES = 60000;
+// A job reads a quarter of the entries, or 4096 if that is more.
+const JOB = Math.max(4096, Math.ceil(ENTRIES / 4)) + 100;
 const [program, killsText, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);
 const random = randomFrom(seed);
 const server = new Server(program, ['--cache', '4MiB',
   '--checkpoint-log', '4MiB', '--checkpoint-interval', '1s']);
 const users = new Map();
-// A job reads a quarter of the entries, or 4096 if that is more.
-const jobOf = (total) => Math.max(4096, Math.ceil(total / 4));
 const figures = { builds: 0, writes: 0, within: 0, back: 0 };
 let next = ENTRIES;   // of the values that were not used yet
 let pending = null;   // the user whose write is under way, and the value
@@ -66,24 +66,16 @@ async function write(until) {
   }
 }
 
-// How far each build is, and how large its jobs are: its total is an estimate,
-// and when several share a scan, that of the one that leads counts.
 function progress(there) {
-  const totals = there.map(({ build }) => build?.total ?? ENTRIES);
-  const job = jobOf(Math.max(...totals));
   return new Map(there.map(({ name, state, build }) =>
-    [name, { job, done: state === 'ready' ? Infinity : build?.done ?? state }]));
-}
-
-function doneOf(map) {
-  return [...map.values()].map(({ done }) => done);
+    [name, state === 'ready' ? Infinity : build?.done ?? state]));
 }
 
 // Looks at the builds until the connection breaks; `seen` is the last look.
 async function watch(until, seen) {
   while (!until.stopped) {
-    for (const [name, one] of progress(await indexes(server)))
-      seen.set(name, one);
+    for (const [name, done] of progress(await indexes(server)))
+      seen.set(name, done);
   }
 }
 
@@ -99,7 +91,7 @@ async function ignoreBreak(work, until) {
 // not decide whether more than a job can be lost.
 async function come(far, seen, until) {
   for (; !until.stopped; await pause(1)) {
-    const done = doneOf(seen);
+    const done = [...seen.values()];
     if (done.some((one) => one >= far && one < Infinity)) return;
     if (done.length > 0 && done.every((one) => one === Infinity)) return;
   }
@@ -112,9 +104,8 @@ async function crash() {
   const seen = new Map();
   const all = Promise.all([ignoreBreak(write(until), until),
     ignoreBreak(watch(until, seen), until)]);
-  const job = jobOf(ENTRIES);
   const moment = random(4) === 0
-    ? come(job + random(ENTRIES - job), seen, until) : pause(5 + random(200));
+    ? come(JOB + random(ENTRIES - JOB), seen, until) : pause(5 + random(200));
   await Promise.race([moment, all]);
   until.stopped = true;
   await server.kill('SIGKILL');
@@ -134,11 +125,11 @@ async function settle() {
 // Returns what is wrong with the progress.
 function compare(seen, now) {
   const wrong = [];
-  for (const [name, { done: before, job }] of seen) {
-    const after = now.get(name)?.done;
+  for (const [name, before] of seen) {
+    const after = now.get(name);
     if (before > 0 && before < Infinity) figures.within++;
     if (after < before) figures.back++;
-    if (!(after >= before - job))
+    if (!(after >= before - JOB))
       wrong.push(`${name} had done ${before}, and goes on at ${after}`);
   }
   return wrong;
@@ -152,7 +143,7 @@ async function kills(count, passed) {
     const wrong = compare(seen, progress(await indexes(server)));
     if (wrong.length > 0) return wrong;
     await settle();
-    const now = doneOf(progress(await indexes(server)));
+    const now = [...progress(await indexes(server)).values()];
     if (!now.every((done) => done === Infinity)) continue;
     wrong.push(...await verify(server, users));
     if (wrong.length > 0) return wrong;

@@ -30,11 +30,10 @@ const MEGABYTE = 2 ** 20;
 // Beyond what was there in the second quarter.
 const MEMORY_SLACK = 8 * MEGABYTE;
 const DESCRIPTOR_SLACK = 4;
-// --checkpoint-log and as much while the checkpoint is written, twice as much on
-// a machine that has other things to do; besides these the file in which the
-// first part of it begins, the one in which the log ends, the next one and one
-// that is just being made.
-const LOG_MAX = (3 * 32 + 4 * 16) * MEGABYTE;
+// --checkpoint-log and as much while the checkpoint is written; besides these
+// the file in which the first part of it begins, the one in which the log ends,
+// the next one and one that is just being made.
+const LOG_MAX = (2 * 32 + 4 * 16) * MEGABYTE;
 
 const [program, secondsText, seedText, picture] = process.argv.slice(2);
 const seconds = Number(secondsText);

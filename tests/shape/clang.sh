@@ -1,5 +1,6 @@
 #!/bin/bash
-# Clang has nothing to say about any C file, and each header compiles alone.
+# Clang has nothing to say about any C file, and each header compiles alone
+# with both compilers.
 #   clang.sh "FLAGS" FILES
 set -u
 flags=$1
@@ -9,7 +10,9 @@ shift
 compile() {
     # shellcheck disable=SC2086 # the flags are a list of words
     case $2 in
-    *.h) clang $1 -fsyntax-only -x c -include "$2" /dev/null ;;
+    *.h)
+        gcc $1 -fsyntax-only -x c -include "$2" /dev/null
+        clang $1 -fsyntax-only -x c -include "$2" /dev/null ;;
     *) clang $1 -fsyntax-only "$2" ;;
     esac 2>&1
 }
