@@ -56,16 +56,13 @@ static int remove_row(struct work *work, const struct txn_write *write)
     return error == DB_NOTFOUND ? 0 : error;
 }
 
-/* Returns `error`, or if that is 0, what closing has come up with. */
-static int close_cursors(struct work *work, int error)
+/* The library wants them closed before the transaction ends. */
+static int close_cursors(struct work *work)
 {
+    int error = 0;
     for (int table = 0; table < TABLE_COUNT; table++) {
         DBC *cursor = work->cursors[table];
-        if (cursor == NULL)
-            continue;
-        if (error != 0)
-            cursor->flags |= DBC_ERROR;
-        int closed = cursor->close(cursor);
+        int closed = cursor == NULL ? 0 : cursor->close(cursor);
         if (error == 0)
             error = closed;
     }
@@ -79,7 +76,8 @@ static int apply_all(struct work *work, const struct txn_write *writes,
     for (size_t i = 0; error == 0 && i < count; i++)
         error = writes[i].type == TXN_PUT ? put_row(work, &writes[i])
                                           : remove_row(work, &writes[i]);
-    return close_cursors(work, error);
+    int closed = close_cursors(work);
+    return error != 0 ? error : closed;
 }
 
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,

@@ -67,15 +67,22 @@ static inline void test_store_new_at(struct test_store *test, const char *place)
     test_store_open(test);
 }
 
-/* Writes a row past everything, into a store that is closed: its writer, which
- * has the tables for itself, may be at work as long as it is open. */
-static inline void test_write(struct test_store *test, void *mem,
-                              const struct txn_write *write)
+/* The storage alone, of a store that is closed: its writer has the tables for
+ * itself, and its keeper writes checkpoints, as long as it is open. */
+static inline struct env *test_env(struct test_store *test, void *mem)
 {
     struct env *env = NULL;
     struct env_options options = {.directory = test->directory,
                                   .cache_bytes = 1 << 20};
     assert_int_equal(env_open(mem, &options, &env, NULL), KX_OK);
+    return env;
+}
+
+/* Writes a row past everything, into a store that is closed. */
+static inline void test_write(struct test_store *test, void *mem,
+                              const struct txn_write *write)
+{
+    struct env *env = test_env(test, mem);
     assert_int_equal(txn_apply(env, write, 1), KX_OK);
     assert_int_equal(env_flush(env), KX_OK);
     env_close(env);

@@ -3,14 +3,10 @@
 
 enum { VALUE_BYTES = 100000, PATIENCE = 60000 };
 
-/* The storage alone: a store's keeper would write checkpoints of its own. */
 static struct env *open_env(struct story *s)
 {
-    struct env *env = NULL;
-    struct env_options options = {.directory = s->test.directory,
-                                  .cache_bytes = 1 << 20};
     test_store_close(&s->test);
-    assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
+    struct env *env = test_env(&s->test, s->mem);
     assert_int_equal(env_checkpoint(env, 0), KX_OK); /* of the start */
     return env;
 }

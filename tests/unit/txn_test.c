@@ -1,0 +1,220 @@
+/* A batch is applied in its order, as a whole or not at all. */
+#include <errno.h>
+
+#include "../lib/store.h"
+#include "engine.h"
+#include "table.h"
+
+enum {
+    MANY = 3000, /* rows: several pages, and far more than neighbours need */
+    FEW = 5,     /* rows: too few for a look on the last page first */
+    STEP = 7,    /* no divisor of either */
+    FAILING = 3, /* the row whose put fails, counted from 0 */
+    NUMBER = 12  /* bytes of a key as text, with its end */
+};
+
+/* The storage alone, and what puts rows into it. */
+struct stage {
+    struct env *env;
+    struct kx_buffer value;
+};
+
+static struct stage set_up(struct story *s)
+{
+    struct stage stage;
+    test_store_close(&s->test);
+    stage.env = test_env(&s->test, s->mem);
+    kx_buffer_init(&stage.value, s->mem);
+    return stage;
+}
+
+static void tear_down(struct story *s, struct stage *stage)
+{
+    env_close(stage->env);
+    test_store_open(&s->test);
+}
+
+static struct kx_slice name(struct story *s, int n)
+{
+    char text[NUMBER];
+    snprintf(text, sizeof text, "t%06d", n);
+    return kx_text(talloc_strdup(s->mem, text));
+}
+
+static struct txn_write put(struct kx_slice key, const char *value)
+{
+    return (struct txn_write){.type = TXN_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = key,
+                              .value = kx_text(value)};
+}
+
+static struct txn_write removal(struct kx_slice key)
+{
+    return (struct txn_write){
+        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = key};
+}
+
+static void assert_row(struct stage *stage, enum table table,
+                       struct kx_slice key, const char *value)
+{
+    enum kx_status status = table_get(stage->env, table, key, &stage->value);
+    if (value == NULL) {
+        assert_int_equal(status, KX_ABSENT);
+        return;
+    }
+    assert_int_equal(status, KX_OK);
+    assert_int_equal(stage->value.size, strlen(value));
+    assert_memory_equal(stage->value.data, value, strlen(value));
+}
+
+/* In seven rounds: neighbours of what is there, but not one after the other. */
+static struct txn_write *rows(struct story *s, int count, const char *value)
+{
+    struct txn_write *writes =
+        talloc_array(s->mem, struct txn_write, (unsigned)count);
+    for (int i = 0; i < count; i++)
+        writes[i] = put(name(s, i * STEP % count), value);
+    return writes;
+}
+
+static void writes_are_applied_in_their_order(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct kx_slice a = name(s, 1);
+    struct kx_slice b = name(s, 2);
+    struct kx_slice c = name(s, 3);
+    const struct txn_write writes[] = {
+        put(a, "first"), put(b, "gone"),  put(a, "second"), removal(b),
+        removal(c),      put(c, "again"), removal(a),       put(a, "last"),
+    };
+    size_t count = sizeof writes / sizeof writes[0];
+    assert_int_equal(txn_apply(stage.env, writes, count), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, a, "last");
+    assert_row(&stage, TABLE_CATALOG, b, NULL);
+    assert_row(&stage, TABLE_CATALOG, c, "again");
+    tear_down(s, &stage);
+}
+
+static void each_of_many_rows_is_there(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    const char *values[] = {"new", "replaced"};
+    for (size_t pass = 0; pass < 2; pass++) {
+        struct txn_write *writes = rows(s, MANY, values[pass]);
+        assert_int_equal(txn_apply(stage.env, writes, MANY), KX_OK);
+        for (int i = 0; i < MANY; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), values[pass]);
+    }
+    tear_down(s, &stage);
+}
+
+static void a_row_goes_to_its_own_table(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct txn_write writes[] = {put(name(s, 1), "catalog"),
+                                 put(name(s, 1), "expiry"),
+                                 put(name(s, 2), "catalog")};
+    writes[1].table = TABLE_EXPIRY;
+    assert_int_equal(txn_apply(stage.env, writes, 3), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 1), "catalog");
+    assert_row(&stage, TABLE_EXPIRY, name(s, 1), "expiry");
+    assert_row(&stage, TABLE_CATALOG, name(s, 2), "catalog");
+    assert_row(&stage, TABLE_EXPIRY, name(s, 2), NULL);
+    /* The store would take it for a time at which something expires. */
+    struct txn_write away = removal(name(s, 1));
+    away.table = TABLE_EXPIRY;
+    assert_int_equal(txn_apply(stage.env, &away, 1), KX_OK);
+    tear_down(s, &stage);
+}
+
+/* The library's methods, with a fault of one of them. */
+static int (*real_cursor)(DB *, DB_TXN *, DBC **, u_int32_t);
+static int (*real_put)(DBC *, DBT *, DBT *, u_int32_t);
+static int puts_left;
+
+static int failing_put(DBC *cursor, DBT *key, DBT *value, u_int32_t flags)
+{
+    return puts_left-- == 0 ? ENOMEM : real_put(cursor, key, value, flags);
+}
+
+static int cursor_whose_put_fails(DB *db, DB_TXN *txn, DBC **cursor_out,
+                                  u_int32_t flags)
+{
+    int error = real_cursor(db, txn, cursor_out, flags);
+    if (error == 0) {
+        real_put = (*cursor_out)->put;
+        (*cursor_out)->put = failing_put;
+    }
+    return error;
+}
+
+static int no_cursor(DB *db, DB_TXN *txn, DBC **cursor_out, u_int32_t flags)
+{
+    (void)db;
+    (void)txn;
+    (void)cursor_out;
+    (void)flags;
+    return ENOMEM;
+}
+
+/* Applies the writes with another way to open cursors of the catalog. */
+static enum kx_status apply_with(struct stage *stage,
+                                 int (*cursor)(DB *, DB_TXN *, DBC **,
+                                               u_int32_t),
+                                 const struct txn_write *writes, size_t count)
+{
+    DB *db = stage->env->tables[TABLE_CATALOG];
+    real_cursor = db->cursor;
+    db->cursor = cursor;
+    puts_left = FAILING;
+    enum kx_status status = txn_apply(stage->env, writes, count);
+    db->cursor = real_cursor;
+    return status;
+}
+
+static void a_failed_batch_changes_nothing(void **state)
+{
+    struct story *s = *state;
+    const int counts[] = {FEW, MANY};
+    for (size_t n = 0; n < 2; n++) {
+        struct stage stage = set_up(s);
+        size_t count = (size_t)counts[n];
+        struct txn_write *old = rows(s, counts[n], "old");
+        struct txn_write *new = rows(s, counts[n], "new");
+        assert_int_equal(txn_apply(stage.env, old, count), KX_OK);
+        /* One in another table comes first: its cursor is open as well. */
+        struct kx_slice away = new[0].key;
+        new[0].table = TABLE_EXPIRY;
+        assert_int_equal(apply_with(&stage, no_cursor, new, count),
+                         KX_NO_MEMORY);
+        assert_int_equal(apply_with(&stage, cursor_whose_put_fails, new, count),
+                         KX_NO_MEMORY);
+        assert_row(&stage, TABLE_EXPIRY, away, NULL);
+        for (int i = 0; i < counts[n]; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+        new[0].table = TABLE_CATALOG;
+        assert_int_equal(txn_apply(stage.env, new, count), KX_OK);
+        for (int i = 0; i < counts[n]; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), "new");
+        tear_down(s, &stage);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(writes_are_applied_in_their_order,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(each_of_many_rows_is_there, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_row_goes_to_its_own_table, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_failed_batch_changes_nothing, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
