@@ -16,7 +16,7 @@ WARN    = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes \
           -Wmissing-prototypes -Werror
 LINK    = -pthread -pie -Wl,-z,relro,-z,now
 ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
-          -fsanitize=address,undefined -fno-sanitize-recover=all"
+          -fsanitize=address,undefined -fno-sanitize-recover=all -fuse-ld=gold"
 
 # libmicrohttpd comes in statically: api/http1_socket.c is between it and sockets.
 CORELIBS = -ldb-5.3 -lzstd -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm

@@ -71,7 +71,7 @@ compile() {
 program() {
     local name=$1 to=$2
     shift 2
-    $clang "${sanitized[@]/fuzzer-no-link/fuzzer}" $LINK -o "$to" \
+    $clang "${sanitized[@]/fuzzer-no-link/fuzzer}" $LINK -fuse-ld=gold -o "$to" \
         "$top/tests/fuzz/$name.o" "$@" -Wl,--start-group "$top/libdoors.a" \
         "$top/libkindex.a" -Wl,--end-group $DOORLIBS $CORELIBS
 }

@@ -28,8 +28,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/kindex-http.XXXXXX")
 answer=$work/answer
 head=$work/head
 log=$work/log
-url='' server='' status='' exchange='' sentence='' held=0 broken='' passed=0 failed=0 ended=no
+found='' coded='' url='' server='' status='' exchange='' sentence='' held=0 broken='' passed=0 failed=0 ended=no
 touch "$log" "$head" "$answer"
+mkfifo "$work/never"
 ! grep -q __asan_init "$KINDEX" || times=4
 trap leave EXIT
 
@@ -71,8 +72,13 @@ wait_until() {
     local deadline=$((SECONDS + longest))
     until "$@"; do
         [ $SECONDS -lt $deadline ] || return 1
-        sleep 0.01
+        pass_a_moment
     done
+}
+
+# Some hundredths of a second, without a program that would take a tenth of them.
+pass_a_moment() {
+    read -rt 0.03 <>"$work/never" || :
 }
 
 some_of() {
@@ -100,24 +106,56 @@ request() {
 # A line of JSON, made without jq, which takes longer to start than the rest.
 record() {
     local type target=${2//\\/\\\\}
-    type=$(header_value Content-Type)
+    find_header Content-Type
+    type=$found
     printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s",' \
         "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}"
     if [[ $type == *json* || ! -s $answer ]]; then
-        printf '"body":"%s"}\n' "$(sed -z 's/[\\"]/\\&/g; s/\n/\\n/g;
-            s/\r/\\r/g; s/\t/\\t/g' "$answer")"
+        escape_answer
+        printf '"body":"%s"}\n' "$found"
     else
         printf '"bodyBase64":"%s"}\n' "$(base64 -w 0 "$answer")"
     fi
 }
 
-header_value() {
+# What find_... finds, it leaves in $found: to ask another shell for it would
+# take longer than all the rest.
+find_header() {
     local line value=''
     while IFS= read -r line; do
         [[ ${line,,} != "${1,,}:"* ]] || value=${line#*:}
     done <"$head"
     value=${value%$'\r'}
-    printf '%s' "${value# }"
+    found=${value# }
+}
+
+# What a file holds; a zero byte is left out.
+find_text() {
+    local lines IFS=
+    mapfile lines <"$1"
+    found="${lines[*]}"
+}
+
+# Leaves the answer in $found as the inside of a string of JSON. A long one is
+# sooner done by sed.
+escape_answer() {
+    local lines most_lines=50 most_bytes=1024 IFS=
+    mapfile -n $most_lines lines <"$answer"
+    found="${lines[*]}"
+    if [ ${#lines[@]} -eq $most_lines ] || [ ${#found} -gt $most_bytes ]; then
+        found=$(sed -z 's/[\\"]/\\&/g; s/\n/\\n/g; s/\r/\\r/g; s/\t/\\t/g' "$answer")
+        return
+    fi
+    found=${found//\\/\\\\}
+    found=${found//\"/\\\"}
+    found=${found//$'\n'/\\n}
+    found=${found//$'\r'/\\r}
+    found=${found//$'\t'/\\t}
+}
+
+header_value() {
+    find_header "$1"
+    printf '%s' "$found"
 }
 
 # A program that starts sooner than jq and becomes it for what it does not know
@@ -139,6 +177,7 @@ until_status() {
     shift
     request "$@"
     while [ "$status" != "$wanted" ] && [ $SECONDS -lt $deadline ]; do
+        pass_a_moment
         KX_RECORD= request "$@"
     done
     expect "$wanted"
@@ -150,6 +189,7 @@ until_field() {
     request "$@"
     while [ "$(value "$filter")" != "$wanted" ] &&
         [ $SECONDS -lt $deadline ]; do
+        pass_a_moment
         KX_RECORD= request "$@"
     done
     field "$filter" "$wanted"
@@ -160,35 +200,37 @@ until_field() {
 expect() {
     is status "$status" "$1"
     [[ $1 == [45]?? && $exchange != HEAD* ]] || return 0
-    is Content-Type "$(header_value Content-Type)" application/problem+json
-    is 'the problem' "$(problem)" "${2:-$(problem_code)}"
+    find_header Content-Type
+    is Content-Type "$found" application/problem+json
+    find_problem
+    is 'the problem' "$found" "${2:-$coded}"
     has_identifier || is X-Request-Id '' 'that of an error'
 }
 
 has_identifier() {
-    local text
-    text=$(<"$head")
-    [[ ${text,,} == *$'\nx-request-id: '[a-z0-9]* ]]
+    find_text "$head"
+    [[ ${found,,} == *$'\nx-request-id: '[a-z0-9]* ]]
 }
 
 problem_code() {
-    local text
-    text=$(head -c 65536 "$answer")
-    [[ $text != *'"code":"'* ]] || text=${text#*'"code":"'}
-    printf '%s' "${text%%\"*}"
+    find_problem
+    printf '%s' "$coded"
 }
 
-# The code of the problem in the body, or what it lacks.
-problem() {
-    local code text part
-    text=$(cat "$answer")
-    code=$(problem_code)
-    for part in "\"type\":\"/problems/$code\"" "\"status\":$status" \
+# The code of the problem in the body, also in $coded, or what it lacks.
+find_problem() {
+    local text part
+    find_text "$answer"
+    text=$found
+    coded=$text
+    [[ $text != *'"code":"'* ]] || coded=${text#*'"code":"'}
+    coded=${coded%%\"*}
+    found=$coded
+    for part in "\"type\":\"/problems/$coded\"" "\"status\":$status" \
         '"title":"?????' '"detail":"?????' '"hint":"?????'; do
         # The pattern stays unquoted: it is one.
-        [[ $text == *$part* ]] || code="$code without $part"
+        [[ $text == *$part* ]] || found="$found without $part"
     done
-    printf '%s' "$code"
 }
 
 field() {
@@ -196,11 +238,10 @@ field() {
 }
 
 header() {
-    local got
-    got=$(header_value "$1")
+    find_header "$1"
     # The pattern stays unquoted: it is one.
-    if [[ $got == $2 ]]; then got=$2; fi
-    is "header $1" "$got" "$2"
+    if [[ $found == $2 ]]; then found=$2; fi
+    is "header $1" "$found" "$2"
 }
 
 body_is() {
