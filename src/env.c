@@ -94,10 +94,13 @@ static enum kx_status open_environment(struct env *env,
 }
 
 /* The very first log file was made by the library, which fills it itself; from
- * here on it finds one ready. */
-static enum kx_status begin_spare(struct env *env, const char *directory)
+ * here on it finds one ready. Commits leave the floor free, and the ballast may
+ * have to come back. */
+static enum kx_status begin_spare(struct env *env,
+                                  const struct env_options *options)
 {
-    env->spare = spare_start(env, directory, LOG_FILE_BYTES);
+    env->spare = spare_start(env, options->directory, LOG_FILE_BYTES,
+                             2 * options->disk_floor);
     if (env->spare == NULL)
         return KX_NO_MEMORY;
     int error = env->db->log_set_config(env->db, DB_LOG_ZERO, 0);
@@ -199,7 +202,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
         status = engine_status(env, open_table(env, i), "open table");
     if (status == KX_OK)
-        status = begin_spare(env, options->directory);
+        status = begin_spare(env, options);
     if (status == KX_OK)
         status = witness_start(env);
     if (status != KX_OK) {

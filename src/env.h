@@ -29,7 +29,8 @@ struct env_options {
     bool fatal;          /* recovers from all of the log, not only from its last
                           * checkpoint on: for files that are older, from a backup */
     struct lock *lock;   /* the caller's, on the directory; NULL: it is taken */
-    uint64_t disk_floor; /* with less than half of it free, the ballast goes */
+    uint64_t disk_floor; /* with less than half of it free, the ballast goes; no
+                          * log file is made ahead unless twice as much stays */
 };
 
 /* Opens, or makes, the environment and its tables under talloc context mem.

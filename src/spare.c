@@ -20,6 +20,7 @@
 
 #include <db.h>
 
+#include "env.h"
 #include "names.h"
 
 enum {
@@ -31,9 +32,11 @@ static const char READY[] = "next-log";
 static const char UNDER_WAY[] = "next-log.part";
 
 struct spare {
+    char *directory;
     char *ready; /* path */
     char *under_way;
     size_t bytes;
+    uint64_t reserve;
     pthread_t thread;
     atomic_bool stopping;
 };
@@ -92,11 +95,19 @@ void spare_install(void)
 
 /* ---- Making it ---------------------------------------------------------- */
 
+/* What is still to be written must fit: a file that is given up in the end
+ * would meanwhile have taken what others need. */
+static bool fits(const struct spare *spare, size_t done)
+{
+    return env_free_bytes(spare->directory) >=
+           spare->bytes - done + spare->reserve;
+}
+
 static bool fill(const struct spare *spare, int file)
 {
     uint8_t *zeros = calloc(1, STEP_BYTES);
     size_t done = 0;
-    while (zeros != NULL && done < spare->bytes &&
+    while (zeros != NULL && done < spare->bytes && fits(spare, done) &&
            !atomic_load(&spare->stopping)) {
         size_t rest = spare->bytes - done;
         ssize_t written = pwrite(
@@ -109,8 +120,12 @@ static bool fill(const struct spare *spare, int file)
     return done == spare->bytes;
 }
 
+/* One of a run that was killed is in the way of itself until it goes. */
 static bool make(const struct spare *spare)
 {
+    unlink(spare->under_way);
+    if (!fits(spare, 0))
+        return false;
     int file =
         open(spare->under_way, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
@@ -165,15 +180,19 @@ static int stop(struct spare *spare)
     return 0;
 }
 
-struct spare *spare_start(void *mem, const char *directory, size_t bytes)
+struct spare *spare_start(void *mem, const char *directory, size_t bytes,
+                          uint64_t reserve)
 {
     struct spare *spare = talloc_zero(mem, struct spare);
     if (spare == NULL)
         return NULL;
     spare->bytes = bytes;
+    spare->reserve = reserve;
+    spare->directory = talloc_strdup(spare, directory);
     spare->ready = talloc_asprintf(spare, "%s/%s", directory, READY);
     spare->under_way = talloc_asprintf(spare, "%s/%s", directory, UNDER_WAY);
-    if (spare->ready == NULL || spare->under_way == NULL ||
+    if (spare->directory == NULL || spare->ready == NULL ||
+        spare->under_way == NULL ||
         pthread_create(&spare->thread, NULL, run, spare) != 0) {
         talloc_free(spare);
         return NULL;

@@ -14,8 +14,10 @@ struct spare;
 void spare_install(void);
 
 /* Starts the thread that keeps one file of so many bytes ready in the
- * directory, as a child of mem. Freeing it ends the thread and leaves the file
- * for the next time. NULL: no memory or no thread. */
-struct spare *spare_start(void *mem, const char *directory, size_t bytes);
+ * directory, as a child of mem, when `reserve` bytes stay free beside it.
+ * Freeing it ends the thread and leaves the file for the next time. NULL: no
+ * memory or no thread. */
+struct spare *spare_start(void *mem, const char *directory, size_t bytes,
+                          uint64_t reserve);
 
 #endif

@@ -72,18 +72,31 @@ async function refused(when) {
     reply.status === 507 && reply.json.code === 'disk-full');
 }
 
+async function checkpoints() {
+  const { text } = await server.request('GET', '/metrics');
+  return Number(/^kindex_checkpoints_total (\d+)$/m.exec(text)[1]);
+}
+
 async function fills() {
   await server.start();
+  const before = await checkpoints();
   claim('there is a ballast', fs.statSync(ballast).blocks * 512 >= FLOOR);
   claim('a first write is stored', (await put(0)).status === 201);
   disk(used() + FLOOR + 2 * LOG_FILE + 4 * MIB);
   const last = await fill();
   claim(`the disk fills: ${last.status} after ${owed.size}`,
     last.status === 507 && last.json.code === 'disk-full' && owed.size > 100);
-  // Pages that were changed before are still written; what they take comes from
-  // the ballast, as soon as the keeper has looked.
+  // Pages that were changed before are still written, by the checkpoint that a
+  // full disk begins with; what they take comes from the ballast, as soon as the
+  // keeper has looked again.
+  await until('a checkpoint is written', async () =>
+    await checkpoints() > before);
   await until('half of the floor is free at least', async () =>
     Number(fs.readFileSync(room, 'utf8')) - used() >= FLOOR / 2);
+  // A log file that it made needless is gone: the disk may have room again.
+  disk(used() + FLOOR - MIB);
+  const again = await fill(owed.size + 100);
+  claim(`it is full again: ${again.status}`, again.status === 507);
   await reads('on a full disk');
   await refused('on a full disk');
 }

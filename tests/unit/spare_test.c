@@ -1,15 +1,25 @@
 /* The log file that is made ahead: it becomes the next one, full of zeros. The
- * Makefile puts __wrap_clock_gettime where the core calls clock_gettime. */
+ * Makefile puts __wrap_clock_gettime where the core calls clock_gettime, and so
+ * on. */
 #include "../lib/store.h"
 
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
-enum { FILE_BYTES = 16 << 20, VALUE_BYTES = 60000, PATIENCE = 60000 };
+int __real_statvfs(const char *path, struct statvfs *out);
+int __wrap_statvfs(const char *path, struct statvfs *out);
+
+enum {
+    FLOOR = 1 << 20,
+    FILE_BYTES = 16 << 20,
+    VALUE_BYTES = 60000,
+    PATIENCE = 60000
+};
 
 static atomic_bool ahead; /* the wall clock, before it is set right */
 
@@ -18,6 +28,19 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     int result = __real_clock_gettime(clock, now);
     if (clock == CLOCK_REALTIME && atomic_load(&ahead))
         now->tv_sec += 3600;
+    return result;
+}
+
+static _Atomic uint64_t room; /* of the disk, 0: as much as there is */
+static atomic_int looks;
+
+int __wrap_statvfs(const char *path, struct statvfs *out)
+{
+    int result = __real_statvfs(path, out);
+    uint64_t bytes = atomic_load(&room);
+    if (bytes != 0)
+        out->f_bavail = bytes / out->f_frsize;
+    atomic_fetch_add(&looks, 1);
     return result;
 }
 
@@ -106,6 +129,33 @@ static void without_it_the_log_goes_on(void **state)
     assert_int_equal(rmdir(under_way), 0);
 }
 
+/* Not even for a moment, for what it takes others would lack. */
+static void it_leaves_the_floor_twice(void **state)
+{
+    struct story *s = *state;
+    struct env *env = NULL;
+    struct env_options options = {.directory = s->test.directory,
+                                  .cache_bytes = 1 << 20,
+                                  .disk_floor = FLOOR};
+    off_t size = 0;
+    char path[512];
+    test_store_close(&s->test);
+    snprintf(path, sizeof path, "%s/next-log", s->test.directory);
+    remove(path);
+    atomic_store(&room, FILE_BYTES + 2 * FLOOR - 1);
+    assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
+    for (int seen = atomic_load(&looks); atomic_load(&looks) < seen + 2;)
+        usleep(1000);
+    assert_int_equal(number_of(s, "next-log", &size), 0);
+    assert_int_equal(number_of(s, "next-log.part", &size), 0);
+    atomic_store(&room, FILE_BYTES + 2 * FLOOR);
+    await(s, "next-log", &size);
+    assert_int_equal(size, FILE_BYTES);
+    atomic_store(&room, 0);
+    env_close(env);
+    test_store_open(&s->test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +164,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(it_is_made_whatever_the_wall_clock_does,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(without_it_the_log_goes_on, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(it_leaves_the_floor_twice, begin,
                                         finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
