@@ -1,7 +1,8 @@
 /* The document of POST /atomic:
  *
  * {"checks":[{"key":[...],"versionstamp":"..."}], "mutations":[{"type":"set",
- * "key":[...],"value":...,"ttl":"5m"}], "dry":false}
+ * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
+ * "ttl".
  *
  * Each object is read by a table of members (members.h) into a `reading`, which
  * also notes which members there were: what must or must not stand together is
@@ -105,6 +106,7 @@ struct mutation_reading {
     bool has_value;
     bool has_typed;
     bool has_ttl;
+    bool has_expires_at;
 };
 
 static const struct {
@@ -167,6 +169,16 @@ static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
     return true;
 }
 
+/* A time that has passed is taken: the entry is gone at once, as it would be if
+ * it had been stored in time. */
+static bool mutation_expires_at(void *target, struct kx_slice value,
+                                struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_expires_at = true;
+    return ttl_expires_at(value, &reading->mutation->expires_at_ms, flaw);
+}
+
 /* "versionstamp" asks the writer for one more part of the key, which only it
  * can know: the stamp that the commit gets. */
 static bool mutation_suffix(void *target, struct kx_slice value,
@@ -180,13 +192,10 @@ static bool mutation_suffix(void *target, struct kx_slice value,
 }
 
 static const struct member MUTATION_MEMBERS[] = {
-    {"type", mutation_type},
-    {"key", mutation_key},
-    {"value", mutation_value},
-    {"typed", mutation_typed},
-    {"ttl", mutation_ttl},
-    {"suffix", mutation_suffix},
-    {NULL, NULL},
+    {"type", mutation_type},     {"key", mutation_key},
+    {"value", mutation_value},   {"typed", mutation_typed},
+    {"ttl", mutation_ttl},       {"expiresAt", mutation_expires_at},
+    {"suffix", mutation_suffix}, {NULL, NULL},
 };
 
 /* What a mutation must have, by its type. */
@@ -194,12 +203,15 @@ static bool operand_fits(const struct mutation_reading *reading,
                          struct flaw *flaw)
 {
     bool has_operand = reading->has_value || reading->has_typed;
+    bool has_expiry = reading->has_ttl || reading->has_expires_at;
     if (reading->has_value && reading->has_typed)
         return bad(flaw, "A mutation has a value or a typed value, not both.");
+    if (reading->has_ttl && reading->has_expires_at)
+        return bad(flaw, "A mutation has ttl or expiresAt, not both.");
     if (reading->mutation->type != KX_DELETE)
         return has_operand ||
                bad(flaw, "This mutation needs a value or a typed value.");
-    return (!has_operand && !reading->has_ttl) ||
+    return (!has_operand && !has_expiry) ||
            bad(flaw, "delete takes a key only.");
 }
 

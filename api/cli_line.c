@@ -92,10 +92,10 @@ static void add_mutation(const struct members *members, struct kx_slice key,
     kx_add_slice(out,
                  members->typed.size > 0 ? members->typed : members->value);
     if (members->expires.size > 0) {
-        char ttl[48];
-        snprintf(ttl, sizeof ttl, ",\"ttl\":\"%" PRId64 "ms\"",
-                 members->expires_ms - rules->now_ms);
-        kx_add_text(out, ttl);
+        char text[48];
+        snprintf(text, sizeof text, ",\"expiresAt\":%" PRId64,
+                 members->expires_ms);
+        kx_add_text(out, text);
     }
     kx_add_byte(out, '}');
 }

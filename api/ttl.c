@@ -1,5 +1,7 @@
-/* Times to live: a whole number and a unit. */
+/* Times to live: a whole number and a unit. Times of expiry: a number alone. */
 #include "ttl.h"
+
+#include <inttypes.h>
 
 #include "members.h"
 
@@ -58,4 +60,17 @@ bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
     kx_buffer_init(&text, memory);
     return members_text(value, &text, flaw) &&
            ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
+}
+
+bool ttl_expires_at(struct kx_slice value, int64_t *ms_out, struct flaw *flaw)
+{
+    double ms;
+    if (!kx_number_parse(value, &ms) || !(ms >= 1) ||
+        !(ms <= (double)EXPIRES_AT_MAX_MS) || ms != (double)(int64_t)ms)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "expiresAt takes Unix time in milliseconds, a whole "
+                        "number from 1 to %" PRId64 ".",
+                        EXPIRES_AT_MAX_MS);
+    *ms_out = (int64_t)ms;
+    return true;
 }

@@ -8,6 +8,8 @@
 
 /* The longest time to live: a hundred years of 365 days. */
 #define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
+/* The last time of expiry: what every program of JSON still tells apart. */
+#define EXPIRES_AT_MAX_MS ((INT64_C(1) << 53) - 1)
 
 /* Reads a time to live; false when it is none, with a flaw of `code`. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
@@ -16,5 +18,9 @@ bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
  * False with PROBLEM_BAD_REQUEST. */
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
                 struct flaw *flaw);
+/* Reads the value of a member `expiresAt`, Unix time in milliseconds as entries
+ * show it: a whole number from 1 to EXPIRES_AT_MAX_MS, past ones included.
+ * False with PROBLEM_BAD_REQUEST. */
+bool ttl_expires_at(struct kx_slice value, int64_t *ms_out, struct flaw *flaw);
 
 #endif

@@ -46,6 +46,26 @@ request PATCH '/kv/patched?ttl=2h' '{"b":3}'
 request GET '/list?start=patched&end=patched/a'
 field ".entries[0].expiresAt - $before > 7000000" true
 
+test_case 'a mutation may say the time itself, to the millisecond'
+for at in 4000000000123 4000000000.123e3 9007199254740991; do
+    request POST /atomic "{\"mutations\":[
+        {\"type\":\"set\",\"key\":[\"at\",1],\"value\":{\"a\":1},\"expiresAt\":$at},
+        {\"type\":\"sum\",\"key\":[\"at\",2],\"value\":1,\"expiresAt\":$at},
+        {\"type\":\"patch\",\"key\":[\"at\",3],\"value\":{\"b\":2},\"expiresAt\":$at}]}"
+    expect 200
+    request GET /list?prefix=at
+    field "[.entries[].expiresAt == $at]" '[true,true,true]'
+done
+
+test_case 'with a time that has passed the entry is gone at once'
+request POST /atomic '{"mutations":[{"type":"set","key":["at",1],"value":1,"expiresAt":1},
+    {"type":"delete","key":["at",2]},{"type":"delete","key":["at",3]}]}'
+expect 200
+request GET /kv/at/=1
+expect 404
+request GET /count?prefix=at
+field .count 0
+
 # Everything that an entry can be part of, for a short time.
 request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"unique":true}'
 request POST /indexes '{"name":"by_color","prefix":["u"],"fields":["/color"]}'

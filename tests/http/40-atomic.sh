@@ -136,6 +136,12 @@ done <<'END'
 {"mutations":[{"type":"set","key":["a"],"value":1,"typed":{"type":"KvU64","value":"1"}}]}|bad-request|/mutations/0
 {"mutations":[{"type":"set","key":["a"],"value":1,"ttl":60}]}|bad-request|/mutations/0/ttl
 {"mutations":[{"type":"set","key":["a"],"value":1,"ttl":"soon"}]}|bad-request|/mutations/0/ttl
+{"mutations":[{"type":"set","key":["a"],"value":1,"expiresAt":"2036-01-01"}]}|bad-request|/mutations/0/expiresAt
+{"mutations":[{"type":"set","key":["a"],"value":1,"expiresAt":0}]}|bad-request|/mutations/0/expiresAt
+{"mutations":[{"type":"set","key":["a"],"value":1,"expiresAt":1.5}]}|bad-request|/mutations/0/expiresAt
+{"mutations":[{"type":"set","key":["a"],"value":1,"expiresAt":9007199254740992}]}|bad-request|/mutations/0/expiresAt
+{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":"1s","expiresAt":4e12}]}|bad-request|/mutations/0
+{"mutations":[{"type":"delete","key":["a"],"expiresAt":4e12}]}|bad-request|/mutations/0
 {"mutations":[{"type":"delete","key":["a"],"value":1}]}|bad-request|/mutations/0
 {"mutations":[{"type":"sum","key":["a"],"value":"1"}]}|bad-value|/mutations/0
 {"mutations":[{"type":"sum","key":["a"],"value":1,"suffix":"versionstamp"}]}|bad-request|/mutations/0
