@@ -30,7 +30,7 @@ http-broad        memory and the rough, optimized
 deno              unmodified Deno and @deno/kv programs
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
-clang             the second compiler has no warning
+clang-rest        the second compiler has no warning
 shape-self-test   each shape check finds a planted violation
 cppcheck          static analysis has nothing to say
 shape             layers, sizes, contracts
