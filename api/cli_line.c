@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "cli_problem.h"
-
-/* Far beyond what the service takes. */
-static const double EXPIRY_MAX_MS = 9e15;
+#include "ttl.h"
 
 /* ---- Reading ------------------------------------------------------------ */
 
@@ -113,7 +111,7 @@ static bool read_expiry(struct members *members)
     if (members->expires.size == 0)
         return true;
     if (!kx_number_parse(members->expires, &number) ||
-        !(fabs(number) <= EXPIRY_MAX_MS))
+        !(fabs(number) <= (double)EXPIRES_AT_MAX_MS))
         return false;
     members->expires_ms = (int64_t)number;
     return true;

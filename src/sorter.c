@@ -12,7 +12,9 @@
 enum {
     RUN_ROWS = 2048,
     CHUNK_BYTES = 1 << 20,
-    LINE_BYTES = 64 /* of the processor's cache */
+    LINE_BYTES = 64, /* of the processor's cache */
+    FETCH_BYTES =
+        256 /* of a longer row the processor fetches the rest itself */
 };
 
 struct row {
@@ -215,10 +217,12 @@ static bool begin_taking(struct sorter *sorter)
  * them before it looks into the first. */
 static void fetch_bytes(const struct row *row)
 {
-    const uint8_t *end = row->bytes + row->key_size + row->value_size;
-    for (const uint8_t *at = row->bytes; at < end; at += LINE_BYTES)
-        __builtin_prefetch(at);
-    __builtin_prefetch(end - 1);
+    size_t size = (size_t)row->key_size + row->value_size;
+    if (size > FETCH_BYTES)
+        size = FETCH_BYTES;
+    for (size_t at = 0; at < size; at += LINE_BYTES)
+        __builtin_prefetch(row->bytes + at);
+    __builtin_prefetch(row->bytes + size - 1);
 }
 
 bool sorter_next(struct sorter *sorter, struct txn_write *write_out)

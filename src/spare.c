@@ -120,7 +120,7 @@ static bool fill(const struct spare *spare, int file)
     return done == spare->bytes;
 }
 
-/* One of a run that was killed is in the way of itself until it goes. */
+/* What a killed server has left of one goes first: it takes room. */
 static bool make(const struct spare *spare)
 {
     unlink(spare->under_way);

@@ -337,6 +337,7 @@ complains '1 had expired'
 kindex ls when -o json
 is expiry "$(jq .expiresAt "$work/out")" 4000000000123
 for line in '"value":1,"expiresAt":"2036-01-01"' '"value":1,"expiresAt":null' \
+    '"value":1,"expiresAt":9007199254740992' \
     '"value":1,"typed":{"type":"KvU64","value":"1"}'; do
     given <<<"{\"key\":[\"when\",3],$line}"
     kindex import

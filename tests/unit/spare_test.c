@@ -3,6 +3,7 @@
  * on. */
 #include "../lib/store.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,6 +16,7 @@ int __real_statvfs(const char *path, struct statvfs *out);
 int __wrap_statvfs(const char *path, struct statvfs *out);
 
 enum {
+    STEPS = 5, /* looks of one that is begun, before the disk is full */
     FLOOR = 1 << 20,
     FILE_BYTES = 16 << 20,
     VALUE_BYTES = 60000,
@@ -32,15 +34,18 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 }
 
 static _Atomic uint64_t room; /* of the disk, 0: as much as there is */
+static atomic_int full_from;  /* 0, or the look from which on there is none */
 static atomic_int looks;
 
 int __wrap_statvfs(const char *path, struct statvfs *out)
 {
     int result = __real_statvfs(path, out);
     uint64_t bytes = atomic_load(&room);
+    int from = atomic_load(&full_from);
     if (bytes != 0)
         out->f_bavail = bytes / out->f_frsize;
-    atomic_fetch_add(&looks, 1);
+    if (atomic_fetch_add(&looks, 1) + 1 >= from && from != 0)
+        out->f_bavail = 0;
     return result;
 }
 
@@ -129,31 +134,74 @@ static void without_it_the_log_goes_on(void **state)
     assert_int_equal(rmdir(under_way), 0);
 }
 
-/* Not even for a moment, for what it takes others would lack. */
-static void it_leaves_the_floor_twice(void **state)
+/* The storage alone, without such a file but with a part that a killed server
+ * has left, and with so much room on the disk. */
+static struct env *open_env(struct story *s, uint64_t bytes)
 {
-    struct story *s = *state;
     struct env *env = NULL;
     struct env_options options = {.directory = s->test.directory,
                                   .cache_bytes = 1 << 20,
                                   .disk_floor = FLOOR};
-    off_t size = 0;
-    char path[512];
+    char ready[512];
+    char part[520];
     test_store_close(&s->test);
-    snprintf(path, sizeof path, "%s/next-log", s->test.directory);
-    remove(path);
-    atomic_store(&room, FILE_BYTES + 2 * FLOOR - 1);
+    snprintf(ready, sizeof ready, "%s/next-log", s->test.directory);
+    snprintf(part, sizeof part, "%s.part", ready);
+    remove(ready);
+    assert_int_equal(close(creat(part, 0600)), 0);
+    atomic_store(&room, bytes);
     assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
-    for (int seen = atomic_load(&looks); atomic_load(&looks) < seen + 2;)
-        usleep(1000);
-    assert_int_equal(number_of(s, "next-log", &size), 0);
-    assert_int_equal(number_of(s, "next-log.part", &size), 0);
-    atomic_store(&room, FILE_BYTES + 2 * FLOOR);
-    await(s, "next-log", &size);
-    assert_int_equal(size, FILE_BYTES);
+    return env;
+}
+
+static void close_env(struct story *s, struct env *env)
+{
+    atomic_store(&full_from, 0);
     atomic_store(&room, 0);
     env_close(env);
     test_store_open(&s->test);
+}
+
+static void await_look(int number)
+{
+    while (atomic_load(&looks) < number)
+        usleep(1000);
+}
+
+static void assert_nothing_is_made(const struct story *s)
+{
+    off_t size = 0;
+    assert_int_equal(number_of(s, "next-log", &size), 0);
+    assert_int_equal(number_of(s, "next-log.part", &size), 0);
+}
+
+/* Not even for a moment, for what it takes others would lack. */
+static void it_leaves_the_floor_twice(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
+    off_t size = 0;
+    await_look(atomic_load(&looks) + 2);
+    assert_nothing_is_made(s);
+    atomic_store(&room, FILE_BYTES + 2 * FLOOR);
+    await(s, "next-log", &size);
+    assert_int_equal(size, FILE_BYTES);
+    close_env(s, env);
+}
+
+/* It is begun, for its first looks find room, until others fill the disk. The
+ * look after that is the first of the next try. */
+static void it_is_given_up_when_the_disk_fills(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_env(s, FILE_BYTES + 2 * FLOOR - 1);
+    await_look(atomic_load(&looks) + 2);
+    int full = atomic_load(&looks) + STEPS;
+    atomic_store(&full_from, full);
+    atomic_store(&room, FILE_BYTES + 2 * FLOOR);
+    await_look(full + 1);
+    assert_nothing_is_made(s);
+    close_env(s, env);
 }
 
 int main(void)
@@ -167,6 +215,8 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(it_leaves_the_floor_twice, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(it_is_given_up_when_the_disk_fills,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
