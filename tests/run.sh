@@ -2,10 +2,9 @@
 # Runs every part of the test, one more at a time than there are processors, for
 # they wait now and then; shows name, result and time of each, that of the
 # processors as well, and ends with the sum: "N passed, N failed". A part is a make
-# target; the last line "N passed, N
-# failed" that it prints is its count. A part that fails, or that counts nothing,
-# fails the whole; what it printed is shown, and kept in $BUILD/test-logs. With
-# arguments: these parts.
+# target; the last line "N passed, N failed" that it prints is its count. A part
+# that fails, or that counts nothing, fails the whole; what it printed is shown, and
+# kept in $BUILD/test-logs. With arguments: these parts.
 #
 # Unit tests and stories run under sanitizers here. With the optimized program
 # that users get run some stories, and all that follows; `make unit` and
@@ -20,6 +19,7 @@ mkdir -p "$logs"
 # the end. Each works on files of its own once the programs are built. The first
 # goes before the others where processors are short: a disk, a checkpoint or a
 # reader that is late is what it is about, and must not be late for another reason.
+# fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.
 parts='
 fault             killed and restarted, nothing acknowledged is lost
 asan-http         the service over HTTP, under sanitizers
@@ -30,7 +30,7 @@ http-broad        memory and the rough, optimized
 deno              unmodified Deno and @deno/kv programs
 instructions      instructions per request
 packaging         the Debian package, its unit, the manual page
-clang-rest        the second compiler has no warning
+clang-rest        the second compiler has no warning about the rest
 shape-self-test   each shape check finds a planted violation
 cppcheck          static analysis has nothing to say
 shape             layers, sizes, contracts
@@ -58,7 +58,7 @@ run_part() {
     local part shows ok bad spent started=$SECONDS mark=ok
     read -r part shows <<<"$1"
     local log=$logs/$part.log
-    [ "$part" = "$first" ] || renice -n 10 $BASHPID >"$logs/$part.nice"
+    [ "$part" = "$first" ] || renice -n 10 $BASHPID >/dev/null
     $make -s --no-print-directory -j"$jobs" "$part" >"$log" 2>&1 </dev/null
     read_count "$part" $? "$log"
     read_spent "$logs/$part.times"

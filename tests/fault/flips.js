@@ -168,14 +168,16 @@ class Round {
   // Resolves to what is wrong.
   async run(count, passed) {
     await this.prepare();
-    let wrong = this.files.length > 1 ? [] : ['there is one log file only'];
-    for (let n = 0; n < count && wrong.length === 0; n++) {
-      wrong = await this.one();
-      passed.count += Number(wrong.length === 0);
+    const wrong =
+      this.files.length > 1 ? [] : ['there is one log file only'];
+    for (let n = 0; n < count; n++) {
+      const found = await this.one();
+      wrong.push(...found);
+      passed.count += Number(found.length === 0);
     }
     if (wrong.length === 0) {
       await this.server.start();
-      wrong = await this.missing('no place');
+      wrong.push(...await this.missing('no place'));
     }
     this.server.destroy();
     return wrong.map((text) => `${this.name}: ${text}`);
