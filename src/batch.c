@@ -70,6 +70,20 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
                                      .key = kx_slice(bytes, 8 + key.size)});
 }
 
+/* A presumption is tested by an insertion, even of what is removed again. */
+static void add_entry_rows(struct rows *rows, const struct net_change *change)
+{
+    struct txn_write write = {.type = change->presumed ? TXN_INSERT : TXN_PUT,
+                              .table = TABLE_ENTRIES,
+                              .key = change->key,
+                              .value = change->now};
+    if (change->presumed || change->now.size != 0)
+        add_row(rows, write);
+    write.type = TXN_DELETE;
+    if (change->now.size == 0)
+        add_row(rows, write);
+}
+
 /* The rows that one changed key needs. A key that the batch both made and
  * removed needs none; one that was never read may be stored, and is removed to
  * be sure. An expiry that comes too early into next_expiry_ms, when the batch
@@ -77,13 +91,9 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
 static void add_change(struct kx_store *store, struct rows *rows,
                        const struct net_change *change)
 {
-    bool removed = change->now.size == 0;
-    if (removed && change->stored.size == 0 && !change->unread)
+    if (change->now.size == 0 && change->stored.size == 0 && !change->unread)
         return;
-    add_row(rows, (struct txn_write){.type = removed ? TXN_DELETE : TXN_PUT,
-                                     .table = TABLE_ENTRIES,
-                                     .key = change->key,
-                                     .value = change->now});
+    add_entry_rows(rows, change);
     int64_t before = expiry_of(change->stored);
     int64_t now = expiry_of(change->now);
     if (before == now)
@@ -412,9 +422,8 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     struct rows rows = {.mem = talloc_new(NULL)};
     batch->other = find_other(store->catalog, batch);
     size_t net_count = 0;
-    struct net_change *net = NULL;
-    if (batch->plan != NULL)
-        net = overlay_net(batch->plan->overlay, &net_count);
+    struct net_change *net =
+        batch->plan ? overlay_net(batch->plan->overlay, &net_count) : NULL;
     if (rows.mem == NULL || (net == NULL && net_count != 0)) {
         talloc_free(rows.mem);
         return KX_NO_MEMORY;

@@ -1,6 +1,6 @@
-/* What an error of Berkeley DB means to the store. Absence and a full disk are
- * everyday answers and not logged; a panic of the library (DB_RUNRECOVERY)
- * marks the environment as failed for good. */
+/* What an error of Berkeley DB means to the store. Absence, presence and a
+ * full disk are everyday answers and not logged; a panic of the library
+ * (DB_RUNRECOVERY) marks the environment as failed for good. */
 #include "engine.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@ enum kx_status engine_status(struct env *env, int error, const char *call)
     case DB_NOTFOUND:
     case DB_KEYEMPTY:
         return KX_ABSENT;
+    case DB_KEYEXIST:
+        return KX_CHECK_FAILED;
     case ENOSPC:
     case EDQUOT:
         return KX_DISK_FULL;

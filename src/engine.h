@@ -25,7 +25,7 @@ struct env {
 };
 
 /* From an errno or DB_ error of the library, with a log line naming `call`
- * for everything but absence and a full disk. */
+ * for everything but absence, presence and a full disk. */
 enum kx_status engine_status(struct env *env, int error, const char *call);
 
 /* Points a DBT at bytes to be read by the library. */

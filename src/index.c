@@ -59,6 +59,16 @@ static bool needs_no_look(const struct index *index)
            index->form.target == NULL;
 }
 
+/* In a unique index most values that come are new. Whether this one is, is left
+ * to its insertion: to look first would walk the tree twice. Not where a row
+ * may lie that is in nobody's way, nor where none may lie that is. */
+static bool may_presume(const struct plan *plan, const struct index *index)
+{
+    return plan->presumes && !plan->commit->dry && index->declaration->unique &&
+           index->state == KX_INDEX_READY && index->form.target == NULL &&
+           !index_adopts(index) && !conflict_possible(plan, index);
+}
+
 /* KX_OK also when there is none. If it belongs to another entry, because this
  * one had expired or the value was used twice already, this one may have a
  * conflict row. */
@@ -126,10 +136,14 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
                                 size_t n)
 {
     struct kx_slice index_key = extract_key(&plan->now, n);
-    enum kx_status status = KX_ABSENT;
+    enum kx_status status = KX_OK;
     struct record stored;
-    if (!needs_no_look(effect->index))
-        status = stored_entry(plan, effect->index, index_key, &stored);
+    if (may_presume(plan, effect->index))
+        status = overlay_presume_absent(plan->overlay, index_key);
+    if (status == KX_OK)
+        status = needs_no_look(effect->index)
+                     ? KX_ABSENT
+                     : stored_entry(plan, effect->index, index_key, &stored);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     if (status == KX_ABSENT) {

@@ -14,6 +14,7 @@
 #define uthash_nonfatal_oom(slot) ((slot)->lost = true)
 #include <uthash.h>
 
+#include "arena.h"
 #include "table.h"
 
 /* Longer than all of a record but its value, and than what is cached. */
@@ -26,10 +27,11 @@ struct slot {
     struct kx_slice key;
     struct kx_slice stored;
     struct kx_slice now;
-    uint64_t commit; /* number of the last commit that noted it */
-    bool changed;    /* by a kept commit or the present one */
-    bool unread;     /* stored is not known */
-    bool lost;       /* the hash had no memory for it */
+    uint64_t commit;   /* number of the last commit that noted it */
+    uint64_t presumer; /* and of the last that presumed it absent, 0: none */
+    bool changed;      /* by a kept commit or the present one */
+    bool unread;       /* stored is not known */
+    bool lost;         /* the hash had no memory for it */
 };
 
 /* What overlay_undo puts back. */
@@ -42,7 +44,9 @@ struct journal_row {
 struct overlay {
     struct env *env;
     struct cache *cache;
+    struct arena arena; /* of slots and records */
     struct slot *slots;
+    struct slot *last; /* that was looked for, or NULL */
     size_t changed_count;
     size_t bytes;
     struct journal_row *journal;
@@ -66,15 +70,21 @@ struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache)
     overlay->env = env;
     overlay->cache = cache;
     overlay->commit = 1;
+    arena_init(&overlay->arena, overlay);
     kx_buffer_init(&overlay->row, overlay);
     talloc_set_destructor(overlay, forget_slots);
     return overlay;
 }
 
+/* Most keys are looked for several times in a row. */
 static struct slot *find(struct overlay *overlay, struct kx_slice key)
 {
-    struct slot *slot = NULL;
+    struct slot *slot = overlay->last;
+    if (slot != NULL && kx_equal(slot->key, key))
+        return slot;
+    slot = NULL;
     HASH_FIND(hh, overlay->slots, key.data, (unsigned)key.size, slot);
+    overlay->last = slot;
     return slot;
 }
 
@@ -83,7 +93,7 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
                         struct kx_slice stored)
 {
     struct slot *slot =
-        talloc_size(overlay, sizeof *slot + key.size + stored.size);
+        arena_take(&overlay->arena, sizeof *slot + key.size + stored.size);
     if (slot == NULL)
         return NULL;
     uint8_t *bytes = (uint8_t *)(slot + 1);
@@ -96,10 +106,9 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     overlay->bytes += stored.size;
     HASH_ADD_KEYPTR(hh, overlay->slots, slot->key.data,
                     (unsigned)slot->key.size, slot);
-    if (slot->lost) {
-        talloc_free(slot);
+    if (slot->lost)
         return NULL;
-    }
+    overlay->last = slot;
     return slot;
 }
 
@@ -123,15 +132,22 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
     struct kx_slice row = kx_buffer_slice(&overlay->row);
     uint8_t *copy = NULL;
     if (row.size != 0) {
-        copy = talloc_memdup(overlay, row.data, row.size);
+        copy = arena_copy(&overlay->arena, row.data, row.size);
         if (copy == NULL)
             return KX_NO_MEMORY;
     }
     slot->stored = kx_slice(copy, row.size);
     slot->now = slot->stored;
     slot->unread = false;
+    slot->presumer = 0;
     overlay->bytes += row.size;
     return KX_OK;
+}
+
+/* Does it show what a read of the table would show to the present commit? */
+static bool is_known(const struct overlay *overlay, const struct slot *slot)
+{
+    return slot->changed || !slot->unread || slot->presumer == overlay->commit;
 }
 
 /* The slot of a key, read from cache or table when it is the first time: each
@@ -141,7 +157,7 @@ static enum kx_status load(struct overlay *overlay, struct kx_slice key,
 {
     struct slot *slot = find(overlay, key);
     *slot_out = slot;
-    if (slot != NULL && (slot->changed || !slot->unread))
+    if (slot != NULL && is_known(overlay, slot))
         return KX_OK;
     enum kx_status status = read_stored(overlay, key);
     if (status != KX_OK)
@@ -223,7 +239,7 @@ static enum kx_status change(struct overlay *overlay, struct slot *slot,
 {
     uint8_t *copy = NULL;
     if (record.size != 0) {
-        copy = talloc_memdup(overlay, record.data, record.size);
+        copy = arena_copy(&overlay->arena, record.data, record.size);
         if (copy == NULL)
             return KX_NO_MEMORY;
     }
@@ -244,17 +260,34 @@ enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
     return status == KX_OK ? change(overlay, slot, record) : status;
 }
 
+/* The slot of a key, made without reading when there is none. */
+static struct slot *find_or_add(struct overlay *overlay, struct kx_slice key)
+{
+    struct slot *slot = find(overlay, key);
+    if (slot != NULL)
+        return slot;
+    slot = add(overlay, key, kx_slice(NULL, 0));
+    if (slot != NULL)
+        slot->unread = true;
+    return slot;
+}
+
 enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record)
 {
-    struct slot *slot = find(overlay, key);
-    if (slot == NULL) {
-        slot = add(overlay, key, kx_slice(NULL, 0));
-        if (slot == NULL)
-            return KX_NO_MEMORY;
-        slot->unread = true;
-    }
-    return change(overlay, slot, record);
+    struct slot *slot = find_or_add(overlay, key);
+    return slot != NULL ? change(overlay, slot, record) : KX_NO_MEMORY;
+}
+
+enum kx_status overlay_presume_absent(struct overlay *overlay,
+                                      struct kx_slice key)
+{
+    struct slot *slot = find_or_add(overlay, key);
+    if (slot == NULL)
+        return KX_NO_MEMORY;
+    if (!is_known(overlay, slot))
+        slot->presumer = overlay->commit;
+    return KX_OK;
 }
 
 static bool lies_between(const struct slot *slot, struct kx_slice start,
@@ -333,7 +366,8 @@ struct net_change *overlay_net(struct overlay *overlay, size_t *count_out)
             net[count++] = (struct net_change){.key = slot->key,
                                                .stored = slot->stored,
                                                .now = slot->now,
-                                               .unread = slot->unread};
+                                               .unread = slot->unread,
+                                               .presumed = slot->presumer != 0};
     qsort(net, count, sizeof net[0], by_key);
     return net;
 }

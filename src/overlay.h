@@ -26,7 +26,8 @@ struct net_change {
     struct kx_slice key;
     struct kx_slice stored; /* what is in the table */
     struct kx_slice now;
-    bool unread; /* stored is not known: the row was never read */
+    bool unread;   /* stored is not known: the row was never read */
+    bool presumed; /* and was presumed to be absent */
 };
 
 /* Under talloc context mem. NULL when memory ran out. */
@@ -54,6 +55,13 @@ enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
  * see absence where there may be a row. KX_OK, KX_NO_MEMORY. */
 enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record);
+
+/* Takes a row that is not known yet as absent, without looking, for the commit
+ * being planned. If that commit puts it and is kept, the presumption becomes
+ * part of net_change, and must be true when the batch is applied. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status overlay_presume_absent(struct overlay *overlay,
+                                      struct kx_slice key);
 
 /* The lowest key above `start` and below `end` that is known here, with or
  * without a row; false when there is none. Looks at every key: for rare cases

@@ -22,6 +22,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->now_ms = kx_now_ms();
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
+    plan->presumes = false;
     plan->conflicts_made = false;
     plan->commit = NULL;
     plan->delta_count = 0;

@@ -34,6 +34,7 @@ struct plan {
     int64_t now_ms;      /* the time of the whole batch */
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
+    bool presumes;            /* that values of unique indexes are new */
     bool conflicts_made;      /* a conflict row, by a commit so far */
     struct kx_commit *commit; /* being planned */
     struct kx_buffer key;     /* scratch of the steps */

@@ -62,6 +62,7 @@ struct kx_store {
     /* The writer's own. */
     struct plan *plan; /* of the last batch: the gate points into it */
     struct range *range;
+    unsigned doubtful;      /* so many batches are not to presume (plan.h) */
     int64_t next_expiry_ms; /* no entry's time is over before this */
     size_t job_size;        /* entries per background job */
     struct sweep *sweep;    /* of the indexes being built, or NULL */

@@ -1,5 +1,5 @@
 /* Applies a batch of writes in one transaction. There are no locks to wait for
- * and so no deadlocks: nothing is ever tried again.
+ * and so no deadlocks: no transaction is tried again for those.
  *
  * Rows are put through one cursor for each table, which is not used again after
  * an error: so the library need not keep a copy of it to go back to
@@ -48,6 +48,15 @@ static int put_row(struct work *work, const struct txn_write *write)
     return cursor->put(cursor, &key, &value, DB_KEYLAST);
 }
 
+/* One walk of the tree both looks and stores; a cursor cannot be asked that. */
+static int insert_row(struct work *work, const struct txn_write *write)
+{
+    DB *db = work->env->tables[write->table];
+    DBT key = engine_in(write->key);
+    DBT value = engine_in(write->value);
+    return db->put(db, work->txn, &key, &value, DB_NOOVERWRITE);
+}
+
 static int remove_row(struct work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];
@@ -69,13 +78,25 @@ static int close_cursors(struct work *work)
     return error;
 }
 
+static int apply_write(struct work *work, const struct txn_write *write)
+{
+    switch (write->type) {
+    case TXN_PUT:
+        return put_row(work, write);
+    case TXN_INSERT:
+        return insert_row(work, write);
+    case TXN_DELETE:
+        break;
+    }
+    return remove_row(work, write);
+}
+
 static int apply_all(struct work *work, const struct txn_write *writes,
                      size_t count)
 {
     int error = 0;
     for (size_t i = 0; error == 0 && i < count; i++)
-        error = writes[i].type == TXN_PUT ? put_row(work, &writes[i])
-                                          : remove_row(work, &writes[i]);
+        error = apply_write(work, &writes[i]);
     int closed = close_cursors(work);
     return error != 0 ? error : closed;
 }

@@ -7,8 +7,9 @@
 #include "env.h"
 
 enum txn_write_type {
-    TXN_PUT,   /* stores value, whatever was there */
-    TXN_DELETE /* removes the key; absent is fine */
+    TXN_PUT,    /* stores value, whatever was there */
+    TXN_INSERT, /* the same, but fails when there was something */
+    TXN_DELETE  /* removes the key; absent is fine */
 };
 
 struct txn_write {
@@ -19,8 +20,8 @@ struct txn_write {
 };
 
 /* Applies the writes in order. KX_OK: committed, and on disk after the next
- * env_flush. Anything else (KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is
- * changed. */
+ * env_flush. Anything else (KX_CHECK_FAILED: there was a row under the key of a
+ * TXN_INSERT; KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed. */
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
                          size_t count);
 

@@ -2,11 +2,13 @@
  *
  * A batch passes four steps, always in this order: plan (plan.c, in memory
  * only), apply (batch.c, one transaction without a sync), flush (one sync of
- * the log), answer. A crash before the flush is over leaves the whole batch or
- * nothing of it, and nobody has been told or shown anything of it: replies that
- * would show it are parked until the flush. A crash between flush and answer
- * leaves commits that are stored although their senders have not heard so.
- * After the answer they stay. */
+ * the log), answer. Only when the plan presumed something that is not so, which
+ * applying finds out before anything is changed, the first two come again. A
+ * crash before the flush is over leaves the whole batch or nothing of it, and
+ * nobody has been told or shown anything of it: replies that would show it are
+ * parked until the flush. A crash between flush and answer leaves commits that
+ * are stored although their senders have not heard so. After the answer they
+ * stay. */
 #include "writer.h"
 
 #include <talloc.h>
@@ -29,8 +31,9 @@ enum {
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
-    JOB_SIZE = 256,             /* entries of the first background job */
-    IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */
+    DOUBTFUL_BATCHES = 64, /* do not presume, after one that was mistaken */
+    JOB_SIZE = 256,        /* entries of the first background job */
+    IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
 };
 
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. That a token is
@@ -258,6 +261,57 @@ void writer_settle(struct kx_store *store, uint64_t number)
     writer_release(store);
 }
 
+static void count_batch(struct kx_store *store, size_t size)
+{
+    kx_histogram_add(&store->batch_sizes, KX_SIZES, size);
+    if (size > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
+        atomic_store_explicit(&store->batch_max, size, memory_order_relaxed);
+}
+
+/* As if they had not been planned. */
+static void forget_results(struct kx_commit *first, const struct kx_commit *end)
+{
+    for (struct kx_commit *commit = first; commit != end;
+         commit = commit->next) {
+        commit->status = KX_OK;
+        commit->stamp = 0;
+        commit->refusal = (struct kx_refusal){.check_count = 0};
+        commit->created = false;
+        commit->deleted = 0;
+        commit->more = false;
+    }
+}
+
+/* Plans and applies one batch, and sets *end_out to the first commit that is
+ * not part of it. KX_CHECK_FAILED: something was presumed and is not so,
+ * nothing is changed and no commit has a result. */
+static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
+                                struct kx_commit **end_out,
+                                uint64_t *number_out)
+{
+    struct plan *plan = plan_create(&store->base);
+    *end_out = first->next;
+    if (plan == NULL)
+        return first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
+                                       "no memory for this commit");
+    size_t count = 0;
+    enum kx_status status = KX_OK;
+    plan->presumes = store->doubtful == 0;
+    *end_out = plan_batch(plan, first, &count);
+    store->times.planned_ns = kx_monotonic_ns();
+    struct batch batch = {.plan = plan, .stamp = plan->stamp};
+    bool changes = plan->stamp != store->catalog->stamp;
+    if (changes)
+        status = batch_apply(store, &batch, number_out);
+    if (status == KX_CHECK_FAILED)
+        forget_results(first, *end_out);
+    else
+        count_batch(store, count);
+    if (!changes || status != KX_OK)
+        talloc_free(plan);
+    return status;
+}
+
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
  * the first commit that is not part of it; *number_out stays when nothing has
  * changed, because then there is nothing to flush. */
@@ -265,28 +319,16 @@ static struct kx_commit *write_entries(struct kx_store *store,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
 {
-    struct plan *plan = plan_create(&store->base);
-    if (plan == NULL) {
-        first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
-                                "no memory for this commit");
-        return first->next;
+    struct kx_commit *end = NULL;
+    enum kx_status status = try_batch(store, first, &end, number_out);
+    if (status == KX_CHECK_FAILED) {
+        store->doubtful = DOUBTFUL_BATCHES;
+        status = try_batch(store, first, &end, number_out);
+    } else if (store->doubtful > 0) {
+        store->doubtful--;
     }
-    size_t count = 0;
-    struct kx_commit *end = plan_batch(plan, first, &count);
-    store->times.planned_ns = kx_monotonic_ns();
-    kx_histogram_add(&store->batch_sizes, KX_SIZES, count);
-    if (count > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
-        atomic_store_explicit(&store->batch_max, count, memory_order_relaxed);
-    if (plan->stamp == store->catalog->stamp) {
-        talloc_free(plan);
-        return end;
-    }
-    struct batch batch = {.plan = plan, .stamp = plan->stamp};
-    enum kx_status status = batch_apply(store, &batch, number_out);
-    if (status != KX_OK) {
+    if (status != KX_OK)
         fail_all(first, end, status);
-        talloc_free(plan);
-    }
     return end;
 }
 

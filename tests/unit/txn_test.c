@@ -49,6 +49,13 @@ static struct txn_write put(struct kx_slice key, const char *value)
                               .value = kx_text(value)};
 }
 
+static struct txn_write insertion(struct kx_slice key, const char *value)
+{
+    struct txn_write write = put(key, value);
+    write.type = TXN_INSERT;
+    return write;
+}
+
 static struct txn_write removal(struct kx_slice key)
 {
     return (struct txn_write){
@@ -108,6 +115,37 @@ static void each_of_many_rows_is_there(void **state)
         for (int i = 0; i < MANY; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), values[pass]);
     }
+    tear_down(s, &stage);
+}
+
+/* Between puts through a cursor, which stays on its page. */
+static void what_is_there_is_not_inserted(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct txn_write *writes = rows(s, MANY, "old");
+    for (int i = 0; i < MANY; i += 2)
+        writes[i].type = TXN_INSERT;
+    assert_int_equal(txn_apply(stage.env, writes, MANY), KX_OK);
+    for (int i = 0; i < MANY; i++)
+        assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+    for (int i = 0; i < MANY; i++)
+        writes[i].value = kx_text("new");
+    assert_int_equal(txn_apply(stage.env, writes, MANY), KX_CHECK_FAILED);
+    const struct txn_write fresh[] = {
+        put(name(s, 0), "new"), insertion(name(s, MANY), "new"),
+        insertion(name(s, MANY), "again"), removal(name(s, 1))};
+    assert_int_equal(txn_apply(stage.env, fresh, 4), KX_CHECK_FAILED);
+    for (int i = 0; i < MANY; i++)
+        assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+    assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
+    const struct txn_write gone[] = {removal(name(s, 0)),
+                                     insertion(name(s, 0), "anew"),
+                                     removal(name(s, 0))};
+    assert_int_equal(txn_apply(stage.env, gone, 2), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 0), "anew");
+    assert_int_equal(txn_apply(stage.env, gone, 3), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
     tear_down(s, &stage);
 }
 
@@ -210,6 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(writes_are_applied_in_their_order,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(each_of_many_rows_is_there, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(what_is_there_is_not_inserted, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(a_row_goes_to_its_own_table, begin,
                                         finish),
