@@ -12,15 +12,26 @@ trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
 
+# What is copied once and what is worked in; all of the copy is dated long ago.
+clean=$work/clean
+tree=$work/tree
+mkdir -p "$clean/tests" "$clean/build"
+cp -r Makefile src api deploy openapi.yaml "$clean/"
+cp -r tests/shape "$clean/tests/"
+find "$clean" -exec touch -d 2000-01-01 {} +
+cp -a "$clean" "$tree"
+
+# Takes back what was done in the tree: what is younger goes, and comes again.
+restore() {
+    find "$tree" -depth -newermt 2001-01-01 \( -type f -o -empty \) -delete
+    cp -a --update "$clean/." "$tree"
+}
+
 # planted CHECK ROW BLAME: standard input is a script that breaks a rule in
-# the copy. BLAME may be empty when the row alone tells.
+# the tree. BLAME may be empty when the row alone tells.
 planted() {
     local check=$1 what=$2 blame=$3 said
-    rm -rf "$work/tree"
-    mkdir -p "$work/tree/tests" "$work/tree/build"
-    cp -r Makefile src api deploy openapi.yaml "$work/tree/" 2>/dev/null
-    cp -r tests/shape "$work/tree/tests/"
-    said=$(cd "$work/tree" && export ARCHIVE=$archive BUILD=build &&
+    said=$(cd "$tree" && export ARCHIVE=$archive BUILD=build &&
            bash -e && bash "tests/shape/$check.sh" 2>&1)
     if grep -qE "^row\|[0-9]+\|$what[^|]*\|.*\|FAIL$" <<<"$said" &&
             grep -qE "$blame" <<<"$said"; then
@@ -29,6 +40,7 @@ planted() {
         failed=$((failed + 1))
         echo "$check.sh: does not see a break of \"$what\""
     fi
+    restore
 }
 
 # A C file of $1 lines in one function, and other things to plant.
