@@ -12,6 +12,7 @@
 
 #include "env.h"
 #include "kindex.h"
+#include "test_place.h"
 #include "txn.h"
 #include "unit.h"
 
@@ -90,7 +91,7 @@ static inline void test_write(struct test_store *test, void *mem,
 
 static inline void test_store_new(struct test_store *test)
 {
-    test_store_new_at(test, "/tmp");
+    test_store_new_at(test, test_place());
 }
 
 static inline int test_remove_file(const char *path, const struct stat *stat,
