@@ -111,11 +111,13 @@ record() {
     printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s",' \
         "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}"
     if [[ $type == *json* || ! -s $answer ]]; then
-        escape_answer
-        printf '"body":"%s"}\n' "$found"
+        printf '"body":"'
+        escaped_answer
     else
-        printf '"bodyBase64":"%s"}\n' "$(base64 -w 0 "$answer")"
+        printf '"bodyBase64":"'
+        base64 -w 0 "$answer"
     fi
+    printf '"}\n'
 }
 
 # What find_... finds, it leaves in $found: to ask another shell for it would
@@ -131,26 +133,22 @@ find_header() {
 
 # What a file holds; a zero byte is left out.
 find_text() {
-    local lines IFS=
-    mapfile lines <"$1"
-    found="${lines[*]}"
+    IFS= read -rN 100000000 found <"$1"
 }
 
-# Leaves the answer in $found as the inside of a string of JSON. A long one is
-# sooner done by sed.
-escape_answer() {
-    local lines most_lines=50 most_bytes=1024 IFS=
-    mapfile -n $most_lines lines <"$answer"
-    found="${lines[*]}"
-    if [ ${#lines[@]} -eq $most_lines ] || [ ${#found} -gt $most_bytes ]; then
-        found=$(sed -z 's/[\\"]/\\&/g; s/\n/\\n/g; s/\r/\\r/g; s/\t/\\t/g' "$answer")
+# The answer as the inside of a string of JSON. A long one is sooner done by sed.
+escaped_answer() {
+    local text most=1024
+    IFS= read -rN $((most + 1)) text <"$answer"
+    if [ ${#text} -gt $most ]; then
+        sed -z 's/[\\"]/\\&/g; s/\n/\\n/g; s/\r/\\r/g; s/\t/\\t/g' "$answer"
         return
     fi
-    found=${found//\\/\\\\}
-    found=${found//\"/\\\"}
-    found=${found//$'\n'/\\n}
-    found=${found//$'\r'/\\r}
-    found=${found//$'\t'/\\t}
+    text=${text//\\/\\\\}
+    text=${text//\"/\\\"}
+    text=${text//$'\n'/\\n}
+    text=${text//$'\r'/\\r}
+    printf '%s' "${text//$'\t'/\\t}"
 }
 
 header_value() {
@@ -190,7 +188,7 @@ until_field() {
     while [ "$(value "$filter")" != "$wanted" ] &&
         [ $SECONDS -lt $deadline ]; do
         pass_a_moment
-        KX_RECORD= request "$@"
+        KX_RECORD= request "$1" "$2" "${3-}" "${@:4}" --header 'Prefer: wait=1'
     done
     field "$filter" "$wanted"
 }
