@@ -41,6 +41,19 @@ mended() {
 }
 restores=0
 
+# Sets PREFIX/=1 to PREFIX/=COUNT, each in a commit of its own, over one connection,
+# and leaves the versionstamp of the last in $last. A # in VALUE is the number.
+set_each() { # PREFIX COUNT VALUE [PARAMETERS]
+    local i
+    for ((i = 1; i <= $2; i++)); do
+        printf 'url = "%s/kv/%s/=%d%s"\nrequest = PUT\ndata = "%s"\nnext\n' \
+            "$url" "$1" "$i" "${4-}" "${3//#/$i}"
+    done | sed '$d' >"$work/sets"
+    curl --silent --config "$work/sets" >"$work/set"
+    is "sets of $1" "$(jq -r .versionstamp "$work/set" | sort -u | wc -l)" "$2"
+    last=$(jq -r .versionstamp "$work/set" | tail -1)
+}
+
 start_server --archive "$archive" --checkpoint-interval 1s --checkpoint-log 1MiB
 export KINDEX_URL=$url
 kindex index add by_email users email --unique
@@ -51,10 +64,7 @@ done >"$work/users"
 kindex import "$work/users"
 there_is_a_base() { [ -n "$(find "$archive" -name 'base-*')" ]; }
 wait_until there_is_a_base
-for ((i = 1; i <= later; i++)); do
-    kindex set "later/=$i" "$i" --ttl 1h
-done
-last=$out
+set_each later "$later" '#' '?ttl=1h'
 whole_list >"$work/wanted"
 stop_server
 cp -r "$work/data" "$work/good"
@@ -124,11 +134,7 @@ test_case 'a flipped bit in what was flushed before a kill, with more behind it,
 killed_copy() {
     fresh_copy
     start_server "$@"
-    export KINDEX_URL=$url
-    for i in {1..30}; do
-        kindex set "killed/=$i" "\"needle-$i.\""
-    done
-    last=$out
+    set_each killed 30 '\"needle-#.\"'
     whole_list >"$work/wanted"
     kill -9 "$server"
     { wait "$server"; } 2>"$work/null"
