@@ -78,7 +78,7 @@ printf '%s\n' '{"a":[{"k":["x",1,"y z"],"v":{"n":3}},{"k":["u",2],"v":null}],"t"
     '{"a":[],"t":"","n":12,"b c":true}' >"$work/known"
 printf '%s\n' '{"a":[1.0,-0,9007199254740993],"t":"\u007f"}' '{"a":3,"a":' >"$work/other"
 for filter in . .a '.t, .n' '[.a[].k[0]]' '.a[0].k[-1]' '[.a[] | [.k[1:], .v]]' \
-    '.a | length' '."b c"' '[(.a | length), has("n")]' '.["t"]' '.t | contains("/")' \
+    '.a | length' '."b c"' '[(.a | length), has("n")]' '.["t"]' '.t | contains("/")' '.t | contains("={%+")' '.t | contains("ü")' \
     '[.t | contains("no")]' '.a | map(.k)' '[.a[] | (.k | map(.))]' '.nothing // "none"' \
     '(.nothing, .a) // ""' '[.t // "x", .n]'; do
     for form in -c -cr; do

@@ -278,7 +278,9 @@ while IFS='|' read -r members pointer words; do
     request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
     expect 400 bad-index-definition
     is "the pointer for $members" "$(value .pointer)" "$pointer"
-    is "$words in the detail for $members" "$(jq --arg w "$words" '.detail | contains($w)' "$answer")" true
+    detail=$(value .detail)
+    [[ $detail != *"$words"* ]] || detail=$words
+    is "the detail for $members" "$detail" "$words"
 done <<'END'
 "fields":["a"]|/fields/0|character 1
 "fields":["/é/b~2"]|/fields/0|character 5
@@ -372,9 +374,7 @@ expect 400 unknown-parameter
 
 test_case 'large entries are sampled as well, but not all of them'
 printf '{"a":"%01000000d"}' 0 >"$work/million"
-for i in {1..24}; do
-    curl -s -o "$work/null" -X PUT "$url/kv/large/$i" -d "@$work/million"
-done
+curl -s -o "$work/null" -X PUT "$url/kv/large/[1-24]" -d "@$work/million"
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["large"],"fields":["/b"]}'
 field '.estimate | [.exact, .sampled >= 10, .sampled < 24]' '[false,true,true]'
 
@@ -384,9 +384,7 @@ stop_server
 rm -r "$work/data"
 start_server
 test_case 'of many entries a sample is taken, and the numbers are about right'
-seq 1 20 | while read -r page; do
-    jq -nc --argjson p "$page" '{mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}'
-done >"$work/pages"
+jq -nc 'range(1; 21) as $p | {mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}' >"$work/pages"
 while read -r page; do
     curl -s -o "$work/null" "$url/atomic" -d "$page"
 done <"$work/pages"

@@ -13,13 +13,11 @@ sample() {
 # What is left when only the request that asks is there.
 left() {
     KX_RECORD='' request GET /metrics '' "${allowed[@]}"
-    for name in http_requests_in_flight http_connections http_body_bytes \
-        watch_streams commits_queued; do
-        printf '%s=%s ' $name "$(sample kindex_$name)"
-    done
+    sed -nE "s/^kindex_($counts) /\\1=/p" "$answer" | sort | tr '\n' ' '
 }
 
-nothing='http_requests_in_flight=1 http_connections=1 http_body_bytes=0 watch_streams=0 commits_queued=0 '
+counts='http_requests_in_flight|http_connections|http_body_bytes|watch_streams|commits_queued'
+nothing='commits_queued=0 http_body_bytes=0 http_connections=1 http_requests_in_flight=1 watch_streams=0 '
 
 nothing_is_left() {
     [ "$(left)" = "$nothing" ]

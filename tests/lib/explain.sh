@@ -13,9 +13,13 @@ reasons() { # INDEX
 # Asks, follows the request it is given, and says by which index and what came:
 # the last part of each key, or "big" for one that JSON has no number for.
 follow() { # QUESTION
-    local index
+    local index part parts=()
     explain "$1"
     index=$(value .index)
-    request GET "$(value '.request // empty')"
-    echo "$index: $(value '[.entries[].key[-1] | if type == "object" then "big" else . end] | join(" ")')"
+    request GET "$(value '.request // ""')"
+    while IFS= read -r part; do
+        [[ $part != '{'* ]] || part=big
+        parts+=("$part")
+    done < <(value '.entries[].key[-1]')
+    echo "$index: ${parts[*]}"
 }

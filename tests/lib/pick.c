@@ -71,10 +71,9 @@ static bool taken(const char *word)
     return true;
 }
 
-static struct filter *read_name(enum kind kind, const char *letters)
+static struct filter *read_name(enum kind kind, size_t size)
 {
     struct filter *filter = filter_new(kind, NULL, NULL);
-    size_t size = strspn(at, letters);
     if (filter == NULL || size == 0 || size >= sizeof filter->name)
         return NULL;
     memcpy(filter->name, at, size);
@@ -85,10 +84,8 @@ static struct filter *read_name(enum kind kind, const char *letters)
 /* A text without escapes, from behind its first quote. */
 static struct filter *read_text(enum kind kind)
 {
-    struct filter *filter =
-        read_name(kind, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                        "0123456789_-/.@: ");
-    return filter != NULL && *at++ == '"' ? filter : NULL;
+    struct filter *filter = read_name(kind, strcspn(at, "\"\\"));
+    return filter != NULL && taken("\"") ? filter : NULL;
 }
 
 /* From behind the bracket: `]`, `0]`, `-1]`, `1:]`, `1:3]`, `"a"]`. */
@@ -129,10 +126,11 @@ static struct filter *read_suffixes(struct filter *left)
             left = joined(PIPE, left, read_text(MEMBER));
         } else if (*at == '.') {
             at++;
-            left = joined(PIPE, left,
-                          read_name(MEMBER,
-                                    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL"
-                                    "MNOPQRSTUVWXYZ0123456789_"));
+            left = joined(
+                PIPE, left,
+                read_name(MEMBER,
+                          strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL"
+                                     "MNOPQRSTUVWXYZ0123456789_")));
         } else
             return left;
     }
