@@ -136,7 +136,7 @@ find_text() {
     IFS= read -rN 100000000 found <"$1"
 }
 
-# The answer as the inside of a string of JSON. A long one is sooner done by sed.
+# The answer as the inside of a string of JSON; a long one is sooner done by sed.
 escaped_answer() {
     local text most=1024
     IFS= read -rN $((most + 1)) text <"$answer"
@@ -181,6 +181,8 @@ until_status() {
     expect "$wanted"
 }
 
+# An index that is being built answers when it has settled, or after a second: only
+# for others is there a request every few hundredths of one.
 until_field() {
     local filter=$1 wanted=$2 deadline=$((SECONDS + patience))
     shift 2
