@@ -47,6 +47,8 @@ early_ends() {
     request POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
     expect 202
     wait_until nothing_is_left
+    # A file is open while it is made.
+    wait_until test -e "$work/data/next-log"
     descriptors=$(sample process_open_fds)
     is 'all of them' "$(timeout "$longest" node "$here/early_ends.js" "${url##*:}" \
         "$(cat "$work/token")" "$many" "${KX_TEST_SEED:-20240229}" "${@:2}")" "$many connections"
