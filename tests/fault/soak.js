@@ -164,7 +164,7 @@ function sample(began, before) {
   const second = (now - began) / 1000;
   samples.push({ second, requests: figures.requests,
     rate: (figures.requests - last.requests) / (second - last.second),
-    memory: server.rss(), log: sizeOf(/log/), entries: sizeOf(/^entries/),
+    memory: server.rss(), log: sizeOf(/^(log\.|next-log)/), entries: sizeOf(/^entries/),
     descriptors: fs.readdirSync(`/proc/${server.child.pid}/fd`).length });
 }
 
