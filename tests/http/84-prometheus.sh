@@ -6,6 +6,7 @@ here=$(dirname "$0")/..
 deploy=$here/../deploy
 rules=$deploy/prometheus/kindex-rules.yaml
 dashboard=$deploy/grafana/kindex.json
+stories=("$here"/prometheus/*-test.yaml)
 prometheus='' pid=''
 trap 'stop_prometheus; leave' EXIT
 
@@ -43,7 +44,7 @@ api() {
 # The tests of one alert, without the others.
 tests_of() {
     awk -v name="  - name: $1" '/^  - name: / { on = $0 == name || index($0, name ",") == 1; seen = 1 }
-        !seen || on' "$here/prometheus/rules-test.yaml"
+        !seen || on' "$(grep -l "^  - name: $1" "${stories[@]}")"
 }
 
 # expressions MODE SOURCE FILE...: its findings, or "ok".
@@ -63,7 +64,7 @@ conflict_is_seen() { [ "$(alerts_of KindexIndexConflicted)" = by_twice ]; }
 absence_is_seen() { [ "$(alerts_of KindexDown)" = some ]; }
 
 test_case 'the rules do what their tests say'
-is 'promtool test rules' "$(promtool test rules "$here/prometheus/rules-test.yaml" >"$work/promtool" 2>&1 || cat "$work/promtool")" ''
+is 'promtool test rules' "$(promtool test rules "${stories[@]}" >"$work/promtool" 2>&1 || cat "$work/promtool")" ''
 
 test_case 'the test of a rule fails without it'
 mkdir -p "$work/deploy/prometheus" "$work/tests/prometheus"
