@@ -77,7 +77,7 @@ program token create app read,list:a write:a/in --ttl 1h
 app=$(cat "$work/said")
 program token ls
 is 'tokens' "$(wc -l <"$work/said")" 2
-is 'secrets' "$(grep -c "${app:24}" "$work/said")" 0
+is 'secrets' "$(grep -cF -- "${app:24}" "$work/said")" 0
 program token show "${app:7:16}" -o json
 is 'its grants' "$(jq -c .grants "$work/said")" \
     '[{"scopes":["read","list"],"prefix":["a"]},{"scopes":["write"],"prefix":["a","in"]}]'
@@ -249,7 +249,7 @@ request GET /kv/a/k '' --header "Authorization: Bearer $kept"
 expect 200
 request GET /kv/a/k '' --header "Authorization: Bearer $gone"
 expect 401 unauthorized
-is 'what is stored has no secret' "$(grep -rc "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
+is 'what is stored has no secret' "$(grep -rcF -- "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
 
 test_case 'a token has so many streams at a time, and a place is free again when one ends'
 KINDEX_URL=$url program token create two watch,monitor:
