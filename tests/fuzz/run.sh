@@ -8,15 +8,20 @@
 #   run.sh grow       adds to the corpora what that has found
 #
 # KX_FUZZ_SEED=n other inputs; KX_FUZZ_ONLY="key v8" these targets. What is found
-# lies in $BUILD/fuzz/found, and the command that repeats it is shown.
+# lies in found/ beside the programs, in $BUILD/fuzz or $BUILD/fuzz-short, and the
+# command that repeats it is shown.
 set -u
 cd "$(dirname "$0")/../.." || exit
+form=${1:-short}
 top=${BUILD:-build}/fuzz
+optimized=-O1
+# To compile takes longer than so few inputs.
+[ "$form" != short ] || { top=$top-short; optimized=-O0; }
 seed=${KX_FUZZ_SEED:-20240229}
 # NULL + 0 is no error any more (C2y), and an empty buffer has it.
-sanitized='-O1 -g1 -fno-omit-frame-pointer
+sanitized="$optimized -g1 -fno-omit-frame-pointer
     -fsanitize=fuzzer-no-link,address,undefined
-    -fno-sanitize=pointer-overflow -fno-sanitize-recover=all'
+    -fno-sanitize=pointer-overflow -fno-sanitize-recover=all"
 read -r -d '' -a sanitized <<<"$sanitized" || true
 clang=${CLANG:-clang}
 passed=0
@@ -176,7 +181,6 @@ grow() {
     done < <(chosen)
 }
 
-form=${1:-short}
 mkdir -p "$top/found"
 targets_of=()
 compile >"$top/output" 2>&1 && programs >"$top/output" 2>&1
