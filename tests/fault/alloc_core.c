@@ -9,6 +9,8 @@
 
 #include <dirent.h>
 
+#include "store_state.h"
+
 enum { BEYOND = 3, STACK_BYTES = 1 << 20 };
 
 /* Which allocations fail; step 0: the first only. */
@@ -43,6 +45,8 @@ static bool try_point(struct world *world, const struct operation *operation,
                       enum kx_status wanted, const char *const states[2])
 {
     void *mem = world->mem = talloc_new(NULL);
+    world->test.store->doubtful =
+        0; /* values are presumed to be new each time */
     alloc_arm(attempt.point, world->persistent);
     enum kx_status status = operation->run(world);
     size_t failed = alloc_disarm();
