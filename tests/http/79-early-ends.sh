@@ -23,6 +23,11 @@ nothing_is_left() {
     [ "$(left)" = "$nothing" ]
 }
 
+# The server opens some files for a moment, such as the next log file.
+as_many_descriptors() {
+    nothing_is_left && [ "$(sample process_open_fds)" = "$1" ]
+}
+
 start() {
     start_server --token-file "$work/token" --token-rate 100000000 \
         --token-streams $streams --idle-timeout 5s --header-timeout 5s \
@@ -46,15 +51,14 @@ early_ends() {
     test_case "connections that end early, $1"
     request POST '/indexes?paused=true' '{"name":"paused","prefix":["rows"],"fields":["/n"]}' "${allowed[@]}"
     expect 202
-    wait_until nothing_is_left
-    # A file is open while it is made.
     wait_until test -e "$work/data/next-log"
+    wait_until nothing_is_left
     descriptors=$(sample process_open_fds)
     is 'all of them' "$(timeout "$longest" node "$here/early_ends.js" "${url##*:}" \
         "$(cat "$work/token")" "$many" "${KX_TEST_SEED:-20240229}" "${@:2}")" "$many connections"
     wake
     test_case "nothing of them is left, $1"
-    wait_until nothing_is_left
+    wait_until as_many_descriptors "$descriptors"
     is 'what is left' "$(left)" "$nothing"
     is 'descriptors' "$(sample process_open_fds)" "$descriptors"
     request DELETE /indexes/paused '' "${allowed[@]}"
