@@ -35,7 +35,7 @@ static const struct cli_command COMMANDS[] = {
     {"index throttle", "NAME N ", "let it read at most N entries a second; null: no limit", "", 2, 2, cli_index_throttle, NULL},
     {"index rm", "NAME ", "drop an index", "", 1, 1, cli_index_rm, NULL},
     {"import", "[FILE] ", "store entries, one a line (NDJSON)", "prefix overwrite dry-run from-key state deno batch jobs file", 0, 1, cli_import,
-     "The lines are those of export and of GET /list. Entries that are there stay,\nunless --overwrite is given. With --state an import that broke off goes on."},
+     "The lines are those of export and of GET /list. Entries that are there stay,\nunless --overwrite is given; so of lines with one key the first wins, or else\nthe last. With --state an import that broke off goes on."},
     {"export", "[PREFIX] ", "print entries, one a line (NDJSON)", "prefix start end from-key reverse limit deno all file", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations bring them back."},
     {"backup", "[FILE] ", "write a backup of the running server", "file", 0, 1, cli_backup,

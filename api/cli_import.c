@@ -1,6 +1,8 @@
 /* kindex import: lines of entries into the store, in commits of a batch each,
  * several at a time. The state file keeps the place in the input before which
- * everything is stored. */
+ * everything is stored. A line with the key of one before it waits until that
+ * is stored: so the last of them wins with --overwrite, and the first without.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 
 #include "cli_flight.h"
 #include "cli_progress.h"
+#include "cli_repeats.h"
 #include "path.h"
 
 struct importing {
@@ -16,10 +19,13 @@ struct importing {
     FILE *in;
     char *line; /* getline's */
     size_t capacity;
+    ssize_t held; /* size of the line that was read and waits, or 0 */
     struct flight flight;
+    struct cli_repeats repeats;
     struct cli_line_rules rules;
     struct kx_buffer prefix; /* JSON array */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
+    struct kx_buffer key;    /* encoded, of the present line */
     struct cli_progress progress;
     uint64_t at; /* place in the input */
     uint64_t whole;
@@ -52,6 +58,7 @@ static bool read_keys(struct importing *importing)
     kx_buffer_init(&key, cli->memory);
     kx_buffer_init(&importing->prefix, cli->memory);
     kx_buffer_init(&importing->from, cli->memory);
+    kx_buffer_init(&importing->key, cli->memory);
     if (cli->from_key != NULL &&
         !encode_key(cli, cli->from_key, &importing->from))
         return false;
@@ -65,17 +72,34 @@ static bool read_keys(struct importing *importing)
     return true;
 }
 
-/* False when the input ends before the place. */
-static bool skip_to(struct importing *importing, uint64_t place)
+/* Its size; negative at the end of the input. */
+static ssize_t next_line(struct importing *importing)
 {
-    while (importing->at < place) {
-        ssize_t size =
-            getline(&importing->line, &importing->capacity, importing->in);
-        if (size < 0)
-            return false;
+    ssize_t size = importing->held;
+    importing->held = 0;
+    if (size == 0)
+        size = getline(&importing->line, &importing->capacity, importing->in);
+    if (size > 0) {
         importing->at += (uint64_t)size;
         importing->lines++;
     }
+    return size;
+}
+
+/* The present line is not taken yet. */
+static void hold_line(struct importing *importing, ssize_t size)
+{
+    importing->held = size;
+    importing->at -= (uint64_t)size;
+    importing->lines--;
+}
+
+/* False when the input ends before the place. */
+static bool skip_to(struct importing *importing, uint64_t place)
+{
+    while (importing->at < place)
+        if (next_line(importing) < 0)
+            return false;
     return importing->at == place;
 }
 
@@ -133,18 +157,10 @@ static void note_place(struct importing *importing, bool now)
 /* ---- Lines -------------------------------------------------------------- */
 
 /* Are lines still left out, because --from-key has not come? */
-static bool before_from(struct importing *importing, struct kx_slice key)
+static bool before_from(const struct importing *importing)
 {
-    struct kx_buffer encoded;
-    struct kx_fault fault;
-    if (importing->from.size == 0)
-        return false;
-    kx_buffer_init(&encoded, importing->cli->memory);
-    bool before = kx_key_from_json(key, &encoded, &fault) == KX_OK &&
-                  kx_compare(kx_buffer_slice(&encoded),
-                             kx_buffer_slice(&importing->from)) < 0;
-    kx_buffer_free(&encoded);
-    return before;
+    return kx_compare(kx_buffer_slice(&importing->key),
+                      kx_buffer_slice(&importing->from)) < 0;
 }
 
 static void add_item(struct importing *importing, struct flight_slot *slot,
@@ -159,17 +175,53 @@ static void add_item(struct importing *importing, struct flight_slot *slot,
                              .line = importing->lines};
 }
 
-static void take_line(struct importing *importing, struct flight_slot *slot,
+/* Has the entry surely the key of this item? */
+static bool same_key(const struct flight_slot *slot, uint32_t item,
+                     const struct cli_line_entry *entry)
+{
+    return kx_equal(kx_slice(slot->texts.data + slot->items[item].key,
+                             slot->items[item].key_size),
+                    entry->key);
+}
+
+enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
+
+/* Within a batch the server goes by the order of the lines, but it would not
+ * find there what the batch itself stores. A key that is none it refuses. */
+static enum taken take_entry(struct importing *importing,
+                             struct flight_slot *slot,
+                             const struct cli_line_entry *entry)
+{
+    struct kx_fault fault;
+    const struct cli_repeat *first = NULL;
+    importing->key.size = 0;
+    if (kx_key_from_json(entry->key, &importing->key, &fault) == KX_OK) {
+        if (before_from(importing))
+            return LEFT_OUT;
+        first = cli_repeats_note(&importing->repeats,
+                                 kx_buffer_slice(&importing->key), slot->count);
+    }
+    bool beside = first != NULL && first->batch == importing->repeats.batch;
+    if (first == NULL || (beside && importing->cli->overwrite)) {
+        add_item(importing, slot, entry);
+        return TAKEN;
+    }
+    if (!beside || !same_key(slot, first->item, entry))
+        return MUST_WAIT;
+    importing->flight.kept++;
+    return LEFT_OUT;
+}
+
+/* False: the line must wait until what is under way is stored. */
+static bool take_line(struct importing *importing, struct flight_slot *slot,
                       struct kx_slice line)
 {
     struct cli_line_entry entry;
     size_t size = slot->texts.size;
+    enum taken taken = TAKEN;
     switch (cli_line_read(line, &importing->rules, &slot->texts, &entry)) {
     case LINE_ENTRY:
-        if (!before_from(importing, entry.key))
-            add_item(importing, slot, &entry);
-        else
-            slot->texts.size = size;
+        taken = take_entry(importing, slot, &entry);
         break;
     case LINE_EXPIRED:
         importing->expired++;
@@ -182,9 +234,12 @@ static void take_line(struct importing *importing, struct flight_slot *slot,
                      (unsigned long long)importing->lines, entry.reason);
         break;
     }
+    if (taken != TAKEN)
+        slot->texts.size = size;
+    return taken != MUST_WAIT;
 }
 
-/* Reads lines until the batch is full. */
+/* Reads lines until the batch is full, or one must wait. */
 static void fill(struct importing *importing, struct flight_slot *slot)
 {
     ssize_t size = 0;
@@ -192,17 +247,38 @@ static void fill(struct importing *importing, struct flight_slot *slot)
     while (importing->flight.status == CLI_OK &&
            slot->count < importing->cli->batch &&
            slot->texts.size < FLIGHT_BYTES_MAX &&
-           (size = getline(&importing->line, &importing->capacity,
-                           importing->in)) > 0) {
-        importing->at += (uint64_t)size;
-        importing->lines++;
-        take_line(importing, slot,
-                  kx_slice(importing->line,
-                           (size_t)size - (importing->line[size - 1] == '\n')));
+           (size = next_line(importing)) > 0) {
+        size_t text = (size_t)size - (importing->line[size - 1] == '\n');
+        if (!take_line(importing, slot, kx_slice(importing->line, text))) {
+            hold_line(importing, size);
+            break;
+        }
     }
     importing->ended = size < 0;
     if (size < 0 && ferror(importing->in))
         importing->flight.status = cli_fail("the input: %s", strerror(errno));
+}
+
+/* Until nothing is under way. */
+static void settle(struct importing *importing)
+{
+    while (flight_busy(&importing->flight)) {
+        flight_wait(&importing->flight, true);
+        note_place(importing, false);
+    }
+    cli_repeats_clear(&importing->repeats);
+}
+
+/* A batch. */
+static void send_lines(struct importing *importing, struct flight_slot *slot)
+{
+    struct flight *flight = &importing->flight;
+    fill(importing, slot);
+    if (flight->status == CLI_OK)
+        flight_send(flight, slot);
+    cli_repeats_next_batch(&importing->repeats);
+    if (importing->held > 0 || cli_repeats_full(&importing->repeats))
+        settle(importing);
 }
 
 static void run(struct importing *importing)
@@ -210,20 +286,14 @@ static void run(struct importing *importing)
     struct flight *flight = &importing->flight;
     while (flight->status == CLI_OK && !importing->ended) {
         struct flight_slot *slot = flight_filling(flight, importing->at);
-        if (slot != NULL) {
-            fill(importing, slot);
-            if (flight->status == CLI_OK)
-                flight_send(flight, slot);
-        }
+        if (slot != NULL)
+            send_lines(importing, slot);
         flight_wait(flight, slot == NULL);
         note_place(importing, false);
         cli_progress_show(&importing->progress, flight->stored, importing->at,
                           importing->whole);
     }
-    while (flight_busy(flight)) {
-        flight_wait(flight, true);
-        note_place(importing, false);
-    }
+    settle(importing);
     note_place(importing, true);
     cli_progress_clear(&importing->progress);
 }
@@ -267,7 +337,8 @@ static int import_all(struct importing *importing)
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
     if (status != CLI_OK)
         return status;
-    if (!flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
+    if (!cli_repeats_begin(&importing->repeats, importing->cli->memory) ||
+        !flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
     run(importing);

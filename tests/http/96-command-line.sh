@@ -291,6 +291,41 @@ is place "$(cat "$work/state")" "$(wc -c <"$work/many")"
 kindex export many
 is entries "$(jq -c '{key,value}' "$work/out" | cmp - "$work/many" && echo same)" same
 
+test_case 'of lines with one key the first wins, or the last with --overwrite'
+for round in {1..40}; do
+    for key in {1..60}; do
+        printf '{"key":["often",%d],"value":%d}\n' $key $round
+    done
+done >"$work/often"
+kindex import "$work/often" --jobs 8 --batch 40
+ends 0
+complains 'imported 60 entries'
+complains '2340 were there already'
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 1'
+kindex import "$work/often" --jobs 8 --batch 40 --overwrite
+ends 0
+complains 'imported 2400 entries'
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
+given <<'END'
+{"key":["spelt","a"],"value":1}
+{"key":["spelt","\u0061"],"value":2}
+{"key":["spelt","a"],"value":3}
+END
+kindex import --state "$work/state3"
+ends 0
+complains 'imported 1 entries'
+complains '2 were there already'
+kindex get spelt/a
+prints 1
+is place "$(cat "$work/state3")" "$(wc -c <"$work/given")"
+kindex import --overwrite
+complains 'imported 3 entries'
+kindex get spelt/a
+prints 3
+input=/dev/null
+
 test_case 'an import that broke off at a line goes on after it'
 {
     head -2500 "$work/many" | sed 's/many/again/'
@@ -490,4 +525,13 @@ ends 5
 complains 'no server answers'
 kindex import "$work/many"
 ends 5
+
+test_case 'the last line wins also where commits are refused and sent again'
+start_server --queue-max 1
+export KINDEX_URL=$url
+kindex import "$work/often" --jobs 8 --batch 40 --overwrite
+ends 0
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
+stop_server
 finish

@@ -1,0 +1,90 @@
+/* Keys of lines that are under way: found again until they are forgotten. */
+#include "cli_repeats.h"
+#include "cli_flight.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+enum { ROUNDS = 40, KEYS = 30000 };
+
+static struct kx_slice key_of(int number, char text[32])
+{
+    return kx_slice(text, (size_t)snprintf(text, 32, "key %d", number));
+}
+
+static void a_key_is_found_where_it_was_noted_first(void **state)
+{
+    struct cli_repeats repeats;
+    void *mem = talloc_new(NULL);
+    (void)state;
+    assert_true(cli_repeats_begin(&repeats, mem));
+    assert_null(cli_repeats_note(&repeats, kx_text("a"), 7));
+    const struct cli_repeat *first =
+        cli_repeats_note(&repeats, kx_text("a"), 8);
+    assert_non_null(first);
+    assert_int_equal(first->item, 7);
+    assert_int_equal(first->batch, repeats.batch);
+    assert_null(cli_repeats_note(&repeats, kx_text("b"), 8));
+    cli_repeats_next_batch(&repeats);
+    first = cli_repeats_note(&repeats, kx_text("b"), 0);
+    assert_non_null(first);
+    assert_int_equal(first->item, 8);
+    assert_int_not_equal(first->batch, repeats.batch);
+    assert_null(cli_repeats_note(&repeats, kx_text(""), 0));
+    assert_non_null(cli_repeats_note(&repeats, kx_text(""), 0));
+    cli_repeats_clear(&repeats);
+    assert_null(cli_repeats_note(&repeats, kx_text("a"), 1));
+    assert_null(cli_repeats_note(&repeats, kx_text(""), 2));
+    assert_non_null(cli_repeats_note(&repeats, kx_text("a"), 3));
+    talloc_free(mem);
+}
+
+/* Whatever lay in the table before it was cleared. */
+static void many_keys_are_found_and_forgotten(void **state)
+{
+    struct cli_repeats repeats;
+    void *mem = talloc_new(NULL);
+    char text[32];
+    (void)state;
+    assert_true(cli_repeats_begin(&repeats, mem));
+    for (int round = 0; round < ROUNDS; round++) {
+        int from = round * KEYS / 2; /* half of them are of the last round */
+        for (int n = from; n < from + KEYS; n++) {
+            if (n % FLIGHT_ENTRIES_MAX == 0)
+                cli_repeats_next_batch(&repeats);
+            assert_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+        }
+        for (int n = from; n < from + KEYS; n++)
+            assert_non_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+        cli_repeats_clear(&repeats);
+    }
+    talloc_free(mem);
+}
+
+static void it_is_full_while_a_batch_still_fits(void **state)
+{
+    struct cli_repeats repeats;
+    void *mem = talloc_new(NULL);
+    char text[32];
+    int n = 0;
+    (void)state;
+    assert_true(cli_repeats_begin(&repeats, mem));
+    while (!cli_repeats_full(&repeats))
+        for (int i = 0; i < FLIGHT_ENTRIES_MAX; i++)
+            assert_null(cli_repeats_note(&repeats, key_of(n++, text), 0));
+    assert_true(n > 64 * FLIGHT_ENTRIES_MAX);
+    cli_repeats_clear(&repeats);
+    assert_false(cli_repeats_full(&repeats));
+    talloc_free(mem);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_is_found_where_it_was_noted_first),
+        cmocka_unit_test(many_keys_are_found_and_forgotten),
+        cmocka_unit_test(it_is_full_while_a_batch_still_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
