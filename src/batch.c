@@ -338,9 +338,8 @@ static void add_batch_rows(struct kx_store *store, struct rows *rows,
         add_row(rows, batch->writes[i]);
 }
 
-/* Inside the gate, after success: what is in memory follows the tables. Records
- * of clients are remembered in the cache, those of indexes only replaced if
- * they are there already. */
+/* Inside the gate, after success: what is in memory follows the tables. The
+ * cache remembers clients' records; of indexes it only replaces what it has. */
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
@@ -349,7 +348,8 @@ static void publish(struct kx_store *store, const struct rows *rows,
         if (row->table != TABLE_ENTRIES)
             continue;
         bool clients = !record_of_index(row->value);
-        cache_update(store->cache, row->key, row->value, clients);
+        if (clients || row->type != TXN_INSERT)
+            cache_update(store->cache, row->key, row->value, clients);
         if (clients && row->type == TXN_PUT &&
             store->catalog->dropping_count > 0)
             catalog_note_written(store->catalog, row->key);

@@ -47,6 +47,7 @@ struct overlay {
     struct arena arena; /* of slots and records */
     struct slot *slots;
     struct slot *last; /* that was looked for, or NULL */
+    unsigned hash;     /* of the key that was looked for and not found */
     size_t changed_count;
     size_t bytes;
     struct journal_row *journal;
@@ -82,13 +83,15 @@ static struct slot *find(struct overlay *overlay, struct kx_slice key)
     struct slot *slot = overlay->last;
     if (slot != NULL && kx_equal(slot->key, key))
         return slot;
-    slot = NULL;
-    HASH_FIND(hh, overlay->slots, key.data, (unsigned)key.size, slot);
+    HASH_VALUE(key.data, (unsigned)key.size, overlay->hash);
+    HASH_FIND_BYHASHVALUE(hh, overlay->slots, key.data, (unsigned)key.size,
+                          overlay->hash, slot);
     overlay->last = slot;
     return slot;
 }
 
-/* A new slot with room for key and record in one piece. */
+/* A new slot, with room for key and record in one piece, for the key that was
+ * just looked for and not found. */
 static struct slot *add(struct overlay *overlay, struct kx_slice key,
                         struct kx_slice stored)
 {
@@ -104,8 +107,8 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
                           .stored = kx_slice(bytes + key.size, stored.size)};
     slot->now = slot->stored;
     overlay->bytes += stored.size;
-    HASH_ADD_KEYPTR(hh, overlay->slots, slot->key.data,
-                    (unsigned)slot->key.size, slot);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, overlay->slots, slot->key.data,
+                                (unsigned)slot->key.size, overlay->hash, slot);
     if (slot->lost)
         return NULL;
     overlay->last = slot;

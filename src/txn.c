@@ -3,17 +3,18 @@
  *
  * Rows are put through one cursor for each table, which is not used again after
  * an error: so the library need not keep a copy of it to go back to
- * (DBC_TRANSIENT, as in its own DB->put). With many rows the cursor looks on
- * the page of its last row first, for neighbours come one after the other and
- * need no search from the root then (DB_CURSOR_BULK); few rows are rarely
- * neighbours.
+ * (DBC_TRANSIENT, as in its own DB->put). With many rows, as builds and imports
+ * have them, the cursor looks on the page of its last row first, for neighbours
+ * come one after the other and need no search from the root then
+ * (DB_CURSOR_BULK). The rows of many clients are rarely neighbours: there that
+ * look costs more than it saves.
  */
 #include "txn.h"
 
 #include "engine.h"
 #include "witness.h"
 
-enum { BULK_MIN = 64 };
+enum { BULK_MIN = 512 };
 
 /* A transaction under way. */
 struct work {
