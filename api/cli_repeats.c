@@ -8,15 +8,6 @@
 
 enum { PLACES = 1 << 18 };
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_of(struct kx_slice key)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < key.size; i++)
-        hash = (hash ^ key.data[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 bool cli_repeats_begin(struct cli_repeats *repeats, void *mem)
 {
     *repeats = (struct cli_repeats){
@@ -28,7 +19,7 @@ bool cli_repeats_begin(struct cli_repeats *repeats, void *mem)
 const struct cli_repeat *cli_repeats_note(struct cli_repeats *repeats,
                                           struct kx_slice key, size_t item)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = kx_hash(KX_HASH_START, key);
     size_t at = hash % PLACES;
     while (repeats->places[at].batch > repeats->landed) {
         if (repeats->places[at].hash == hash)

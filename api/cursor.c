@@ -4,22 +4,16 @@
 
 enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
 
-/* FNV-1a with 64 bits: short, and good enough to tell lists apart. */
-static const uint64_t FNV_START = UINT64_C(0xcbf29ce484222325);
-static const uint64_t FNV_PRIME = UINT64_C(0x100000001b3);
-
 static uint64_t mix(uint64_t hash, struct kx_slice bytes)
 {
-    for (size_t i = 0; i < bytes.size; i++)
-        hash = (hash ^ bytes.data[i]) * FNV_PRIME;
     /* The length keeps "ab","c" apart from "a","bc". */
-    return (hash ^ bytes.size) * FNV_PRIME;
+    return (kx_hash(hash, bytes) ^ bytes.size) * KX_HASH_PRIME;
 }
 
 uint64_t cursor_list(struct kx_slice index, const struct kx_range *range)
 {
     uint8_t reverse = range->reverse;
-    uint64_t hash = mix(FNV_START, index);
+    uint64_t hash = mix(KX_HASH_START, index);
     hash = mix(hash, range->start);
     hash = mix(hash, range->end);
     return mix(hash, kx_slice(&reverse, 1));
@@ -36,7 +30,8 @@ static uint32_t checksum(uint64_t list, struct kx_slice position)
 {
     uint8_t head[LIST_AT + 8] = {FORMAT};
     put(head + LIST_AT, list, 8);
-    uint64_t hash = mix(mix(FNV_START, kx_slice(head, sizeof head)), position);
+    uint64_t hash =
+        mix(mix(KX_HASH_START, kx_slice(head, sizeof head)), position);
     return (uint32_t)(hash ^ hash >> 32);
 }
 

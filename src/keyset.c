@@ -27,12 +27,10 @@ struct keyset *keyset_create(void *mem)
     return NULL;
 }
 
-/* FNV-1a, and a last stir, since neighbours in the table go by the low bits. */
+/* With a last stir, since neighbours in the table go by the low bits. */
 static uint64_t hash_of(struct kx_slice key)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < key.size; i++)
-        hash = (hash ^ key.data[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash = kx_hash(KX_HASH_START, key);
     hash ^= hash >> 32;
     hash *= UINT64_C(0x9e3779b97f4a7c15);
     return (hash ^ hash >> 29) & ~NUMBER;

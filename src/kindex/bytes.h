@@ -30,6 +30,19 @@ int kx_compare(struct kx_slice a, struct kx_slice b);
 bool kx_equal(struct kx_slice a, struct kx_slice b);
 bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix);
 
+/* FNV-1a with 64 bits of these bytes behind those that led to `hash`, at first
+ * KX_HASH_START: the same everywhere and always, and no proof against bytes
+ * that were chosen. */
+static const uint64_t KX_HASH_START = UINT64_C(0xcbf29ce484222325);
+static const uint64_t KX_HASH_PRIME = UINT64_C(0x100000001b3);
+
+static inline uint64_t kx_hash(uint64_t hash, struct kx_slice bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++)
+        hash = (hash ^ bytes.data[i]) * KX_HASH_PRIME;
+    return hash;
+}
+
 /* A growing byte string. When memory runs out `failed` is set, the contents
  * stay as they were and further additions do nothing, so that a sequence of
  * additions is checked once, at its end. */

@@ -45,8 +45,8 @@ static bool try_point(struct world *world, const struct operation *operation,
                       enum kx_status wanted, const char *const states[2])
 {
     void *mem = world->mem = talloc_new(NULL);
-    world->test.store->doubtful =
-        0; /* values are presumed to be new each time */
+    /* Values are presumed to be new each time. */
+    world->test.store->doubtful = 0;
     alloc_arm(attempt.point, world->persistent);
     enum kx_status status = operation->run(world);
     size_t failed = alloc_disarm();
