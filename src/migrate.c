@@ -142,6 +142,7 @@ static enum kx_status migrate_form(struct wish *wish, uint64_t *number_out)
                           .index = index,
                           .declaration = index->declaration,
                           .form = index->form,
+                          .durable = true,
                           .stamp = wish->store->catalog->stamp + 1};
     batch.build.started_at_ms = kx_now_ms();
     batch.build.total = index->entries;
@@ -171,8 +172,10 @@ static enum kx_status migrate_keys(struct wish *wish, struct index *successor,
     successor->build.started_at_ms = kx_now_ms();
     successor->build.total = wish->index->entries;
     successor->pace = wish->index->pace;
-    struct batch batch = {
-        .action = CATALOG_ADD, .index = successor, .stamp = catalog->stamp + 1};
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = successor,
+                          .durable = true,
+                          .stamp = catalog->stamp + 1};
     enum kx_status status = batch_apply(wish->store, &batch, number_out);
     wish->commit->created = status == KX_OK;
     return status;
@@ -227,6 +230,7 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
     struct index *successor = catalog_successor(store->catalog, index);
     struct batch batch = {.action = CATALOG_DROP,
                           .index = successor,
+                          .durable = true,
                           .stamp = store->catalog->stamp + 1};
     if (successor == NULL && index->form.target == NULL) {
         commit->status =

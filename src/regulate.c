@@ -10,6 +10,7 @@ static enum kx_status set_pace(struct kx_store *store, struct index *index,
     struct batch batch = {.action = CATALOG_PACE,
                           .index = index,
                           .pace = index->pace,
+                          .durable = true,
                           .stamp = store->catalog->stamp + 1};
     if (pace->sets_paused)
         batch.pace.paused = pace->paused;

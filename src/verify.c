@@ -44,8 +44,10 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
         .total = index->entries + estimate(store, index, commit->memory)};
     verification->writes = atomic_load(&index->use.writes);
     verification->counts = true;
-    struct batch batch = {
-        .action = CATALOG_VERIFY, .index = index, .verification = verification};
+    struct batch batch = {.action = CATALOG_VERIFY,
+                          .index = index,
+                          .verification = verification,
+                          .durable = true};
     enum kx_status status = batch_apply(store, &batch, number_out);
     talloc_free(batch.verification);
     commit->created = status == KX_OK;

@@ -15,7 +15,7 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     case CATALOG_DROP:
         return true;
     case CATALOG_FORM:
-        return batch->durable; /* the new form is shown */
+        return batch->form.since == batch->stamp; /* the new form is shown */
     case CATALOG_BUILD:
         break;
     }

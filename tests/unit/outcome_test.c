@@ -163,6 +163,7 @@ static void a_batch_ends_when_it_has_read_much(void **state)
 static struct {
     struct story *story; /* NULL: nobody looks */
     enum kx_status index;
+    const char *info;
     bool entry;
 } seen;
 
@@ -178,6 +179,22 @@ static struct {
     int early;
     int changes;
 } taken;
+
+/* What a client sees of an index, and may have changed; in s->mem. */
+static const char *look_at_index(struct story *s)
+{
+    struct kx_index_info info;
+    const char *text = "absent";
+    kx_read_begin(s->test.reader);
+    seen.index = kx_index_find(s->test.reader, kx_text("by_n"), &info);
+    if (seen.index == KX_OK)
+        text = talloc_asprintf(s->mem, "%s to %.*s, paused %d, verified %d",
+                               kx_index_state_text(info.state),
+                               (int)info.target.size, info.target.data,
+                               info.paused, info.verification != NULL);
+    kx_read_end(s->test.reader);
+    return text;
+}
 
 static bool is_changed(struct kx_slice key, uint64_t *wait_out)
 {
@@ -206,10 +223,9 @@ static void look_at_taken(void)
 enum kx_status __wrap_env_flush(struct env *env)
 {
     struct story *s = seen.story;
-    struct kx_index_info info;
     seen.story = NULL;
     if (s != NULL) {
-        seen.index = test_index(&s->test, "by_n", &info);
+        seen.info = look_at_index(s);
         seen.entry = test_get(&s->test, s->mem, "[\"by_n\",1,1]") != NULL;
     }
     if (atomic_load(&taken.looked_at))
@@ -229,6 +245,36 @@ static void an_index_is_seen_when_it_is_on_disk(void **state)
     assert_int_equal(seen.index, KX_OK);
     assert_true(seen.entry);
     assert_null(test_get(&s->test, s->mem, "[\"by_n\",1,1]"));
+}
+
+/* While the index is paused it stays in every step. */
+static void a_change_of_an_index_is_seen_when_it_is_on_disk(void **state)
+{
+    static const struct {
+        enum kx_commit_kind kind;
+        const char *patch;
+    } changes[] = {
+        {KX_PACE_INDEX, ""},     {KX_MIGRATE_INDEX, "{\"store\":\"value\"}"},
+        {KX_UNDO_MIGRATION, ""}, {KX_MIGRATE_INDEX, "{\"unique\":true}"},
+        {KX_UNDO_MIGRATION, ""}, {KX_VERIFY_INDEX, ""}};
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    test_declare_by_n(&s->test, s->mem);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct kx_commit change = {
+            .kind = changes[i].kind,
+            .index_name = kx_text("by_n"),
+            .declaration = kx_text(changes[i].patch),
+            .pace = {.sets_paused = true, .paused = true},
+            .memory = s->mem};
+        const char *before = look_at_index(s);
+        seen.story = s;
+        assert_int_equal(test_commit(&s->test, &change), KX_OK);
+        assert_string_equal(seen.info, before);
+        assert_string_not_equal(look_at_index(s), before);
+    }
 }
 
 /* One of two is mended, the other removed. */
@@ -269,6 +315,8 @@ int main(void)
             a_refusal_does_not_show_what_was_not_stored, begin, finish),
         cmocka_unit_test_setup_teardown(an_index_is_seen_when_it_is_on_disk,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_change_of_an_index_is_seen_when_it_is_on_disk, begin, finish),
         cmocka_unit_test_setup_teardown(
             a_commit_that_is_taken_back_removes_nothing, begin, finish),
         cmocka_unit_test_setup_teardown(
