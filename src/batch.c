@@ -378,7 +378,7 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     add_catalog_rows(store, rows, batch);
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
-        status = txn_apply(store->env, rows->list, rows->count);
+        status = txn_apply(store->env, rows->list, rows->count, !batch->plan);
     if (status == KX_OK && store->archive != NULL)
         archive_mark(store);
     if (status == KX_OK && batch->durable) {

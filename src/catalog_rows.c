@@ -301,7 +301,7 @@ static enum kx_status write_new(struct catalog *catalog)
     bool good = mem != NULL && format_write(mem, &writes[1]) &&
                 catalog_facts_write(mem, catalog, &writes[2]);
     enum kx_status status =
-        good ? txn_apply(catalog->env, writes, 3) : KX_NO_MEMORY;
+        good ? txn_apply(catalog->env, writes, 3, false) : KX_NO_MEMORY;
     talloc_free(mem);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }

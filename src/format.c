@@ -115,7 +115,7 @@ enum kx_status format_guard(const char *directory, struct kx_fault *fault)
 /* Flushed at once: the next step builds on it. */
 static enum kx_status write_now(struct env *env, const struct txn_write *write)
 {
-    enum kx_status status = txn_apply(env, write, 1);
+    enum kx_status status = txn_apply(env, write, 1, false);
     return status == KX_OK ? env_flush(env) : status;
 }
 

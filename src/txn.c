@@ -3,18 +3,17 @@
  *
  * Rows are put through one cursor for each table, which is not used again after
  * an error: so the library need not keep a copy of it to go back to
- * (DBC_TRANSIENT, as in its own DB->put). With many rows, as builds and imports
- * have them, the cursor looks on the page of its last row first, for neighbours
- * come one after the other and need no search from the root then
- * (DB_CURSOR_BULK). The rows of many clients are rarely neighbours: there that
- * look costs more than it saves.
+ * (DBC_TRANSIENT, as in its own DB->put). For neighbours, as jobs write them,
+ * or imports in large commits, it looks on the page of its last row first,
+ * which saves them the search from the root (DB_CURSOR_BULK). The rows of many
+ * clients are rarely neighbours: there that look costs more than it saves.
  */
 #include "txn.h"
 
 #include "engine.h"
 #include "witness.h"
 
-enum { BULK_MIN = 512 };
+enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
 
 /* A transaction under way. */
 struct work {
@@ -103,10 +102,11 @@ static int apply_all(struct work *work, const struct txn_write *writes,
 }
 
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count)
+                         size_t count, bool neighbours)
 {
-    struct work work = {.env = env,
-                        .cursor_flags = count < BULK_MIN ? 0 : DB_CURSOR_BULK};
+    struct work work = {.env = env};
+    if (neighbours || count >= BULK_MIN)
+        work.cursor_flags = DB_CURSOR_BULK;
     int error = env->db->txn_begin(env->db, NULL, &work.txn, DB_TXN_NOSYNC);
     if (error != 0)
         return engine_status(env, error, "begin");

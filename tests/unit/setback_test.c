@@ -12,9 +12,9 @@ bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count);
+                                size_t count, bool neighbours);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count);
+                                size_t count, bool neighbours);
 
 static atomic_bool starving;    /* no buffer gets any room */
 static atomic_bool keeping;     /* no entry can be removed */
@@ -37,13 +37,13 @@ bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count)
+                                size_t count, bool neighbours)
 {
     bool removes = writes[0].type == TXN_DELETE;
     atomic_fetch_add(&removals, removes);
     return removes && atomic_load(&keeping)
                ? KX_NO_MEMORY
-               : __real_txn_apply(env, writes, count);
+               : __real_txn_apply(env, writes, count, neighbours);
 }
 
 static void expiry(void **state)

@@ -6,8 +6,9 @@
 #include "table.h"
 
 enum {
-    MANY = 3000, /* rows: several pages, and far more than neighbours need */
-    FEW = 5,     /* rows: too few for a look on the last page first */
+    MANY = 3000, /* rows: several pages, taken for neighbours in any case */
+    SOME = 400,  /* rows: several pages */
+    FEW = 5,     /* rows */
     STEP = 7,    /* no divisor of either */
     FAILING = 3, /* the row whose put fails, counted from 0 */
     NUMBER = 12  /* bytes of a key as text, with its end */
@@ -97,7 +98,7 @@ static void writes_are_applied_in_their_order(void **state)
         removal(c),      put(c, "again"), removal(a),       put(a, "last"),
     };
     size_t count = sizeof writes / sizeof writes[0];
-    assert_int_equal(txn_apply(stage.env, writes, count), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, count, false), KX_OK);
     assert_row(&stage, TABLE_CATALOG, a, "last");
     assert_row(&stage, TABLE_CATALOG, b, NULL);
     assert_row(&stage, TABLE_CATALOG, c, "again");
@@ -111,11 +112,67 @@ static void each_of_many_rows_is_there(void **state)
     const char *values[] = {"new", "replaced"};
     for (size_t pass = 0; pass < 2; pass++) {
         struct txn_write *writes = rows(s, MANY, values[pass]);
-        assert_int_equal(txn_apply(stage.env, writes, MANY), KX_OK);
+        assert_int_equal(txn_apply(stage.env, writes, MANY, pass == 1), KX_OK);
         for (int i = 0; i < MANY; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), values[pass]);
     }
     tear_down(s, &stage);
+}
+
+static uint64_t looks(struct env *env)
+{
+    struct env_figures figures;
+    env_figures(env, &figures);
+    return figures.cache_hits;
+}
+
+/* Neighbours are looked for on the page of the row before, not from the root.
+ */
+static void neighbours_need_no_walk(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    uint64_t looked_at[2];
+    assert_int_equal(txn_apply(stage.env, rows(s, MANY, "old"), MANY, false),
+                     KX_OK);
+    for (int pass = 0; pass < 2; pass++) {
+        struct txn_write writes[SOME];
+        for (int i = 0; i < SOME; i++)
+            writes[i] = put(name(s, i), "new");
+        uint64_t before = looks(stage.env);
+        assert_int_equal(txn_apply(stage.env, writes, SOME, pass == 1), KX_OK);
+        looked_at[pass] = looks(stage.env) - before;
+    }
+    assert_in_range(looked_at[1], SOME, looked_at[0] - SOME / 2);
+    tear_down(s, &stage);
+}
+
+static const char *value_of(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"n\":%d}", n * STEP % MANY);
+}
+
+static uint64_t pages_looked_at(struct kx_store *store)
+{
+    struct kx_figures figures;
+    kx_figures(store, &figures);
+    return figures.page_cache_hits;
+}
+
+/* A build puts the rows of each step in their order. Each needs one look, not
+ * one for each level of the tree. */
+static void the_rows_of_a_build_are_neighbours(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    test_fill(&s->test, "u", 0, MANY, value_of);
+    uint64_t before = pages_looked_at(s->test.store);
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    assert_in_range(pages_looked_at(s->test.store) - before, MANY,
+                    9 * MANY / 5);
 }
 
 /* Between puts through a cursor, which stays on its page. */
@@ -126,25 +183,26 @@ static void what_is_there_is_not_inserted(void **state)
     struct txn_write *writes = rows(s, MANY, "old");
     for (int i = 0; i < MANY; i += 2)
         writes[i].type = TXN_INSERT;
-    assert_int_equal(txn_apply(stage.env, writes, MANY), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, MANY, false), KX_OK);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     for (int i = 0; i < MANY; i++)
         writes[i].value = kx_text("new");
-    assert_int_equal(txn_apply(stage.env, writes, MANY), KX_CHECK_FAILED);
+    assert_int_equal(txn_apply(stage.env, writes, MANY, false),
+                     KX_CHECK_FAILED);
     const struct txn_write fresh[] = {
         put(name(s, 0), "new"), insertion(name(s, MANY), "new"),
         insertion(name(s, MANY), "again"), removal(name(s, 1))};
-    assert_int_equal(txn_apply(stage.env, fresh, 4), KX_CHECK_FAILED);
+    assert_int_equal(txn_apply(stage.env, fresh, 4, false), KX_CHECK_FAILED);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
     const struct txn_write gone[] = {removal(name(s, 0)),
                                      insertion(name(s, 0), "anew"),
                                      removal(name(s, 0))};
-    assert_int_equal(txn_apply(stage.env, gone, 2), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 2, false), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), "anew");
-    assert_int_equal(txn_apply(stage.env, gone, 3), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 3, false), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
     tear_down(s, &stage);
 }
@@ -157,7 +215,7 @@ static void a_row_goes_to_its_own_table(void **state)
                                  put(name(s, 1), "expiry"),
                                  put(name(s, 2), "catalog")};
     writes[1].table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, writes, 3), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, 3, false), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 1), "catalog");
     assert_row(&stage, TABLE_EXPIRY, name(s, 1), "expiry");
     assert_row(&stage, TABLE_CATALOG, name(s, 2), "catalog");
@@ -165,7 +223,7 @@ static void a_row_goes_to_its_own_table(void **state)
     /* The store would take it for a time at which something expires. */
     struct txn_write away = removal(name(s, 1));
     away.table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, &away, 1), KX_OK);
+    assert_int_equal(txn_apply(stage.env, &away, 1, false), KX_OK);
     tear_down(s, &stage);
 }
 
@@ -209,7 +267,7 @@ static enum kx_status apply_with(struct stage *stage,
     real_cursor = db->cursor;
     db->cursor = cursor;
     puts_left = FAILING;
-    enum kx_status status = txn_apply(stage->env, writes, count);
+    enum kx_status status = txn_apply(stage->env, writes, count, false);
     db->cursor = real_cursor;
     return status;
 }
@@ -223,7 +281,7 @@ static void a_failed_batch_changes_nothing(void **state)
         size_t count = (size_t)counts[n];
         struct txn_write *old = rows(s, counts[n], "old");
         struct txn_write *new = rows(s, counts[n], "new");
-        assert_int_equal(txn_apply(stage.env, old, count), KX_OK);
+        assert_int_equal(txn_apply(stage.env, old, count, false), KX_OK);
         /* One in another table comes first: its cursor is open as well. */
         struct kx_slice away = new[0].key;
         new[0].table = TABLE_EXPIRY;
@@ -235,7 +293,7 @@ static void a_failed_batch_changes_nothing(void **state)
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
         new[0].table = TABLE_CATALOG;
-        assert_int_equal(txn_apply(stage.env, new, count), KX_OK);
+        assert_int_equal(txn_apply(stage.env, new, count, false), KX_OK);
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "new");
         tear_down(s, &stage);
@@ -249,6 +307,9 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(each_of_many_rows_is_there, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(neighbours_need_no_walk, begin, finish),
+        cmocka_unit_test_setup_teardown(the_rows_of_a_build_are_neighbours,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(what_is_there_is_not_inserted, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(a_row_goes_to_its_own_table, begin,
