@@ -15,7 +15,8 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     case CATALOG_DROP:
         return true;
     case CATALOG_FORM:
-        return batch->form.since == batch->stamp; /* the new form is shown */
+        /* Only the step that shows the new form dates it. */
+        return batch->stamp != 0 && batch->form.since == batch->stamp;
     case CATALOG_BUILD:
         break;
     }

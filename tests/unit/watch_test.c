@@ -296,6 +296,40 @@ static void entries_that_get_another_form_are_told(void **state)
             is_told(s, &waiter);
 }
 
+static const char *email_of(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"email\":\"%d\"}", n);
+}
+
+/* They show what they showed before. */
+static void the_steps_of_a_migration_are_not_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    struct kx_commit pace = {.kind = KX_PACE_INDEX,
+                             .index_name = kx_text("by_email"),
+                             .pace = {.sets_limit = true, .per_second = 10},
+                             .memory = s->mem};
+    struct kx_commit change = {.kind = KX_MIGRATE_INDEX,
+                               .index_name = kx_text("by_email"),
+                               .declaration = kx_text("{\"store\":\"value\"}"),
+                               .memory = s->mem};
+    test_fill(&s->test, "users", 0, 1000, email_of);
+    test_declare(&s->test, s->mem, BY_EMAIL);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_email", &info), KX_OK);
+    assert_int_equal(test_commit(&s->test, &pace), KX_OK);
+    open_waiter(s, &waiter, "[\"by_email\",\"1\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_commit(&s->test, &change), KX_OK);
+    do
+        assert_int_equal(test_index(&s->test, "by_email", &info), KX_OK);
+    while (info.done == 0);
+    assert_int_equal(info.state, KX_INDEX_MIGRATING);
+    is_not_told(s, &waiter);
+}
+
 enum { WRITES = 500 };
 
 static void *write_numbers(void *argument)
@@ -413,6 +447,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(entries_that_become_readable_are_told,
                                         begin, finish_watches),
         cmocka_unit_test_setup_teardown(entries_that_get_another_form_are_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(the_steps_of_a_migration_are_not_told,
                                         begin, finish_watches),
         cmocka_unit_test_setup_teardown(the_last_of_many_changes_is_seen, begin,
                                         finish_watches),
