@@ -184,6 +184,12 @@ static bool same_key(const struct flight_slot *slot, uint32_t item,
                     entry->key);
 }
 
+/* What a dry run has seen it cannot find stored later. */
+static bool keeps_keys(const struct importing *importing)
+{
+    return importing->cli->dry_run && !importing->cli->overwrite;
+}
+
 enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
 
 /* Within a batch the server goes by the order of the lines, but it would not
@@ -206,7 +212,8 @@ static enum taken take_entry(struct importing *importing,
         add_item(importing, slot, entry);
         return TAKEN;
     }
-    if (!beside || !same_key(slot, first->item, entry))
+    if (!keeps_keys(importing) &&
+        (!beside || !same_key(slot, first->item, entry)))
         return MUST_WAIT;
     importing->flight.kept++;
     return LEFT_OUT;
@@ -277,8 +284,13 @@ static void send_lines(struct importing *importing, struct flight_slot *slot)
     if (flight->status == CLI_OK)
         flight_send(flight, slot);
     cli_repeats_next_batch(&importing->repeats);
-    if (importing->held > 0 || cli_repeats_full(&importing->repeats))
+    bool full = cli_repeats_full(&importing->repeats);
+    if (full && keeps_keys(importing)) {
+        if (!cli_repeats_grow(&importing->repeats))
+            flight->status = cli_fail("memory ran out");
+    } else if (importing->held > 0 || full) {
         settle(importing);
+    }
 }
 
 static void run(struct importing *importing)
@@ -337,7 +349,7 @@ static int import_all(struct importing *importing)
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
     if (status != CLI_OK)
         return status;
-    if (!cli_repeats_begin(&importing->repeats, importing->cli->memory) ||
+    if (!cli_repeats_begin(&importing->repeats) ||
         !flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
@@ -364,6 +376,7 @@ int cli_import(struct cli *cli)
         return cli_fail("%s: %s", path, strerror(errno));
     int status = import_all(&importing);
     free(importing.line);
+    cli_repeats_end(&importing.repeats);
     if (importing.in != stdin)
         fclose(importing.in);
     return status;

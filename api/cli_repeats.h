@@ -1,6 +1,6 @@
 /* The keys of an import that may be under way: of two lines with one key the
  * second must find what the first has stored, so it waits until that is there.
- */
+ * A dry run stores nothing: it keeps all its keys. */
 #ifndef API_CLI_REPEATS_H
 #define API_CLI_REPEATS_H
 
@@ -15,13 +15,15 @@ struct cli_repeat {
 
 struct cli_repeats {
     struct cli_repeat *places;
+    size_t place_count;
     size_t count;
     uint32_t batch;  /* the one that is being filled, from 1 */
     uint32_t landed; /* up to this one all is forgotten */
 };
 
-/* Under talloc context mem. False without memory. */
-bool cli_repeats_begin(struct cli_repeats *repeats, void *mem);
+/* False without memory. What it takes is freed by cli_repeats_end. */
+bool cli_repeats_begin(struct cli_repeats *repeats);
+void cli_repeats_end(struct cli_repeats *repeats);
 
 /* The item-th of the present batch has this key (encoded). NULL when no other
  * has had it since the last cli_repeats_clear; else the first that had it, or,
@@ -34,6 +36,10 @@ void cli_repeats_next_batch(struct cli_repeats *repeats);
 
 /* Is there no room for another batch? */
 bool cli_repeats_full(const struct cli_repeats *repeats);
+
+/* Makes room for as many keys again; 32 to 64 bytes for each. False without
+ * memory. */
+bool cli_repeats_grow(struct cli_repeats *repeats);
 
 /* Forgets all, for nothing is under way; another batch begins. */
 void cli_repeats_clear(struct cli_repeats *repeats);

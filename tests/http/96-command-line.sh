@@ -297,6 +297,10 @@ for round in {1..40}; do
         printf '{"key":["often",%d],"value":%d}\n' $key $round
     done
 done >"$work/often"
+kindex import "$work/often" --jobs 8 --batch 40 --dry-run
+ends 0
+complains 'would import 60 entries'
+complains '2340 were there already'
 kindex import "$work/often" --jobs 8 --batch 40
 ends 0
 complains 'imported 60 entries'

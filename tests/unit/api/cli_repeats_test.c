@@ -3,10 +3,7 @@
 #include "cli_flight.h"
 #include "unit.h"
 
-#include <stdlib.h>
-#include <talloc.h>
-
-enum { ROUNDS = 40, KEYS = 30000 };
+enum { ROUNDS = 40, KEYS = 30000, GROWN = 500000 };
 
 static struct kx_slice key_of(int number, char text[32])
 {
@@ -16,9 +13,8 @@ static struct kx_slice key_of(int number, char text[32])
 static void a_key_is_found_where_it_was_noted_first(void **state)
 {
     struct cli_repeats repeats;
-    void *mem = talloc_new(NULL);
     (void)state;
-    assert_true(cli_repeats_begin(&repeats, mem));
+    assert_true(cli_repeats_begin(&repeats));
     assert_null(cli_repeats_note(&repeats, kx_text("a"), 7));
     const struct cli_repeat *first =
         cli_repeats_note(&repeats, kx_text("a"), 8);
@@ -37,17 +33,16 @@ static void a_key_is_found_where_it_was_noted_first(void **state)
     assert_null(cli_repeats_note(&repeats, kx_text("a"), 1));
     assert_null(cli_repeats_note(&repeats, kx_text(""), 2));
     assert_non_null(cli_repeats_note(&repeats, kx_text("a"), 3));
-    talloc_free(mem);
+    cli_repeats_end(&repeats);
 }
 
 /* Whatever lay in the table before it was cleared. */
 static void many_keys_are_found_and_forgotten(void **state)
 {
     struct cli_repeats repeats;
-    void *mem = talloc_new(NULL);
     char text[32];
     (void)state;
-    assert_true(cli_repeats_begin(&repeats, mem));
+    assert_true(cli_repeats_begin(&repeats));
     for (int round = 0; round < ROUNDS; round++) {
         int from = round * KEYS / 2; /* half of them are of the last round */
         for (int n = from; n < from + KEYS; n++) {
@@ -59,24 +54,46 @@ static void many_keys_are_found_and_forgotten(void **state)
             assert_non_null(cli_repeats_note(&repeats, key_of(n, text), 0));
         cli_repeats_clear(&repeats);
     }
-    talloc_free(mem);
+    cli_repeats_end(&repeats);
 }
 
 static void it_is_full_while_a_batch_still_fits(void **state)
 {
     struct cli_repeats repeats;
-    void *mem = talloc_new(NULL);
     char text[32];
     int n = 0;
     (void)state;
-    assert_true(cli_repeats_begin(&repeats, mem));
+    assert_true(cli_repeats_begin(&repeats));
     while (!cli_repeats_full(&repeats))
         for (int i = 0; i < FLIGHT_ENTRIES_MAX; i++)
             assert_null(cli_repeats_note(&repeats, key_of(n++, text), 0));
     assert_true(n > 64 * FLIGHT_ENTRIES_MAX);
     cli_repeats_clear(&repeats);
     assert_false(cli_repeats_full(&repeats));
-    talloc_free(mem);
+    cli_repeats_end(&repeats);
+}
+
+/* Those of before a clearing do not come along. */
+static void it_grows_with_what_it_has(void **state)
+{
+    struct cli_repeats repeats;
+    char text[32];
+    (void)state;
+    assert_true(cli_repeats_begin(&repeats));
+    assert_null(cli_repeats_note(&repeats, kx_text("old"), 1));
+    cli_repeats_clear(&repeats);
+    for (int n = 0; n < GROWN; n++) {
+        if (n % FLIGHT_ENTRIES_MAX == 0)
+            cli_repeats_next_batch(&repeats);
+        if (cli_repeats_full(&repeats))
+            assert_true(cli_repeats_grow(&repeats));
+        assert_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+    }
+    assert_int_equal(repeats.count, GROWN);
+    for (int n = 0; n < GROWN; n++)
+        assert_non_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+    assert_null(cli_repeats_note(&repeats, kx_text("old"), 1));
+    cli_repeats_end(&repeats);
 }
 
 int main(void)
@@ -85,6 +102,7 @@ int main(void)
         cmocka_unit_test(a_key_is_found_where_it_was_noted_first),
         cmocka_unit_test(many_keys_are_found_and_forgotten),
         cmocka_unit_test(it_is_full_while_a_batch_still_fits),
+        cmocka_unit_test(it_grows_with_what_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
