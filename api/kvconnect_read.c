@@ -32,6 +32,20 @@ static bool is_one_key(const struct kx_range *range)
            kx_starts_with(range->end, range->start);
 }
 
+static struct kx_range range_of(const Datapath__ReadRange *message)
+{
+    return (struct kx_range){.start = message_slice(message->start),
+                             .end = message_slice(message->end),
+                             .reverse = message->reverse};
+}
+
+static bool asks_first(const struct kx_range *range,
+                       const Datapath__ReadRange *message)
+{
+    return message->limit == 1 && !range->reverse && range->start.size > 0 &&
+           kx_compare(range->start, range->end) < 0;
+}
+
 static enum kx_status read_rows(struct reading *reading,
                                 const struct kx_range *range, size_t limit)
 {
@@ -70,18 +84,51 @@ static enum kx_status read_first(struct reading *reading,
 static enum kx_status read_range(struct reading *reading,
                                  const Datapath__ReadRange *message)
 {
-    struct kx_range range = {.start = message_slice(message->start),
-                             .end = message_slice(message->end),
-                             .reverse = message->reverse};
+    struct kx_range range = range_of(message);
     size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
     enum kx_status status = KX_OK;
     reading->start = range.start;
-    bool first = message->limit == 1 && !range.reverse && range.start.size > 0;
-    if (kx_compare(range.start, range.end) < 0)
-        status = first ? read_first(reading, &range)
-                       : read_rows(reading, &range, (size_t)message->limit);
+    if (asks_first(&range, message))
+        status = read_first(reading, &range);
+    else if (kx_compare(range.start, range.end) < 0)
+        status = read_rows(reading, &range, (size_t)message->limit);
     message_close(place, reading->writer.out);
     return status;
+}
+
+/* What a client's get sends: false when only a view can tell. This one ends
+ * before the reply is made, as in kv_get. */
+static bool read_get(struct reading *reading,
+                     const Datapath__SnapshotRead *read, uint64_t *flush_out)
+{
+    struct kx_entry entry;
+    if (read->n_ranges != 1)
+        return false;
+    struct kx_range range = range_of(read->ranges[0]);
+    if (!asks_first(&range, read->ranges[0]))
+        return false;
+    reading->start = range.start;
+    enum kx_status status =
+        kx_read_alone(reading->reader, range.start, &reading->record, &entry,
+                      flush_out, &reading->fault);
+    if (status == KX_ABSENT && !is_one_key(&range))
+        return false;
+    size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
+    if (status == KX_OK)
+        kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
+    message_close(place, reading->writer.out);
+    reading->fault.status = status == KX_ABSENT ? KX_OK : status;
+    return true;
+}
+
+static uint64_t read_ranges(struct reading *reading,
+                            const Datapath__SnapshotRead *read)
+{
+    struct kx_fault *fault = &reading->fault;
+    kx_read_begin(reading->reader);
+    for (size_t i = 0; i < read->n_ranges && fault->status == KX_OK; i++)
+        fault->status = read_range(reading, read->ranges[i]);
+    return kx_read_end(reading->reader);
 }
 
 /* ---- The request -------------------------------------------------------- */
@@ -215,10 +262,8 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
     if (!may_read(request, reply, read))
         return DONE;
     start_reading(&reading, request, out);
-    kx_read_begin(request->reader);
-    for (size_t i = 0; i < read->n_ranges && fault->status == KX_OK; i++)
-        fault->status = read_range(&reading, read->ranges[i]);
-    reply->flush = kx_read_end(request->reader);
+    if (!read_get(&reading, read, &reply->flush))
+        reply->flush = read_ranges(&reading, read);
     if (fault->status != KX_OK || reading.too_large)
         return refuse(request, reply, &reading);
     message_number(OUTPUT_STRONG, true, out);

@@ -5,159 +5,18 @@
  * first, because its rows are written from it; then the rows are applied; then
  * cache and lists follow. When the transaction fails the catalog takes its old
  * values back before the gate opens: no view ever sees a state that was not
- * applied. */
+ * applied. Glances go on until the rows are applied, unless the catalog changes
+ * in what they look at. */
 #include "batch.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
 #include "archive.h"
+#include "batch_rows.h"
 #include "news.h"
 #include "touched.h"
 #include "watch.h"
-
-/* The rows of one batch while they are gathered. Keys and values point into the
- * plan's overlay, or lie in mem. `failed` is looked at once, before they are
- * applied. */
-struct rows {
-    void *mem;
-    struct txn_write *list;
-    size_t count;
-    size_t capacity;
-    bool failed;
-};
-
-static void add_row(struct rows *rows, struct txn_write write)
-{
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity * 2 + 64;
-        struct txn_write *list = talloc_realloc(
-            rows->mem, rows->list, struct txn_write, (unsigned)capacity);
-        if (list == NULL) {
-            rows->failed = true;
-            return;
-        }
-        rows->list = list;
-        rows->capacity = capacity;
-    }
-    rows->list[rows->count++] = write;
-}
-
-/* When a client's entry expires, 0 for never or no entry. Index entries have no
- * row in the expiry table: they go with the entry they belong to. */
-static int64_t expiry_of(struct kx_slice bytes)
-{
-    struct record record;
-    if (!record_read(bytes, &record) || record.index != 0)
-        return 0;
-    return record.expires_at_ms;
-}
-
-/* Big endian, so that the first row of the table is the next to expire. */
-static void add_expiry_row(struct rows *rows, enum txn_write_type type,
-                           int64_t expires_at_ms, struct kx_slice key)
-{
-    uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
-    if (bytes == NULL) {
-        rows->failed = true;
-        return;
-    }
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
-    memcpy(bytes + 8, key.data, key.size);
-    add_row(rows, (struct txn_write){.type = type,
-                                     .table = TABLE_EXPIRY,
-                                     .key = kx_slice(bytes, 8 + key.size)});
-}
-
-/* A presumption is tested by an insertion, even of what is removed again. */
-static void add_entry_rows(struct rows *rows, const struct net_change *change)
-{
-    struct txn_write write = {.type = change->presumed ? TXN_INSERT : TXN_PUT,
-                              .table = TABLE_ENTRIES,
-                              .key = change->key,
-                              .value = change->now};
-    if (change->presumed || change->now.size != 0)
-        add_row(rows, write);
-    write.type = TXN_DELETE;
-    if (change->now.size == 0)
-        add_row(rows, write);
-}
-
-/* The rows that one changed key needs. A key that the batch both made and
- * removed needs none; one that was never read may be stored, and is removed to
- * be sure. An expiry that comes too early into next_expiry_ms, when the batch
- * fails, costs only a look in vain. */
-static void add_change(struct kx_store *store, struct rows *rows,
-                       const struct net_change *change)
-{
-    if (change->now.size == 0 && change->stored.size == 0 && !change->unread)
-        return;
-    add_entry_rows(rows, change);
-    int64_t before = expiry_of(change->stored);
-    int64_t now = expiry_of(change->now);
-    if (before == now)
-        return;
-    if (before != 0)
-        add_expiry_row(rows, TXN_DELETE, before, change->key);
-    if (now != 0)
-        add_expiry_row(rows, TXN_PUT, now, change->key);
-    if (now != 0 && now < store->next_expiry_ms)
-        store->next_expiry_ms = now;
-}
-
-/* Does this count take the last conflict out of a conflicted index? The index
- * is ready then, unless it comes in another's place: that is a job's work. */
-static bool mends(const struct count_delta *delta)
-{
-    return delta->index != NULL && delta->conflicts < 0 &&
-           delta->index->conflicts == 0 && delta->index->replaces == 0;
-}
-
-static bool adopts(const struct count_delta *delta)
-{
-    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
-}
-
-/* The rows of the indexes that the plan has made ready, or that have taken over
- * hand-kept entries. */
-static bool add_index_rows(struct rows *rows, const struct plan *plan)
-{
-    struct txn_write write;
-    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
-        if (!mends(&plan->totals[i]) && !adopts(&plan->totals[i]))
-            continue;
-        if (!catalog_index_write(rows->mem, plan->totals[i].index, &write))
-            return false;
-        add_row(rows, write);
-    }
-    return true;
-}
-
-/* The facts, with the last stamp and the counts, are part of every batch: after
- * a crash they fit to the clients' entries that are there. */
-static void add_catalog_rows(struct kx_store *store, struct rows *rows,
-                             const struct batch *batch)
-{
-    struct txn_write write;
-    bool good = true;
-    if (batch->action == CATALOG_FORGET)
-        good = catalog_index_removal(rows->mem, batch->index, &write);
-    else if (batch->action != CATALOG_KEEP)
-        good = catalog_index_write(rows->mem, batch->index, &write);
-    if (good && batch->action != CATALOG_KEEP)
-        add_row(rows, write);
-    good = good && add_index_rows(rows, batch->plan);
-    if (good && batch->other != NULL) {
-        good = catalog_index_write(rows->mem, batch->other, &write);
-        add_row(rows, write);
-    }
-    if (good)
-        good = catalog_facts_write(rows->mem, store->catalog, &write);
-    if (good)
-        add_row(rows, write);
-    rows->failed |= !good;
-}
 
 /* The present values of everything that change_catalog may change. */
 struct backup {
@@ -211,7 +70,8 @@ static void turn(const struct plan *plan, enum kx_index_state from,
                  enum kx_index_state to)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
-        if (mends(&plan->totals[i]) && plan->totals[i].index->state == from)
+        if (plan_delta_mends(&plan->totals[i]) &&
+            plan->totals[i].index->state == from)
             plan->totals[i].index->state = to;
 }
 
@@ -328,16 +188,6 @@ static void rearrange_catalog(struct catalog *catalog,
         catalog_drop(catalog, batch->other);
 }
 
-static void add_batch_rows(struct kx_store *store, struct rows *rows,
-                           const struct batch *batch,
-                           const struct net_change *net, size_t net_count)
-{
-    for (size_t i = 0; i < net_count; i++)
-        add_change(store, rows, &net[i]);
-    for (size_t i = 0; i < batch->write_count; i++)
-        add_row(rows, batch->writes[i]);
-}
-
 /* Inside the gate, after success: what is in memory follows the tables. The
  * cache remembers clients' records; of indexes it only replaces what it has. */
 static void publish(struct kx_store *store, const struct rows *rows,
@@ -365,7 +215,20 @@ static enum kx_status flush_unseen(struct kx_store *store)
     gate_apply_cancel(&store->gate);
     enum kx_status status = env_flush(store->env);
     gate_apply_begin(&store->gate);
+    gate_publish(&store->gate);
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
+}
+
+/* More of the catalog than counts, which no glance looks at? */
+static bool changes_catalog(const struct batch *batch)
+{
+    const struct plan *plan = batch->plan;
+    if (batch->index != NULL)
+        return true;
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan->totals[i].conflicts != 0)
+            return true;
+    return false;
 }
 
 /* Inside the gate: the catalog takes its new state before its rows are written
@@ -374,8 +237,10 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
                                  struct batch *batch)
 {
     struct backup backup; /* large: filled only as far as it is used */
+    if (changes_catalog(batch))
+        gate_publish(&store->gate);
     change_catalog(store->catalog, batch, &backup);
-    add_catalog_rows(store, rows, batch);
+    rows_add_catalog(rows, store, batch);
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
         status = txn_apply(store->env, rows->list, rows->count, !batch->plan);
@@ -386,20 +251,12 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
         status = flush_unseen(store);
         change_catalog(store->catalog, batch, &backup);
     }
+    gate_publish(&store->gate);
     if (status == KX_OK)
         publish(store, rows, batch);
     else
         restore_catalog(store->catalog, batch, &backup);
     return status;
-}
-
-/* Has the plan made an index ready? */
-static bool plan_mends(const struct plan *plan)
-{
-    size_t i = 0;
-    while (plan != NULL && i < plan->total_count && !mends(&plan->totals[i]))
-        i++;
-    return plan != NULL && i < plan->total_count;
 }
 
 /* Wakes those who wait for it; entries go out with the answers (watch.h). */
@@ -428,7 +285,7 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         talloc_free(rows.mem);
         return KX_NO_MEMORY;
     }
-    add_batch_rows(store, &rows, batch, net, net_count);
+    rows_add_batch(&rows, store, batch, net, net_count);
     struct plan *last = store->plan;
     enum kx_index_state before =
         batch->index != NULL ? batch->index->state : KX_INDEX_READY;

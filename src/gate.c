@@ -1,11 +1,11 @@
-/* A reader-writer lock and the sorted keys of the batch in flight.
+/* Two reader-writer locks and the sorted keys of the batch in flight.
  *
  * There is at most one batch between apply and flush, so one list of keys is
  * enough. The list is the plan's own (no copy): it must live until the next
  * apply publishes another, because a view may look at it at any time, even when
- * the flush is over. `applied`, `keys` and `key_count` change under the write
- * lock and are read under the read lock; only `flushed` changes while views are
- * open, and is atomic. */
+ * the flush is over. `applied`, `keys` and `key_count` change under both write
+ * locks and are read under one of the read locks; only `flushed` changes while
+ * views are open, and is atomic. */
 #include "gate.h"
 
 enum kx_status gate_init(struct gate *gate)
@@ -17,26 +17,50 @@ enum kx_status gate_init(struct gate *gate)
     pthread_rwlockattr_setkind_np(&attr,
                                   PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     int error = pthread_rwlock_init(&gate->lock, &attr);
+    if (error == 0)
+        error = pthread_rwlock_init(&gate->memory, &attr);
     pthread_rwlockattr_destroy(&attr);
     return error == 0 ? KX_OK : KX_NO_MEMORY;
 }
 
 void gate_finish(struct gate *gate)
 {
+    pthread_rwlock_destroy(&gate->memory);
     pthread_rwlock_destroy(&gate->lock);
 }
 
 /* Most views find it set: no other thread's copy of the line has to go. */
-void gate_enter(struct gate *gate)
+static void seek(struct gate *gate)
 {
     if (!atomic_load_explicit(&gate->sought, memory_order_relaxed))
         atomic_store_explicit(&gate->sought, true, memory_order_relaxed);
+}
+
+void gate_enter(struct gate *gate)
+{
+    seek(gate);
     pthread_rwlock_rdlock(&gate->lock);
+}
+
+bool gate_try_enter(struct gate *gate)
+{
+    seek(gate);
+    return pthread_rwlock_tryrdlock(&gate->lock) == 0;
 }
 
 void gate_leave(struct gate *gate)
 {
     pthread_rwlock_unlock(&gate->lock);
+}
+
+void gate_glance_begin(struct gate *gate)
+{
+    pthread_rwlock_rdlock(&gate->memory);
+}
+
+void gate_glance_end(struct gate *gate)
+{
+    pthread_rwlock_unlock(&gate->memory);
 }
 
 /* The first in-flight key that is not below `key`. */
@@ -90,18 +114,28 @@ void gate_apply_begin(struct gate *gate)
     pthread_rwlock_wrlock(&gate->lock);
 }
 
+void gate_publish(struct gate *gate)
+{
+    if (!gate->publishing)
+        pthread_rwlock_wrlock(&gate->memory);
+    gate->publishing = true;
+}
+
 uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count)
 {
     gate->keys = keys;
     gate->key_count = count;
     uint64_t batch = ++gate->applied;
-    pthread_rwlock_unlock(&gate->lock);
+    gate_apply_cancel(gate);
     return batch;
 }
 
 void gate_apply_cancel(struct gate *gate)
 {
+    if (gate->publishing)
+        pthread_rwlock_unlock(&gate->memory);
+    gate->publishing = false;
     pthread_rwlock_unlock(&gate->lock);
 }
 

@@ -4,6 +4,11 @@
  * A view (gate_enter to gate_leave) sees one state of the store. A batch is
  * applied while no view is open, then flushed while views go on; until it is
  * flushed, a reply that shows one of its keys must be kept back.
+ *
+ * A glance (gate_glance_begin to gate_glance_end) sees what is in memory only:
+ * the catalog without its counts, the cache and the keys in flight. These
+ * change at the very end of the applying (gate_publish to gate_apply_end), so
+ * until then a glance sees the state of before, which is on disk.
  */
 #ifndef GATE_H
 #define GATE_H
@@ -15,7 +20,9 @@
 
 struct gate {
     pthread_rwlock_t lock;
-    /* Under `lock`. */
+    pthread_rwlock_t memory; /* of glances; taken after `lock` */
+    bool publishing;         /* the writer has `memory`; its own */
+    /* Changed under both locks, read under either. */
     uint64_t applied;              /* number of the last applied batch */
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
     const struct net_change *keys; /* of the batch `applied`, in key order */
@@ -33,16 +40,27 @@ void gate_finish(struct gate *gate);
 void gate_enter(struct gate *gate);
 void gate_leave(struct gate *gate);
 
-/* Inside a view: the number of the flush to wait for when the key, or any key
- * of [start, end), is not on disk yet; else 0. An empty end means no bound. */
+/* A view, if that needs no waiting: false when it does. */
+bool gate_try_enter(struct gate *gate);
+
+/* Waits while a batch is published, which takes some microseconds. */
+void gate_glance_begin(struct gate *gate);
+void gate_glance_end(struct gate *gate);
+
+/* Inside a view or glance: the number of the flush to wait for when the key, or
+ * any key of [start, end), is not on disk yet; else 0. An empty end means no
+ * bound. */
 uint64_t gate_pending_key(const struct gate *gate, struct kx_slice key);
 uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
                             struct kx_slice end);
 
-/* The writer only: no view is open between begin and end. Waits for the open
- * ones; new ones wait behind it. end publishes the keys, in key order, which
- * must live until the next end, and gives the batch its number. */
+/* The writer only: no view is open between begin and end, and no glance between
+ * publish and end. Waits for the open ones; new ones wait behind it. A second
+ * publish does nothing. end wants a publish before it; it publishes the keys,
+ * in key order, which must live until the next end, and gives the batch its
+ * number. */
 void gate_apply_begin(struct gate *gate);
+void gate_publish(struct gate *gate);
 uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */

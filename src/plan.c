@@ -152,6 +152,23 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
+/* The index is ready then, unless it comes in another's place: that is a job's
+ * work. */
+bool plan_delta_mends(const struct count_delta *delta)
+{
+    return delta->index != NULL && delta->conflicts < 0 &&
+           delta->index->conflicts == 0 && delta->index->replaces == 0;
+}
+
+bool plan_mends(const struct plan *plan)
+{
+    size_t i = 0;
+    while (plan != NULL && i < plan->total_count &&
+           !plan_delta_mends(&plan->totals[i]))
+        i++;
+    return plan != NULL && i < plan->total_count;
+}
+
 /* The stamp is raised before the steps, which write it into records; a commit
  * that is refused or dry gives it back, so stamps have no gaps from these. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)

@@ -71,6 +71,11 @@ void plan_commit(struct plan *plan, struct kx_commit *commit);
  * is as it was before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key);
 
+/* Does this count, which is in the catalog, take the last conflict out of a
+ * conflicted index? And does any of the plan's? */
+bool plan_delta_mends(const struct count_delta *delta);
+bool plan_mends(const struct plan *plan);
+
 /* Writes a row of an index (bytes.size 0: removes it), whatever it was, and
  * counts it (index NULL: among the clients' entries). KX_OK, KX_NO_MEMORY,
  * KX_FAILED: then nothing is changed. */

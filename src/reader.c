@@ -51,11 +51,16 @@ void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads)
 }
 
 /* One time for the whole view: an entry does not expire in the middle of it. */
+static void begin(struct kx_reader *reader)
+{
+    reader->now_ms = kx_now_ms();
+    reader->flush = 0;
+}
+
 void kx_read_begin(struct kx_reader *reader)
 {
     gate_enter(&reader->store->gate);
-    reader->now_ms = kx_now_ms();
-    reader->flush = 0;
+    begin(reader);
 }
 
 uint64_t kx_read_end(struct kx_reader *reader)
@@ -105,6 +110,8 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
     struct kx_store *store = reader->store;
     reader_saw(reader, gate_pending_key(&store->gate, key));
     if (!cache_get(store->cache, key, bytes)) {
+        if (reader->glances)
+            return KX_AGAIN;
         enum kx_status status =
             table_get(store->env, TABLE_ENTRIES, key, bytes);
         if (status != KX_OK)
@@ -136,6 +143,39 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
         form_show(owner, &found);
     if (status == KX_OK)
         *entry_out = record_entry(&found, key);
+    return status;
+}
+
+/* KX_AGAIN: only a view can tell. */
+static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *record,
+                             struct kx_entry *entry_out, struct kx_fault *fault)
+{
+    gate_glance_begin(&reader->store->gate);
+    begin(reader);
+    reader->glances = true;
+    enum kx_status status = kx_read(reader, key, record, entry_out, fault);
+    reader->glances = false;
+    gate_glance_end(&reader->store->gate);
+    return status;
+}
+
+enum kx_status kx_read_alone(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *record,
+                             struct kx_entry *entry_out, uint64_t *flush_out,
+                             struct kx_fault *fault)
+{
+    if (gate_try_enter(&reader->store->gate)) {
+        begin(reader);
+    } else {
+        enum kx_status status = glance(reader, key, record, entry_out, fault);
+        *flush_out = reader->flush;
+        if (status != KX_AGAIN)
+            return status;
+        kx_read_begin(reader);
+    }
+    enum kx_status status = kx_read(reader, key, record, entry_out, fault);
+    *flush_out = kx_read_end(reader);
     return status;
 }
 

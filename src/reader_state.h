@@ -18,6 +18,7 @@ struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
     uint64_t flush;          /* what kx_read_end will return */
+    bool glances;            /* it may look at the cache, not at a table */
     struct range *rows;      /* the scan */
     struct range *primaries; /* look-ups of what index entries point to */
     bool scanning;
@@ -60,7 +61,8 @@ enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
                             struct index **index_out, struct kx_fault *fault);
 
 /* The record under key if a client may see it; it lies in `bytes`. KX_OK,
- * KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+ * KX_ABSENT, KX_AGAIN (a glance, and it is not cached), KX_NO_MEMORY,
+ * KX_FAILED. */
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes,
                              struct record *record_out);
