@@ -35,8 +35,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
     if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
         return DONE;
     fault.detail[0] = fault.pointer[0] = '\0';
-    fault.status = kx_read_alone(request->reader, kx_buffer_slice(&key),
-                                 &record, &entry, &reply->flush, &fault);
+    reply->flush = kx_read_alone(request->reader, kx_buffer_slice(&key),
+                                 &record, &entry, &fault);
     if (fault.status == KX_OK)
         return answer_entry(request, reply, &entry, &fields);
     if (fault.status == KX_ABSENT)

@@ -101,6 +101,7 @@ static enum kx_status read_range(struct reading *reading,
 static bool read_get(struct reading *reading,
                      const Datapath__SnapshotRead *read, uint64_t *flush_out)
 {
+    struct kx_fault *fault = &reading->fault;
     struct kx_entry entry;
     if (read->n_ranges != 1)
         return false;
@@ -108,16 +109,17 @@ static bool read_get(struct reading *reading,
     if (!asks_first(&range, read->ranges[0]))
         return false;
     reading->start = range.start;
-    enum kx_status status =
-        kx_read_alone(reading->reader, range.start, &reading->record, &entry,
-                      flush_out, &reading->fault);
-    if (status == KX_ABSENT && !is_one_key(&range))
+    *flush_out = kx_read_alone(reading->reader, range.start, &reading->record,
+                               &entry, fault);
+    bool found = fault->status == KX_OK;
+    if (fault->status == KX_ABSENT)
+        fault->status = KX_OK;
+    if (!found && fault->status == KX_OK && !is_one_key(&range))
         return false;
     size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
-    if (status == KX_OK)
+    if (found)
         kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
     message_close(place, reading->writer.out);
-    reading->fault.status = status == KX_ABSENT ? KX_OK : status;
     return true;
 }
 

@@ -240,7 +240,7 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     if (changes_catalog(batch))
         gate_publish(&store->gate);
     change_catalog(store->catalog, batch, &backup);
-    rows_add_catalog(rows, store, batch);
+    batch_rows_add_catalog(rows, store, batch);
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
         status = txn_apply(store->env, rows->list, rows->count, !batch->plan);
@@ -285,7 +285,7 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         talloc_free(rows.mem);
         return KX_NO_MEMORY;
     }
-    rows_add_batch(&rows, store, batch, net, net_count);
+    batch_rows_add(&rows, store, batch, net, net_count);
     struct plan *last = store->plan;
     enum kx_index_state before =
         batch->index != NULL ? batch->index->state : KX_INDEX_READY;

@@ -104,8 +104,8 @@ static bool add_index_rows(struct rows *rows, const struct plan *plan)
 
 /* The facts, with the last stamp and the counts, are part of every batch: after
  * a crash they fit to the clients' entries that are there. */
-void rows_add_catalog(struct rows *rows, struct kx_store *store,
-                      const struct batch *batch)
+void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
+                            const struct batch *batch)
 {
     struct txn_write write;
     bool good = true;
@@ -127,7 +127,7 @@ void rows_add_catalog(struct rows *rows, struct kx_store *store,
     rows->failed |= !good;
 }
 
-void rows_add_batch(struct rows *rows, struct kx_store *store,
+void batch_rows_add(struct rows *rows, struct kx_store *store,
                     const struct batch *batch, const struct net_change *net,
                     size_t net_count)
 {

@@ -17,12 +17,12 @@ struct rows {
 
 /* Adds the rows of the keys that the batch's plan has changed (net, in key
  * order), and then those that the batch itself lists. */
-void rows_add_batch(struct rows *rows, struct kx_store *store,
+void batch_rows_add(struct rows *rows, struct kx_store *store,
                     const struct batch *batch, const struct net_change *net,
                     size_t net_count);
 
 /* Adds the rows of the catalog as it is in memory now. */
-void rows_add_catalog(struct rows *rows, struct kx_store *store,
-                      const struct batch *batch);
+void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
+                            const struct batch *batch);
 
 #endif

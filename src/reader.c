@@ -160,23 +160,20 @@ static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
     return status;
 }
 
-enum kx_status kx_read_alone(struct kx_reader *reader, struct kx_slice key,
-                             struct kx_buffer *record,
-                             struct kx_entry *entry_out, uint64_t *flush_out,
-                             struct kx_fault *fault)
+uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault)
 {
     if (gate_try_enter(&reader->store->gate)) {
         begin(reader);
     } else {
-        enum kx_status status = glance(reader, key, record, entry_out, fault);
-        *flush_out = reader->flush;
-        if (status != KX_AGAIN)
-            return status;
+        fault->status = glance(reader, key, record, entry_out, fault);
+        if (fault->status != KX_AGAIN)
+            return reader->flush;
         kx_read_begin(reader);
     }
-    enum kx_status status = kx_read(reader, key, record, entry_out, fault);
-    *flush_out = kx_read_end(reader);
-    return status;
+    fault->status = kx_read(reader, key, record, entry_out, fault);
+    return kx_read_end(reader);
 }
 
 static void describe_migration(const struct declaration *target,

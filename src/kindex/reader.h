@@ -38,12 +38,12 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
-/* kx_read in a view of its own; *flush_out is what kx_read_end returns. While a
- * batch is applied it does not wait for that, if the entry is cached. */
-enum kx_status kx_read_alone(struct kx_reader *reader, struct kx_slice key,
-                             struct kx_buffer *record,
-                             struct kx_entry *entry_out, uint64_t *flush_out,
-                             struct kx_fault *fault);
+/* kx_read in a view of its own, with the result in fault->status. Returns what
+ * kx_read_end would. It does not wait for a batch that is being applied, if the
+ * entry is cached. */
+uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault);
 
 struct kx_range {
     struct kx_slice start; /* inclusive */

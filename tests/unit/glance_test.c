@@ -49,7 +49,6 @@ struct look {
     struct kx_buffer record;
     struct kx_entry entry;
     struct kx_fault fault;
-    enum kx_status status;
     uint64_t flush;
     atomic_bool begun;
     atomic_bool ended;
@@ -60,8 +59,8 @@ static void *run_look(void *target)
 {
     struct look *look = target;
     atomic_store(&look->begun, true);
-    look->status = kx_read_alone(look->reader, look->key, &look->record,
-                                 &look->entry, &look->flush, &look->fault);
+    look->flush = kx_read_alone(look->reader, look->key, &look->record,
+                                &look->entry, &look->fault);
     atomic_store(&look->ended, true);
     return NULL;
 }
@@ -99,7 +98,7 @@ static const char *look_at(struct story *s, const char *key,
     struct look *look = begin_look(s, key);
     end_look(look);
     *flush_out = look->flush;
-    if (look->status != KX_OK)
+    if (look->fault.status != KX_OK)
         return NULL;
     return talloc_strndup(s->mem, (const char *)look->entry.value.data.data,
                           look->entry.value.data.size);
@@ -193,7 +192,7 @@ static void what_is_not_cached_waits(void **state)
     end_change(s, &change);
     end_look(look);
     assert_true(waits);
-    assert_int_equal(look->status, KX_OK);
+    assert_int_equal(look->fault.status, KX_OK);
     assert_true(kx_equal(look->entry.value.data, kx_text("2")));
 }
 
@@ -218,7 +217,7 @@ static void a_change_of_an_index_lets_nobody_look(void **state)
     end_look(look);
     test_wait(&s->test, &answered);
     assert_true(waits);
-    assert_int_equal(look->status, KX_OK);
+    assert_int_equal(look->fault.status, KX_OK);
     assert_true(kx_equal(look->entry.value.data, kx_text("1")));
 }
 
