@@ -36,15 +36,30 @@ static const char *key_text(struct request *request, struct kx_slice key)
     return text.failed ? "" : (const char *)text.data;
 }
 
+/* Which header a check came from shows in its condition. */
+static bool is_if_match(const struct kx_check *check)
+{
+    return check->condition == KX_IS_PRESENT ||
+           check->condition == KX_IS_ONE_OF;
+}
+
 enum progress answer_precondition(struct request *request, struct reply *reply,
-                                  struct kx_slice key, uint64_t stamp)
+                                  const struct kx_check *failed, uint64_t stamp)
 {
     struct kx_buffer actual;
-    problem(request, reply, PROBLEM_PRECONDITION_FAILED,
-            stamp == 0 ? "There is no entry %s."
-                       : "The entry %s has another versionstamp, or is there "
-                         "already.",
-            key_text(request, key));
+    char etag[ETAG_SIZE + 1];
+    const char *key = key_text(request, failed->key);
+    etag_write(stamp, etag);
+    if (stamp == 0)
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "There is no entry %s, and If-Match requires one.", key);
+    else if (is_if_match(failed))
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "The entry %s has the ETag %s, which is not in If-Match.", key,
+                etag);
+    else
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "The entry %s is there already, with the ETag %s.", key, etag);
     kx_buffer_init(&actual, request->memory);
     entryjson_write_stamp(stamp, &actual);
     if (actual.failed)
@@ -106,17 +121,14 @@ static enum progress send_unchanged(struct request *request,
 }
 
 /* The answer instead of the value when a condition does not hold: 412 for
- * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). Which
- * header a check came from shows in its condition. */
+ * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
 static enum progress send_refusal(struct request *request, struct reply *reply,
                                   const struct kx_entry *entry,
                                   const struct fields *fields,
                                   const struct kx_check *failed)
 {
-    bool wanted = failed->condition == KX_IS_PRESENT ||
-                  failed->condition == KX_IS_ONE_OF; /* it was If-Match */
-    if (wanted)
-        return answer_precondition(request, reply, entry->key, entry->stamp);
+    if (is_if_match(failed))
+        return answer_precondition(request, reply, failed, entry->stamp);
     return send_unchanged(request, reply, entry, fields);
 }
 

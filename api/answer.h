@@ -22,7 +22,8 @@ void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);
 /* 412 precondition-failed, with the versionstamp that the entry has (0: there
  * is none), so that a client can go on without another GET. Returns DONE. */
 enum progress answer_precondition(struct request *request, struct reply *reply,
-                                  struct kx_slice key, uint64_t stamp);
+                                  const struct kx_check *failed,
+                                  uint64_t stamp);
 
 /* 404 key-not-found, with the key as JSON in the detail: its types tell 42 from
  * "42". Returns DONE. */

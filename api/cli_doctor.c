@@ -92,7 +92,7 @@ static int ask_ready(struct doctor *doctor)
 static void judge_index(struct doctor *doctor, struct kx_slice index)
 {
     const char *name = cli_text(doctor->cli, index, "name");
-    const char *state = cli_text(doctor->cli, index, "state");
+    const char *state = cli_index_state(doctor->cli, index);
     enum verdict verdict = WORTH_A_LOOK;
     if (name == NULL || state == NULL)
         return;

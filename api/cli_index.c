@@ -31,6 +31,17 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
     return status;
 }
 
+const char *cli_index_state(const struct cli *cli, struct kx_slice index)
+{
+    struct kx_slice migration;
+    if (cli_member(index, "migration", &migration)) {
+        const char *state = cli_text(cli, migration, "state");
+        if (state != NULL && strcmp(state, "conflicted") == 0)
+            return state;
+    }
+    return cli_text(cli, index, "state");
+}
+
 int cli_indexes(struct cli *cli, struct cli_reply *reply,
                 struct kx_json_iter *iter_out)
 {

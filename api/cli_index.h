@@ -12,6 +12,10 @@ void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path);
 int cli_index_call(struct cli *cli, const char *method, const char *tail,
                    struct kx_slice body);
 
+/* The state of an index as the server shows it, or of its migration, if that is
+ * conflicted; NULL: it has none. */
+const char *cli_index_state(const struct cli *cli, struct kx_slice index);
+
 /* GET /indexes: on CLI_OK iter_out walks the indexes, which lie in reply. */
 int cli_indexes(struct cli *cli, struct cli_reply *reply,
                 struct kx_json_iter *iter_out);

@@ -20,7 +20,7 @@ struct following {
 static void show_event(struct following *following, struct kx_slice index)
 {
     struct kx_slice build;
-    const char *state = cli_text(following->cli, index, "state");
+    const char *state = cli_index_state(following->cli, index);
     snprintf(following->state, sizeof following->state, "%s",
              state != NULL ? state : "");
     if (following->ended || following->cli->form == CLI_JSON) {

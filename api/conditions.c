@@ -16,16 +16,20 @@ static const char *skip(const char *text)
 /* The first 20 characters between the quotes of one tag, if they are a
  * versionstamp: proxies append "-gzip" and the like to the tags of what they
  * compress. Returns what follows the tag; text that is no tag is skipped to the
- * next comma, so that the list always gets shorter. */
-static const char *read_tag(const char *text, uint64_t *stamp_out)
+ * next comma, so that the list always gets shorter. A quoted asterisk is a tag
+ * by the letter, but hardly meant as one. */
+static const char *read_tag(const char *text, uint64_t *stamp_out,
+                            bool *unclear)
 {
     uint64_t stamp = 0;
     if (text[0] == 'W' && text[1] == '/')
         text += 2;
+    size_t size = *text == '"' ? strcspn(text + 1, "\"") : 0;
+    if (*text != '"' || text[1 + size] == '\0' || (size == 1 && text[1] == '*'))
+        *unclear = true;
     if (*text != '"')
         return text + strcspn(text, ",");
     text++;
-    size_t size = strcspn(text, "\"");
     if (size >= KX_STAMP_DIGITS &&
         kx_stamp_parse(kx_slice(text, KX_STAMP_DIGITS), &stamp))
         *stamp_out = stamp;
@@ -35,15 +39,17 @@ static const char *read_tag(const char *text, uint64_t *stamp_out)
 
 /* True when the list has a `*`, which stands for any version. */
 static bool read_list(const char *text, uint64_t *stamps,
-                      struct kx_check *check)
+                      struct kx_check *check, bool *unclear)
 {
     check->stamps = stamps;
     check->stamp_count = 0;
-    for (text = skip(text); *text != '\0'; text = skip(text)) {
+    text = skip(text);
+    *unclear = *text == '\0';
+    for (; *text != '\0'; text = skip(text)) {
         if (*text == '*')
             return true;
         uint64_t stamp = 0;
-        text = read_tag(text, &stamp);
+        text = read_tag(text, &stamp, unclear);
         if (stamp != 0)
             stamps[check->stamp_count++] = stamp;
     }
@@ -66,7 +72,9 @@ static bool add(struct conditions *conditions, const char *text,
     uint64_t *stamps = room(text, conditions->checks);
     if (stamps == NULL)
         return false;
-    bool any = read_list(text, stamps, check);
+    bool unclear = false;
+    bool any = read_list(text, stamps, check, &unclear);
+    conditions->unclear = unclear && !wanted;
     check->key = key;
     if (any)
         check->condition = wanted ? KX_IS_PRESENT : KX_IS_ABSENT;

@@ -12,12 +12,14 @@
 struct conditions {
     struct kx_check *checks; /* at most two; NULL when there are none */
     size_t count;
+    bool unclear; /* If-None-Match has text that is no tag, or a `"*"`: what it
+                   * would guard against is not known */
 };
 
 /* Reads both headers (NULL: absent) into checks on key, If-Match first, as
  * section 13.2.2 has it. The checks and their stamps lie in memory (a talloc
  * context); key is kept as a slice. False when memory runs out; there are no
- * errors otherwise. */
+ * errors otherwise. A write must not be done when it is unclear. */
 bool conditions_read(const char *if_match, const char *if_none_match,
                      struct kx_slice key, const void *memory,
                      struct conditions *conditions_out);

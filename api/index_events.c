@@ -55,18 +55,20 @@ static enum outlook look(struct events *events, uint64_t *flush_out)
     struct kx_reader *reader = events->stream.request->reader;
     struct kx_index_info info;
     struct mark mark;
+    bool settled = false;
     events->now.size = 0;
     kx_read_begin(reader);
     bool found = kx_index_find(reader, events->name, &info) == KX_OK &&
                  access_covers(events->stream.request, SCOPE_READ, info.prefix);
     if (found) {
         mark = mark_of(&info);
+        settled = index_settled(&info);
         indexjson_write(&info, &events->now);
     }
     *flush_out = kx_read_end(reader);
     if (!found)
         return GONE;
-    if (index_settled((enum kx_index_state)mark.state))
+    if (settled)
         return SETTLED;
     if (events->begun && memcmp(&mark, &events->shown, sizeof mark) == 0)
         return SAME;

@@ -13,9 +13,11 @@ struct patience {
     uint64_t until_ns;
 };
 
-bool index_settled(enum kx_index_state state)
+bool index_settled(const struct kx_index_info *info)
 {
-    return state != KX_INDEX_BUILDING && state != KX_INDEX_MIGRATING;
+    enum kx_index_state state =
+        info->state == KX_INDEX_MIGRATING ? info->migration : info->state;
+    return state != KX_INDEX_BUILDING;
 }
 
 bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns)
@@ -58,7 +60,7 @@ static bool is_settled(struct request *request, struct kx_slice name,
     struct kx_index_info info;
     kx_read_begin(request->reader);
     bool found = kx_index_find(request->reader, name, &info) == KX_OK;
-    *settled_out = found && index_settled(info.state);
+    *settled_out = found && index_settled(&info);
     kx_read_end(request->reader);
     return found;
 }

@@ -6,8 +6,9 @@
 
 #include "request.h"
 
-/* Has its state settled? */
-bool index_settled(enum kx_index_state state);
+/* Has its state settled? That of a migration has, too, when it is conflicted:
+ * it goes on only when the entries are mended. */
+bool index_settled(const struct kx_index_info *info);
 
 /* Appends the index to the body of the reply; first waits until its state has
  * settled, if the request prefers that (Prefer: wait=N), and says so. WAIT: to

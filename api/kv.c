@@ -81,6 +81,11 @@ static enum progress commit(struct request *request, struct reply *reply,
         reply->body.failed = true;
         return DONE;
     }
+    if (conditions.unclear)
+        return problem(request, reply, PROBLEM_BAD_REQUEST,
+                       "If-None-Match takes * without quotes, or ETags in "
+                       "double quotes such as \"00000000000000010000\"; "
+                       "nothing was written.");
     work->kind = KX_WRITE;
     work->checks = conditions.checks;
     work->check_count = conditions.count;
@@ -133,9 +138,10 @@ static enum progress refused(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     const struct kx_refusal *refusal = &work->refusal;
+    const struct kx_failed_check *failed = refusal->checks;
     if (work->status == KX_CHECK_FAILED && refusal->check_count > 0)
-        return answer_precondition(request, reply, work->mutations[0].key,
-                                   refusal->checks[0].actual);
+        return answer_precondition(request, reply, &work->checks[failed->check],
+                                   failed->actual);
     return refusal_commit(request, reply);
 }
 

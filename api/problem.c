@@ -183,7 +183,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_PRECONDITION_FAILED] =
         {"precondition-failed", 412,
          "The entry is not in the state that the request requires",
-         "GET the entry and use its ETag in If-Match.", NULL},
+         "Read the entry and decide anew: If-Match takes its ETag, with the "
+         "quotes; If-None-Match: * only creates.",
+         NULL},
     [PROBLEM_PAYLOAD_TOO_LARGE] = {"payload-too-large", 413,
                                    "The body of the request is too large",
                                    "Split the request.", NULL},

@@ -63,6 +63,25 @@ for wrong in '""' '"0"' '"x"' 'x' "$nobody"; do
     expect 412 precondition-failed
 done
 
+test_case 'the answer says what is there, and which condition it breaks'
+request PUT /kv/a 9 -H "If-Match: ${tag//\"/}"
+expect 412 precondition-failed
+field .detail "The entry [\"a\"] has the ETag $tag, which is not in If-Match."
+request PUT /kv/a 9 -H 'If-None-Match: *'
+field .detail "The entry [\"a\"] is there already, with the ETag $tag."
+request PUT /kv/none 9 -H 'If-Match: *'
+field .detail 'There is no entry ["none"], and If-Match requires one.'
+
+test_case 'a guard that cannot be read lets nothing be written'
+for wrong in '"*"' "${tag//\"/}" ',' "$old, x" "${old%\"}" 'W/'; do
+    request PUT /kv/a 9 -H "If-None-Match: $wrong"
+    expect 400 bad-request
+    request GET /kv/a '' -H "If-None-Match: $wrong"
+    expect 200
+done
+request DELETE /kv/a '' -H 'If-None-Match;'
+expect 400 bad-request
+
 test_case 'If-None-Match with a tag refuses that version only'
 request PUT /kv/a 9 -H "If-None-Match: $tag"
 expect 412 precondition-failed

@@ -192,10 +192,13 @@ request PUT /kv/d/2 '{"v":"other"}'
 request PUT /kv/d/3 '{"v":"same"}'
 request POST /indexes '{"name":"by_v","prefix":["d"],"fields":["/v"]}'
 until_field .state ready GET /indexes/by_v
-request PATCH /indexes/by_v '{"unique":true}'
+request PATCH /indexes/by_v '{"unique":true}' -H "Prefer: wait=$patience"
 expect 202
-until_field .migration.state conflicted GET /indexes/by_v
-field '[.state, .unique]' '["migrating",false]'
+field '[.state, .unique, .migration.state, .build.etaSeconds]' '["migrating",false,"conflicted",null]'
+is 'the end of the events' "$(curl -sN -m "$patience" -H 'Accept: text/event-stream' "$url/indexes/by_v" |
+    grep -A1 '^event: settled' | sed -n 's/^data: //p' | jq -c .migration.state)" '"conflicted"'
+request GET '/readyz?verbose=true'
+field '.checks[] | select(.name == "indexes") | .state' warning
 request GET /list?index=by_v
 field '[.entries[].key[1]]' '["2","1","3"]'
 request GET /indexes/by_v/conflicts

@@ -199,6 +199,20 @@ ends 0
 kindex doctor
 ends 0
 
+test_case 'a migration that duplicates stop is not waited for'
+kindex set twice/1 '{"v":1}'
+kindex set twice/2 '{"v":1}'
+kindex index add by_twice twice v --wait
+ends 0
+kindex index migrate by_twice --unique --wait
+ends 4
+kindex doctor
+ends 1
+is ill "$(awk '$1 == "ILL" { print $2, $3 }' "$work/out")" 'by_twice conflicted'
+kindex index rm by_twice
+kindex del twice/1
+kindex del twice/2
+
 test_case 'an index migrates, rests, goes on and is dropped'
 kindex index migrate by_email --store value --wait
 ends 0
