@@ -19,25 +19,27 @@ static const char *name_of(const struct request *request)
     return token != NULL ? token->id : "none";
 }
 
-/* The name of an index or the id of a token in the path, as it was sent: it has
- * no spaces. A token that was pasted there shows no more than its id. */
+/* The name of an index or the id of a token: what the request has made, or as
+ * it was sent in the path; it has no spaces. A token that was pasted there
+ * shows no more than its id. */
 static int subject_size(const struct request *request)
 {
     size_t most = request->route->scope == SCOPE_TOKENS
                       ? (size_t)KX_TOKEN_ID_SIZE
                       : (size_t)KX_INDEX_NAME_MAX;
-    size_t size = request->argument.size;
+    size_t size = request->subject.size;
     return (int)(size < most ? size : most);
 }
 
 void audit_action(struct request *request, int status)
 {
-    const struct kx_slice subject = request->argument;
+    const struct kx_slice subject = request->subject;
     int size = subject_size(request);
-    kx_log(KX_LOG_INFO, "audit", "operation=%s token=%s status=%d%s%.*s id=%s",
+    kx_log(KX_LOG_INFO, "audit",
+           "operation=%s token=%s status=%d%s%.*s%s id=%s",
            request->route->operation, name_of(request), status,
            size > 0 ? " subject=" : "", size, (const char *)subject.data,
-           trace_request_id(request));
+           request->commit.dry ? " dry=1" : "", trace_request_id(request));
 }
 
 static void describe(const struct kx_slice *key, char *out, size_t size)

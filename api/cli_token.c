@@ -41,7 +41,17 @@ static bool add_scopes(struct kx_slice names, struct kx_buffer *out)
     return good;
 }
 
-/* SCOPES:PREFIX, or SCOPES alone for all keys. */
+/* A colon that was forgotten must not give more than was meant. */
+static bool names_keys(struct cli *cli, const char *text)
+{
+    if (strchr(text, ':') != NULL || strcmp(text, "all") == 0)
+        return true;
+    cli_misuse(cli, "%s: on which keys? %s:users names a prefix, %s: all keys",
+               text, text, text);
+    return false;
+}
+
+/* SCOPES:PREFIX, or all alone for everything. */
 static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
 {
     struct kx_buffer key;
@@ -57,6 +67,8 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
                    text);
         return false;
     }
+    if (!names_keys(cli, text))
+        return false;
     bool some = text[size] == ':' && text[size + 1] != '\0';
     if (some)
         cli_add_key(&path, text + size + 1);

@@ -183,6 +183,7 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
     bool named = declared_name(request, &name);
     if (request->commit.status != KX_OK || !named)
         return index_refused(request, reply, kx_buffer_slice(&name));
+    request->subject = kx_buffer_slice(&name);
     if (request->commit.dry)
         return index_rehearse(request, reply, kx_buffer_slice(&name));
     enum progress progress =

@@ -77,6 +77,8 @@ struct request {
     const struct route *route;
     struct caller caller;
     struct kx_slice argument; /* raw path segment for {name} in the pattern */
+    struct kx_slice subject;  /* of the audit line: the argument, or the name
+                               * of what was made */
     struct kx_slice tail;     /* raw rest of the path for a pattern that ends
                                * in /... (without the leading '/') */
     bool has_tail;            /* the path had that '/' */

@@ -90,6 +90,7 @@ static bool find_row(struct request *request, enum method method,
             matches(ROUTES[row].pattern, path, &match)) {
             request->route = &ROUTES[row];
             request->argument = match.argument;
+            request->subject = match.argument;
             request->tail = match.tail;
             request->has_tail = match.has_tail;
             return true;

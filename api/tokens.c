@@ -159,6 +159,7 @@ enum progress token_create_finish(struct request *request, struct reply *reply)
     const struct creation *creation = request->state;
     if (request->commit.status != KX_OK)
         return refusal_commit(request, reply);
+    request->subject = kx_text(creation->token.id);
     answer_json(reply, 201);
     reply_headerf(request, reply, "Location", "/tokens/%s", creation->token.id);
     reply_header(reply, "Cache-Control", "no-store");

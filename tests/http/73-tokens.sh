@@ -84,6 +84,10 @@ is 'its grants' "$(jq -c .grants "$work/said")" \
 is 'it has an end' "$(jq '.expiresAt - .createdAt' "$work/said")" 3600000
 program token create bad swim:a
 is 'exit status' $code 2
+program token create bad read,list
+is 'exit status' $code 2
+complained=$(grep -c 'read,list: all keys' "$work/complaint")
+is 'what it says' "$complained" 1
 KINDEX_TOKEN=$app program token ls
 is 'exit status' $code 1
 (unset KINDEX_TOKEN && program get a/k && exit $code)

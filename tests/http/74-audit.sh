@@ -28,7 +28,10 @@ audited() { is 'audit lines' "$(lines)" "$1"; }
 test_case 'each change of an index has a line, and what is refused as well'
 act "$admin" POST /indexes "$declaration"
 expect 201
-audited "event=audit operation=declareIndex token=$admin_id status=201"
+audited "event=audit operation=declareIndex token=$admin_id status=201 subject=by_n"
+act "$admin" POST '/indexes?dry=1' '{"name":"by_m","prefix":["users"],"fields":["/m"]}'
+expect 200
+audited "event=audit operation=declareIndex token=$admin_id status=200 subject=by_m dry=1"
 act "$admin" POST /indexes '{"name":"by_n","prefix":["users"],"fields":["/m"]}'
 expect 409
 audited "event=audit operation=declareIndex token=$admin_id status=409"
@@ -42,9 +45,9 @@ audited "event=audit operation=dropIndex token=$admin_id status=404 subject=by_n
 test_case 'so has each token that is made or revoked'
 act "$admin" POST /tokens "$grant"
 expect 201
-audited "event=audit operation=createToken token=$admin_id status=201"
 app=$(jq -r .token "$answer")
 app_id=${app:7:16}
+audited "event=audit operation=createToken token=$admin_id status=201 subject=$app_id"
 act "$admin" GET /tokens
 expect 200
 audited "event=audit operation=listTokens token=$admin_id status=200"
