@@ -30,6 +30,7 @@ struct backup {
     struct form form;
     uint32_t replaces;
     enum kx_index_state other_state;
+    struct build other_build;
 };
 
 /* The index that is dropped together with what the batch does: the one that is
@@ -144,7 +145,9 @@ static void change_catalog(struct catalog *catalog, struct batch *batch,
     }
     if (batch->other != NULL) {
         backup->other_state = batch->other->state;
+        backup->other_build = batch->other->build;
         batch->other->state = KX_INDEX_DROPPING;
+        batch->other->build = (struct build){.done = 0};
         index->form.since = catalog->stamp;
         index->replaces = 0;
     }
@@ -169,8 +172,10 @@ static void restore_catalog(struct catalog *catalog, struct batch *batch,
     batch->index->declaration = backup->declaration;
     batch->index->form = backup->form;
     batch->index->replaces = backup->replaces;
-    if (batch->other != NULL)
+    if (batch->other != NULL) {
         batch->other->state = backup->other_state;
+        batch->other->build = backup->other_build;
+    }
 }
 
 /* The changes that cannot be taken back, after the rows are in the tables:

@@ -92,14 +92,17 @@ static const struct declaration *target_of(const struct catalog *catalog,
     return successor != NULL ? successor->declaration : index->form.target;
 }
 
-/* One that cannot become ready as it is can become another one. */
+/* One that cannot become ready as it is can become another one, unless there
+ * are hand-kept entries that it has not come to: its successor would not know
+ * of them. */
 static bool may_migrate(const struct index *index,
                         const struct declaration *want)
 {
     bool stuck =
         index->state == KX_INDEX_CONFLICTED || index->state == KX_INDEX_FAILED;
     return (index->state == KX_INDEX_READY && !index_adopts(index)) ||
-           (stuck && want->unique != index->declaration->unique);
+           (stuck && !index_adopts(index) &&
+            want->unique != index->declaration->unique);
 }
 
 /* KX_END: there is nothing to do. */

@@ -31,9 +31,21 @@ enum verdict {
     ROW_IS_BROKEN
 };
 
-static enum verdict examine(const struct index *index,
+/* Of the row of an expired entry. While there are conflicts, one may be of the
+ * entry that is placed, noted behind the expired one: then it waits there, as
+ * others do, until that is removed and the value handed over. */
+static enum verdict replace(const struct placing *placing)
+{
+    const struct batch *batch = placing->batch;
+    int64_t conflicts =
+        (int64_t)batch->index->conflicts + batch->index_conflicts;
+    return conflicts == 0 ? ROW_REPLACES : ROW_CONFLICTS;
+}
+
+static enum verdict examine(const struct placing *placing,
                             const struct txn_write *row, struct kx_slice bytes)
 {
+    const struct index *index = placing->batch->index;
     struct record there;
     struct record mine;
     if (bytes.size == 0)
@@ -46,7 +58,8 @@ static enum verdict examine(const struct index *index,
         return ROW_OVERWRITES;
     if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
         return ROW_IS_THERE;
-    return record_expired(&there, kx_now_ms()) ? ROW_REPLACES : ROW_CONFLICTS;
+    return record_expired(&there, kx_now_ms()) ? replace(placing)
+                                               : ROW_CONFLICTS;
 }
 
 /* The row will be overwritten, so the cache must not know what is there now.
@@ -144,7 +157,7 @@ static enum kx_status place(struct placing *placing, struct kx_slice stored)
     const struct txn_write *row = &placing->batch->writes[placing->next];
     if (placing->last != NULL && kx_equal(placing->last->key, row->key))
         stored = placing->last->value;
-    switch (examine(placing->batch->index, row, stored)) {
+    switch (examine(placing, row, stored)) {
     case ROW_IS_NEW:
         keep_row(placing, true);
         return KX_OK;

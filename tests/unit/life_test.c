@@ -220,6 +220,20 @@ static size_t count_rows(struct story *s)
     return count;
 }
 
+/* After it was dropped. */
+static void nothing_is_left(struct story *s)
+{
+    assert_int_equal(test_drop(&s->test, s->mem, "half"), KX_OK);
+    size_t left = count_rows(s);
+    for (int i = 0; i < 100 && left > 0; i++) {
+        /* A job runs between two commits that are not in one batch. */
+        test_set(&s->test, s->mem, "[\"a\"]", "1");
+        test_set(&s->test, s->mem, "[\"a\"]", "2");
+        left = count_rows(s);
+    }
+    assert_int_equal(left, 0);
+}
+
 /* In the middle of its build, when its progress is about other keys. */
 static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
 {
@@ -231,15 +245,90 @@ static void of_an_index_dropped_while_it_is_built_nothing_is_left(void **state)
     throttle(s, "half", 5000);
     until_done(s, "half", 500);
     assert_int_equal(count_rows(s), 500);
-    assert_int_equal(test_drop(&s->test, s->mem, "half"), KX_OK);
-    size_t left = count_rows(s);
-    for (int i = 0; i < 100 && left > 0; i++) {
-        /* A job runs between two commits that are not in one batch. */
-        test_set(&s->test, s->mem, "[\"a\"]", "1");
-        test_set(&s->test, s->mem, "[\"a\"]", "2");
-        left = count_rows(s);
+    nothing_is_left(s);
+}
+
+/* The one that would have replaced it goes, too, in the middle of its build. */
+static void nor_of_one_dropped_while_it_becomes_unique(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    struct kx_commit migrate = {.kind = KX_MIGRATE_INDEX,
+                                .index_name = kx_text("half"),
+                                .declaration = kx_text("{\"unique\":true}"),
+                                .memory = s->mem};
+    kx_clock_set(NOON_MS);
+    fill(s, COMMIT);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"half\",\"prefix\":[\"u\"],"
+                                  "\"fields\":[\"/n\"]}"),
+                     KX_OK);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "half", &info), KX_OK);
+    struct kx_commit hold = let_go(s, "half");
+    hold.pace.sets_paused = hold.pace.paused = true;
+    assert_int_equal(test_commit(&s->test, &hold), KX_OK);
+    assert_int_equal(test_commit(&s->test, &migrate), KX_OK);
+    throttle(s, "half", 1000);
+    for (uint64_t step = 1; step <= 5; step++) {
+        while (look(s, "half").done < step * 100)
+            usleep(1000);
+        kx_clock_set(NOON_MS + (int64_t)step * 100);
     }
-    assert_int_equal(left, 0);
+    assert_true(count_rows(s) > COMMIT);
+    nothing_is_left(s);
+}
+
+/* So many that they are not all removed before the build goes on. */
+static void expire_many(struct story *s, int64_t at_ms)
+{
+    struct kx_mutation *mutations =
+        talloc_zero_array(s->mem, struct kx_mutation, COMMIT);
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < COMMIT; i++)
+            mutations[i] = (struct kx_mutation){
+                .type = KX_SET,
+                .key = test_key(s->mem, talloc_asprintf(s->mem, "[\"f\",%d]",
+                                                        round * COMMIT + i)),
+                .value = test_json("1"),
+                .expires_at_ms = at_ms};
+        struct kx_commit commit = {
+            .mutations = mutations, .mutation_count = COMMIT, .memory = s->mem};
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    }
+}
+
+/* It was noted as a conflict behind the one that expires, and has the value
+ * then: the conflict is none any more. */
+static void a_value_goes_to_who_waited_for_it(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    kx_clock_set(NOON_MS);
+    expire_many(s, NOON_MS + 1000);
+    test_set(&s->test, s->mem, "[\"p\",\"b\"]", "{\"v\":1}");
+    declare_paused(s, "{\"name\":\"one\",\"prefix\":[\"p\"],"
+                      "\"fields\":[\"/v\"],\"unique\":true}");
+    struct kx_mutation first = {.type = KX_SET,
+                                .key = test_key(s->mem, "[\"p\",\"a\"]"),
+                                .value = test_json("{\"v\":1}"),
+                                .expires_at_ms = NOON_MS + 1000};
+    struct kx_commit commit = {
+        .mutations = &first, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    test_set(&s->test, s->mem, "[\"p\",\"b\"]", "{\"v\":1}");
+    assert_int_equal(look(s, "one").conflicts, 1);
+    struct kx_commit go = let_go(s, "one");
+    kx_clock_set(NOON_MS + 1001);
+    assert_int_equal(test_commit(&s->test, &go), KX_OK);
+    while (info.state != KX_INDEX_READY && info.entries < 2) {
+        info = look(s, "one");
+        usleep(1000);
+    }
+    assert_int_equal(info.conflicts, 0);
+    assert_int_equal(info.entries, 1);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"p\",\"b\"]", "{\"v\":2}"),
+                     KX_OK);
 }
 
 static void samples_of_what_is_skipped_are_few_and_stored(void **state)
@@ -275,6 +364,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             of_an_index_dropped_while_it_is_built_nothing_is_left, begin,
             finish),
+        cmocka_unit_test_setup_teardown(
+            nor_of_one_dropped_while_it_becomes_unique, begin, finish),
+        cmocka_unit_test_setup_teardown(a_value_goes_to_who_waited_for_it,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(
             samples_of_what_is_skipped_are_few_and_stored, begin, finish),
     };

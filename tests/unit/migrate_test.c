@@ -293,6 +293,28 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_BUSY);
 }
 
+/* What stands for it would not know of the hand-kept entries. */
+static void a_failed_index_that_takes_entries_over_stays_it(void **state)
+{
+    struct story *s = *state;
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
+    set(s, "[\"u\",2]", "{}");
+    set(s, "[\"i\",\"zzz\"]", "\"mine\"");
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],"
+                     "\"missing\":\"error\",\"adopt\":true}"),
+        KX_OK);
+    while (index == KX_INDEX_BUILDING)
+        states(s, &index, &migration);
+    assert_int_equal(index, KX_INDEX_FAILED);
+    set(s, "[\"u\",2]", "{\"e\":\"b\"}");
+    assert_int_equal(patch(s, "{\"unique\":true}"), KX_INDEX_NOT_READY);
+    expect_state(s, KX_INDEX_FAILED);
+}
+
 /* The place in a list of an entry whose index key changes with `unique`. */
 static void a_list_goes_on_behind_the_same_entry(void **state)
 {
@@ -344,6 +366,8 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(
+            a_failed_index_that_takes_entries_over_stays_it, begin, finish),
         cmocka_unit_test_setup_teardown(a_list_goes_on_behind_the_same_entry,
                                         begin, finish),
     };
