@@ -150,13 +150,17 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     return fdatasync(to) == 0;
 }
 
-/* Copies this part of a file to the same place in another. */
+/* Copies this part of a file to the same place in another, or all before it as
+ * well if the other has not just that. */
 static bool copy_part(const char *from, const char *to, uint64_t start,
                       uint64_t end)
 {
+    struct stat about;
     int in = open(from, O_RDONLY | O_CLOEXEC);
     if (in < 0)
         return false;
+    if (stat(to, &about) != 0 || (uint64_t)about.st_size != start)
+        start = 0;
     int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     bool done = out >= 0 && copy_range(in, out, start, end);
     int error = errno;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ struct choice {
     const struct kx_restore *restore;
     struct archive_base best;
     bool found;
+    int64_t oldest_ms;        /* of the bases of its timeline */
+    char rival[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
 };
 
 static void consider(void *target, const struct archive_base *base)
@@ -35,16 +38,91 @@ static void consider(void *target, const struct archive_base *base)
     choice->found = true;
 }
 
+static void note_oldest(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    if (choice->oldest_ms == 0 || base->at_ms < choice->oldest_ms)
+        choice->oldest_ms = base->at_ms;
+}
+
+struct newest {
+    const char *directory;
+    int64_t at_ms;
+};
+
+static bool look_at_time(void *target, const char *name)
+{
+    struct newest *newest = target;
+    char path[2 * ARCHIVE_PATH];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", newest->directory, name);
+    int64_t at_ms = stat(path, &about) != 0
+                        ? INT64_MAX
+                        : (int64_t)about.st_mtim.tv_sec * 1000 +
+                              about.st_mtim.tv_nsec / 1000000;
+    if (at_ms > newest->at_ms)
+        newest->at_ms = at_ms;
+    return true;
+}
+
+/* A timeline to which nothing came any more when the chosen one began is what
+ * that goes on from, or was given up. One that went on is another store's. */
+static void look_for_rival(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    struct choice alone = {.restore = choice->restore};
+    struct newest newest = {.directory = base->timeline};
+    consider(&alone, base);
+    if (!alone.found || strcmp(base->timeline, choice->best.timeline) == 0)
+        return;
+    if (!names_each(base->timeline, look_at_time, &newest) ||
+        newest.at_ms >= choice->oldest_ms)
+        snprintf(choice->rival, sizeof choice->rival, "%s", base->timeline);
+}
+
+/* Of several stores' timelines. */
+static enum kx_status choose_timeline(struct choice *choice,
+                                      struct kx_fault *fault)
+{
+    const char *archive = choice->restore->source;
+    if (!archive_all_bases(archive, consider, choice) ||
+        (choice->found &&
+         (!archive_bases(choice->best.timeline, note_oldest, choice) ||
+          !archive_all_bases(archive, look_for_rival, choice))))
+        return names_failed(archive, fault);
+    if (choice->rival[0] == '\0')
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s has more than one store that went on: restore from the "
+                   "directory of the one that is meant, such as %s or %s",
+                   archive, choice->best.timeline, choice->rival);
+}
+
+/* The source may be the directory of one timeline. */
 static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
 {
     const char *archive = choice->restore->source;
-    if (!archive_all_bases(archive, consider, choice))
+    if (!archive_bases(archive, consider, choice))
         return names_failed(archive, fault);
-    if (choice->found)
-        return KX_OK;
+    enum kx_status status =
+        choice->found ? KX_OK : choose_timeline(choice, fault);
+    if (status != KX_OK || choice->found)
+        return status;
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    "%s has no backup from before the point to restore to",
                    archive);
+}
+
+static void find_any(void *target, const struct archive_base *base)
+{
+    (void)base;
+    *(bool *)target = true;
+}
+
+bool archive_has_base(const char *timeline)
+{
+    bool found = false;
+    return archive_bases(timeline, find_any, &found) && found;
 }
 
 /* ---- The log ------------------------------------------------------------ */

@@ -58,6 +58,24 @@ static enum kx_status compare(const char *path, const char *start,
     return status;
 }
 
+/* The log can be read in whole, at least as far as the archive has it: then it
+ * is the archive that is damaged. Its part is removed, and copied again. */
+static bool log_is_right(const char *directory, uint32_t file, const char *tail)
+{
+    struct kx_fault fault;
+    struct stat about;
+    struct logend logend = {.directory = directory, .whole = true};
+    if (logend_find(&logend, &fault) != KX_OK || stat(tail, &about) != 0 ||
+        logend.end.file < file ||
+        (logend.end.file == file &&
+         (int64_t)logend.end.offset < (int64_t)about.st_size) ||
+        unlink(tail) != 0)
+        return false;
+    kx_log(KX_LOG_WARNING, "archive",
+           "detail=\"%s is damaged: it is copied again\"", tail);
+    return true;
+}
+
 /* The archive has the beginning of the log file that was written last. */
 static enum kx_status look_at_log(const struct kx_options *options,
                                   struct kx_fault *fault)
@@ -80,7 +98,12 @@ static enum kx_status look_at_log(const struct kx_options *options,
     archive_tail_path(timeline, last, tail);
     logs_name(last, name);
     snprintf(path, sizeof path, "%s/%s", options->directory, name);
-    return access(tail, F_OK) == 0 ? compare(path, tail, fault) : KX_OK;
+    if (access(tail, F_OK) != 0)
+        return KX_OK;
+    status = compare(path, tail, fault);
+    return status == KX_DAMAGED && log_is_right(options->directory, last, tail)
+               ? KX_OK
+               : status;
 }
 
 static uint64_t size_of_table(const char *directory, enum table table)
@@ -126,14 +149,18 @@ static enum kx_status look(const struct kx_options *options,
 
 /* ---- Mending ------------------------------------------------------------ */
 
-/* Everything but the lock, the ballast, what went aside before, and the note
- * that says so. */
+/* The files of the store, but the lock, the ballast, what went aside before,
+ * and the note that says so. What else lies there is not ours: a token file, or
+ * an archive. */
 static bool goes_aside(const char *name)
 {
-    return name[0] != '.' && strcmp(name, "lock") != 0 &&
-           strcmp(name, "ballast") != 0 && strcmp(name, "lost+found") != 0 &&
-           strcmp(name, "restoring") != 0 &&
-           strncmp(name, ASIDE, sizeof ASIDE - 1) != 0;
+    static const char *const starts[] = {"log.",     "next-log",  "format",
+                                         "timeline", "backed-up", "__db."};
+    size_t size = strlen(name);
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return size > 3 && strcmp(name + size - 3, ".db") == 0;
 }
 
 struct move {
@@ -202,9 +229,8 @@ static enum kx_status put_aside(const char *directory, char *aside,
 
 /* Nothing is passed over: what is neither in the archive nor can be read is for
  * the user to decide about. */
-static enum kx_status give_up(const struct kx_options *options,
-                              const char *aside, enum kx_status status,
-                              struct kx_fault *fault)
+static enum kx_status give_up(const char *timeline, const char *aside,
+                              enum kx_status status, struct kx_fault *fault)
 {
     char detail[KX_DETAIL_MAX];
     if (status != KX_BAD_ARCHIVE && status != KX_DAMAGED)
@@ -213,17 +239,37 @@ static enum kx_status give_up(const struct kx_options *options,
     return kx_fail(fault, status,
                    "%s. kindex restore %s --data NEW restores what the archive "
                    "has; the damaged files are in %s",
-                   detail, options->archive, aside);
+                   detail, timeline, aside);
+}
+
+/* Where the archive has the store: by the directory's own note, which a mending
+ * that broke off has put aside. Another store's timeline is never taken.
+ * KX_ABSENT: it has nothing of it. */
+static enum kx_status find_timeline(const struct kx_options *options,
+                                    char *timeline, struct kx_fault *fault)
+{
+    char newest[NAME_MAX + 1] = "";
+    char aside[2 * ARCHIVE_PATH];
+    enum kx_status status =
+        archive_timeline(options->archive, options->directory, timeline, fault);
+    if (status == KX_ABSENT &&
+        names_each(options->directory, find_newest, newest) &&
+        newest[0] != '\0') {
+        snprintf(aside, sizeof aside, "%s/%s", options->directory, newest);
+        status = archive_timeline(options->archive, aside, timeline, fault);
+    }
+    return status == KX_OK && !archive_has_base(timeline) ? KX_ABSENT : status;
 }
 
 /* Of the damaged files the log is used, as far as the archive has not got it.
  */
-static enum kx_status mend(const struct kx_options *options, struct lock *lock,
+static enum kx_status mend(const struct kx_options *options,
+                           const char *timeline, struct lock *lock,
                            struct kx_fault *fault)
 {
     char aside[ARCHIVE_PATH];
     uint64_t known = 0;
-    struct kx_restore restore = {.source = options->archive,
+    struct kx_restore restore = {.source = timeline,
                                  .directory = options->directory};
     enum kx_status status = put_aside(options->directory, aside, fault);
     if (status == KX_OK)
@@ -238,7 +284,7 @@ static enum kx_status mend(const struct kx_options *options, struct lock *lock,
         kx_log(KX_LOG_WARNING, "restored",
                "archive=%s damaged=%s versionstamp=%016llx0000",
                options->archive, aside, (unsigned long long)restore.stamp);
-    return give_up(options, aside, status, fault);
+    return give_up(timeline, aside, status, fault);
 }
 
 static enum kx_status refuse(const struct kx_options *options,
@@ -257,6 +303,8 @@ static enum kx_status open_or_mend(struct kx_store *store,
                                    const struct env_options *options,
                                    struct kx_fault *fault)
 {
+    char timeline[ARCHIVE_PATH];
+    struct kx_fault unknown;
     enum kx_status status = look(&store->options, fault);
     if (status != KX_OK && status != KX_DAMAGED)
         return status; /* what could not be looked at stays as it is */
@@ -268,7 +316,9 @@ static enum kx_status open_or_mend(struct kx_store *store,
            options->directory, fault->detail);
     if (store->options.archive == NULL)
         return refuse(&store->options, fault);
-    status = mend(&store->options, options->lock, fault);
+    if (find_timeline(&store->options, timeline, &unknown) != KX_OK)
+        return refuse(&store->options, fault);
+    status = mend(&store->options, timeline, options->lock, fault);
     return status == KX_OK ? env_open(store, options, &store->env, fault)
                            : status;
 }

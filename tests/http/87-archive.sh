@@ -159,6 +159,27 @@ restore --to "$stamp"
 ends 0
 same_as "$work/list.10"
 
+test_case 'of two stores that both went on one must be named'
+mv "$work/data" "$work/second"
+mv "$work/first" "$work/data"
+archiving
+kindex set first '"went on"'
+stop_server
+rm -rf "$work/new"
+kindex restore --archive "$archive" --data "$work/new"
+ends 1
+complains 'more than one store that went on'
+rm -rf "$work/new"
+both=$archive
+archive=$archive/$(cat "$work/data/timeline")
+restore
+archive=$both
+ends 0
+is 'what the first had' "$(grep -c '"went on"' "$work/restored")" 1
+is 'and not the second' "$(grep -c '"again"' "$work/restored")" 0
+rm -r "$both/$(cat "$work/data/timeline")" "$work/data"
+mv "$work/second" "$work/data"
+
 test_case 'old backups go, with the log before them'
 archiving --archive-keep 2
 few() { [ "$(find "$archive/$(cat "$work/data/timeline")" -name 'base-*' | wc -l)" -le 2 ]; }

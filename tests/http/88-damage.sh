@@ -121,6 +121,41 @@ for table in entries.db entries.db entries.db entries.db expiry.db catalog.db; d
     mended
 done
 
+test_case 'what another store has in the archive is not taken, and other files stay where they are'
+fresh_copy
+base=$(find "$archive" -name 'base-*')
+mkdir "$archive/another"
+newer=${base##*/}
+echo damaged >"$archive/another/${newer%-*}-9$(printf %s "${newer##*-}" | cut -c2-)"
+echo secret >"$work/data/token"
+flip "$work/data/entries.db" 9000
+damage='another store is in the archive'
+mended
+is 'the token file' "$(cat "$work/data/token")" secret
+
+test_case 'a store that the archive does not know is not mended from it'
+fresh_copy
+rm "$work/data/timeline"
+flip "$work/data/entries.db" 9000
+damage='no timeline'
+expected='event=damaged\|is damaged: '
+refused --archive "$archive"
+is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
+
+test_case 'damage in the archive leaves a sound store alone, and is mended'
+fresh_copy
+place=$(some_place "$tail" "$(stat -c %s "$tail")")
+flip "$tail" "$place"
+start_server --archive "$archive"
+whole_list >"$work/found"
+is "the entries, flipped at $place" "$(cmp "$work/found" "$work/wanted" 2>&1 && echo same)" same
+is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
+stop_server
+is 'the copy' "$(cmp "$tail" "$work/data/$live" 2>&1 | grep -vc 'EOF on')" 0
+flip "$work/data/entries.db" 9000
+damage='the archive was damaged, too'
+mended
+
 test_case 'flipped bits in the log that the archive has, of which the library would say that it ends there'
 for i in 1 2 3; do
     fresh_copy
@@ -186,7 +221,7 @@ timeout 300 "$KINDEX" serve --data "$work/data" --archive "$archive" \
     --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
 is 'the exit status' $? 1
 is 'what is damaged' "$(grep -c "$live cannot be read from byte [0-9]* on" "$work/refusal")" 2
-is 'what to do' "$(grep -c "kindex restore $archive --data NEW" "$work/refusal")" 1
+is 'what to do' "$(grep -c "kindex restore $(dirname "$tail") --data NEW" "$work/refusal")" 1
 kindex restore "$archive" --data "$work/elsewhere"
 is 'what the archive has' "$code" 0
 damage='the file is whole again'
