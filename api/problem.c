@@ -129,12 +129,15 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
         {"index-not-ready", 409, "The index is not ready yet",
          "GET /indexes/{name} shows how far it is, GET "
          "/indexes/{name}/conflicts what is in the way of a conflicted one; "
-         "try again when its state is ready.",
+         "try again when its state is ready. One that has failed stays so: "
+         "mend the entry that it names, then DELETE /indexes/{name} and "
+         "declare it again.",
          NULL},
-    [PROBLEM_INDEX_EXISTS] = {"index-exists", 409,
-                              "An index with this name is declared differently",
-                              "Use another name, or drop the index first.",
-                              NULL},
+    [PROBLEM_INDEX_EXISTS] =
+        {"index-exists", 409, "An index with this name is declared differently",
+         "PATCH /indexes/{name} changes store and unique while the index is in "
+         "use; for anything else use another name, or drop the index first.",
+         NULL},
     [PROBLEM_INDEX_NAME_USED] =
         {"index-name-used", 409, "There are entries under the index's name",
          "If they are an index kept by hand, declare it with \"adopt\": true "

@@ -213,6 +213,22 @@ request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missin
 until_field .state failed GET /indexes/by_old
 field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
 
+test_case 'reads by it say what is to be done, and that helps'
+request GET /list?index=by_old
+expect 409 index-not-ready
+field .state failed
+field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
+field '.hint | contains("mend the entry that it names, then DELETE /indexes/{name}")' true
+request PUT /kv/old/2 '{"n":2}'
+request GET /list?index=by_old
+expect 409 index-not-ready
+request DELETE /indexes/by_old
+expect 204
+request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
+until_field .state ready GET /indexes/by_old
+request GET /list?index=by_old
+field '[.entries[].key[1]]' '["1","2"]'
+
 test_case 'store fields: the index entry holds a JSON object of these members'
 declare_index '{"name":"cards","prefix":["c"],"fields":["/mail"],"unique":true,"store":{"fields":["/name","/address/city","/address/zip~1code","/tags"]}}'
 field '.store' '{"fields":["/name","/address/city","/address/zip~1code","/tags"]}'
