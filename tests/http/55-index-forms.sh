@@ -60,6 +60,7 @@ jq -nc '{tags: [range(1001)]}' >"$work/more"
 request PUT /kv/p/more "@$work/more"
 expect 422 not-indexable
 field '[.index, .pointer, .attemptedKey, .mutation]' '["by_tag","/tags",["p","more"],0]'
+field '.detail | contains("\"/tags\" has 1001 elements; a field with each has at most 1000")' true
 request GET /kv/p/more
 expect 404 key-not-found
 request DELETE /kv/p/many
