@@ -248,10 +248,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_HTTP_VERSION_UNSUPPORTED] = {"http-version-unsupported", 505,
                                           "The HTTP version is not supported",
                                           "Use HTTP/1.1.", NULL},
-    [PROBLEM_DISK_FULL] = {"disk-full", 507, "The disk is full",
-                           "Free space on the disk of the data directory; "
-                           "reads still work.",
-                           "30"},
+    [PROBLEM_DISK_FULL] =
+        {"disk-full", 507, "The disk is full",
+         "Free space on the disk of the data directory, of which --disk-floor "
+         "must stay free; reads still work.",
+         "30"},
 };
 
 const struct problem_row *problem_row(enum problem_code code)
