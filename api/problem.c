@@ -22,9 +22,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Nest at most 64 arrays and objects inside each other.", NULL},
     [PROBLEM_BAD_KEY] =
         {"bad-key", 400, "The key is not valid",
-         "Write one path segment per part: text is a string, =42 a number, "
-         "=42n a bigint, =true a boolean, =b64:AQID bytes; or send "
-         "?key= with a JSON array.",
+         "In a path write one segment per part: text is a string, =42 a "
+         "number, =42n a bigint, =true a boolean, =b64:AQID bytes; in ?key= "
+         "and in a body a key is a JSON array of its parts.",
          NULL},
     [PROBLEM_KEY_NUMBER_INEXACT] =
         {"key-number-inexact", 400,
@@ -38,9 +38,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                "The detail names the parameter and what it "
                                "takes.",
                                NULL},
-    [PROBLEM_UNKNOWN_PARAMETER] =
-        {"unknown-parameter", 400, "There is no such query parameter here",
-         "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_UNKNOWN_PARAMETER] = {"unknown-parameter", 400,
+                                   "There is no such query parameter here",
+                                   "Check its spelling; the member `allowed`, "
+                                   "if it is there, lists what there is.",
+                                   NULL},
     [PROBLEM_UNKNOWN_MEMBER] =
         {"unknown-member", 400, "The JSON document has an unknown member",
          "Check its spelling; the member `allowed` lists what there is.", NULL},
