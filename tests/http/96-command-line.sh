@@ -511,6 +511,10 @@ ends 2
 complains 'no command index nothing'
 kindex help get set
 ends 2
+for command in ls del import export; do
+    is "what --prefix is for $command" "$("$KINDEX" help $command | grep -e '--prefix' |
+        grep -c 'under this key (del: all of it); import: put in front')" 1
+done
 kindex help nosuch
 ends 2
 complains 'no command nosuch; kindex --help lists them'
