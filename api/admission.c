@@ -80,6 +80,19 @@ bool admission_check(struct request *request, struct reply *reply,
            admission_body(request, reply, body_size);
 }
 
+static void say_size(struct request *request, struct reply *reply,
+                     enum problem_code code, uint64_t size, uint64_t limit)
+{
+    if (limit == 0)
+        problem(request, reply, code, "%s takes no body here.",
+                method_name(request->method));
+    else
+        problem(request, reply, code,
+                "The body has %llu bytes or more; %s takes at most %llu.",
+                (unsigned long long)size, request->route->operation,
+                (unsigned long long)limit);
+}
+
 bool admission_body(struct request *request, struct reply *reply, uint64_t size)
 {
     const struct options *options = request->service->options;
@@ -102,10 +115,7 @@ bool admission_body(struct request *request, struct reply *reply, uint64_t size)
     }
     if (size <= limit)
         return true;
-    problem(request, reply, code,
-            "The body has %llu bytes or more; %s takes at most %llu.",
-            (unsigned long long)size, request->route->operation,
-            (unsigned long long)limit);
+    say_size(request, reply, code, size, limit);
     problem_member_number(reply, "limit", limit);
     problem_member_number(reply, "actual", size);
     return false;

@@ -114,8 +114,8 @@ void browser_preflight(const struct request *request, struct reply *reply)
                  "GET, HEAD, PUT, PATCH, POST, DELETE");
     reply_header(reply, "Access-Control-Allow-Headers",
                  "Authorization, Content-Type, Accept, If-Match, "
-                 "If-None-Match, Last-Event-ID, Prefer, traceparent, "
-                 "tracestate");
+                 "If-None-Match, Last-Event-ID, Prefer, X-Request-Id, "
+                 "traceparent, tracestate");
     reply_header(reply, "Access-Control-Max-Age", "86400");
 }
 

@@ -79,14 +79,22 @@ static const char *said_twice(const struct cli *cli)
     return prefix ? "--prefix" : "--file";
 }
 
+static int stray(const struct cli *cli)
+{
+    int most = cli->command->most;
+    if (most > 1)
+        return cli_misuse(cli, "stray argument %s: %s takes %d at most",
+                          cli->words[most], cli->command->name, most);
+    return cli_misuse(cli, "stray argument %s", cli->words[most]);
+}
+
 static int check_words(const struct cli *cli)
 {
     if (cli->count < cli->command->least)
         return cli_misuse(cli, "an argument is missing: kindex %s %s",
                           cli->command->name, cli->command->arguments);
     if (cli->command->most >= 0 && cli->count > cli->command->most)
-        return cli_misuse(cli, "stray argument %s",
-                          cli->words[cli->command->most]);
+        return stray(cli);
     const char *option = said_twice(cli);
     if (option != NULL)
         return cli_misuse(cli, "%s and %s exclude each other", cli->words[0],

@@ -68,22 +68,49 @@ static void judge_check(struct doctor *doctor, struct kx_slice check)
     say(doctor, verdict, name, detail != NULL ? detail : state);
 }
 
+/* With a full disk the server is ready, for it is read. */
+static bool refuses_writes(const struct cli *cli, struct kx_slice checks)
+{
+    struct kx_slice name, check;
+    struct kx_json_iter iter;
+    if (!kx_json_iterate(checks, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, &check)) {
+        const char *what = cli_text(cli, check, "name");
+        const char *state = cli_text(cli, check, "state");
+        if (what != NULL && state != NULL && strcmp(what, "disk") == 0)
+            return strcmp(state, "ok") != 0;
+    }
+    return false;
+}
+
+static void judge_ready(struct doctor *doctor, long status,
+                        struct kx_slice checks)
+{
+    if (status != 200)
+        say(doctor, ILL, "ready", "takes no writes");
+    else if (refuses_writes(doctor->cli, checks))
+        say(doctor, WORTH_A_LOOK, "ready", "takes reads, but no writes");
+    else
+        say(doctor, WELL, "ready", "takes reads and writes");
+}
+
 /* A server that is not ready says why in the same way. */
 static int ask_ready(struct doctor *doctor)
 {
     struct cli_reply reply;
-    struct kx_slice checks, name, check;
+    struct kx_slice checks = kx_text("[]");
+    struct kx_slice name, check;
     struct kx_json_iter iter;
     struct cli_call call = {.method = "GET",
                             .path = kx_text("/readyz?verbose=true")};
     int status = cli_send(doctor->cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    say(doctor, reply.status == 200 ? WELL : ILL, "ready",
-        reply.status == 200 ? "takes reads and writes" : "takes no writes");
-    if (cli_is_json(&reply) &&
-        cli_member(kx_buffer_slice(&reply.body), "checks", &checks) &&
-        kx_json_iterate(checks, &iter))
+    if (cli_is_json(&reply))
+        cli_member(kx_buffer_slice(&reply.body), "checks", &checks);
+    judge_ready(doctor, reply.status, checks);
+    if (kx_json_iterate(checks, &iter))
         while (kx_json_next(&iter, &name, &check))
             judge_check(doctor, check);
     return CLI_OK;

@@ -169,6 +169,17 @@ static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
         puts(stamp);
 }
 
+/* A word without quotes is no JSON: the person may have meant a text. */
+static void propose_text(const struct cli *cli, const struct cli_reply *reply)
+{
+    if (reply->status != 400 || !cli_is_json(reply) || cli->merge ||
+        strcmp(cli->type, "json") != 0)
+        return;
+    const char *code = cli_text(cli, kx_buffer_slice(&reply->body), "code");
+    if (code != NULL && strcmp(code, "bad-json") == 0)
+        fputs("  With --type text the value is stored as a text.\n", stderr);
+}
+
 int cli_set(struct cli *cli)
 {
     struct kx_buffer path, body;
@@ -189,6 +200,8 @@ int cli_set(struct cli *cli)
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
         show_stamp(cli, &reply);
+    else
+        propose_text(cli, &reply);
     return status;
 }
 

@@ -82,6 +82,14 @@ static bool print_others(const struct cli *cli)
     return true;
 }
 
+static int no_command(const struct cli *cli)
+{
+    bool two = cli->count > 1;
+    cli_fail("there is no command %s%s%s; kindex --help lists them",
+             cli->words[0], two ? " " : "", two ? cli->words[1] : "");
+    return CLI_MISUSE;
+}
+
 int cli_help(struct cli *cli)
 {
     int words;
@@ -90,9 +98,7 @@ int cli_help(struct cli *cli)
     if (command == NULL && print_others(cli))
         return CLI_OK;
     if (command == NULL)
-        return cli_misuse(cli, "there is no command %s%s%s", cli->words[0],
-                          cli->count > 1 ? " " : "",
-                          cli->count > 1 ? cli->words[1] : "");
+        return no_command(cli);
     if (cli->count > words)
         return cli_misuse(cli, "stray argument %s", cli->words[words]);
     cli_help_print(command);

@@ -100,7 +100,8 @@ static void add_mutation(const struct members *members, struct kx_slice key,
 
 static enum cli_line bad(struct cli_line_entry *entry, const char *text)
 {
-    snprintf(entry->reason, sizeof entry->reason, "%s", text);
+    snprintf(entry->reason, sizeof entry->reason, "%.*s",
+             (int)sizeof entry->reason - 1, text);
     return LINE_BAD;
 }
 
@@ -152,6 +153,14 @@ static bool blank(struct kx_slice line)
     return line.size == 0;
 }
 
+/* The caller says which line it is. */
+static const char *without_line(const char *detail)
+{
+    static const char FIRST[] = "line 1, ";
+    size_t size = sizeof FIRST - 1;
+    return strncmp(detail, FIRST, size) == 0 ? detail + size : detail;
+}
+
 enum cli_line cli_line_read(struct kx_slice line,
                             const struct cli_line_rules *rules,
                             struct kx_buffer *out,
@@ -161,7 +170,7 @@ enum cli_line cli_line_read(struct kx_slice line,
     if (blank(line))
         return LINE_NOTHING;
     if (kx_json_check(line, &fault) != KX_OK)
-        return bad(entry_out, fault.detail);
+        return bad(entry_out, without_line(fault.detail));
     struct members members = find_members(line);
     enum cli_line kind = judge(&members, rules, entry_out);
     size_t from = out->size;

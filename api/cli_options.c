@@ -18,7 +18,7 @@ static const struct cli_option TABLE[] = {
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true},
     {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true},
 
-    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "a key; del: all entries under it; import: put in front of every key; migrate: see the server's answer"}, "KEY", 'p', false},
+    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "only what is under this key (del: all of it); import: put in front of every key"}, "KEY", 'p', false},
     {{"start", OPTION_TEXT, offsetof(struct cli, start), NULL, 0, 0, "first key, inclusive"}, "KEY", 0, false},
     {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false},
     {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index, whose fields the prefix then names"}, "NAME", 'i', false},

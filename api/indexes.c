@@ -242,6 +242,19 @@ static enum progress found(struct request *request, struct reply *reply,
     return DONE;
 }
 
+static enum progress nothing_for(struct request *request, struct reply *reply,
+                                 const struct kx_lookup *lookup)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, request->memory);
+    kx_key_to_json(lookup->value, &value);
+    reply->body.failed |= value.failed;
+    return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                   "Index %.*s has nothing for %.*s.", (int)lookup->index.size,
+                   (const char *)lookup->index.data, (int)value.size,
+                   (const char *)value.data);
+}
+
 /* The entry is copied into the reply within the view: afterwards its slices
  * point to nothing. */
 enum progress index_get(struct request *request, struct reply *reply)
@@ -272,7 +285,7 @@ enum progress index_get(struct request *request, struct reply *reply)
     if (fault.status == KX_OK)
         return DONE;
     if (fault.status == KX_ABSENT)
-        return answer_absent(request, reply, kx_buffer_slice(&value));
+        return nothing_for(request, reply, &lookup);
     if (fault.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, kx_buffer_slice(&name));
     return refusal_read(request, reply, &fault, kx_buffer_slice(&name));

@@ -22,9 +22,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Nest at most 64 arrays and objects inside each other.", NULL},
     [PROBLEM_BAD_KEY] =
         {"bad-key", 400, "The key is not valid",
-         "Write one path segment per part: text is a string, =42 a number, "
-         "=42n a bigint, =true a boolean, =b64:AQID bytes; or send "
-         "?key= with a JSON array.",
+         "In a path write one segment per part: text is a string, =42 a "
+         "number, =42n a bigint, =true a boolean, =b64:AQID bytes; in ?key= "
+         "and in a body a key is a JSON array of its parts.",
          NULL},
     [PROBLEM_KEY_NUMBER_INEXACT] =
         {"key-number-inexact", 400,
@@ -38,9 +38,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                "The detail names the parameter and what it "
                                "takes.",
                                NULL},
-    [PROBLEM_UNKNOWN_PARAMETER] =
-        {"unknown-parameter", 400, "There is no such query parameter here",
-         "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_UNKNOWN_PARAMETER] = {"unknown-parameter", 400,
+                                   "There is no such query parameter here",
+                                   "Check its spelling; the member `allowed`, "
+                                   "if it is there, lists what there is.",
+                                   NULL},
     [PROBLEM_UNKNOWN_MEMBER] =
         {"unknown-member", 400, "The JSON document has an unknown member",
          "Check its spelling; the member `allowed` lists what there is.", NULL},
@@ -129,12 +131,15 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
         {"index-not-ready", 409, "The index is not ready yet",
          "GET /indexes/{name} shows how far it is, GET "
          "/indexes/{name}/conflicts what is in the way of a conflicted one; "
-         "try again when its state is ready.",
+         "try again when its state is ready. One that has failed stays so: "
+         "mend the entry that it names, then DELETE /indexes/{name} and "
+         "declare it again.",
          NULL},
-    [PROBLEM_INDEX_EXISTS] = {"index-exists", 409,
-                              "An index with this name is declared differently",
-                              "Use another name, or drop the index first.",
-                              NULL},
+    [PROBLEM_INDEX_EXISTS] =
+        {"index-exists", 409, "An index with this name is declared differently",
+         "PATCH /indexes/{name} changes store and unique while the index is in "
+         "use; for anything else use another name, or drop the index first.",
+         NULL},
     [PROBLEM_INDEX_NAME_USED] =
         {"index-name-used", 409, "There are entries under the index's name",
          "If they are an index kept by hand, declare it with \"adopt\": true "
@@ -247,10 +252,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_HTTP_VERSION_UNSUPPORTED] = {"http-version-unsupported", 505,
                                           "The HTTP version is not supported",
                                           "Use HTTP/1.1.", NULL},
-    [PROBLEM_DISK_FULL] = {"disk-full", 507, "The disk is full",
-                           "Free space on the disk of the data directory; "
-                           "reads still work.",
-                           "30"},
+    [PROBLEM_DISK_FULL] =
+        {"disk-full", 507, "The disk is full",
+         "Free space on the disk of the data directory, of which --disk-floor "
+         "must stay free; reads still work.",
+         "30"},
 };
 
 const struct problem_row *problem_row(enum problem_code code)

@@ -57,8 +57,9 @@ static bool unknown(struct kx_slice name, const struct query *query,
                     struct flaw *flaw)
 {
     flaw_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
-             "There is no parameter \"%.*s\" here.",
-             (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
+             "There is no parameter \"%.*s\" here%s.",
+             (int)(name.size < SHOWN ? name.size : SHOWN), name.data,
+             query->allowed == 0 ? ", nor any other" : "");
     flaw->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)

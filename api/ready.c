@@ -44,8 +44,9 @@ static void check_store(struct service *service, struct check *checks)
     struct kx_figures figures;
     kx_figures(service->store, &figures);
     if (figures.disk_full != 0)
-        checks[DISK] = (struct check){CHECK_WARNING,
-                                      "The disk is full: writes are refused."};
+        checks[DISK] = (struct check){
+            CHECK_WARNING, "The disk has less room than --disk-floor asks for: "
+                           "writes are refused."};
     if (figures.queued >= figures.queue_max)
         checks[QUEUE] = (struct check){
             CHECK_WARNING, "As many commits wait as may: more are refused."};

@@ -109,8 +109,8 @@ static bool within(struct kx_slice bound, struct kx_slice prefix,
          bound.data[prefix.size] != 0xff))
         return true;
     flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-             "%s does not lie within the prefix: it begins with the same "
-             "parts and has more of them.",
+             "%s does not lie within the prefix: it must begin with the "
+             "prefix's parts and have more of them.",
              name);
     flaw->parameter = kx_text(name);
     return false;

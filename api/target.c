@@ -14,6 +14,10 @@ static bool read_parameter(const struct query *query, struct kx_buffer *key,
     bool done = query_text(query, PARAMETER_KEY, &text, flaw) &&
                 keyjson_read_text(kx_buffer_slice(&text), key, flaw);
     if (!done) {
+        if (flaw->code == PROBLEM_BAD_JSON)
+            flaw_set(flaw, PROBLEM_BAD_JSON,
+                     "The parameter key takes a JSON array, such as "
+                     "[\"users\",\"ada\"].");
         flaw->parameter = kx_text(query_name(PARAMETER_KEY));
         flaw->pointer[0] = '\0';
     }

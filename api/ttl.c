@@ -58,6 +58,9 @@ bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
 {
     struct kx_buffer text;
     kx_buffer_init(&text, memory);
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "ttl is a text with a unit, such as \"60s\".");
     return members_text(value, &text, flaw) &&
            ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
 }

@@ -117,8 +117,10 @@ read_elements(struct reading *reading, struct kx_slice array,
     struct kx_slice element;
     enum kx_status status = KX_OK;
     if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
-        return reading_bad(reading, "fields must be an array of JSON Pointers, "
-                                    "such as [\"/email\"]");
+        return reading_bad(
+            reading,
+            "%s must be an array of JSON Pointers, such as [\"/email\"]",
+            reading->member->name);
     for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
          i++) {
         size_t end = reading_enter_element(reading, i);
@@ -199,8 +201,7 @@ enum kx_status declaration_read_store(struct reading *reading,
         [STORE_POINTER] = "pointer", [STORE_VALUE] = "value", NULL};
     struct declaration *declaration = target;
     size_t word = STORE_POINTER;
-    enum kx_json_type type = kx_json_type(value);
-    if (type == KX_JSON_OBJECT) {
+    if (kx_json_type(value) == KX_JSON_OBJECT) {
         declaration->store = STORE_FIELDS;
         enum kx_status status =
             reading_members(reading, value, store_members, "store", NULL);
@@ -209,10 +210,10 @@ enum kx_status declaration_read_store(struct reading *reading,
                                         "{\"fields\":[\"/name\"]}");
         return status;
     }
-    if (type != KX_JSON_STRING)
+    enum kx_status status = reading_word(reading, value, words, &word);
+    if (status == KX_BAD_INDEX)
         return reading_bad(reading, "store is \"pointer\", \"value\" or "
                                     "{\"fields\":[\"/name\"]}");
-    enum kx_status status = reading_word(reading, value, words, &word);
     declaration->store = word;
     return status;
 }

@@ -170,6 +170,17 @@ static enum kx_status add_element(struct extract *extract, size_t head,
     return keep_key(extract, at, owner_size(extract));
 }
 
+/* How many elements follow. */
+static size_t count_rest(struct kx_json_iter *iter)
+{
+    struct kx_slice none;
+    struct kx_slice element;
+    size_t count = 0;
+    while (kx_json_next(iter, &none, &element))
+        count++;
+    return count;
+}
+
 /* An element that cannot be indexed does not keep the others out. */
 static enum kx_status add_elements(struct extract *extract,
                                    struct kx_slice array)
@@ -185,6 +196,7 @@ static enum kx_status add_elements(struct extract *extract,
     for (; kx_json_next(&iter, &none, &element); n++) {
         if (n == KX_INDEX_ENTRIES_MAX) {
             extract->obstacle = OBSTACLE_NONE;
+            extract->element = n + 1 + count_rest(&iter);
             return obstructed(extract, OBSTACLE_TOO_MANY,
                               extract->declaration->each);
         }

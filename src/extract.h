@@ -41,7 +41,7 @@ struct extract {
     bool excluded;          /* `where` does not hold */
     enum obstacle obstacle; /* the first one, also when it is skipped */
     size_t field;           /* where it is */
-    size_t element;
+    size_t element;         /* OBSTACLE_TOO_MANY: how many there are */
     /* Its own. */
     size_t capacity;
     struct kx_slice document; /* size 0: the value has no members */

@@ -96,6 +96,7 @@ static const char *describe(enum obstacle obstacle)
 {
     switch (obstacle) {
     case OBSTACLE_NONE:
+    case OBSTACLE_TOO_MANY:
         return "";
     case OBSTACLE_MISSING:
         return "there is nothing at ";
@@ -107,11 +108,19 @@ static const char *describe(enum obstacle obstacle)
         return "after the prefix the key has no part ";
     case OBSTACLE_TOO_LONG:
         return "the index key would be longer than a key may be";
-    case OBSTACLE_TOO_MANY:
-        return "there are more elements than one entry may have index entries "
-               "at ";
     }
     return "";
+}
+
+/* Goes on behind the path. Equal elements count as well. */
+static void describe_elements(const struct extract *extract,
+                              struct kx_buffer *detail)
+{
+    char text[80];
+    snprintf(text, sizeof text,
+             " has %zu elements; a field with each has at most %d",
+             extract->element, KX_INDEX_ENTRIES_MAX);
+    kx_add_text(detail, text);
 }
 
 void extract_describe(const struct extract *extract, struct kx_buffer *detail,
@@ -134,4 +143,6 @@ void extract_describe(const struct extract *extract, struct kx_buffer *detail,
         kx_add_text(field_out, number);
     }
     kx_json_escape(kx_buffer_slice(field_out), detail);
+    if (extract->obstacle == OBSTACLE_TOO_MANY)
+        describe_elements(extract, detail);
 }

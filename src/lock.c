@@ -20,9 +20,19 @@ static int give_back(struct lock *lock)
     return 0;
 }
 
+static bool is_other(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
 static enum kx_status make_directory(const char *path, struct kx_fault *fault)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+        if (is_other(path))
+            return kx_fail(fault, KX_BAD_DIRECTORY,
+                           "data directory %s: it is a file, not a directory",
+                           path);
         if (access(path, R_OK | W_OK | X_OK) == 0)
             return KX_OK;
     }

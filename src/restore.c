@@ -233,6 +233,11 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
     free(files);
     if (count == 0)
         return KX_OK;
+    if (restore_broken_off(path))
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "%s holds the rest of a restore that failed; remove it, "
+                       "then restore again",
+                       path);
     return kx_fail(fault, KX_BAD_DIRECTORY,
                    "%s is not empty; restore into a new directory", path);
 }

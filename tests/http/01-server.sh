@@ -67,6 +67,9 @@ is data "$(awk '$1 == "data" { print $3 }' "$answer")" default
 test_case 'a data directory that cannot be made is refused'
 program serve --listen 127.0.0.1:0 --data /dev/null/data
 refused 1 'kindex: cannot open /dev/null/data: *'
+echo >"$work/file"
+program serve --listen 127.0.0.1:0 --data "$work/file"
+refused 1 "kindex: cannot open $work/file: *is a file, not a directory*"
 
 start_server
 port=${url##*:}

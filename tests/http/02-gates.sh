@@ -80,8 +80,10 @@ expect 413 payload-too-large
 test_case 'a body where none belongs is refused'
 request GET /kv/size x
 expect 413 payload-too-large
+field .detail 'GET takes no body here.'
 request DELETE /list x
 expect 413 payload-too-large
+field .detail 'DELETE takes no body here.'
 
 test_case 'a long query reaches the handler whole'
 request GET "/list?$(printf 'a&%.0s' {1..2000})"

@@ -114,6 +114,15 @@ expect 400 key-number-inexact
 request GET /kv/big/=9007199254740993n
 expect 404 key-not-found
 
+test_case 'a path as ?key= is told what belongs there'
+request GET '/kv?key=users/ada'
+expect 400 bad-json
+field .parameter key
+field '.detail | contains("takes a JSON array, such as [\"users\",\"ada\"]")' true
+request POST /get '{"keys":["users/ada"]}'
+expect 400 bad-key
+field '.hint | contains("in a body a key is a JSON array of its parts")' true
+
 test_case 'every part type can be written as ?key= with a JSON array'
 every='["all","42",42,{"type":"bigint","value":"42"},true,{"type":"Uint8Array","value":"AQID","byteLength":3},{"type":"number","value":"-Infinity"},"a/b",""]'
 request PUT /kv '"all"' --url-query "key=$every"

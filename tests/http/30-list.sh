@@ -66,6 +66,7 @@ request GET '/list?start=l/a'
 expect 400 bad-parameter
 request GET '/list?prefix=l&start=m/a'
 expect 400 bad-parameter
+field '.detail | contains("must begin with the prefix'"'"'s parts")' true
 field .parameter start
 request GET '/list?prefix=l&end=l'
 expect 400 bad-parameter

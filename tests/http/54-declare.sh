@@ -27,6 +27,7 @@ request POST /indexes '{"name":"by_email","prefix":["users"],"fields":["/mail"]}
 expect 409 index-exists
 field .index by_email
 field '.detail | contains("/email") and contains("/mail") and contains("unique")' true
+field '.hint | contains("PATCH /indexes/{name} changes store and unique")' true
 request GET /indexes/by_email
 field '.fields[0].path' /email
 
@@ -93,6 +94,10 @@ done <<'END'
 END
 request POST /indexes '{"name":"i","prefix":["a"],"fields":[]}'
 expect 400 bad-index-definition
+for store in '"copy"' 1; do
+    request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],\"fields\":[\"/a\"],\"store\":$store}"
+    field .detail 'store is "pointer", "value" or {"fields":["/name"]}'
+done
 
 test_case 'a name has at most 128 bytes, and an index at most 16 fields'
 long=$(printf 'n%.0s' {1..128})

@@ -60,6 +60,7 @@ jq -nc '{tags: [range(1001)]}' >"$work/more"
 request PUT /kv/p/more "@$work/more"
 expect 422 not-indexable
 field '[.index, .pointer, .attemptedKey, .mutation]' '["by_tag","/tags",["p","more"],0]'
+field '.detail | contains("\"/tags\" has 1001 elements; a field with each has at most 1000")' true
 request GET /kv/p/more
 expect 404 key-not-found
 request DELETE /kv/p/many
@@ -212,6 +213,22 @@ request PUT /kv/old/2 '{}'
 request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
 until_field .state failed GET /indexes/by_old
 field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
+
+test_case 'reads by it say what is to be done, and that helps'
+request GET /list?index=by_old
+expect 409 index-not-ready
+field .state failed
+field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
+field '.hint | contains("mend the entry that it names, then DELETE /indexes/{name}")' true
+request PUT /kv/old/2 '{"n":2}'
+request GET /list?index=by_old
+expect 409 index-not-ready
+request DELETE /indexes/by_old
+expect 204
+request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
+until_field .state ready GET /indexes/by_old
+request GET /list?index=by_old
+field '[.entries[].key[1]]' '["1","2"]'
 
 test_case 'store fields: the index entry holds a JSON object of these members'
 declare_index '{"name":"cards","prefix":["c"],"fields":["/mail"],"unique":true,"store":{"fields":["/name","/address/city","/address/zip~1code","/tags"]}}'

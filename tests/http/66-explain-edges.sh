@@ -88,6 +88,9 @@ field .pointer /where
 request POST /explain '{"prefix":["users"],"depth":1,"order":["/a",{"key":2}]}'
 expect 400 bad-request
 field .pointer /order/1
+request POST /explain '{"prefix":["users"],"order":"/a"}'
+expect 400 bad-request
+field '[.pointer, (.detail | contains("order must be an array"))]' '["/order",true]'
 request POST /explain '{"prefix":["users"],"where":{"key":1,"each":true,"eq":"x"}}'
 expect 400 bad-request
 request POST /explain '{"prefix":["users"],"where":{"a/b~c":1}}'

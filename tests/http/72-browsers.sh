@@ -57,7 +57,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     is status "$status" 204
     header Access-Control-Allow-Origin "$app"
     header Access-Control-Allow-Methods '*PUT*'
-    header Access-Control-Allow-Headers '*Authorization*If-Match*'
+    header Access-Control-Allow-Headers '*Authorization*If-Match*X-Request-Id*'
     header Access-Control-Max-Age 86400
     header Access-Control-Allow-Credentials ''
     header Vary Origin

@@ -2,6 +2,7 @@
 # A disk that has less room than --disk-floor asks for: here the floor is above
 # what any disk has. What happens on a disk that really fills is a fault test.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
 json=(--header 'Content-Type: application/json')
 ballast=$work/data/ballast
 
@@ -50,6 +51,17 @@ request GET /indexes
 expect 200
 request GET /livez
 expect 200
+
+test_case 'the refusal, /readyz and doctor say the same: reads, but no writes'
+request PUT /kv/disk/b 1 "${json[@]}"
+field '.hint | contains("--disk-floor")' true
+request GET '/readyz?verbose=true'
+expect 200
+field '[.checks[] | select(.name == "disk") | .state, (.detail | contains("--disk-floor"))]' '["warning",true]'
+kindex doctor --url "$url"
+ends 0
+is 'what is worth a look' "$(awk '$1 == "look" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk '
+is 'what it says of writes' "$(grep -c 'reads and writes' "$work/out")" 0
 
 test_case 'the ballast was given up, as so little room is left'
 is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1

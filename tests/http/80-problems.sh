@@ -59,6 +59,12 @@ for target in 'GET /kv/a' 'PUT /kv/a' 'DELETE /kv/a' 'PATCH /kv/a' 'POST /kv/a' 
     is "the parameter of $target" "$(value .parameter)" colour
 done
 
+test_case 'where there is no parameter at all that is said'
+request POST '/atomic?dry=1' '{}'
+field '[.detail, has("allowed")]' '["There is no parameter \"dry\" here, nor any other.",false]'
+request GET '/list?dry=1'
+field '[.detail, has("allowed")]' '["There is no parameter \"dry\" here.",true]'
+
 test_case 'the nearest name is proposed, if there is one near'
 request PUT '/kv/a?tll=1s' 1
 field '[.parameter, .didYouMean]' '["tll","ttl"]'

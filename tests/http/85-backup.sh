@@ -146,6 +146,11 @@ is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
 is 'the exit status' $? 1
 is 'why' "$(grep -c 'restore into it did not come to its end' "$work/refusal")" 2
 
+test_case 'nor does a restore go on there, and it says what to do'
+kindex restore "$backup" --data "$work/new"
+ends 1
+complains 'holds the rest of a restore that failed; remove it'
+
 test_case 'a backup without one of its members is refused'
 for gone in log.0000000001 entries.db; do
     unpack "$backup" "$work/members"

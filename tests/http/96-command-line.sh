@@ -53,6 +53,12 @@ prints '{"type":"KvU64","value":"7"}
 kindex set v/bad '{"torn":'
 ends 1
 complains JSON
+kindex set v/bad hello
+ends 1
+complains 'With --type text'
+kindex set v/bad hello --type typed
+ends 1
+is 'proposals of a text' "$(grep -c 'type text' <<<"$complaint")" 0
 
 test_case 'conditions that do not hold are status 4'
 kindex set users/ada 1 --if-absent
@@ -351,7 +357,7 @@ test_case 'an import that broke off at a line goes on after it'
 } >"$work/again"
 kindex import "$work/again" --state "$work/state2" --batch 1000
 ends 1
-complains 'line 2501 is no entry'
+complains 'line 2501 is no entry: column '
 kindex count again
 prints 2000
 is place "$(cat "$work/state2")" "$(head -2000 "$work/again" | wc -c)"
@@ -519,6 +525,16 @@ ends 2
 complains 'no command index nothing'
 kindex help get set
 ends 2
+for command in ls del import export; do
+    is "what --prefix is for $command" "$("$KINDEX" help $command | grep -e '--prefix' |
+        grep -c 'under this key (del: all of it); import: put in front')" 1
+done
+kindex help nosuch
+ends 2
+complains 'no command nosuch; kindex --help lists them'
+kindex watch 1 2 3 4 5 6 7 8 9 10 11
+ends 2
+complains 'stray argument 11: watch takes 10 at most'
 
 test_case 'the token is sent as Bearer, and shown to nobody'
 node -e 'const listener = require("http").createServer((request, reply) => {
