@@ -212,7 +212,7 @@ static struct flight_item *meant_item(const struct cli *cli,
     struct kx_fault fault;
     struct kx_slice number;
     unsigned long long n;
-    if (kx_json_check(document, &fault) != KX_OK)
+    if (kx_json_check_document(document, &fault) != KX_OK)
         return NULL;
     if (cli_member(document, "mutation", &number))
         return sent_item(slot, strtoull((const char *)number.data, NULL, 10));
@@ -275,7 +275,7 @@ static void judge(struct flight *flight, struct flight_slot *slot, long status)
 {
     struct kx_slice document = kx_buffer_slice(&slot->reply);
     struct kx_fault fault;
-    bool checked = kx_json_check(document, &fault) == KX_OK;
+    bool checked = kx_json_check_document(document, &fault) == KX_OK;
     bool present = status == 409 && checked && !flight->cli->overwrite;
     if (status == 200 && checked)
         count_stored(flight, slot);

@@ -245,7 +245,8 @@ int cli_send(struct cli *cli, const struct cli_call *call,
 bool cli_is_json(const struct cli_reply *reply)
 {
     struct kx_fault fault;
-    return kx_json_check(kx_buffer_slice(&reply->body), &fault) == KX_OK;
+    return kx_json_check_document(kx_buffer_slice(&reply->body), &fault) ==
+           KX_OK;
 }
 
 int cli_ask(struct cli *cli, const struct cli_call *call,

@@ -47,7 +47,7 @@ static bool take_line(void *target, struct kx_slice line)
     if (!kx_starts_with(line, kx_text("data: ")))
         return true;
     data = kx_slice(line.data + 6, line.size - 6);
-    if (kx_json_check(data, &fault) != KX_OK)
+    if (kx_json_check_document(data, &fault) != KX_OK)
         return false;
     show_event(following, data);
     return !following->ended;

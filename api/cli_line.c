@@ -169,7 +169,7 @@ enum cli_line cli_line_read(struct kx_slice line,
     struct kx_fault fault;
     if (blank(line))
         return LINE_NOTHING;
-    if (kx_json_check(line, &fault) != KX_OK)
+    if (kx_json_check_document(line, &fault) != KX_OK)
         return bad(entry_out, without_line(fault.detail));
     struct members members = find_members(line);
     enum cli_line kind = judge(&members, rules, entry_out);

@@ -21,7 +21,7 @@ static bool take_line(void *target, struct kx_slice line)
     struct stream_state *state = target;
     struct kx_fault fault;
     struct kx_slice member;
-    if (kx_json_check(line, &fault) != KX_OK)
+    if (kx_json_check_document(line, &fault) != KX_OK)
         return false;
     if (cli_member(line, "end", &member)) {
         state->ended = true;

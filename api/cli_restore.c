@@ -62,6 +62,7 @@ struct verifying {
     pthread_cond_t answered;
     bool done;
     unsigned wrong; /* indexes */
+    size_t right;
 };
 
 static void take_answer(void *context, struct kx_ticket *first)
@@ -131,8 +132,10 @@ static void verify(struct verifying *verifying, size_t n, void *memory)
         await(verifying, n, &now);
     uint64_t damages =
         now.counts[KX_MISSING] + now.counts[KX_DANGLING] + now.counts[KX_STALE];
-    if (status == KX_OK && !now.running && damages == 0)
+    if (status == KX_OK && !now.running && damages == 0) {
+        verifying->right++;
         return;
+    }
     verifying->wrong++;
     cli_progress_clear(&verifying->progress);
     cli_fail("index %s does not fit its entries", name);
@@ -148,7 +151,8 @@ static int verify_all(struct cli *cli, struct verifying *verifying)
         verify(verifying, n, cli->memory);
     cli_progress_clear(&verifying->progress);
     if (verifying->wrong == 0)
-        fprintf(stderr, "%zu index%s verified\n", n, n == 1 ? "" : "es");
+        fprintf(stderr, "%zu index%s verified\n", verifying->right,
+                verifying->right == 1 ? "" : "es");
     return verifying->wrong == 0 ? CLI_OK : CLI_ERROR;
 }
 
@@ -161,6 +165,8 @@ static int check_indexes(struct cli *cli, const char *directory)
     kx_options_default(&options);
     options.directory = directory;
     options.cache_bytes = CACHE_BYTES;
+    options.disk_floor = 0;
+    options.unpaced = true;
     options.answer = take_answer;
     options.answer_context = &verifying;
     if (kx_open(&options, &verifying.store, &fault) != KX_OK)

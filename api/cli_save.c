@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,20 @@
 static bool is_special(const char *path)
 {
     struct stat about;
-    return lstat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+/* Through a link to a plain file, which stays a link. */
+static const char *find_target(struct cli_save *save)
+{
+    char *target = realpath(save->path, NULL);
+    if (target == NULL || strlen(target) >= sizeof save->target) {
+        free(target);
+        return save->path;
+    }
+    snprintf(save->target, sizeof save->target, "%s", target);
+    free(target);
+    return save->target;
 }
 
 /* Its descriptor, -1 with errno. */
@@ -18,7 +32,8 @@ static int open_path(struct cli_save *save, mode_t mode)
 {
     if (is_special(save->path))
         return open(save->path, O_WRONLY);
-    int size = snprintf(save->part, sizeof save->part, "%s.part", save->path);
+    save->name = find_target(save);
+    int size = snprintf(save->part, sizeof save->part, "%s.part", save->name);
     errno = ENAMETOOLONG;
     return size < (int)sizeof save->part
                ? open(save->part, O_WRONLY | O_CREAT | O_TRUNC, mode)
@@ -57,7 +72,7 @@ static void note(struct cli_save *save, bool done)
 static void end_part(struct cli_save *save, bool whole)
 {
     if (whole && save->error == 0)
-        note(save, rename(save->part, save->path) == 0);
+        note(save, rename(save->part, save->name) == 0);
     if (save->error != 0 || (!whole && !save->keep))
         unlink(save->part);
 }

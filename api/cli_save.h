@@ -11,15 +11,17 @@
 struct cli_save {
     FILE *out;
     const char *path; /* "standard output", too */
-    char part[4096];  /* its name until then; "": see below */
-    bool keep;        /* the part, if there was no error of writing */
-    int error;        /* the first, of errno */
+    const char *name; /* of the file: path, or where that link leads */
+    char target[4000];
+    char part[4096]; /* its name until then; "": see below */
+    bool keep;       /* the part, if there was no error of writing */
+    int error;       /* the first, of errno */
 };
 
 /* Opens what is to be written; path NULL or "-" is standard output. What is
- * there under that name and is no plain file, such as a pipe or a link, is
- * written as it stands. False when it cannot be, which was said to standard
- * error. */
+ * there under that name and is no plain file, such as a pipe, is written as it
+ * stands; a link to a file stays a link. False when it cannot be, which was
+ * said to standard error. */
 bool cli_save_open(struct cli_save *save, const char *path, mode_t mode);
 
 /* False when they cannot be written, which cli_save_end says. */

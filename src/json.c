@@ -1,5 +1,5 @@
 /* The check that every JSON value passes on its way in: one pass, no tree, no
- * recursion. What is open is kept in an array of KX_JSON_DEPTH_MAX levels.
+ * recursion. What is open is kept in an array of levels.
  *
  * Outside strings nothing asks whether the text ends: there is always a `stop`
  * that is passed only by closing a level. It is the last bracket of the text,
@@ -23,12 +23,16 @@ struct scan {
     const uint8_t *done; /* the end of the outermost array or object */
     struct level *top;   /* the level opened last */
     struct json_names names;
-    struct level levels[1 + KX_JSON_DEPTH_MAX]; /* [0] is the outside */
+    const struct level *deepest;
+    struct level levels[1 + KX_JSON_DOCUMENT_DEPTH_MAX]; /* [0]: outside */
 };
 
 static const char too_deep[] =
     "more than 64 arrays and objects inside each other";
 _Static_assert(KX_JSON_DEPTH_MAX == 64, "the sentence says 64");
+static const char far_too_deep[] =
+    "more than 136 arrays and objects inside each other";
+_Static_assert(KX_JSON_DOCUMENT_DEPTH_MAX == 136, "the sentence says 136");
 
 static const char twice[] = "the object has a member of this name already";
 
@@ -97,8 +101,11 @@ static const uint8_t *expected_close(struct scan *scan, const uint8_t *at)
 /* From an opening bracket to what follows. */
 static inline const uint8_t *open_level(struct scan *scan, const uint8_t *at)
 {
-    if (scan->top == scan->levels + KX_JSON_DEPTH_MAX) {
-        json_wrong(&scan->check, at, too_deep);
+    if (scan->top == scan->deepest) {
+        json_wrong(&scan->check, at,
+                   scan->top == scan->levels + KX_JSON_DEPTH_MAX
+                       ? too_deep
+                       : far_too_deep);
         scan->check.status = KX_JSON_TOO_DEEP;
         return NULL;
     }
@@ -303,9 +310,11 @@ static enum kx_status scan_any(struct scan *scan, struct kx_slice text)
                                         : scan_copy(scan, text);
 }
 
-enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault)
+static enum kx_status check(struct kx_slice text, size_t depth,
+                            struct kx_fault *fault)
 {
     struct scan scan;
+    scan.deepest = scan.levels + depth;
     if (text.size == 0)
         return kx_fail(fault, KX_BAD_JSON,
                        "line 1, column 1: expected a value, but the text ends");
@@ -315,4 +324,15 @@ enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault)
     if (status == KX_NO_MEMORY)
         return kx_fail(fault, KX_NO_MEMORY, "no memory to check the text");
     return describe(&scan.check, text, fault);
+}
+
+enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault)
+{
+    return check(text, KX_JSON_DEPTH_MAX, fault);
+}
+
+enum kx_status kx_json_check_document(struct kx_slice text,
+                                      struct kx_fault *fault)
+{
+    return check(text, KX_JSON_DOCUMENT_DEPTH_MAX, fault);
 }

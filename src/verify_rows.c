@@ -26,7 +26,8 @@ struct index *verify_next(const struct kx_store *store)
     int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++)
         if (verify_waits(catalog->indexes[i]) &&
-            pace_allowance(&catalog->indexes[i]->pace, now_ms) > 0)
+            (store->options.unpaced ||
+             pace_allowance(&catalog->indexes[i]->pace, now_ms) > 0))
             return catalog->indexes[i];
     return NULL;
 }
@@ -59,8 +60,9 @@ static enum kx_status look(struct verify *job)
     struct kx_range rows;
     const struct verification *next = job->next;
     const struct declaration *declaration = job->index->declaration;
-    size_t limit =
-        pace_take(&job->index->pace, job->store->job_size, kx_now_ms());
+    size_t limit = job->store->job_size;
+    if (!job->store->options.unpaced)
+        limit = pace_take(&job->index->pace, limit, kx_now_ms());
     enum kx_status status = jobs_rows(
         job->mem,
         next->report.back ? declaration->prefix : declaration->name_key,

@@ -11,6 +11,10 @@
  * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail; KX_NO_MEMORY.
  */
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
+/* The same for a document with values in it: depth at most
+ * KX_JSON_DOCUMENT_DEPTH_MAX. */
+enum kx_status kx_json_check_document(struct kx_slice text,
+                                      struct kx_fault *fault);
 
 /* The functions below work on text that kx_json_check accepted. */
 

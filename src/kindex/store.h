@@ -38,6 +38,8 @@ struct kx_options {
     const char *archive;
     int64_t archive_interval_ms;
     uint32_t archive_keep;
+    bool unpaced; /* verifications take no heed of pauses and throttles: for
+                   * one that somebody waits for */
     uint64_t disk_floor; /* bytes: with less than this free on the disk
                           * commits are refused (KX_DISK_FULL), and as
                           * much is kept in a file that is given up when

@@ -201,4 +201,15 @@ kill "${slow[@]}"
 wait "${slow[@]}" 2>"$work/null"
 until_status 200 GET /backup
 
+test_case 'a restore does not wait for a paused index'
+export KINDEX_URL=$url
+kindex set rest/1 '{"n":1}'
+kindex index add by_rest rest n --wait
+kindex index pause by_rest
+kindex backup "$work/paused"
+ends 0
+kindex restore "$work/paused" --data "$work/unpaused"
+ends 0
+complains ' verified'
+
 finish

@@ -266,6 +266,35 @@ is lines "$(grep -c by_email "$work/out")" 2
 kindex export users --from-key users/bo
 is keys "$(jq -c .key "$work/out" | tr '\n' ' ')" '["users","bo"] ["users",42] '
 
+test_case 'the deepest value that is taken can be listed, read and saved'
+deep=$(printf '[%.0s' {1..64})1$(printf ']%.0s' {1..64})
+kindex set deep/=1 1
+kindex set deep/=2 "$deep"
+ends 0
+kindex set deep/=3 3
+kindex ls -o json --prefix deep
+ends 0
+is lines "$(wc -l <"$work/out")" 3
+kindex get deep/=2 -o json
+ends 0
+kindex export deep --deno
+ends 0
+is lines "$(wc -l <"$work/out")" 3
+kindex set deep/=2 "[$deep]"
+ends 1
+
+test_case 'a file behind a link is replaced as a whole, and the link stays'
+kindex export users -f "$work/saved"
+ends 0
+ln -s saved "$work/link"
+kindex export deep -f "$work/link"
+ends 0
+is lines "$(wc -l <"$work/saved")" 3
+is link "$(readlink "$work/link")" saved
+kindex del deep/=1
+kindex export deep -f "$work/link"
+is lines "$(wc -l <"$work/saved")" 2
+
 test_case 'import puts lines under a prefix, and leaves what is there'
 kindex import "$work/users" --prefix copy/=1 --dry-run
 ends 0
