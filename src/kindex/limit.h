@@ -4,13 +4,10 @@
 #define KINDEX_LIMIT_H
 
 enum kx_limit {
-    KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
-    KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
-    KX_BIGINT_MAX = 255,     /* magnitude bytes of a bigint part */
-    KX_JSON_DEPTH_MAX = 64,  /* arrays and objects inside each other */
-    /* In a text of the program's own with values in it; the forms with types
-     * need two levels for one. */
-    KX_JSON_DOCUMENT_DEPTH_MAX = 2 * KX_JSON_DEPTH_MAX + 8,
+    KX_KEY_MAX = 2048,           /* encoded bytes of a key that is written */
+    KX_KEY_BOUND_MAX = 2049,     /* encoded bytes of the end of a range */
+    KX_BIGINT_MAX = 255,         /* magnitude bytes of a bigint part */
+    KX_JSON_DEPTH_MAX = 64,      /* arrays and objects inside each other */
     KX_MEDIA_TYPE_MAX = 127,     /* bytes of a stored media type */
     KX_CHECKS_MAX = 1000,        /* checks of one commit */
     KX_MUTATIONS_MAX = 1000,     /* mutations of one commit */
