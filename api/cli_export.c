@@ -129,15 +129,35 @@ static void report(const struct exporting *exporting, int status)
     if (status != CLI_OK)
         fprintf(stderr,
                 "  not all are in %s; --from-key with the key of the last one "
-                "goes on there\n",
+                "goes on there, in another file\n",
                 *save->part != '\0' ? save->part : save->path);
+}
+
+/* What an export that broke off has saved must not be lost by going on. */
+static int check_options(struct cli *cli)
+{
+    char part[4096];
+    if (cli->from_key == NULL)
+        return CLI_OK;
+    if (cli->reverse)
+        return cli_misuse(cli, "--from-key goes on in the order of the keys, "
+                               "not with --reverse");
+    if (cli->file == NULL ||
+        snprintf(part, sizeof part, "%s.part", cli->file) >= (int)sizeof part ||
+        access(part, F_OK) != 0)
+        return CLI_OK;
+    return cli_fail("%s has what was saved before the break: name another file "
+                    "for what follows, or rename that one",
+                    part);
 }
 
 int cli_export(struct cli *cli)
 {
     struct exporting exporting = {.cli = cli};
     kx_buffer_init(&exporting.line, cli->memory);
-    int status = cli->all ? CLI_OK : read_indexes(&exporting);
+    int status = check_options(cli);
+    if (status == CLI_OK && !cli->all)
+        status = read_indexes(&exporting);
     if (status != CLI_OK)
         return status;
     if (!cli_save_open(&exporting.save, cli->file, 0666))

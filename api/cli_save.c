@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,29 @@ static const char *find_target(struct cli_save *save)
     return save->target;
 }
 
+/* The part is this command's alone, as long as it has that name. False with
+ * errno: another one writes it. */
+static bool own(const struct cli_save *save, int fd)
+{
+    struct stat mine, there;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 &&
+        stat(save->part, &there) == 0 && mine.st_ino == there.st_ino &&
+        ftruncate(fd, 0) == 0)
+        return true;
+    errno = EBUSY;
+    return false;
+}
+
+static int open_part(const struct cli_save *save, mode_t mode)
+{
+    int fd = open(save->part, O_WRONLY | O_CREAT, mode);
+    if (fd < 0 || own(save, fd))
+        return fd;
+    close(fd);
+    errno = EBUSY;
+    return -1;
+}
+
 /* Its descriptor, -1 with errno. */
 static int open_path(struct cli_save *save, mode_t mode)
 {
@@ -35,9 +59,7 @@ static int open_path(struct cli_save *save, mode_t mode)
     save->name = find_target(save);
     int size = snprintf(save->part, sizeof save->part, "%s.part", save->name);
     errno = ENAMETOOLONG;
-    return size < (int)sizeof save->part
-               ? open(save->part, O_WRONLY | O_CREAT | O_TRUNC, mode)
-               : -1;
+    return size < (int)sizeof save->part ? open_part(save, mode) : -1;
 }
 
 bool cli_save_open(struct cli_save *save, const char *path, mode_t mode)

@@ -67,11 +67,22 @@ enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
 
 /* FF after the name's encoding means that its last zero byte is an escaped one:
  * the key's first part is a longer string, which only begins like the name. */
+bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)
+{
+    return kx_starts_with(key, name_key) &&
+           (key.size == name_key.size || key.data[name_key.size] != 0xff);
+}
+
 static bool is_under(const struct index *index, struct kx_slice key)
 {
+    return catalog_is_under(index->declaration->name_key, key);
+}
+
+bool catalog_ends_under(const struct index *index, struct kx_slice end)
+{
     struct kx_slice name = index->declaration->name_key;
-    return kx_starts_with(key, name) &&
-           (key.size == name.size || key.data[name.size] != 0xff);
+    return is_under(index, end) ||
+           (kx_starts_with(end, name) && end.size == name.size + 1);
 }
 
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)

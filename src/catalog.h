@@ -73,6 +73,12 @@ enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
 /* The n-th index that clients know, in name order, or NULL. */
 struct index *catalog_at(const struct catalog *catalog, size_t n);
 
+/* Is the key one of the index with this name, encoded? */
+bool catalog_is_under(struct kx_slice name_key, struct kx_slice key);
+/* Does a range that begins with a key of the index hold no others? FF behind
+ * the name comes after all of its keys. */
+bool catalog_ends_under(const struct index *index, struct kx_slice end);
+
 /* The index to whose entries a key belongs by its first part, or NULL. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
 

@@ -99,12 +99,12 @@ static enum kx_status check_others(const struct catalog *catalog,
 {
     for (size_t i = 0; i < catalog->count; i++) {
         const struct declaration *other = catalog->indexes[i]->declaration;
-        if (kx_starts_with(other->prefix, want->name_key))
+        if (catalog_is_under(want->name_key, other->prefix))
             return refuse_member(fault, "/name",
                                  "choose another name: it is the first part "
                                  "of the prefix of",
                                  other);
-        if (kx_starts_with(want->prefix, other->name_key))
+        if (catalog_is_under(other->name_key, want->prefix))
             return refuse_member(fault, "/prefix",
                                  "index the entries it was made from: the "
                                  "prefix lies within the entries of",

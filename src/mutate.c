@@ -170,8 +170,7 @@ static enum kx_status refuse_owned_range(struct plan *plan,
                                          const struct kx_mutation *mutation)
 {
     const struct index *index = catalog_owner(plan->catalog, mutation->key);
-    if (index == NULL ||
-        !kx_starts_with(mutation->end, index->declaration->name_key))
+    if (index == NULL || !catalog_ends_under(index, mutation->end))
         return KX_OK;
     struct kx_refusal *refusal = plan_refusal(plan);
     snprintf(refusal->index, sizeof refusal->index, "%.*s",

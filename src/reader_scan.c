@@ -81,8 +81,7 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault)
 {
     struct index *owner = catalog_owner(reader->store->catalog, range->start);
-    if (owner != NULL &&
-        !kx_starts_with(range->end, owner->declaration->name_key))
+    if (owner != NULL && !catalog_ends_under(owner, range->end))
         owner = NULL;
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);

@@ -210,4 +210,15 @@ is 'the answers' "$(sort "$work/raced" | uniq -c | xargs)" '1 201 19 409'
 request GET /indexes/by_u/get/race
 expect 200
 
+test_case 'a first part that goes on behind a zero byte is another name'
+request PUT '/kv?key=%5B%22by_n%5Cu0000x%22,1%5D' 1
+expect 201
+request POST /indexes '{"name":"by_z","prefix":["by_n\u0000x"],"fields":["/n"]}'
+is accepted "$((status / 100))" 2
+request DELETE '/list?start=%5B%22by_n%22%5D&end=%5B%22by_n%5Cu0000y%22%5D'
+expect 200
+field .deleted 1
+request DELETE '/list?prefix=by_n'
+expect 409 index-owned-key
+
 finish

@@ -291,6 +291,18 @@ kindex export deep -f "$work/link"
 ends 0
 is lines "$(wc -l <"$work/saved")" 3
 is link "$(readlink "$work/link")" saved
+kindex export deep --reverse --from-key deep/=2
+ends 2
+echo '{}' >"$work/broken.part"
+kindex export deep -f "$work/broken" --from-key deep/=2
+ends 1
+is 'what was saved' "$(cat "$work/broken.part")" '{}'
+flock "$work/broken.part" -c "KINDEX_URL=$url $KINDEX export deep -f $work/broken" 2>"$work/err"
+is 'exit status' $? 1
+is 'what was saved' "$(cat "$work/broken.part")" '{}'
+kindex export deep -f "$work/broken"
+ends 0
+is lines "$(wc -l <"$work/broken")" 3
 kindex del deep/=1
 kindex export deep -f "$work/link"
 is lines "$(wc -l <"$work/saved")" 2
