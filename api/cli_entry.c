@@ -21,6 +21,16 @@ static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)
 
 /* ---- get ---------------------------------------------------------------- */
 
+/* The server's own two; bytes keep the type that they were stored with, which
+ * may look like one. */
+static bool is_json(const char *type)
+{
+    size_t size = strcspn(type, "; ");
+    struct kx_slice name = kx_slice(type, size);
+    return kx_equal(name, kx_text("application/json")) ||
+           kx_equal(name, kx_text("application/vnd.kindex.typed+json"));
+}
+
 /* Only the value: the bytes of the reply. */
 static int get_value(struct cli *cli, const char *key)
 {
@@ -33,7 +43,7 @@ static int get_value(struct cli *cli, const char *key)
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    if (strstr(reply.type, "json") != NULL)
+    if (is_json(reply.type))
         cli_show_bytes(kx_buffer_slice(&reply.body));
     else
         fwrite(reply.body.data, 1, reply.body.size, stdout);

@@ -59,17 +59,19 @@ static enum kx_status compare(const char *path, const char *start,
 }
 
 /* The log can be read in whole, at least as far as the archive has it: then it
- * is the archive that is damaged. Its part is removed, and copied again. */
+ * is the archive that is damaged. Its part is put aside, and copied again. */
 static bool log_is_right(const char *directory, uint32_t file, const char *tail)
 {
     struct kx_fault fault;
     struct stat about;
+    char aside[ARCHIVE_PATH + 16];
     struct logend logend = {.directory = directory, .whole = true};
+    snprintf(aside, sizeof aside, "%s.damaged", tail);
     if (logend_find(&logend, &fault) != KX_OK || stat(tail, &about) != 0 ||
         logend.end.file < file ||
         (logend.end.file == file &&
          (int64_t)logend.end.offset < (int64_t)about.st_size) ||
-        unlink(tail) != 0)
+        rename(tail, aside) != 0)
         return false;
     kx_log(KX_LOG_WARNING, "archive",
            "detail=\"%s is damaged: it is copied again\"", tail);
@@ -294,8 +296,8 @@ static enum kx_status refuse(const struct kx_options *options,
     snprintf(detail, sizeof detail, "%s", fault->detail);
     return kx_fail(fault, KX_DAMAGED,
                    "%s is damaged: %s. Restore a backup into a new directory "
-                   "(kindex restore BACKUP --data NEW) and serve that; with "
-                   "--archive this is done without asking",
+                   "(kindex restore BACKUP --data NEW) and serve that; with an "
+                   "--archive that has this store it is done without asking",
                    options->directory, detail);
 }
 

@@ -266,6 +266,14 @@ is lines "$(grep -c by_email "$work/out")" 2
 kindex export users --from-key users/bo
 is keys "$(jq -c .key "$work/out" | tr '\n' ' ')" '["users","bo"] ["users",42] '
 
+test_case 'bytes come as they are, whatever their type is called'
+printf '{}' >"$work/given"
+kindex set bytes/1 -f "$work/given" --type application/geo+json
+ends 0
+kindex get bytes/1
+is bytes "$(wc -c <"$work/out")" 2
+kindex del bytes/1
+
 test_case 'the deepest value that is taken can be listed, read and saved'
 deep=$(printf '[%.0s' {1..64})1$(printf ']%.0s' {1..64})
 kindex set deep/=1 1
