@@ -156,6 +156,16 @@ flip "$work/data/entries.db" 9000
 damage='the archive was damaged, too'
 mended
 
+test_case 'a part of the log that vanished from the archive is copied again, all of it'
+fresh_copy
+start_server --archive "$archive"
+export KINDEX_URL=$url
+rm "$tail"
+kindex set vanished 1
+stop_server
+is 'there is a copy' "$([ -s "$tail" ] && echo yes)" yes
+is 'the copy' "$(cmp "$tail" "$work/data/$live" 2>&1 | grep -vc 'EOF on')" 0
+
 test_case 'flipped bits in the log that the archive has, of which the library would say that it ends there'
 for i in 1 2 3; do
     fresh_copy
