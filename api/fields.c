@@ -158,6 +158,20 @@ static bool write_typed(const struct fields *fields, struct kx_slice typed,
     return plain;
 }
 
+/* As kx_value_to_json, but what that can only show as its bytes still has
+ * members. */
+static bool write_whole(const struct kx_value *value, struct kx_buffer *text)
+{
+    if (kx_value_to_json(value, text))
+        return true;
+    if (value->encoding != KX_V8 ||
+        !kx_starts_with(kx_buffer_slice(text), kx_text("{\"type\":\"V8\",")))
+        return false;
+    text->size = 0;
+    kx_v8_members(value->data, text);
+    return true;
+}
+
 bool fields_write(const struct fields *fields, const struct kx_value *value,
                   struct kx_buffer *out)
 {
@@ -166,7 +180,7 @@ bool fields_write(const struct fields *fields, const struct kx_value *value,
     struct kx_slice json = value->data;
     kx_buffer_init(&text, out->owner);
     if (value->encoding != KX_JSON) {
-        plain = kx_value_to_json(value, &text);
+        plain = write_whole(value, &text);
         json = kx_buffer_slice(&text);
     }
     if (text.failed)

@@ -41,7 +41,7 @@ struct index {
     struct kx_adoption adoption;
     struct verification *verification; /* the last one, or NULL */
     char failure[KX_DETAIL_MAX];
-    bool outdated; /* stored with another version of Unicode */
+    bool outdated; /* made with another Unicode, or other rules */
     bool reused;   /* dropped: clients may have entries under its name again */
 };
 
@@ -161,7 +161,8 @@ void catalog_drop(struct catalog *catalog, struct index *index);
 void catalog_forget(struct catalog *catalog, struct index *index);
 
 /* Puts a new index, to be built, in the place of each one whose text was folded
- * by another version of Unicode; the old one's entries are freed like a dropped
+ * by another version of Unicode, or whose entries were made by another
+ * EXTRACT_VERSION; the old one's entries are freed like a dropped
  * index's. When the store is opened, before anything else looks at the catalog.
  * KX_OK, then it is on disk; KX_NO_MEMORY, errors of the storage. */
 enum kx_status catalog_renew(struct catalog *catalog);

@@ -1,19 +1,20 @@
-/* Indexes that another version of Unicode has folded. Their entries may lie
- * where no look-up finds them, and what they lack cannot be told from them:
- * they are made anew from the data. */
+/* Indexes that another version of Unicode has folded, or other rules of
+ * extraction have made. Their entries may lie where no look-up finds them, and
+ * what they lack cannot be told from them: they are made anew from the data. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <talloc.h>
 
 #include "catalog.h"
+#include "extract.h"
+#include "fold.h"
 
 enum { CHANGED_MAX = 3 };
 
 static struct index *find_outdated(const struct catalog *catalog)
 {
     for (size_t i = 0; i < catalog->count; i++)
-        if (catalog->indexes[i]->outdated &&
-            catalog->indexes[i]->declaration->folds)
+        if (catalog->indexes[i]->outdated)
             return catalog->indexes[i];
     return NULL;
 }
@@ -74,10 +75,11 @@ static enum kx_status renew(struct catalog *catalog, struct index *old)
         drop(catalog, successor);
     catalog_add(catalog, fresh);
     kx_log(KX_LOG_INFO, "index-outdated",
-           "index=%.*s unicode=%s entries=%" PRIu64 " action=rebuild",
+           "index=%.*s unicode=%s extraction=%d entries=%" PRIu64
+           " action=rebuild",
            (int)fresh->declaration->name.size,
            (const char *)fresh->declaration->name.data, fold_unicode_version(),
-           old->entries);
+           EXTRACT_VERSION, old->entries);
     struct index *changed[CHANGED_MAX] = {old, fresh, successor};
     return store_all(catalog, changed, successor == NULL ? 2 : 3);
 }

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
+#include "extract.h"
 #include "format.h"
 #include "range.h"
 #include "rowjson.h"
@@ -129,13 +130,14 @@ static json_t *index_document(const struct index *index)
 {
     struct kx_slice declaration = index->declaration->text;
     json_t *document = json_pack(
-        "{s:I, s:s, s:s%, s:o, s:o, s:b, s:I, s:s, s:s}", "id",
+        "{s:I, s:s, s:s%, s:o, s:o, s:b, s:I, s:s, s:s, s:i}", "id",
         (json_int_t)index->id, "state", kx_index_state_text(index->state),
         "declaration", (const char *)declaration.data, declaration.size,
         "build", build_to_json(&index->build), "adoption",
         build_adoption_to_json(&index->adoption), "paused", index->pace.paused,
         "perSecond", (json_int_t)index->pace.per_second, "failure",
-        index->failure, "unicode", fold_unicode_version());
+        index->failure, "unicode", fold_unicode_version(), "extraction",
+        EXTRACT_VERSION);
     return document == NULL ? NULL : add_form(document, index);
 }
 
@@ -213,6 +215,16 @@ static enum kx_status read_form(struct index *index, json_t *document)
     return declaration_parse(index, kx_text(target), &index->form.target, NULL);
 }
 
+/* Are its entries those that this program would make? */
+static bool is_outdated(const struct index *index, const char *unicode,
+                        int extraction)
+{
+    if (extraction != EXTRACT_VERSION)
+        return true;
+    return index->declaration->folds &&
+           strcmp(unicode, fold_unicode_version()) != 0;
+}
+
 /* A build that was under way goes on; it is marked as resumed. The declaration
  * is parsed as if it came from a client: there is one reader of declarations.
  */
@@ -226,10 +238,12 @@ static enum kx_status read_document(struct index *index, json_t *document)
     json_int_t id = 0;
     json_int_t per_second = 0;
     int paused = 0;
-    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s, s?s}", "id",
-                    &id, "state", &state, "declaration", &declaration, "build",
-                    &build, "paused", &paused, "perSecond", &per_second,
-                    "failure", &failure, "unicode", &unicode) != 0 ||
+    int extraction = 1;
+    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s, s?s, s?i}",
+                    "id", &id, "state", &state, "declaration", &declaration,
+                    "build", &build, "paused", &paused, "perSecond",
+                    &per_second, "failure", &failure, "unicode", &unicode,
+                    "extraction", &extraction) != 0 ||
         !state_of(state, &index->state) ||
         !build_from_json(build, &index->build) ||
         !build_adoption_from_json(json_object_get(document, "adoption"),
@@ -240,11 +254,12 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->pace.paused = paused != 0;
     index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
-    index->outdated = strcmp(unicode, fold_unicode_version()) != 0;
     enum kx_status status = declaration_parse(index, kx_text(declaration),
                                               &index->declaration, NULL);
-    if (status == KX_OK)
+    if (status == KX_OK) {
+        index->outdated = is_outdated(index, unicode, extraction);
         status = read_form(index, document);
+    }
     return status == KX_OK ? read_verification(index, document) : status;
 }
 

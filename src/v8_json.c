@@ -6,23 +6,15 @@
 
 /* ---- Plain JSON --------------------------------------------------------- */
 
-/* What goes in front of a value in its place. */
-static void begin(struct v8_text *text)
-{
-    if (text->token.role == V8_ELEMENT)
-        v8_text_comma(text);
-}
-
 static bool write_null(struct v8_text *text)
 {
-    begin(text);
-    kx_add_text(text->out, "null");
+    v8_text_null(text);
     return true;
 }
 
 static bool write_boolean(struct v8_text *text)
 {
-    begin(text);
+    v8_text_begin(text);
     kx_add_text(text->out, text->token.kind == V8_TRUE ? "true" : "false");
     return !text->token.boxed;
 }
@@ -41,7 +33,7 @@ static bool write_number(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
         return write_name(text);
-    begin(text);
+    v8_text_begin(text);
     return !text->token.boxed && v8_text_number(text, text->token.number);
 }
 
@@ -49,13 +41,13 @@ static bool write_string(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
         return write_name(text);
-    begin(text);
+    v8_text_begin(text);
     return !text->token.boxed && v8_text_string(text, &text->token.string);
 }
 
 static bool write_open(struct v8_text *text)
 {
-    begin(text);
+    v8_text_begin(text);
     return v8_text_open(text, text->token.kind == V8_OBJECT ? "{" : "[", 1);
 }
 
@@ -111,7 +103,7 @@ static bool field_boolean(struct v8_text *text)
 static bool field_part(struct v8_text *text, const struct kx_part *part)
 {
     text->changed = true;
-    begin(text);
+    v8_text_begin(text);
     kx_part_to_json(part, text->out);
     return true;
 }
@@ -149,7 +141,7 @@ static bool field_number(struct v8_text *text)
             text,
             &(struct kx_part){.type = KX_NUMBER, .number = text->token.number});
     char digits[32];
-    begin(text);
+    v8_text_begin(text);
     kx_add(text->out, digits, kx_number_text(text->token.number, digits));
     return true;
 }
@@ -166,7 +158,7 @@ static bool field_string(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
         return field_name(text);
-    begin(text);
+    v8_text_begin(text);
     if (!v8_text_string(text, &text->token.string) || text->token.boxed)
         text->changed = true;
     return true;
@@ -212,7 +204,7 @@ static bool field_open(struct v8_text *text)
 
 static bool field_reference(struct v8_text *text)
 {
-    return v8_text_enter(text) || field_null(text);
+    return v8_text_try_enter(text) || field_null(text);
 }
 
 static v8_write_fn *const FIELDS[V8_KINDS] = {
@@ -246,4 +238,11 @@ enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out,
     enum kx_status status = v8_text_write(bytes, FIELDS, out, &changed);
     *plain_out = !changed;
     return status;
+}
+
+void kx_v8_members(struct kx_slice bytes, struct kx_buffer *out)
+{
+    bool plain;
+    if (v8_fields(bytes, out, &plain) == KX_NO_MEMORY)
+        out->failed = true;
 }

@@ -8,9 +8,10 @@
  * Set an array of its elements, an object around a primitive value that value,
  * a bigint, a Uint8Array and a number that is not finite what they are as parts
  * of a key in JSON ({"type":"bigint","value":"12"}); an undefined member is
- * left out, and everything else that JSON lacks is null. KX_OK; KX_BAD_VALUE,
- * also when references make the text too long; KX_ABSENT when it is too long by
- * itself; KX_NO_MEMORY. plain_out: true only if the text is the value as
+ * left out, and everything else that JSON lacks is null. So are references from
+ * the one on that would make the text much longer than 32 times the value;
+ * elements of a sparse array behind too many holes are left out. KX_OK;
+ * KX_BAD_VALUE; KX_NO_MEMORY. plain_out: true only if the text is the value as
  * kx_v8_to_json shows it. */
 enum kx_status v8_fields(struct kx_slice bytes, struct kx_buffer *out,
                          bool *plain_out);

@@ -9,7 +9,7 @@ enum {
     VERSION_MAX = 16,
     /* References can make a short value long. */
     STEPS_FACTOR = 4,
-    STEPS_LEAST = 4096
+    STEPS_LEAST = 16384
 };
 
 bool v8_wrong(struct v8_reader *reader, const char *sentence)
@@ -356,7 +356,8 @@ enum kx_status v8_next(struct v8_reader *reader, struct v8_token *token_out)
         v8_wrong(reader, "something follows the value");
         return reader->status;
     }
-    if (reader->steps_left-- == 0) {
+    if (reader->entered > 0 && reader->steps_left-- == 0) {
+        reader->steps_left = 0;
         v8_wrong(reader, "references make it too long");
         return reader->status;
     }
@@ -393,6 +394,19 @@ bool v8_enter(struct v8_reader *reader, const struct v8_token *reference)
     reader->at = object.at;
     reader->view_buffer = object.buffer;
     return true;
+}
+
+enum v8_role v8_abandon(struct v8_reader *reader)
+{
+    size_t outermost = 1;
+    while (reader->frames[outermost].kind != V8_REFERENCE)
+        outermost++;
+    const struct v8_frame *frame = &reader->frames[outermost];
+    reader->depth = outermost - 1;
+    reader->at = frame->resume;
+    reader->entered = 0;
+    reader->status = KX_OK;
+    return frame->role;
 }
 
 bool v8_skip(struct v8_reader *reader)

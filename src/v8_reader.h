@@ -120,7 +120,7 @@ struct v8_reader {
     size_t size;
     size_t at;
     unsigned version;
-    uint64_t steps_left;
+    uint64_t steps_left; /* while references are followed */
     enum kx_status status;
     const char *wrong; /* why status is KX_BAD_VALUE */
     size_t depth;      /* of frames; [0] is the outside */
@@ -147,6 +147,11 @@ enum kx_status v8_next(struct v8_reader *reader, struct v8_token *token_out);
  * in the role of the reference. Their ids mean nothing. False when that object
  * is still open, or references are nested too deeply. */
 bool v8_enter(struct v8_reader *reader, const struct v8_token *reference);
+
+/* While references are followed: goes on behind the outermost of them, whose
+ * role it returns, though reading it has failed. From then on no reference may
+ * be entered. */
+enum v8_role v8_abandon(struct v8_reader *reader);
 
 /* After the token of a container: goes to its end, whose token is not given.
  * False when the value is damaged; v8_next then says so again. */

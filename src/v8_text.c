@@ -10,9 +10,16 @@
 
 enum {
     TEXT_FACTOR = 32, /* bytes of text for one of a value */
-    TEXT_SLACK = 4096,
+    TEXT_SLACK = 65536,
     HOLES_MAX = 4096 /* that follow each other */
 };
+
+/* No token makes so much text by itself: references and holes do. */
+static bool is_too_long(const struct v8_text *text, size_t more)
+{
+    return text->out->size - text->start + more >
+           text->reader.size * TEXT_FACTOR + TEXT_SLACK;
+}
 
 /* ---- Brackets ----------------------------------------------------------- */
 
@@ -38,6 +45,18 @@ void v8_text_comma(struct v8_text *text)
     uint8_t last = out->data[out->size - 1];
     if (last != '[' && last != '{' && last != ':')
         kx_add_byte(out, ',');
+}
+
+void v8_text_begin(struct v8_text *text)
+{
+    if (text->token.role == V8_ELEMENT)
+        v8_text_comma(text);
+}
+
+void v8_text_null(struct v8_text *text)
+{
+    v8_text_begin(text);
+    kx_add_text(text->out, "null");
 }
 
 /* ---- Strings and numbers ------------------------------------------------ */
@@ -169,8 +188,12 @@ bool v8_text_name(struct v8_text *text)
 static bool add_holes(struct v8_text *text, struct v8_frame *frame, uint32_t to,
                       const char *hole)
 {
-    if (hole == NULL || to - frame->note > HOLES_MAX)
-        return to == frame->note;
+    uint32_t holes = to - frame->note;
+    if (holes == 0)
+        return true;
+    if (hole == NULL || holes > HOLES_MAX ||
+        is_too_long(text, holes * (strlen(hole) + 1)))
+        return false;
     for (; frame->note < to; frame->note++) {
         v8_text_comma(text);
         kx_add_text(text->out, hole);
@@ -198,25 +221,63 @@ bool v8_text_last(struct v8_text *text, const char *hole)
     return add_holes(text, frame, frame->length, hole);
 }
 
+/* ---- References --------------------------------------------------------- */
+
 bool v8_text_enter(struct v8_text *text)
 {
     return v8_enter(&text->reader, &text->token);
 }
 
+bool v8_text_try_enter(struct v8_text *text)
+{
+    if (text->abandoned)
+        return false;
+    if (text->reader.entered == 0) {
+        text->tried = true;
+        text->entered_at = text->out->size;
+        text->entered_levels = text->levels;
+    }
+    return v8_text_enter(text);
+}
+
+/* In the place of the outermost reference that was tried comes null. False:
+ * none is, or the memory has run out. */
+static bool abandon(struct v8_text *text)
+{
+    struct v8_reader *reader = &text->reader;
+    if (!text->tried || reader->entered == 0 || reader->status == KX_NO_MEMORY)
+        return false;
+    text->token.role = v8_abandon(reader);
+    text->abandoned = true;
+    text->changed = true;
+    text->levels = text->entered_levels;
+    text->out->size = text->entered_at;
+    v8_text_null(text);
+    return true;
+}
+
 /* ---- The whole ---------------------------------------------------------- */
 
-static enum kx_status write_tokens(struct v8_text *text,
-                                   v8_write_fn *const *form, size_t limit)
+static bool write_token(struct v8_text *text, v8_write_fn *const *form)
 {
-    enum kx_status status;
-    while ((status = v8_next(&text->reader, &text->token)) == KX_OK) {
-        v8_write_fn *write = form[text->token.kind];
-        if (write == NULL || !write(text) ||
-            text->out->size - text->start > limit)
+    v8_write_fn *write = form[text->token.kind];
+    return write != NULL && write(text) &&
+           (text->reader.entered == 0 || !is_too_long(text, 0));
+}
+
+static enum kx_status write_tokens(struct v8_text *text,
+                                   v8_write_fn *const *form)
+{
+    for (;;) {
+        enum kx_status status = v8_next(&text->reader, &text->token);
+        if (status == KX_END)
+            return KX_OK;
+        if (status == KX_OK && write_token(text, form))
+            continue;
+        if (!abandon(text))
             return text->reader.status == KX_OK ? KX_ABSENT
                                                 : text->reader.status;
     }
-    return status == KX_END ? KX_OK : status;
 }
 
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
@@ -228,11 +289,12 @@ enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
     text.levels = 0;
     text.name_at = 0;
     text.changed = false;
+    text.tried = false;
+    text.abandoned = false;
     kx_buffer_init(&text.scratch, out->owner);
     enum kx_status status = v8_open(&text.reader, bytes, out->owner);
     if (status == KX_OK)
-        status =
-            write_tokens(&text, form, bytes.size * TEXT_FACTOR + TEXT_SLACK);
+        status = write_tokens(&text, form);
     if (out->failed || text.scratch.failed)
         status = KX_NO_MEMORY;
     if (status != KX_OK)

@@ -14,6 +14,10 @@ struct v8_text {
     unsigned levels; /* arrays and objects that are open in the text */
     bool changed;    /* something could not be written as it is */
     size_t name_at;  /* where the last member's name begins */
+    bool tried;      /* with v8_text_try_enter: what follows holds */
+    bool abandoned;
+    size_t entered_at; /* where the text of the outermost reference begins */
+    unsigned entered_levels;
     struct kx_buffer scratch;
 };
 
@@ -21,9 +25,10 @@ struct v8_text {
 typedef bool v8_write_fn(struct v8_text *text);
 
 /* Appends a value to out. KX_OK; KX_ABSENT, with nothing appended: it has no
- * such text, or one of more than 32 times its bytes; KX_BAD_VALUE;
- * KX_NO_MEMORY. changed_out (NULL is allowed): did a function of the form say
- * that it changed something? */
+ * such text, or one that references make much longer than 32 times its bytes;
+ * KX_BAD_VALUE, also when they would make it endless; KX_NO_MEMORY. changed_out
+ * (NULL is allowed): did a function of the form say that it changed something?
+ */
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
                              struct kx_buffer *out, bool *changed_out);
 
@@ -34,6 +39,11 @@ bool v8_text_close(struct v8_text *text, const char *brackets, unsigned levels);
 
 /* Appends a comma unless something was opened last. */
 void v8_text_comma(struct v8_text *text);
+
+/* Appends what goes in front of the present token in its place. */
+void v8_text_begin(struct v8_text *text);
+/* The same, and null. */
+void v8_text_null(struct v8_text *text);
 
 /* Appends a JSON string. False when the string has half a surrogate pair, for
  * which U+FFFD is then written. */
@@ -57,5 +67,8 @@ bool v8_text_number(struct v8_text *text, double number);
 
 /* Goes on with the object that the token refers to. */
 bool v8_text_enter(struct v8_text *text);
+/* The same, but where that makes the text too long, null is written instead,
+ * and for each reference behind it. False: it cannot be followed. */
+bool v8_text_try_enter(struct v8_text *text);
 
 #endif

@@ -59,6 +59,11 @@ enum kx_status kx_v8_check(struct kx_slice bytes, const void *memory,
 /* Appends the JSON text of a V8 value. KX_OK; KX_ABSENT: JSON cannot carry the
  * value (nothing is appended); KX_BAD_VALUE; KX_NO_MEMORY. */
 enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out);
+/* Appends the JSON in which an index looks for the members of a V8 value, which
+ * kx_v8_check accepted, whatever JSON can carry of it: what else there is is
+ * null or left out (v8_json.h says how). For values that kx_value_to_json shows
+ * as V8. Without memory out->failed is set. */
+void kx_v8_members(struct kx_slice bytes, struct kx_buffer *out);
 /* Appends the V8 serialization (version 15) of a text that kx_json_check
  * accepted, byte for byte what JavaScript makes of JSON.parse(text).
  * Without memory out->failed is set. */

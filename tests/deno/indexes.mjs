@@ -107,5 +107,27 @@ await test('what is changed or deleted moves in all of them', async () => {
   assert.equal((await kv.get(['by_email', 'carl@example.org'])).value, null);
 });
 
+await test('references and holes hide no member from an index', async () => {
+  const tag = { color: 'red', size: 1, weight: 2, note: 'seen' };
+  const scores = [];
+  scores[2000] = scores[4000] = scores[4500] = 1;
+  const itself = { name: 'Dan', email: 'dan@example.org', born: ada.born, id: 9n };
+  itself.self = itself;
+  const values = {
+    many: { list: new Array(5000).fill(tag), email: 'many@example.org' },
+    holes: { scores, email: 'holes@example.org' },
+    itself,
+  };
+  for (const [name, value] of Object.entries(values)) {
+    await kv.set(['users', name], value);
+    const twice = await kv.atomic().set(['users', 'twice'], value).commit();
+    assert.equal(twice.ok, false, name);
+    assert.equal((await kv.get(['by_email', value.email])).value, name);
+  }
+  assert.equal((await kv.get(['by_id', 9n])).value.self.name, 'Dan');
+  const { body } = await rest('GET', '/kv/users/itself?fields=name,born,none');
+  assert.deepEqual(body, { name: 'Dan', born: +ada.born });
+});
+
 kv.close();
 finish();

@@ -1,5 +1,6 @@
-/* An index whose text another version of Unicode has folded is built anew when
- * the store is opened; every other index stays as it is. */
+/* An index whose text another version of Unicode has folded, or whose entries
+ * other rules of extraction have made, is built anew when the store is opened;
+ * every other index stays as it is. */
 #include "../lib/store.h"
 
 #include "store_state.h"
@@ -25,9 +26,9 @@ static void damage(struct story *s, enum table table, struct kx_slice key,
     test_store_open(&s->test);
 }
 
-/* The catalog's row of the n-th index that was declared, with another version.
- */
-static void change_version(struct story *s, int id)
+/* The catalog's row of the n-th index that was declared, with the byte after
+ * `member` (of the row's JSON, with its colon) made another. */
+static void change_row(struct story *s, int id, const char *member, char byte)
 {
     struct kx_buffer row;
     char *key = talloc_asprintf(s->mem, "index/%010d", id);
@@ -37,11 +38,15 @@ static void change_version(struct story *s, int id)
         KX_OK);
     kx_add_byte(&row, 0);
     char *text = (char *)row.data;
-    char *version = strstr(text, talloc_asprintf(s->mem, "\"unicode\":\"%s\"",
-                                                 fold_unicode_version()));
-    assert_non_null(version);
-    version[strlen("\"unicode\":\"")] = 'x';
+    char *at = strstr(text, member);
+    assert_non_null(at);
+    at[strlen(member)] = byte;
     damage(s, TABLE_CATALOG, kx_text(key), text);
+}
+
+static void change_version(struct story *s, int id)
+{
+    change_row(s, id, "\"unicode\":\"", 'x');
 }
 
 static void reopen(struct story *s)
@@ -88,6 +93,19 @@ static void another_version_builds_it_anew(void **state)
                         "[\"plain\",\"Straße\",1] [1]|");
 }
 
+/* Folded or not, for what is taken from values may be another. */
+static void other_rules_of_extraction_build_it_anew(void **state)
+{
+    struct story *s = *state;
+    prepare(s);
+    change_row(s, 2, "\"extraction\":", '1');
+    reopen(s);
+    assert_string_equal(entries_of(s, "folded"),
+                        "[\"folded\",\"strasse\"] [1]|");
+    assert_string_equal(entries_of(s, "plain"), "[\"plain\",\"Straße\",1] [1]|"
+                                                "[\"plain\",\"b\",2] [2]|");
+}
+
 static void the_same_version_changes_nothing(void **state)
 {
     struct story *s = *state;
@@ -115,6 +133,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(another_version_builds_it_anew, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(other_rules_of_extraction_build_it_anew,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(the_same_version_changes_nothing, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(it_happens_once, begin, finish),

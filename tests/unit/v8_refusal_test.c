@@ -126,13 +126,139 @@ static void references_cannot_make_a_text_endless(void **state)
     struct kx_slice value = kx_buffer_slice(&bytes);
     assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
     assert_int_equal(kx_v8_to_json(value, &out), KX_BAD_VALUE);
-    assert_int_equal(v8_fields(value, &out, &plain), KX_BAD_VALUE);
     assert_int_equal(out.size, 0);
+    assert_int_equal(v8_fields(value, &out, &plain), KX_OK);
+    assert_false(plain);
+    assert_true(out.size < 200000);
+    out.size = 0;
     struct kx_value shown = v8(value);
     assert_false(kx_value_to_json(&shown, &out));
     assert_true(out.size < 1000);
     kx_buffer_free(&bytes);
     kx_buffer_free(&out);
+}
+
+/* ---- References and holes are not in the way of what lies beside them ---- */
+
+static void add_name(struct kx_buffer *bytes, const char *name)
+{
+    kx_add_byte(bytes, '"');
+    kx_add_byte(bytes, (uint8_t)strlen(name));
+    kx_add_text(bytes, name);
+}
+
+static void add_number(struct kx_buffer *bytes, size_t number)
+{
+    while (number >= 0x80) {
+        kx_add_byte(bytes, (uint8_t)(number | 0x80));
+        number >>= 7;
+    }
+    kx_add_byte(bytes, (uint8_t)number);
+}
+
+/* {a: "b", l: [{k0: null ... }, the same, ...], n: "x", r: the same}: `times`
+ * references to an object of `members`. */
+static void add_repeats(struct kx_buffer *bytes, size_t times, size_t members)
+{
+    char name[24];
+    from_hex(bytes, "ff0f6f");
+    add_name(bytes, "a");
+    add_name(bytes, "b");
+    add_name(bytes, "l");
+    kx_add_byte(bytes, 'A');
+    add_number(bytes, times + 1);
+    kx_add_byte(bytes, 'o');
+    for (size_t i = 0; i < members; i++) {
+        snprintf(name, sizeof name, "k%zu", i);
+        add_name(bytes, name);
+        kx_add_byte(bytes, '0');
+    }
+    kx_add_byte(bytes, '{');
+    add_number(bytes, members);
+    for (size_t i = 0; i < times; i++)
+        add_hex(bytes, "5e02");
+    add_hex(bytes, "2400");
+    add_number(bytes, times + 1);
+    add_name(bytes, "n");
+    add_name(bytes, "x");
+    add_name(bytes, "r");
+    add_hex(bytes, "5e027b04");
+}
+
+static void own_members_are_found_beside_references(void **state)
+{
+    static const struct {
+        size_t times;
+        size_t members;
+        bool whole;
+    } cases[] = {{10, 10, true},    {500, 3, true},   {1000, 10, true},
+                 {20000, 9, false}, {900, 50, false}, {3, 3000, true},
+                 {99, 3000, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kx_buffer bytes;
+        struct kx_buffer out;
+        struct kx_slice found;
+        bool plain;
+        kx_buffer_init(&bytes, *state);
+        kx_buffer_init(&out, *state);
+        add_repeats(&bytes, cases[i].times, cases[i].members);
+        struct kx_slice value = kx_buffer_slice(&bytes);
+        assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
+        assert_int_equal(v8_fields(value, &out, &plain), KX_OK);
+        struct kx_slice text = kx_buffer_slice(&out);
+        assert_int_equal(kx_json_check(text, NULL), KX_OK);
+        assert_true(text.size < 50 * value.size + 70000);
+        assert_int_equal(plain, cases[i].whole);
+        assert_true(kx_json_find(text, kx_text("/a"), &found) &&
+                    kx_equal(found, kx_text("\"b\"")));
+        assert_true(kx_json_find(text, kx_text("/n"), &found) &&
+                    kx_equal(found, kx_text("\"x\"")));
+        assert_true(kx_json_find(text, kx_text("/l/1/k0"), &found));
+        assert_true(kx_json_find(text, kx_text("/r"), &found));
+        assert_int_equal(kx_equal(found, kx_text("null")), !cases[i].whole);
+        kx_buffer_free(&bytes);
+        kx_buffer_free(&out);
+    }
+}
+
+/* {s: an array with one element at each multiple of `gap`, n: "x"} */
+static void own_members_are_found_beside_holes(void **state)
+{
+    static const size_t gaps[] = {2, 500, 2000, 4096, 4097, 100000};
+    enum { ELEMENTS = 40 };
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+        struct kx_buffer bytes;
+        struct kx_buffer out;
+        struct kx_slice found;
+        bool plain;
+        kx_buffer_init(&bytes, *state);
+        kx_buffer_init(&out, *state);
+        from_hex(&bytes, "ff0f6f");
+        add_name(&bytes, "s");
+        kx_add_byte(&bytes, 'a');
+        add_number(&bytes, ELEMENTS * gaps[i] + 1);
+        for (size_t element = 0; element < ELEMENTS; element++) {
+            kx_add_byte(&bytes, 'I');
+            add_number(&bytes, element * gaps[i] * 2);
+            kx_add_byte(&bytes, 'T');
+        }
+        kx_add_byte(&bytes, '@');
+        add_number(&bytes, ELEMENTS);
+        add_number(&bytes, ELEMENTS * gaps[i] + 1);
+        add_name(&bytes, "n");
+        add_name(&bytes, "x");
+        add_hex(&bytes, "7b02");
+        struct kx_slice value = kx_buffer_slice(&bytes);
+        assert_int_equal(kx_v8_check(value, *state, NULL), KX_OK);
+        assert_int_equal(v8_fields(value, &out, &plain), KX_OK);
+        struct kx_slice text = kx_buffer_slice(&out);
+        assert_int_equal(kx_json_check(text, NULL), KX_OK);
+        assert_true(kx_json_find(text, kx_text("/n"), &found) &&
+                    kx_equal(found, kx_text("\"x\"")));
+        assert_true(kx_json_find(text, kx_text("/s/0"), &found));
+        kx_buffer_free(&bytes);
+        kx_buffer_free(&out);
+    }
 }
 
 int main(void)
@@ -143,6 +269,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(depth_is_limited, memory_open,
                                         memory_close),
         cmocka_unit_test_setup_teardown(references_cannot_make_a_text_endless,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(own_members_are_found_beside_references,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(own_members_are_found_beside_holes,
                                         memory_open, memory_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
