@@ -19,7 +19,7 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
     struct flaw flaw;
     if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
                     &flaw) ||
-        !body_json(request, &flaw) ||
+        !body_document(request, &atomic.deep, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
         return flaw_reply(request, reply, &flaw);
     commit->kind = KX_WRITE;

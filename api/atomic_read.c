@@ -102,6 +102,7 @@ static bool read_check(struct atomic *atomic, struct kx_slice value,
 struct mutation_reading {
     void *memory;
     struct kx_mutation *mutation;
+    bool deep; /* as in struct atomic */
     bool has_type;
     bool has_value;
     bool has_typed;
@@ -137,16 +138,24 @@ static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
     return read_key(reading->memory, value, &reading->mutation->key, flaw);
 }
 
+/* The levels of the document around it do not count. */
+static bool fits_depth(const struct mutation_reading *reading,
+                       struct kx_slice value, struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    return !reading->deep || kx_json_check(value, &fault) == KX_OK ||
+           flaw_fault(flaw, &fault);
+}
+
 /* The bytes of the value are kept as they are; they are a slice of the body. */
 static bool mutation_value(void *target, struct kx_slice value,
                            struct flaw *flaw)
 {
     struct mutation_reading *reading = target;
-    (void)flaw;
     reading->has_value = true;
     reading->mutation->value.encoding = KX_JSON;
     reading->mutation->value.data = value;
-    return true;
+    return fits_depth(reading, value, flaw);
 }
 
 static bool mutation_typed(void *target, struct kx_slice value,
@@ -154,7 +163,8 @@ static bool mutation_typed(void *target, struct kx_slice value,
 {
     struct mutation_reading *reading = target;
     reading->has_typed = true;
-    return typed_read(value, reading->memory, &reading->mutation->value, flaw);
+    return fits_depth(reading, value, flaw) &&
+           typed_read(value, reading->memory, &reading->mutation->value, flaw);
 }
 
 /* Counted from when the request is read, not from when it is committed. */
@@ -254,8 +264,8 @@ static bool mutation_fits(const struct kx_mutation *mutation,
 static bool read_mutation(struct atomic *atomic, struct kx_slice value,
                           struct kx_mutation *mutation, struct flaw *flaw)
 {
-    struct mutation_reading reading = {.memory = atomic->memory,
-                                       .mutation = mutation};
+    struct mutation_reading reading = {
+        .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
     return members_read(value, MUTATION_MEMBERS, &reading, flaw) &&
            mutation_complete(&reading, flaw) &&
            mutation_fits(mutation, atomic->memory, flaw);
@@ -337,6 +347,7 @@ static const struct member DOCUMENT_MEMBERS[] = {
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
                  struct flaw *flaw)
 {
-    *atomic_out = (struct atomic){.memory = atomic_out->memory};
+    *atomic_out =
+        (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
     return members_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
 }

@@ -141,11 +141,29 @@ bool body_patch(const struct request *request, struct kx_value *value_out,
     return check_coding(request, flaw) && take_json(request, value_out, flaw);
 }
 
-bool body_json(const struct request *request, struct flaw *flaw)
+static bool expect_json(const struct request *request, struct flaw *flaw)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
         return unsupported(flaw, content_type, NULL);
-    return check_coding(request, flaw) && check_json(request, flaw);
+    return check_coding(request, flaw);
+}
+
+bool body_json(const struct request *request, struct flaw *flaw)
+{
+    return expect_json(request, flaw) && check_json(request, flaw);
+}
+
+bool body_document(const struct request *request, bool *deep_out,
+                   struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    if (!expect_json(request, flaw))
+        return false;
+    enum kx_status status = kx_json_check(request->body, &fault);
+    *deep_out = status == KX_JSON_TOO_DEEP;
+    if (*deep_out)
+        status = kx_json_check_document(request->body, &fault);
+    return status == KX_OK || flaw_json(flaw, request->body, &fault);
 }

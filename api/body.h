@@ -26,4 +26,10 @@ bool body_patch(const struct request *request, struct kx_value *value_out,
  * kx_json functions may be used on request->body. */
 bool body_json(const struct request *request, struct flaw *flaw);
 
+/* The same for a document with values in it, which may be deeper than a value.
+ * *deep_out: it is deeper than KX_JSON_DEPTH_MAX, so each value has yet to be
+ * checked. */
+bool body_document(const struct request *request, bool *deep_out,
+                   struct flaw *flaw);
+
 #endif

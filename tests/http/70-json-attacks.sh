@@ -142,9 +142,45 @@ request POST /atomic "@$work/envelope"
 expect 400 json-too-deep
 
 test_case 'a value may be 64 deep in an envelope of its own depth'
-{ printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 61; printf '}]}'; } >"$work/envelope"
+{ printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 64; printf '}]}'; } >"$work/envelope"
 request POST /atomic "@$work/envelope"
 expect 200
+{ printf '{"mutations":[{"type":"delete","key":["gone"]},{"type":"set","key":["deeper"],"value":'
+    nested 65; printf '}]}'; } >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 400 json-too-deep
+field .pointer /mutations/1/value
+request GET /kv/deeper
+expect 404
+
+test_case 'a typed value may be as deep, with all its levels'
+# boxed ARRAYS: so many around a Date, each of two levels.
+boxed() {
+    printf '{"type":"Array","value":[%.0s' $(seq "$1")
+    printf '{"type":"Date","value":"2023-04-23T00:00:00.123Z"}'
+    printf ']}%.0s' $(seq "$1")
+}
+typed_in_envelope() {
+    printf '{"mutations":[{"type":"set","key":["dates"],"typed":'
+    cat "$work/deep"
+    printf '}]}'
+}
+typed='Content-Type: application/vnd.kindex.typed+json'
+boxed 31 >"$work/deep"
+request PUT /kv/dates "@$work/deep" -H "$typed"
+expect 201
+typed_in_envelope >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 200
+request GET /kv/dates
+is 'the value' "$(cat "$answer")" "$(cat "$work/deep")"
+boxed 32 >"$work/deep"
+request PUT /kv/dates "@$work/deep" -H "$typed"
+expect 400 json-too-deep
+typed_in_envelope >"$work/envelope"
+request POST /atomic "@$work/envelope"
+expect 400 json-too-deep
+field .pointer /mutations/0/typed
 
 test_case 'the place is told as line and column too, in characters'
 printf '{\n  "é": "🍎",\n  "é": 1}' >"$work/text"

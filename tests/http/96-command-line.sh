@@ -290,6 +290,11 @@ ends 0
 is lines "$(wc -l <"$work/out")" 3
 kindex set deep/=2 "[$deep]"
 ends 1
+kindex export deep -f "$work/deepest"
+kindex import "$work/deepest" --prefix deepest
+ends 0
+kindex get deepest/deep/=2
+prints "$deep"
 
 test_case 'a file behind a link is replaced as a whole, and the link stays'
 kindex export users -f "$work/saved"
