@@ -117,7 +117,7 @@ static int run(struct cli *cli, int argc, char **argv)
 /* A reader of the output that has gone, such as head, is no error to report;
  * what could not be written for another reason is, unless the command has said
  * so itself. */
-static int finish(int status)
+int cli_finish(int status)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -139,7 +139,7 @@ bool cli_main(int argc, char **argv, int *exit_out)
         *exit_out = cli_fail("memory ran out");
         return true;
     }
-    *exit_out = finish(run(&cli, argc - words + 1, argv + words - 1));
+    *exit_out = cli_finish(run(&cli, argc - words + 1, argv + words - 1));
     cli_http_end(&cli);
     talloc_free(cli.memory);
     return true;

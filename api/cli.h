@@ -109,6 +109,10 @@ bool cli_is_group(const char *word);
  * with *exit_out the exit status of the program. */
 bool cli_main(int argc, char **argv, int *exit_out);
 
+/* The exit status of a program that would end with this one, once what it has
+ * printed is written: CLI_ERROR, with a line that says why, if that fails. */
+int cli_finish(int status);
+
 /* Says to standard error what is wrong with the command line. Returns
  * CLI_MISUSE. */
 int cli_misuse(const struct cli *cli, const char *format, ...)

@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     keep_places();
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, COMMANDS[i].name) == 0)
-            return COMMANDS[i].run(argc - 1, argv + 1);
+            return cli_finish(COMMANDS[i].run(argc - 1, argv + 1));
     if (cli_main(argc - 1, argv + 1, &status))
         return status;
     return refuse(argc, name, argc > 2 ? argv[2] : NULL);

@@ -158,6 +158,9 @@ unwritten tree full
 unwritten count full
 unwritten export full
 unwritten man
+unwritten --help
+unwritten --version
+unwritten serve --print-config
 timeout "$longest" "$KINDEX" watch full/1 >/dev/full 2>"$work/complaint"
 code=$?
 complaint=$(cat "$work/complaint")
