@@ -40,6 +40,10 @@ is 'lines in the log' "$(grep -c "event=upgraded format=$number" "$log")" 1
 request GET '/list?prefix=users'
 field '[.entries[] | [.key[1], .value.email, .versionstamp]]' \
     '[[1,"User1@x.org","00000000000000020000"],[2,"User2@x.org","00000000000000030000"],[3,"User3@x.org","00000000000000040000"]]'
+# By the rules of that program, so it is built anew.
+request GET /indexes/users_by_email '' -H 'Prefer: wait=30'
+field .state ready
+is 'lines in the log' "$(grep -c event=index-outdated "$log")" 1
 request GET /indexes/users_by_email/get/USER3@x.org
 body_is '{"email":"User3@x.org"}'
 request GET /kv/lasting
@@ -47,13 +51,13 @@ body_is '"here"'
 request PUT /kv/users/=4 '{"email":"user1@x.org"}'
 expect 409 unique-violation
 request PUT /kv/users/=4 '{"email":"user4@x.org"}'
-field .versionstamp 00000000000000060000
+field '.versionstamp > "00000000000000050000"' true
 
 test_case 'it is upgraded once'
 stop_server
 : >"$log"
 start_server
-is 'lines in the log' "$(grep -c event=upgraded "$log")" 0
+is 'lines in the log' "$(grep -Ec 'event=(upgraded|index-outdated)' "$log")" 0
 request GET /count?index=users_by_email
 field .count 4
 stop_server
