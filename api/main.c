@@ -44,7 +44,7 @@ static int serve(int argc, char **argv)
     struct options options;
     if (!options_read(&options, argc, argv))
         return EXIT_MISUSE;
-    return act(&options) ? 0 : server_run(&options);
+    return act(&options) ? cli_finish(0) : server_run(&options);
 }
 
 static int version(int argc, char **argv)
@@ -52,7 +52,7 @@ static int version(int argc, char **argv)
     (void)argc;
     (void)argv;
     puts("kindex " KX_VERSION);
-    return 0;
+    return cli_finish(0);
 }
 
 static int help(int argc, char **argv);
@@ -75,7 +75,7 @@ static int help(int argc, char **argv)
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("  kindex %-16s %s\n", COMMANDS[i].name, COMMANDS[i].help);
     cli_print_commands();
-    return 0;
+    return cli_finish(0);
 }
 
 /* A file that is opened where standard input, output or error was closed would
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     keep_places();
     for (int i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(name, COMMANDS[i].name) == 0)
-            return cli_finish(COMMANDS[i].run(argc - 1, argv + 1));
+            return COMMANDS[i].run(argc - 1, argv + 1);
     if (cli_main(argc - 1, argv + 1, &status))
         return status;
     return refuse(argc, name, argc > 2 ? argv[2] : NULL);
