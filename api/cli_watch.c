@@ -149,7 +149,7 @@ static bool take_bytes(void *target, struct kx_slice bytes)
     return goes_on;
 }
 
-int cli_watch(struct cli *cli)
+static int watch_keys(struct cli *cli)
 {
     struct watching_keys watching = {.cli = cli};
     struct kx_buffer body;
@@ -175,4 +175,13 @@ int cli_watch(struct cli *cli)
         return status;
     cli_fail("the server ended the watch");
     return CLI_UNAVAILABLE;
+}
+
+int cli_watch(struct cli *cli)
+{
+    if (cli->prefix != NULL && cli->count > 0)
+        return cli_misuse(cli, "--prefix stands alone");
+    if (cli->prefix == NULL && cli->count == 0)
+        return cli_misuse(cli, "a key or --prefix is missing");
+    return cli->prefix != NULL ? cli_watch_prefix(cli) : watch_keys(cli);
 }

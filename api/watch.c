@@ -1,7 +1,7 @@
-/* GET /watch?key=...&key=...: server-sent events, each with the entries that
- * have changed since the one before (watching.c). The first one has them all,
- * or, for a client that says what it has seen, those that are not so any
- * more. */
+/* GET /watch?key=...&key=... or ?prefix=...: server-sent events, each with the
+ * entries that have changed since the one before (watching.c). Of keys the
+ * first one has them all, or, for a client that says what it has seen, those
+ * that are not so any more; of a prefix it says that they have to be listed. */
 #include "watching.h"
 
 #include <talloc.h>
@@ -93,31 +93,67 @@ static bool acceptable(const struct request *request, struct flaw *flaw)
     return false;
 }
 
+static bool read_prefix(struct watching *watching, const struct query *query,
+                        struct flaw *flaw)
+{
+    struct selection selection;
+    if (query->key_count > 0 || query_has(query, PARAMETER_VERSIONSTAMPS)) {
+        flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                 "A watch of a prefix has neither keys nor versionstamps.");
+        flaw->parameter = kx_text("prefix");
+        return false;
+    }
+    selection_init(&selection, query->memory);
+    watching->of_prefix = watching->lost = true;
+    if (!selection_read(query, &selection, flaw) ||
+        !selector_make(&selection, query->memory, &watching->selector, flaw))
+        return false;
+    watching->prefix = kx_buffer_slice(&selection.prefix);
+    if (watching->prefix.size <= KX_KEY_MAX)
+        return true;
+    return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                    "The prefix has %zu encoded bytes; the limit is %d.",
+                    watching->prefix.size, KX_KEY_MAX);
+}
+
 static bool read_request(struct watching *watching, struct flaw *flaw)
 {
     struct request *request = watching->stream.request;
     struct query query;
-    return acceptable(request, flaw) &&
-           query_read(request->query,
-                      TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS,
-                      request->memory, &query, flaw) &&
-           read_all_keys(watching, &query, flaw) &&
+    if (!acceptable(request, flaw) ||
+        !query_read(request->query,
+                    TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
+                        TAKES_PREFIX,
+                    request->memory, &query, flaw))
+        return false;
+    if (query_has(&query, PARAMETER_PREFIX))
+        return read_prefix(watching, &query, flaw);
+    return read_all_keys(watching, &query, flaw) &&
            read_seen(watching, &query, flaw);
+}
+
+static bool may_watch(struct watching *watching, struct reply *reply)
+{
+    struct request *request = watching->stream.request;
+    if (watching->of_prefix)
+        return access_selector(request, reply, SCOPE_WATCH,
+                               &watching->selector);
+    return access_keys(request, reply, SCOPE_WATCH, watching->keys,
+                       watching->count);
 }
 
 /* A key of an index that cannot be read can be refused only before the reply
  * has begun. */
-static enum progress refuse(struct watching *watching, struct reply *reply,
-                            size_t i, const struct kx_fault *fault)
+static void refuse(struct request *request, struct reply *reply,
+                   struct kx_slice key, const struct kx_fault *fault)
 {
     struct kx_buffer index;
-    kx_buffer_init(&index, watching->stream.request->memory);
-    refusal_index_of(watching->keys[i], &index);
-    return refusal_read(watching->stream.request, reply, fault,
-                        kx_buffer_slice(&index));
+    kx_buffer_init(&index, request->memory);
+    refusal_index_of(key, &index);
+    refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }
 
-static enum progress try_keys(struct watching *watching, struct reply *reply)
+static void try_keys(struct watching *watching, struct reply *reply)
 {
     struct kx_reader *reader = watching->stream.request->reader;
     struct kx_entry entry;
@@ -131,15 +167,36 @@ static enum progress try_keys(struct watching *watching, struct reply *reply)
             break;
     }
     kx_read_end(reader);
-    return i < watching->count ? refuse(watching, reply, i, &fault) : DONE;
+    if (i < watching->count)
+        refuse(watching->stream.request, reply, watching->keys[i], &fault);
+}
+
+static void try_prefix(const struct watching *watching, struct reply *reply)
+{
+    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_fault fault = {.status = KX_OK};
+    kx_read_begin(reader);
+    fault.status = selector_scan(&watching->selector, reader, &fault);
+    kx_read_end(reader);
+    if (fault.status != KX_OK)
+        refuse(watching->stream.request, reply, watching->prefix, &fault);
 }
 
 /* The watch is open before the first event is read: no change gets lost. */
-static void begin(struct watching *watching, struct reply *reply)
+static enum kx_status open_watch(struct watching *watching)
 {
     struct request *request = watching->stream.request;
-    if (kx_watch_open(request->service->store, watching->keys, watching->count,
-                      request->memory, &watching->watch) != KX_OK) {
+    struct kx_store *store = request->service->store;
+    if (watching->of_prefix)
+        return kx_watch_open_prefix(store, watching->prefix, request->memory,
+                                    &watching->watch);
+    return kx_watch_open(store, watching->keys, watching->count,
+                         request->memory, &watching->watch);
+}
+
+static void begin(struct watching *watching, struct reply *reply)
+{
+    if (open_watch(watching) != KX_OK) {
         reply->body.failed = true;
         return;
     }
@@ -159,16 +216,19 @@ enum progress watch_get(struct request *request, struct reply *reply)
         return DONE;
     }
     kx_buffer_init(&watching->record, request->memory);
+    kx_buffer_init(&watching->changed, request->memory);
     watching->stream = (struct stream){.next = watching_next,
                                        .request = request,
                                        .state = watching,
                                        .lasting = true};
     if (!read_request(watching, &flaw))
         return flaw_reply(request, reply, &flaw);
-    if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,
-                     watching->count))
+    if (!may_watch(watching, reply))
         return DONE;
-    try_keys(watching, reply);
+    if (watching->of_prefix)
+        try_prefix(watching, reply);
+    else
+        try_keys(watching, reply);
     if (reply->status == 0)
         begin(watching, reply);
     return DONE;

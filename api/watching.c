@@ -5,6 +5,7 @@
 #include "access.h"
 
 #include <stdatomic.h>
+#include <talloc.h>
 
 #include "entryjson.h"
 #include "problem.h"
@@ -12,7 +13,7 @@
 #include "service.h"
 #include "watch_wait.h"
 
-/* Beyond, fewer keys have to be watched. */
+/* Beyond, fewer keys have to be watched; a prefix has to be listed. */
 enum { EVENT_BYTES_MAX = 16 << 20 };
 
 /* After so long without an event a comment is sent: proxies keep the connection
@@ -86,6 +87,13 @@ static void read_keys(struct watching *watching, struct event *event,
     *flush_out = event->changed > 0 ? flush : 0;
 }
 
+static void add_reset(struct watching *watching, struct kx_buffer *chunk)
+{
+    watching->lost = false;
+    kx_add_text(chunk, "event: reset\ndata: {}\n\n");
+    watching->sent_ns = kx_monotonic_ns();
+}
+
 /* Appends an event if there is something to show; false when it is the last
  * one, because the entries cannot be read. */
 static bool add_event(struct watching *watching, struct kx_buffer *chunk,
@@ -95,6 +103,11 @@ static bool add_event(struct watching *watching, struct kx_buffer *chunk,
     size_t start = chunk->size;
     kx_add_text(chunk, "event: change\ndata: {\"entries\":[");
     read_keys(watching, &event, flush_out);
+    if (event.fault.status == KX_COMMIT_TOO_LARGE && watching->of_prefix) {
+        chunk->size = start;
+        add_reset(watching, chunk);
+        return true;
+    }
     if (event.fault.status != KX_OK) {
         add_error(&event, start);
         return false;
@@ -103,9 +116,13 @@ static bool add_event(struct watching *watching, struct kx_buffer *chunk,
         chunk->size = start;
         return true;
     }
-    kx_add_text(chunk, "]}\nid: ");
-    seen_write(watching->stamps, watching->count, chunk);
-    kx_add_text(chunk, "\n\n");
+    kx_add_text(chunk, "]}\n");
+    if (!watching->of_prefix) {
+        kx_add_text(chunk, "id: ");
+        seen_write(watching->stamps, watching->count, chunk);
+        kx_add_byte(chunk, '\n');
+    }
+    kx_add_byte(chunk, '\n');
     watching->sent_ns = kx_monotonic_ns();
     return true;
 }
@@ -123,6 +140,59 @@ static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
     return true;
 }
 
+/* ---- Of a prefix -------------------------------------------------------- */
+
+static void forget_keys(struct watching *watching)
+{
+    TALLOC_FREE(watching->keys);
+    TALLOC_FREE(watching->stamps);
+    watching->count = 0;
+    watch_wait_without(&watching->changed);
+}
+
+/* The next event is about the keys that have changed until now; without memory
+ * for them the client has to list them. */
+static void collect(struct watching *watching)
+{
+    const void *memory = watching->stream.request->memory;
+    struct kx_slice *keys =
+        talloc_array(memory, struct kx_slice, KX_WATCH_CHANGES_MAX);
+    uint64_t *stamps = talloc_array(memory, uint64_t, KX_WATCH_CHANGES_MAX);
+    watching->keys = keys;
+    watching->stamps = stamps;
+    if (keys == NULL || stamps == NULL ||
+        !kx_watch_take(watching->watch, keys, &watching->count,
+                       &watching->changed))
+        watching->lost = true;
+    for (size_t i = 0; i < watching->count; i++)
+        stamps[i] = SEEN_NOTHING;
+}
+
+static bool add_changes(struct watching *watching, struct kx_buffer *chunk,
+                        uint64_t *flush_out)
+{
+    collect(watching);
+    if (watching->lost)
+        add_reset(watching, chunk);
+    bool goes_on =
+        watching->count == 0 || add_event(watching, chunk, flush_out);
+    forget_keys(watching);
+    return goes_on;
+}
+
+/* ---- The stream --------------------------------------------------------- */
+
+static bool may_go_on(const struct watching *watching)
+{
+    const struct request *request = watching->stream.request;
+    if (atomic_load(&request->service->stopping))
+        return false;
+    if (watching->of_prefix)
+        return access_selects(request, SCOPE_WATCH, &watching->selector);
+    return access_sees_all(request, SCOPE_WATCH, watching->keys,
+                           watching->count);
+}
+
 /* The client of a server that stops finds the reply at its end, and asks
  * again. */
 bool watching_next(struct stream *stream, struct kx_buffer *chunk,
@@ -130,13 +200,12 @@ bool watching_next(struct stream *stream, struct kx_buffer *chunk,
 {
     struct watching *watching = stream->state;
     do {
-        if (atomic_load(&stream->request->service->stopping) ||
-            !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
-                             watching->count))
+        if (!may_go_on(watching))
             return false;
         if (!watching->begun)
             add_silence(watching, chunk);
-        if (!add_event(watching, chunk, flush_out))
+        if (!(watching->of_prefix ? add_changes(watching, chunk, flush_out)
+                                  : add_event(watching, chunk, flush_out)))
             return false;
         if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
             return true;

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
+#include "dirty.h"
 #include "hash.h"
 #include "store_state.h"
 #include "watch.h"
@@ -26,7 +27,8 @@ struct interest {
 
 LIST_HEAD(interests, interest);
 
-/* A key that is watched. It is malloc's, for the threads of its watches are
+/* A key that is watched, or a prefix: that is there behind a byte with which no
+ * key begins. It is malloc's, for the threads of its watches are
  * many. */
 struct topic {
     UT_hash_handle hh;
@@ -41,6 +43,7 @@ struct kx_watch {
     struct kx_ticket *ticket; /* NULL: nobody waits */
     bool told;                /* the ticket will go out with the answers */
     bool changed;             /* since somebody last waited */
+    struct dirty *dirty;      /* of a prefix: which keys, else NULL */
     size_t count;
     struct interest interests[];
 };
@@ -58,7 +61,10 @@ struct watch_set {
     LIST_HEAD(, kx_watch) all;
     struct kx_ticket *told; /* to be answered, and out of their watches */
     atomic_size_t count;    /* of watches */
+    size_t prefixes;        /* how many of them are of a prefix */
 };
+
+enum { PREFIX_MARK = 0xff };
 
 static int finish(struct watch_set *set)
 {
@@ -162,6 +168,46 @@ static bool is_unused(const struct watch_set *set)
     return atomic_load_explicit(&set->count, memory_order_acquire) == 0;
 }
 
+static const struct topic *topic_of(struct watch_set *set, struct kx_slice key)
+{
+    return *place_of(set, key) != 0 ? find_topic(set, key) : NULL;
+}
+
+static void note_key(struct watch_set *set, struct kx_slice key)
+{
+    const struct topic *topic = topic_of(set, key);
+    struct interest *interest;
+    if (topic != NULL)
+        LIST_FOREACH(interest, &topic->interests, others)
+    tell(interest->watch);
+}
+
+static void note_under(const struct topic *topic, struct kx_slice key)
+{
+    struct interest *interest;
+    LIST_FOREACH(interest, &topic->interests, others)
+    {
+        dirty_add(interest->watch->dirty, key);
+        tell(interest->watch);
+    }
+}
+
+/* Under each prefix that has fewer parts; no key has more than KX_KEY_MAX
+ * bytes. */
+static void note_prefixes(struct watch_set *set, struct kx_slice key)
+{
+    uint8_t marked[1 + KX_KEY_MAX];
+    size_t part = 1;
+    marked[0] = PREFIX_MARK;
+    memcpy(marked + 1, key.data, key.size);
+    for (size_t size = 0; size < key.size && part > 0; size += part) {
+        const struct topic *topic = topic_of(set, kx_slice(marked, 1 + size));
+        if (topic != NULL)
+            note_under(topic, key);
+        part = kx_part_size(kx_slice(key.data + size, key.size - size));
+    }
+}
+
 void watch_note(struct watch_set *set, const struct txn_write *rows,
                 size_t count)
 {
@@ -169,14 +215,11 @@ void watch_note(struct watch_set *set, const struct txn_write *rows,
         return;
     pthread_mutex_lock(&set->lock);
     for (size_t i = 0; i < count; i++) {
-        struct topic *topic =
-            rows[i].table == TABLE_ENTRIES && *place_of(set, rows[i].key) != 0
-                ? find_topic(set, rows[i].key)
-                : NULL;
-        struct interest *interest;
-        if (topic != NULL)
-            LIST_FOREACH(interest, &topic->interests, others)
-        tell(interest->watch);
+        if (rows[i].table != TABLE_ENTRIES)
+            continue;
+        note_key(set, rows[i].key);
+        if (set->prefixes > 0)
+            note_prefixes(set, rows[i].key);
     }
     pthread_mutex_unlock(&set->lock);
 }
@@ -186,7 +229,11 @@ void watch_note_all(struct watch_set *set)
     struct kx_watch *watch;
     pthread_mutex_lock(&set->lock);
     LIST_FOREACH(watch, &set->all, all)
-    tell(watch);
+    {
+        if (watch->dirty != NULL)
+            dirty_lose(watch->dirty);
+        tell(watch);
+    }
     pthread_mutex_unlock(&set->lock);
 }
 
@@ -220,8 +267,10 @@ static int forget(struct kx_watch *watch)
     for (size_t i = 0; i < watch->count; i++)
         leave(set, &watch->interests[i]);
     LIST_REMOVE(watch, all);
+    set->prefixes -= watch->dirty != NULL;
     atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
     pthread_mutex_unlock(&set->lock);
+    dirty_free(watch->dirty);
     return 0;
 }
 
@@ -231,6 +280,7 @@ static bool join_all(struct watch_set *set, struct kx_watch *watch,
     bool joined = true;
     pthread_mutex_lock(&set->lock);
     LIST_INSERT_HEAD(&set->all, watch, all);
+    set->prefixes += watch->dirty != NULL;
     atomic_fetch_add_explicit(&set->count, 1, memory_order_seq_cst);
     for (size_t i = 0; joined && i < count; i++)
         joined = join(set, watch, keys[i]);
@@ -238,24 +288,66 @@ static bool join_all(struct watch_set *set, struct kx_watch *watch,
     return joined;
 }
 
-enum kx_status kx_watch_open(struct kx_store *store,
-                             const struct kx_slice *keys, size_t count,
-                             const void *memory, struct kx_watch **watch_out)
+static struct kx_watch *create(struct watch_set *set, size_t count,
+                               const void *memory)
 {
-    struct watch_set *set = store->watches;
     struct kx_watch *watch = talloc_zero_size(
         memory, sizeof *watch + count * sizeof *watch->interests);
-    if (watch == NULL)
-        return KX_NO_MEMORY;
-    watch->set = set;
-    talloc_set_name_const(watch, "struct kx_watch");
+    if (watch != NULL) {
+        talloc_set_name_const(watch, "struct kx_watch");
+        watch->set = set;
+    }
+    return watch;
+}
+
+static enum kx_status start(struct kx_watch *watch, const struct kx_slice *keys,
+                            size_t count, struct kx_watch **watch_out)
+{
     talloc_set_destructor(watch, forget);
-    if (join_all(set, watch, keys, count)) {
+    if (join_all(watch->set, watch, keys, count)) {
         *watch_out = watch;
         return KX_OK;
     }
     talloc_free(watch);
     return KX_NO_MEMORY;
+}
+
+enum kx_status kx_watch_open(struct kx_store *store,
+                             const struct kx_slice *keys, size_t count,
+                             const void *memory, struct kx_watch **watch_out)
+{
+    struct kx_watch *watch = create(store->watches, count, memory);
+    if (watch == NULL)
+        return KX_NO_MEMORY;
+    return start(watch, keys, count, watch_out);
+}
+
+enum kx_status kx_watch_open_prefix(struct kx_store *store,
+                                    struct kx_slice prefix, const void *memory,
+                                    struct kx_watch **watch_out)
+{
+    uint8_t marked[1 + KX_KEY_MAX];
+    struct kx_slice topic = kx_slice(marked, 1 + prefix.size);
+    struct kx_watch *watch = create(store->watches, 1, memory);
+    if (watch == NULL)
+        return KX_NO_MEMORY;
+    watch->dirty = dirty_create();
+    if (watch->dirty == NULL) {
+        talloc_free(watch);
+        return KX_NO_MEMORY;
+    }
+    marked[0] = PREFIX_MARK;
+    memcpy(marked + 1, prefix.data, prefix.size);
+    return start(watch, &topic, 1, watch_out);
+}
+
+bool kx_watch_take(struct kx_watch *watch, struct kx_slice *keys,
+                   size_t *count_out, struct kx_buffer *bytes)
+{
+    pthread_mutex_lock(&watch->set->lock);
+    bool whole = dirty_take(watch->dirty, keys, count_out, bytes);
+    pthread_mutex_unlock(&watch->set->lock);
+    return whole;
 }
 
 void kx_watch_close(struct kx_watch *watch)

@@ -18,6 +18,20 @@ struct kx_watch;
 enum kx_status kx_watch_open(struct kx_store *store,
                              const struct kx_slice *keys, size_t count,
                              const void *memory, struct kx_watch **watch_out);
+/* The same for all keys that begin with the parts of the prefix (at most
+ * KX_KEY_MAX bytes) and have more. Which of them have changed is collected, for
+ * kx_watch_take. */
+enum kx_status kx_watch_open_prefix(struct kx_store *store,
+                                    struct kx_slice prefix, const void *memory,
+                                    struct kx_watch **watch_out);
+/* Takes out what has been collected, before a view is begun that reads it:
+ * keys[0..*count_out-1], at most KX_WATCH_CHANGES_MAX, in the order in which
+ * they first changed. They lie in bytes, whose former contents are replaced.
+ * False, with none: there were more than that (or of more than 256 KiB), an
+ * index can be read or no longer, or memory ran out, so anything under the
+ * prefix may have changed. */
+bool kx_watch_take(struct kx_watch *watch, struct kx_slice *keys,
+                   size_t *count_out, struct kx_buffer *bytes);
 /* Closes it before its memory is freed. No ticket may be registered. */
 void kx_watch_close(struct kx_watch *watch);
 /* Registers a ticket for the next change after the last call (or since the

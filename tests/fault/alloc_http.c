@@ -115,6 +115,7 @@ static const struct request_case CASES[] = {
     {.call = {"POST", "/indexes?dry=1", JSON,
               "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"]}", 0}},
     {.call = {"GET", "/watch?key=u/a", NULL, NULL, 0}, .where = BOTH},
+    {.call = {"GET", "/watch?prefix=u", NULL, NULL, 0}},
     {.call = {"GET", "/metrics", NULL, NULL, 0}},
     {.call = {"GET", "/openapi.json", NULL, NULL, 0}},
     {.call = {"GET", "/readyz?verbose", NULL, NULL, 0}},

@@ -123,6 +123,33 @@ static enum kx_status run_watch(struct world *world)
     return status;
 }
 
+/* Told as well, and of each key that has changed, or that all may have. */
+static enum kx_status run_prefix_watch(struct world *world)
+{
+    struct kx_slice keys[KX_WATCH_CHANGES_MAX];
+    struct kx_buffer bytes;
+    struct kx_watch *watch;
+    size_t count;
+    bool told = false;
+    struct kx_ticket ticket = {.owner = &told};
+    enum kx_status status = kx_watch_open_prefix(
+        world->test.store, key_of(world, "[\"n\"]"), world->mem, &watch);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_init(&bytes, world->mem);
+    struct kx_mutation one = put(world, "[\"n\",1]", "5");
+    status = commit(world, &one, 1);
+    enum kx_status waits = kx_watch_wait(watch, &ticket);
+    if (waits != (status == KX_OK ? KX_END : KX_OK))
+        wrong("a change is told that was none, or not told");
+    if (!kx_watch_take(watch, keys, &count, &bytes))
+        status = KX_NO_MEMORY;
+    else if (count != (status == KX_OK))
+        wrong("a key is missing, or is too many");
+    kx_watch_close(watch);
+    return status;
+}
+
 static void undo_watch(struct world *world)
 {
     done(test_set(&world->test, world->mem, "[\"n\",1]", "1"), "undoing");
@@ -132,6 +159,7 @@ static const struct operation OPERATIONS[] = {
     {"read", furnish, run_read, NULL},
     {"explain", furnish, run_explain, NULL},
     {"watch", furnish, run_watch, undo_watch},
+    {"watch of a prefix", furnish, run_prefix_watch, undo_watch},
 };
 
 const struct operations ALLOC_READS = {

@@ -133,6 +133,8 @@ expect 400 bad-key
 request GET '/watch?key=a&key=%zz'
 expect 400 bad-parameter
 request GET '/watch?key=a&prefix=b'
+expect 400 bad-parameter
+request GET '/watch?key=a&end=b'
 expect 400 unknown-parameter
 request GET '/watch?key=a&key=b&versionstamps=00000000000000010000'
 expect 400 bad-parameter

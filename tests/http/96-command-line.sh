@@ -253,6 +253,28 @@ is 'the exit status' $? 0
 is 'what was seen' "$(jq -c '[.key[0],.value]' "$work/seen" | tr '\n' ' ')" \
     '["watched",null] ["watched",{"n":1}] ["watched",{"n":2}] '
 
+test_case 'watch --prefix prints the entries under it that change'
+timeout "$longest" "$KINDEX" watch --prefix watched -n 3 >"$work/seen" 2>"$work/err" &
+watcher=$!
+watches() { curl -s "$url/metrics" | grep -q '^kindex_watch_streams 1$'; }
+wait_until watches
+kindex set watched 0
+kindex set watched/a 1
+kindex set watched/=2/b '{"n":2}'
+kindex del watched/a
+wait $watcher
+is 'the exit status' $? 0
+is 'what was seen' "$(jq -c '[.key[1],.value]' "$work/seen" | tr '\n' ' ')" \
+    '["a",1] [2,{"n":2}] ["a",null] '
+is 'what it said' "$(cat "$work/err")" ''
+kindex del watched/=2/b
+kindex watch
+ends 2
+complains 'a key or --prefix is missing'
+kindex watch a --prefix b
+ends 2
+complains '--prefix stands alone'
+
 test_case 'export prints entries as lists have them, without those of indexes'
 kindex export -f "$work/all"
 ends 0

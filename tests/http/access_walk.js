@@ -111,6 +111,7 @@ for (const key of PLACES) {
     { route: "write", needs: [["write", gone]], ok: 200 });
   row("watchEntries", "GET", `/watch?key=${json(["a", "k"])}&key=${json(key)}`,
     { route: "watch", needs: [["watch", ["a", "k"]], ["watch", key]], ok: 200, endless: true });
+  row("watchEntries", "GET", `/watch?prefix=${json(key)}`, { route: "watch", needs: [["watch", key]], ok: 200, endless: true });
   row("getMany", "POST", "/get", { needs: [["read", ["a", "k"]], ["read", key]], ok: 200,
     body: JSON.stringify({ keys: [["a", "k"], key] }) });
   row("getMany", "POST", "/get", { needs: [["list", key]], ok: 200,

@@ -1,0 +1,30 @@
+/* Keys that have changed and that nobody has read since, each once: what a
+ * watch of a prefix has to show. Bounded: when there are too many it keeps none
+ * of them and only says that anything may have changed. Whoever shares one has
+ * a lock for it. */
+#ifndef DIRTY_H
+#define DIRTY_H
+
+#include "kindex.h"
+
+struct dirty;
+
+/* An empty set; NULL when memory ran out. It belongs to no talloc context, for
+ * those who add and those who take are different threads. */
+struct dirty *dirty_create(void);
+/* NULL is allowed. */
+void dirty_free(struct dirty *dirty);
+
+/* Adds a key, which is copied. Too many, or no memory: as dirty_lose. */
+void dirty_add(struct dirty *dirty, struct kx_slice key);
+/* Anything may have changed. */
+void dirty_lose(struct dirty *dirty);
+
+/* Takes out what there is, in the order in which it came: the keys, at most
+ * KX_WATCH_CHANGES_MAX, lie in bytes, whose former contents are replaced. False
+ * (and none): anything may have changed since the last time, or memory ran
+ * out. */
+bool dirty_take(struct dirty *dirty, struct kx_slice *keys, size_t *count_out,
+                struct kx_buffer *bytes);
+
+#endif
