@@ -1,7 +1,8 @@
 /* The header Accept: a list of media ranges, compared by name without regard to
- * case (RFC 9110 section 8.3.1), with parameters left out. */
+ * case (RFC 9110 section 8.3.1); of parameters only a weight of 0 counts. */
 #include "accept.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -29,14 +30,27 @@ static enum form form_of(const char *range, size_t size)
     return FORM_OTHER;
 }
 
-enum form accept_form(const char *accept)
+/* Is a range's weight 0, so that the client does not want it? */
+static bool is_unwanted(const char *range)
+{
+    size_t size = strcspn(range, ",");
+    for (const char *at = range; at < range + size; at++)
+        if (*at == ';') {
+            at += 1 + strspn(at + 1, " \t");
+            if (strncasecmp(at, "q=0", 3) == 0)
+                return strspn(at + 3, ".0") == strcspn(at + 3, " \t,;");
+        }
+    return false;
+}
+
+enum form accept_form(const char *accept, unsigned makes)
 {
     if (accept == NULL || *accept == '\0')
         return FORM_JSON;
     while (*accept != '\0') {
         accept += strspn(accept, " \t,");
         enum form form = form_of(accept, strcspn(accept, " \t,;"));
-        if (form != FORM_OTHER)
+        if ((makes >> form & 1) != 0 && !is_unwanted(accept))
             return form;
         accept += strcspn(accept, ",");
     }

@@ -40,7 +40,9 @@ static bool may_declare(struct request *request, struct reply *reply)
         return true;
     if (!access_covers(request, SCOPE_INDEX, prefix))
         return access_refuse_key(request, reply, SCOPE_INDEX, &prefix);
-    return access_covers(request, SCOPE_INDEX, name_key) ||
+    /* Of an index that is there and not the caller's nothing is said. */
+    return (access_covers(request, SCOPE_INDEX, name_key) &&
+            access_sees(request, SCOPE_INDEX, name_key)) ||
            access_refuse_key(request, reply, SCOPE_INDEX, &name_key);
 }
 

@@ -78,7 +78,8 @@ enum progress answer_absent(struct request *request, struct reply *reply,
                    "There is no entry %s.", key_text(request, key));
 }
 
-/* Bytes keep the media type that they were stored with. */
+/* Bytes keep the media type that they were stored with. A browser must not take
+ * them for another, nor run what is in them as if it came from the service. */
 static void send_bytes(struct request *request, struct reply *reply,
                        const struct kx_value *value)
 {
@@ -87,6 +88,8 @@ static void send_bytes(struct request *request, struct reply *reply,
                        value->media_type.size);
     if (reply->content_type == NULL)
         reply->body.failed = true;
+    reply_header(reply, "X-Content-Type-Options", "nosniff");
+    reply_header(reply, "Content-Security-Policy", "sandbox");
     kx_add_slice(&reply->body, value->data);
 }
 

@@ -21,24 +21,6 @@ static bool bad(struct flaw *flaw, const char *detail)
     return flaw_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
-/* A key of at least one part, in memory of its own. */
-static bool read_key(void *memory, struct kx_slice value,
-                     struct kx_slice *key_out, struct flaw *flaw)
-{
-    struct kx_buffer key;
-    kx_buffer_init(&key, memory);
-    if (!keyjson_read(value, &key, flaw))
-        return false;
-    if (key.size == 0)
-        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
-    if (key.size > KX_KEY_MAX)
-        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
-                        "The key has %zu encoded bytes; the limit is %d.",
-                        key.size, KX_KEY_MAX);
-    *key_out = kx_buffer_slice(&key);
-    return true;
-}
-
 /* ---- Checks ------------------------------------------------------------- */
 
 /* The check being read. The versionstamp needs a flag: null is a value of
@@ -52,7 +34,8 @@ struct check_reading {
 static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct check_reading *reading = target;
-    return read_key(reading->memory, value, &reading->check->key, flaw);
+    return keyjson_read_entry(value, reading->memory, &reading->check->key,
+                              flaw);
 }
 
 /* A text asks for that very version, null for the entry's absence, as in Deno's
@@ -68,7 +51,7 @@ static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
     uint64_t *stamp = talloc(reading->memory, uint64_t);
     if (stamp == NULL)
         return flaw_no_memory(flaw);
-    if (value.size < 2 ||
+    if (kx_json_type(value) != KX_JSON_STRING ||
         !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp))
         return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits, "
                          "or null for an entry that must be absent.");
@@ -135,7 +118,8 @@ static bool mutation_type(void *target, struct kx_slice value,
 static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct mutation_reading *reading = target;
-    return read_key(reading->memory, value, &reading->mutation->key, flaw);
+    return keyjson_read_entry(value, reading->memory, &reading->mutation->key,
+                              flaw);
 }
 
 /* The levels of the document around it do not count. */

@@ -66,6 +66,11 @@ static bool take_bytes(const struct request *request, const char *content_type,
         return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                         "The media type has %zu bytes; the limit is %d.",
                         media_type.size, KX_MEDIA_TYPE_MAX);
+    if (content_type[strcspn(content_type, ",\"")] == ',')
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The body has several media types: %s; send one "
+                        "Content-Type.",
+                        content_type);
     for (size_t i = 0; i < media_type.size; i++)
         if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
             return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,

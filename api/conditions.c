@@ -37,7 +37,14 @@ static const char *read_tag(const char *text, uint64_t *stamp_out,
     return *text == '"' ? text + 1 : text;
 }
 
-/* True when the list has a `*`, which stands for any version. */
+/* `*` stands alone (RFC 9110 section 13.1.1); in a list it is text that is no
+ * tag. */
+static bool is_any(const char *text)
+{
+    return *text == '*' && text[1 + strspn(text + 1, " \t")] == '\0';
+}
+
+/* True when it is no list but `*`, which stands for any version. */
 static bool read_list(const char *text, uint64_t *stamps,
                       struct kx_check *check, bool *unclear)
 {
@@ -45,9 +52,9 @@ static bool read_list(const char *text, uint64_t *stamps,
     check->stamp_count = 0;
     text = skip(text);
     *unclear = *text == '\0';
+    if (is_any(text))
+        return true;
     for (; *text != '\0'; text = skip(text)) {
-        if (*text == '*')
-            return true;
         uint64_t stamp = 0;
         text = read_tag(text, &stamp, unclear);
         if (stamp != 0)
@@ -97,6 +104,18 @@ bool conditions_read(const char *if_match, const char *if_none_match,
     return (if_match == NULL || add(conditions_out, if_match, key, true)) &&
            (if_none_match == NULL ||
             add(conditions_out, if_none_match, key, false));
+}
+
+bool conditions_none(const struct request *request, struct flaw *flaw)
+{
+    static const char *const names[] = {"If-Match", "If-None-Match"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (request->header(request, names[i]) != NULL)
+            return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                            "%s cannot be looked at here: there is no single "
+                            "entry to compare with. POST /atomic takes checks.",
+                            names[i]);
+    return true;
 }
 
 void etag_write(uint64_t stamp, char *out)

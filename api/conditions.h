@@ -6,7 +6,7 @@
 #ifndef API_CONDITIONS_H
 #define API_CONDITIONS_H
 
-#include "kindex.h"
+#include "flaw.h"
 
 /* Both headers may be there; then both must hold. */
 struct conditions {
@@ -23,6 +23,10 @@ struct conditions {
 bool conditions_read(const char *if_match, const char *if_none_match,
                      struct kx_slice key, const void *memory,
                      struct conditions *conditions_out);
+
+/* For what has no single entry to compare with: false when one of the headers
+ * is there, with PROBLEM_BAD_REQUEST. */
+bool conditions_none(const struct request *request, struct flaw *flaw);
 
 enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
 

@@ -78,7 +78,8 @@ static enum kx_status add_all(struct conflict_page *page,
     struct kx_conflict conflict;
     enum kx_status status;
     while ((status = kx_conflict_next(reader, &conflict)) == KX_OK) {
-        bool full = page->keys >= KEYS_MAX ||
+        /* A group is not begun with room for one of its keys. */
+        bool full = page->keys + conflict.first >= KEYS_MAX ||
                     (conflict.first && page->groups == page->limit);
         if (full && (conflict.first || page->open))
             break;

@@ -28,6 +28,7 @@ size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
     const uint8_t *p = data;
     const uint8_t *end = data + size;
     const uint8_t *good = data;
+    framing->cookie = NULL;
     while (p < end && framing->state != REFUSED) {
         p = follow(framing, p, end);
         if (framing->state == START) {

@@ -65,7 +65,7 @@ enum framing_fault {
 };
 
 /* One stream, at any point of which it can be left and continued. All members
- * but `requests` are framing's own. */
+ * but `requests` and `cookie` are framing's own. */
 struct framing {
     uint64_t requests; /* that were complete and in order, so far */
     const struct framing_limits *limits;
@@ -75,10 +75,12 @@ struct framing {
     uint32_t span;       /* bytes of the current element so far */
     uint32_t lines;      /* header lines so far */
     uint8_t state;
-    uint8_t fault; /* once set, it stays */
-    uint8_t field; /* which header the line is */
-    uint8_t seen;  /* headers that this request had */
-    char name[20]; /* beginning of a name that is split over pieces */
+    uint8_t fault;         /* once set, it stays */
+    uint8_t field;         /* which header the line is */
+    uint8_t seen;          /* headers that this request had */
+    const uint8_t *cookie; /* last byte of the name of the last Cookie header
+                            * in this piece, if it is whole; or NULL */
+    char name[20];         /* beginning of a name that is split over pieces */
 };
 
 /* At the beginning of a stream. limits must outlive framing. */

@@ -228,6 +228,13 @@ static void keep(struct framing *f, const uint8_t *begin, const uint8_t *p)
     f->span += (uint32_t)size;
 }
 
+static bool is_cookie(const uint8_t *name, size_t size)
+{
+    static const char cookie[] = "cookie";
+    return size == sizeof cookie - 1 &&
+           strncasecmp((const char *)name, cookie, size) == 0;
+}
+
 /* A name within one piece is looked at in place; one that is split is put
  * together in f->name, whose size every decisive name fits into with room to
  * tell a longer one apart. */
@@ -246,6 +253,8 @@ static const uint8_t *name(struct framing *f, const uint8_t *p,
     if (*p != ':')
         return refuse(f, FRAMING_BAD_HEADER_NAME, p);
     size_t size = f->span != 0 ? f->span : (size_t)(p - begin);
+    if (f->span == 0 && is_cookie(begin, size))
+        f->cookie = p - 1;
     f->field = VALUE;
     enum framing_fault fault = recognize(f, begin, size);
     if (fault != FRAMING_NO_FAULT)

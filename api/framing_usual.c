@@ -72,8 +72,9 @@ static inline bool is_host(const uint8_t *name)
 }
 
 /* Past a header line; *hosts counts the Host lines. NULL also for names as long
- * as Content-Length and Transfer-Encoding: comparing sizes is enough to leave
- * those to the state machine. */
+ * as Content-Length and Transfer-Encoding, and for Cookie: comparing sizes (and
+ * a letter, for Accept is as long) is enough to leave those to the state
+ * machine. */
 static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
                                          unsigned *hosts)
 {
@@ -84,7 +85,8 @@ static inline const uint8_t *header_line(const uint8_t *p, const uint8_t *end,
         ++*hosts;
         return host_value(p);
     }
-    if (*p != ':' || size == 0 || size == 14 || size == 17)
+    if (*p != ':' || size == 0 || size == 14 || size == 17 ||
+        (size == 6 && (*begin | 0x20) == 'c'))
         return NULL;
     p = printable(p, end, ' ');
     return past_line_end(p);

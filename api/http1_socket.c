@@ -25,6 +25,7 @@ struct http1_socket {
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
+    bool ended; /* the client sends no more, but waits for answers */
     struct visit visit;
     uint64_t answered; /* requests, by the library */
     size_t drained;
@@ -231,7 +232,8 @@ void http1_socket_answered(int fd)
 {
     struct http1_socket *socket = registered(fd);
     if (socket == NULL || ++socket->answered != socket->framing.requests ||
-        socket->fault == FRAMING_NO_FAULT || socket->turned_away)
+        (socket->fault == FRAMING_NO_FAULT && !socket->ended) ||
+        socket->turned_away)
         return;
     socket->next = due_sockets;
     due_sockets = socket;
@@ -244,7 +246,7 @@ static void settle_due(void)
         due_sockets = socket->next;
         /* A client that has gone already gives no further sign; this gives
          * one, so that the library closes. */
-        if (turn_away(socket) < 0 && errno != EAGAIN)
+        if (socket->ended || (turn_away(socket) < 0 && errno != EAGAIN))
             shutdown(socket->visit.fd, SHUT_RDWR);
     }
 }
@@ -299,16 +301,33 @@ static void time_part(struct http1_socket *socket, uint64_t requests)
         http1_deadline_set(&socket->deadline, part);
 }
 
-/* Input of a socket without a fault so far. */
+/* The library would take each cookie apart, into memory that is meant for
+ * headers, and answer by itself where that is too small; nothing here looks at
+ * one. */
+static void hide_cookie(const struct http1_socket *socket, uint8_t *buffer)
+{
+    const uint8_t *name_end = socket->framing.cookie;
+    if (name_end != NULL)
+        buffer[name_end - buffer] = '-';
+}
+
+/* Input of a socket without a fault so far. The end of a client's input is not
+ * the library's to see while answers are due: it would drop them. */
 static ssize_t take(struct http1_socket *socket, void *buffer, size_t size,
                     int flags)
 {
     uint64_t requests = socket->framing.requests;
     ssize_t got = receive(socket, buffer, size, flags);
+    if (got == 0 && socket->answered < socket->framing.requests) {
+        socket->ended = true;
+        errno = EAGAIN;
+        return -1;
+    }
     if (got <= 0)
         return got;
     size_t good =
         framing_feed(&socket->framing, buffer, (size_t)got, &socket->fault);
+    hide_cookie(socket, buffer);
     time_part(socket, requests);
     if (good == 0)
         return turn_away(socket);

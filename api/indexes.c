@@ -121,7 +121,8 @@ enum progress index_show(struct request *request, struct reply *reply)
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
         return DONE;
-    if (accept_form(request->header(request, "Accept")) == FORM_EVENTS)
+    if (accept_form(request->header(request, "Accept"),
+                    MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS)
         return is_there(request, text) ? send_events(request, reply, text)
                                        : index_missing(request, reply, text);
     enum progress progress = index_await(request, reply, text, NULL);
@@ -231,7 +232,7 @@ static enum progress found(struct request *request, struct reply *reply,
 {
     struct kx_buffer location;
     answer_entry(request, reply, entry, fields);
-    if (reply->status != 200)
+    if (reply->status != 200 && reply->status != 304)
         return DONE;
     kx_buffer_init(&location, request->memory);
     target_location(entry->key, &location);

@@ -9,6 +9,23 @@ bool keyjson_read(struct kx_slice array, struct kx_buffer *key,
     return fault.status == KX_OK || flaw_fault(flaw, &fault);
 }
 
+bool keyjson_read_entry(struct kx_slice array, const void *memory,
+                        struct kx_slice *key_out, struct flaw *flaw)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, memory);
+    if (!keyjson_read(array, &key, flaw))
+        return false;
+    if (key.size == 0)
+        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "The key has %zu encoded bytes; the limit is %d.",
+                        key.size, KX_KEY_MAX);
+    *key_out = kx_buffer_slice(&key);
+    return true;
+}
+
 bool keyjson_read_text(struct kx_slice text, struct kx_buffer *key,
                        struct flaw *flaw)
 {

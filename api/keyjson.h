@@ -12,8 +12,13 @@
 bool keyjson_read(struct kx_slice array, struct kx_buffer *key,
                   struct flaw *flaw);
 
-/* The same for a text that nobody has checked. Also PROBLEM_BAD_JSON and
- * PROBLEM_JSON_TOO_DEEP. */
+/* The same for the key of an entry, which lies in memory of its own: also
+ * PROBLEM_BAD_KEY for one without parts, and PROBLEM_KEY_TOO_LONG. */
+bool keyjson_read_entry(struct kx_slice array, const void *memory,
+                        struct kx_slice *key_out, struct flaw *flaw);
+
+/* The same as the first for a text that nobody has checked. Also
+ * PROBLEM_BAD_JSON and PROBLEM_JSON_TOO_DEEP. */
 bool keyjson_read_text(struct kx_slice text, struct kx_buffer *key,
                        struct flaw *flaw);
 

@@ -193,6 +193,7 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     struct query query;
     kx_buffer_init(&key, request->memory);
     if (!target_read(request, TAKES_TTL, &query, &key, flaw) ||
+        !conditions_none(request, flaw) ||
         !body_value(request, &mutation->value, flaw) ||
         !read_ttl(&query, &mutation->expires_at_ms, flaw))
         return false;

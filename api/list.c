@@ -10,6 +10,7 @@
 #include "accept.h"
 #include "access.h"
 #include "answer.h"
+#include "conditions.h"
 #include "entryjson.h"
 #include "page.h"
 #include "refusal.h"
@@ -138,12 +139,12 @@ static enum progress not_acceptable(struct request *request,
 enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
-    enum form form = accept_form(accept);
+    enum form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
     struct page page = {.limit = LIMIT_DEFAULT};
     struct flaw flaw;
     if (request->state != NULL)
         return go_on(request, reply, request->state);
-    if (form == FORM_OTHER || form == FORM_EVENTS)
+    if (form == FORM_OTHER)
         return not_acceptable(request, reply, accept);
     if (form == FORM_NDJSON)
         page.limit = SIZE_MAX;
@@ -159,15 +160,19 @@ enum progress list_get(struct request *request, struct reply *reply)
 
 /* ---- DELETE ------------------------------------------------------------- */
 
+static bool is_said(const struct query *query, enum parameter parameter)
+{
+    return query_has(query, parameter) && query->raw[parameter].size > 0;
+}
+
 /* An empty prefix, as from an unset shell variable, must not empty the store:
  * all of it has to be asked for as prefix=[]. */
 static bool says_what(const struct query *query, struct flaw *flaw)
 {
-    bool prefix = query_has(query, PARAMETER_PREFIX) &&
-                  query->raw[PARAMETER_PREFIX].size > 0;
-    bool range =
-        query_has(query, PARAMETER_START) && query_has(query, PARAMETER_END);
-    return prefix || (range && !query_has(query, PARAMETER_PREFIX)) ||
+    bool range = is_said(query, PARAMETER_START) &&
+                 is_said(query, PARAMETER_END) &&
+                 !query_has(query, PARAMETER_PREFIX);
+    return is_said(query, PARAMETER_PREFIX) || range ||
            flaw_set(flaw, PROBLEM_BAD_PARAMETER,
                     "Say what to delete: a prefix, or start and end; "
                     "prefix=[] stands for everything.");
@@ -185,7 +190,8 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
     mutation->type = KX_DELETE_RANGE;
     mutation->limit = KX_PAGE_MAX;
     if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
-        !says_what(&query, flaw) || !selection_read(&query, &selection, flaw) ||
+        !conditions_none(request, flaw) || !says_what(&query, flaw) ||
+        !selection_read(&query, &selection, flaw) ||
         !query_limit(&query, &mutation->limit, flaw) ||
         !selector_make(&selection, request->memory, &selector, flaw))
         return false;

@@ -152,6 +152,17 @@ static bool last_bound(const struct selection *selection,
     return selection->has_end || open || extend(prefix, 0xff, memory, out);
 }
 
+/* An end without parts would leave nothing, and is hardly meant. The core takes
+ * it for no end at all. */
+static bool end_fits(const struct selection *selection, struct flaw *flaw)
+{
+    if (!selection->has_end || selection->end.size > 0)
+        return true;
+    bad(flaw, "end is a key without parts, and nothing comes before that.");
+    flaw->parameter = kx_text("end");
+    return false;
+}
+
 /* Do the given keys lie where they must? */
 static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
                      struct flaw *flaw)
@@ -170,7 +181,8 @@ bool selector_make(struct selection *selection, const void *memory,
     struct kx_range *range = &selector_out->range;
     *selector_out = (struct selector){.indexed = selection->has_index};
     selector_out->index = kx_buffer_slice(&selection->index);
-    if (!combination(selection, flaw) || !keys_fit(selection, prefix, flaw))
+    if (!combination(selection, flaw) || !end_fits(selection, flaw) ||
+        !keys_fit(selection, prefix, flaw))
         return false;
     if (!first_bound(selection, prefix, memory, &range->start) ||
         !last_bound(selection, prefix, memory, &range->end))

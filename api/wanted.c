@@ -129,20 +129,6 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
 
 /* ---- The document ------------------------------------------------------- */
 
-static bool read_key(struct wanted *wanted, struct kx_slice value,
-                     struct kx_slice *key_out, struct flaw *flaw)
-{
-    struct kx_buffer key;
-    kx_buffer_init(&key, wanted->memory);
-    if (!keyjson_read(value, &key, flaw))
-        return false;
-    if (key.size == 0)
-        return flaw_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
-    *key_out = kx_buffer_slice(&key);
-    wanted->total++;
-    return true;
-}
-
 static bool too_many(struct flaw *flaw)
 {
     return flaw_set(flaw, PROBLEM_BAD_REQUEST,
@@ -155,7 +141,9 @@ static bool too_many(struct flaw *flaw)
 static bool take_key(struct wanted *wanted, struct kx_slice value,
                      struct flaw *flaw)
 {
-    return read_key(wanted, value, &wanted->keys[wanted->key_count++], flaw);
+    wanted->total++;
+    return keyjson_read_entry(value, wanted->memory,
+                              &wanted->keys[wanted->key_count++], flaw);
 }
 
 static bool take_range(struct wanted *wanted, struct kx_slice value,

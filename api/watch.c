@@ -85,8 +85,7 @@ static bool read_seen(struct watching *watching, const struct query *query,
 static bool acceptable(const struct request *request, struct flaw *flaw)
 {
     const char *accept = request->header(request, "Accept");
-    enum form form = accept_form(accept);
-    if (form == FORM_EVENTS || form == FORM_JSON)
+    if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
     flaw_set(flaw, PROBLEM_NOT_ACCEPTABLE, "A watch cannot be %s.", accept);
     flaw_offer(flaw, kx_text(accept), "text/event-stream");

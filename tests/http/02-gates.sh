@@ -30,6 +30,16 @@ test_case 'a target is a path: a whole URL is refused'
 request GET /kv/none '' --request-target "$url/kv/none"
 expect 400 bad-request
 
+test_case 'cookies are nothing to the service, however long they are'
+request GET /kv/none '' --header "Cookie: $(printf 'a=b; %.0s' {1..1500})"
+expect 404 key-not-found
+request GET /kv/none '' --header "cookie: session=$(printf '%09000d' 0)"
+expect 404 key-not-found
+request PUT /kv/cookie '"\r\ncookie: a"' "${json[@]}" --header "Cookie: $(printf 'a=b; %.0s' {1..1500})"
+expect 201
+request GET /kv/cookie
+body_is '"\r\ncookie: a"'
+
 test_case 'HEAD has the headers of GET and no body'
 request PUT /kv/head 1 "${json[@]}"
 request HEAD /kv/head

@@ -70,9 +70,23 @@ request GET /kv/bytes/2
 header Content-Type 'text/plain; charset=utf-8'
 body_is x
 
+test_case 'a browser runs nothing of what is stored'
+request PUT /kv/bytes/page '<script>1</script>' -H 'Content-Type: text/html'
+request GET /kv/bytes/page
+header X-Content-Type-Options nosniff
+header Content-Security-Policy sandbox
+request PUT /kv/bytes/json 1
+request GET /kv/bytes/json
+is 'the header' "$(grep -ci content-security "$head")" 0
+
 test_case 'a media type that could not be shown in a list is refused'
 request PUT /kv/media x -H $'Content-Type: x/\xff'
 expect 415 unsupported-media-type
+request PUT /kv/media 1 -H 'Content-Type: application/json' -H 'Content-Type: application/json'
+expect 415 unsupported-media-type
+request PUT /kv/media x -H 'Content-Type: text/x; title="a, b"'
+expect 201
+request DELETE /kv/media
 request PUT /kv/media x -H "Content-Type: x/$(printf '%0126d' 0)"
 expect 415 unsupported-media-type
 request PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"

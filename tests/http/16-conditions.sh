@@ -81,6 +81,20 @@ for wrong in '"*"' "${tag//\"/}" ',' "$old, x" "${old%\"}" 'W/'; do
 done
 request DELETE /kv/a '' -H 'If-None-Match;'
 expect 400 bad-request
+for wrong in '*x' "* $tag" "$tag, *"; do
+    request PUT /kv/none 9 -H "If-Match: $wrong"
+    expect 412 precondition-failed
+    request PUT /kv/a 9 -H "If-None-Match: $wrong"
+    expect 400 bad-request
+done
+
+test_case 'what has no single entry to compare with takes no condition'
+for guard in 'If-Match: *' "If-None-Match: $tag"; do
+    request POST /kv/made 1 -H "$guard"
+    expect 400 bad-request
+done
+request GET /count?prefix=made
+field .count 0
 
 test_case 'If-None-Match with a tag refuses that version only'
 request PUT /kv/a 9 -H "If-None-Match: $tag"

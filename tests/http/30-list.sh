@@ -132,5 +132,14 @@ expect 406 not-acceptable
 field .supported '["application/json","application/x-ndjson"]'
 request GET /list '' -H 'Accept: text/html, */*;q=0.1'
 expect 200
+request GET /list '' -H 'Accept: text/event-stream, */*;q=0.1'
+expect 200
+header Content-Type application/json
+request GET /list?limit=1 '' -H 'Accept: application/x-ndjson;q=0, application/json'
+header Content-Type application/json
+request GET /list?limit=1 '' -H 'Accept: application/x-ndjson; charset=utf-8; q=0.01'
+header Content-Type application/x-ndjson
+request GET /list '' -H 'Accept: application/json;q=0.0'
+expect 406 not-acceptable
 
 finish

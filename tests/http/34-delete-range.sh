@@ -48,10 +48,19 @@ request GET /list?prefix=r
 field '[.entries[].key[1]]' '[0,1,2,3,4,8,9,10,11,12,13,14]'
 
 test_case 'without a selection nothing is removed'
-for query in '' '?prefix=' '?prefix' '?limit=10' '?start=r/=1'; do
-    request DELETE "/list$query"
+for query in '' '?prefix=' '?prefix' '?limit=10' '?start=r/=1' \
+    '?start=&end=' '?start=r/=1&end=' '?start=&end=z' '?start=[]&end=[]' '?prefix=r&end='; do
+    request DELETE "/list$query" '' --globoff
     expect 400 bad-parameter
 done
+for query in 'end=' 'start=&end=[]' 'prefix=r&end='; do
+    request GET "/list?$query" '' --globoff
+    expect 400 bad-parameter
+done
+request POST /get '{"ranges":[{"start":[],"end":[]}]}'
+expect 400 bad-request
+request DELETE '/list?prefix=r' '' -H 'If-Match: "00000000000000010000"'
+expect 400 bad-request
 request DELETE '/list?prefix=r&reverse=true'
 expect 400 unknown-parameter
 is 'what is left' "$(count '')" 14

@@ -61,6 +61,11 @@ request POST /get '{}'
 expect 200
 field . '{"entries":[],"ranges":[]}'
 
+test_case 'a key that is too long is no absent one'
+request POST /get "{\"keys\":[[\"a\"],[\"$(printf '%03000d' 0)\"]]}"
+expect 400 key-too-long
+field .pointer /keys/1
+
 test_case 'what is wrong in the document is pointed at'
 while IFS='|' read -r document code pointer; do
     request POST /get "$document"

@@ -8,6 +8,11 @@ a=$(value .versionstamp)
 request PUT /kv/b '"b"'
 b=$(value .versionstamp)
 
+test_case 'a versionstamp is a text'
+request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":1${a}1}],\"mutations\":[]}"
+expect 400 bad-request
+field .pointer /checks/0/versionstamp
+
 test_case 'all mutations of a commit have its versionstamp'
 request POST /atomic "{\"checks\":[{\"key\":[\"a\"],\"versionstamp\":\"$a\"},{\"key\":[\"new\"],\"versionstamp\":null}],
     \"mutations\":[{\"type\":\"set\",\"key\":[\"new\"],\"value\":1},{\"type\":\"set\",\"key\":[\"b\"],\"value\":2},{\"type\":\"delete\",\"key\":[\"a\"]}]}"

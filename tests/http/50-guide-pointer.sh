@@ -67,6 +67,9 @@ expect 200
 field .name Ada
 header ETag "\"$ada\""
 header Content-Location /kv/users/ada
+request GET /indexes/users_by_email/get/ada@x.org '' -H "If-None-Match: \"$ada\""
+expect 304
+header Content-Location /kv/users/ada
 request GET /indexes/users_by_email/get '' --url-query 'key=["bob@x.org"]'
 field .name Bob
 request GET /indexes/users_by_email/get/zoe@x.org

@@ -48,6 +48,8 @@ field '[.conflicts[].value[0]]' '["b"]'
 field .cursor null
 request GET "/list?prefix=users&cursor=$cursor"
 expect 400 cursor-mismatch
+request GET '/indexes/by_email/conflicts?limit=2'
+field '[.conflicts[].keys | length]' '[3,2]'
 request GET '/indexes/by_email/conflicts?limit=0'
 expect 400 bad-parameter
 request GET '/indexes/by_email/conflicts?prefix=a'

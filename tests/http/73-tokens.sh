@@ -324,4 +324,14 @@ stop_server
 start_server --listen 0.0.0.0:0
 request GET /kv/a/k '' --header "Authorization: Bearer $operator"
 expect 200
+
+test_case 'what another index is declared for is not told'
+as "$operator"
+request POST /indexes '{"name":"theirs","prefix":["users"],"fields":["/secret"],"unique":true}' "${json[@]}" "${bearer[@]}"
+KINDEX_TOKEN=$operator program token create narrow index:theirs index:mine
+request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"]}' "${json[@]}" \
+    --header "Authorization: Bearer $(cat "$work/said")"
+expect 403
+is 'what is told' "$(grep -c secret "$answer")" 0
+
 finish

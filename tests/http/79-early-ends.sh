@@ -95,6 +95,12 @@ expect 201
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 
+test_case 'who ends its half of a connection gets all of its answers'
+node "$here/half_closed.js" "${url##*:}" "$(cat "$work/token")" 20 >"$work/halves"
+is 'kinds of requests' "$(wc -l <"$work/halves")" 11
+is 'without all answers' "$(awk '{ split($0, n, ": "); split(n[2], w, " ");
+    if (w[1] != w[3] || w[1] < 20) print }' "$work/halves")" ''
+
 test_case 'and the server stops with all that is open'
 stop_server
 is 'exit status' $? 0

@@ -185,6 +185,9 @@ for (const [name, source] of Object.entries(SOURCES)) {
 }
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", []], ["index", ["ia"]]], ok: 409,
   body: JSON.stringify(declaration("ia", [])) });
+// A declaration that is there is told only to those who may see it.
+row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 409,
+  body: JSON.stringify({ ...declaration("ia", ["a"]), unique: true }) });
 row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
 
 // Tokens: ["a"]'s administrator deals with what is for ["a"].

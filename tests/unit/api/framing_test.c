@@ -147,6 +147,44 @@ static void a_fault_stays(void **state)
     assert_int_equal(fault, FRAMING_BAD_LINE_END);
 }
 
+/* Where the name of a Cookie header ends; never within a body, and not where it
+ * is split over two pieces. */
+static void the_name_of_cookies_is_found(void **state)
+{
+    static const struct {
+        const char *stream;
+        const char *value; /* behind the name; NULL: none is found */
+    } cases[] = {
+        {"GET / HTTP/1.1\r\nHost: h\r\nCookie: a\r\n\r\n", ": a"},
+        {"GET / HTTP/1.1\r\ncOOKIE:b\r\nHost: h\r\n\r\n", ":b"},
+        {"GET / HTTP/1.1\r\nHost: h\r\nCookie2: a\r\n\r\n", NULL},
+        {"GET / HTTP/1.1\r\nHost: h\r\nAccept: Cookie: a\r\n\r\n", NULL},
+        {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\n"
+         "\r\nCookie: a\r",
+         NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct framing framing;
+        enum framing_fault fault;
+        const uint8_t *stream = (const uint8_t *)cases[i].stream;
+        size_t size = strlen(cases[i].stream);
+        framing_init(&framing, &LIMITS);
+        framing_feed(&framing, stream, size, &fault);
+        assert_int_equal(fault, FRAMING_NO_FAULT);
+        if (cases[i].value == NULL)
+            assert_null(framing.cookie);
+        else
+            assert_ptr_equal(framing.cookie + 1,
+                             strstr(cases[i].stream, cases[i].value));
+        framing_init(&framing, &LIMITS);
+        for (size_t k = 0; k < size; k++) {
+            framing_feed(&framing, stream + k, 1, &fault);
+            assert_null(framing.cookie);
+        }
+    }
+}
+
 /* Replaces, removes, doubles or inserts a byte of a stream of at most 1000. */
 static size_t mutate(uint8_t *stream, size_t size)
 {
@@ -195,6 +233,7 @@ int main(void)
         cmocka_unit_test(no_control_character_passes_in_a_head),
         cmocka_unit_test(limits_are_exact),
         cmocka_unit_test(a_fault_stays),
+        cmocka_unit_test(the_name_of_cookies_is_found),
         cmocka_unit_test(mutated_streams_have_one_verdict),
     };
     seed = random_seed("framing");
