@@ -337,7 +337,8 @@ enum kx_status kx_watch_open_prefix(struct kx_store *store,
         return KX_NO_MEMORY;
     }
     marked[0] = PREFIX_MARK;
-    memcpy(marked + 1, prefix.data, prefix.size);
+    if (prefix.size > 0)
+        memcpy(marked + 1, prefix.data, prefix.size);
     return start(watch, &topic, 1, watch_out);
 }
 
