@@ -25,6 +25,7 @@ static void answer_without_memory(struct reply *reply)
     reply->status = row->status;
     reply->content_type = NULL;
     reply->stream = NULL;
+    reply->constant.size = 0;
     reply->body.size = 0;
     reply->body.failed = false;
     reply->header_count = 0;

@@ -71,6 +71,7 @@ static void reset(struct exchange *exchange)
     clear(&exchange->target);
     clear(&exchange->body);
     clear(&reply->body);
+    reply->constant.size = 0;
     request->route = NULL;
     request->slices = 0;
     request->state = NULL;

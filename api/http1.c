@@ -126,10 +126,11 @@ static struct MHD_Response *make_stream(struct exchange *exchange)
 /* The bytes of the reply stay where they are until the exchange ends. */
 static struct MHD_Response *make_response(struct exchange *exchange)
 {
-    struct reply *reply = &exchange->reply;
+    const struct reply *reply = &exchange->reply;
     if (reply->stream != NULL)
         return make_stream(exchange);
-    return MHD_create_response_from_buffer(reply->body.size, reply->body.data,
+    struct kx_slice bytes = reply_bytes(reply);
+    return MHD_create_response_from_buffer(bytes.size, (void *)bytes.data,
                                            MHD_RESPMEM_PERSISTENT);
 }
 

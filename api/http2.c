@@ -52,13 +52,33 @@ static bool is_request(const nghttp2_frame *frame)
            frame->headers.cat == NGHTTP2_HCAT_REQUEST;
 }
 
+/* What the client was told that a head may have. */
+static size_t head_size_max(const struct http2_connection *connection)
+{
+    const struct options *options = connection->door->desk->service->options;
+    return options->headers_max + 32 * options->header_count_max;
+}
+
+/* Through the table of the compression a byte can stand for kilobytes: a head
+ * that goes on far beyond its limit is not read to its end. */
+static int count_field(struct http2_connection *connection, size_t size)
+{
+    connection->head_size += size + 32;
+    if (connection->head_size <= HTTP2_HEADS_MAX * head_size_max(connection))
+        return 0;
+    connection->flooded = true;
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
 static int on_begin_headers(nghttp2_session *session,
                             const nghttp2_frame *frame, void *user)
 {
+    struct http2_connection *connection = user;
     int32_t id = frame->hd.stream_id;
+    connection->head_size = 0;
     if (!is_request(frame))
         return 0;
-    struct http2_stream *stream = http2_stream_begin(user, id);
+    struct http2_stream *stream = http2_stream_begin(connection, id);
     if (stream != NULL)
         nghttp2_session_set_stream_user_data(session, id, stream);
     else
@@ -74,11 +94,10 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
 {
     struct http2_stream *stream = stream_of(session, frame->hd.stream_id);
     (void)flags;
-    (void)user;
     if (stream != NULL && is_request(frame))
         http2_stream_field(stream, kx_slice(name, name_size),
                            kx_slice(value, value_size));
-    return 0;
+    return count_field(user, name_size + value_size);
 }
 
 /* A regular field with characters that none may have. */
@@ -89,16 +108,13 @@ static int on_invalid_header(nghttp2_session *session,
 {
     struct http2_stream *stream = stream_of(session, frame->hd.stream_id);
     (void)name;
-    (void)name_size;
     (void)value;
-    (void)value_size;
     (void)flags;
-    (void)user;
     if (stream != NULL)
         http2_head_flaw(&stream->head, PROBLEM_BAD_REQUEST,
                         "A header name or value holds characters that are not "
                         "allowed there.");
-    return 0;
+    return count_field(user, name_size + value_size);
 }
 
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
@@ -112,12 +128,23 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
     return 0;
 }
 
+/* One that is too large costs more than its answer earns. */
+static void spend_for_head(struct http2_connection *connection)
+{
+    if (connection->head_size <= head_size_max(connection))
+        return;
+    for (int i = 0; i <= CALM_EARNED; i++)
+        spend(connection);
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
                     void *user)
 {
     struct http2_stream *stream = stream_of(session, frame->hd.stream_id);
+    struct http2_connection *connection = user;
     bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    (void)user;
+    if (frame->hd.type == NGHTTP2_HEADERS)
+        spend_for_head(connection);
     if (stream == NULL ||
         (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
         return 0;
@@ -130,12 +157,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
 }
 
 /* However it ended. A stream that ends in an error is idle talk as well, also
- * when it was the client who made us reset it. */
+ * when it was the client who made us reset it; not one that we had no room for,
+ * nor is a reset by the client counted twice. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t error,
                     void *user)
 {
     struct http2_stream *stream = stream_of(session, id);
-    if (error != NGHTTP2_NO_ERROR)
+    if (error != NGHTTP2_NO_ERROR && error != NGHTTP2_REFUSED_STREAM)
         spend(user);
     if (stream != NULL)
         http2_stream_close(stream);
@@ -227,6 +255,8 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     struct http2_stream *stream = stream_of(session, head->stream_id);
     if (stream != NULL && !stream->parked)
         http2_stream_touch(stream);
+    if (stream != NULL && end)
+        http2_stream_sent(stream);
     if (end || head->length >= DRIBBLE)
         http2_calm_earn(&connection->calm);
     return 0;
@@ -367,6 +397,7 @@ struct http2 *http2_open(struct desk *desk, int epoll_fd)
     TAILQ_INIT(&http2->waiting);
     TAILQ_INIT(&http2->heads);
     TAILQ_INIT(&http2->bodies);
+    TAILQ_INIT(&http2->left);
     STAILQ_INIT(&http2->dirty);
     kx_buffer_init(&http2->output, http2);
     if (nghttp2_session_callbacks_new(&http2->callbacks) == 0 &&

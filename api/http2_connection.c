@@ -148,8 +148,10 @@ static void flush(struct http2 *http2)
     while ((connection = STAILQ_FIRST(&dirty)) != NULL) {
         STAILQ_REMOVE_HEAD(&dirty, next_dirty);
         connection->dirty = false;
-        if (connection->session != NULL && !connection->wire.broken)
+        if (connection->session != NULL && !connection->wire.broken) {
+            http2_stream_run_queue(connection);
             give(connection);
+        }
         if (connection->wire.broken)
             end(connection);
     }
@@ -190,6 +192,9 @@ static void expire_requests(struct http2 *http2)
         http2_connection_mark(connection);
     }
     while ((stream = TAILQ_FIRST(&http2->bodies)) != NULL &&
+           stream->late_ns <= http2->now_ns)
+        http2_stream_late(stream);
+    while ((stream = TAILQ_FIRST(&http2->left)) != NULL &&
            stream->late_ns <= http2->now_ns)
         http2_stream_late(stream);
 }
@@ -241,6 +246,7 @@ int http2_timeout_ms(const struct http2 *http2)
     const struct http2_stream *stream = TAILQ_FIRST(&http2->waiting);
     const struct http2_stream *head = TAILQ_FIRST(&http2->heads);
     const struct http2_stream *body = TAILQ_FIRST(&http2->bodies);
+    const struct http2_stream *left = TAILQ_FIRST(&http2->left);
     if (!STAILQ_EMPTY(&http2->dirty))
         return 0;
     if (first == NULL)
@@ -252,6 +258,8 @@ int http2_timeout_ms(const struct http2 *http2)
         sooner(&deadline, head->late_ns);
     if (body != NULL)
         sooner(&deadline, body->late_ns);
+    if (left != NULL)
+        sooner(&deadline, left->late_ns);
     uint64_t now = kx_monotonic_ns();
     return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
 }

@@ -35,7 +35,7 @@ bool http2_reply_has_body(const struct http2_stream *stream)
     const struct reply *reply = &stream->exchange->reply;
     return stream->exchange->request.method != METHOD_HEAD &&
            reply->status != 304 &&
-           (reply->stream != NULL || reply->body.size > 0);
+           (reply->stream != NULL || reply_bytes(reply).size > 0);
 }
 
 size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
@@ -50,8 +50,8 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
         fields[count++] = (struct header){"content-type", reply->content_type};
     if (has_length(reply)) {
         fields[count++] = (struct header){
-            "content-length",
-            digits(reply->body.size, stream->length, sizeof stream->length)};
+            "content-length", digits(reply_bytes(reply).size, stream->length,
+                                     sizeof stream->length)};
     }
     for (size_t i = 0; i < reply->header_count; i++)
         fields[count++] = reply->headers[i];

@@ -23,6 +23,11 @@ enum {
                                 * more: and what waits for it at most */
     HTTP2_WINDOW = 1 << 20,    /* of each stream, and of a connection: bytes
                                 * of bodies on their way to us */
+    HTTP2_HELD_MAX = 16 << 20, /* bytes of replies that wait for the client of
+                                * one connection, before it gets no more */
+    HTTP2_HEADS_MAX = 4,       /* times the size of a head that is announced:
+                                * a longer one ends the connection */
+    HTTP2_LEAVE_MS = 2000,     /* for the rest of a request that is answered */
     HTTP2_DRAIN_MAX = 1 << 20, /* thrown away after a farewell */
     HTTP2_FIELDS_MAX = REPLY_HEADERS_MAX + 4
 };
@@ -51,7 +56,7 @@ struct http2_stream {
     TAILQ_ENTRY(http2_stream) order;
     uint64_t deadline_ns; /* while `waiting` */
     TAILQ_ENTRY(http2_stream) late;
-    struct http2_streams *awaited; /* heads or bodies of the door, or NULL */
+    struct http2_streams *awaited; /* a list of the door, or NULL */
     uint64_t late_ns;              /* while something is `awaited` */
     bool whole;                    /* all of the request is there */
     bool queued;                   /* to be run at the end of this input */
@@ -61,6 +66,7 @@ struct http2_stream {
     bool replied;   /* the reply's head was handed to the library */
     size_t dropped; /* of a body that is not wanted */
     size_t sent;    /* of a reply that is no stream */
+    size_t held;    /* bytes of that */
     char status[24];
     char length[24];
 };
@@ -76,6 +82,9 @@ struct http2_connection {
                    * frame twice, so what the session holds is left */
     bool dirty;   /* in the door's list */
     size_t parked;
+    size_t head_size; /* of the head that is coming in, as RFC 9113 section
+                       * 6.5.2 counts it */
+    size_t held;      /* by all streams */
     size_t drained;
     uint64_t deadline_ns;
     struct http2_streams streams;
@@ -96,6 +105,7 @@ struct http2 {
     struct http2_streams waiting;         /* likewise */
     struct http2_streams heads;  /* that are not complete, by late_ns */
     struct http2_streams bodies; /* likewise */
+    struct http2_streams left;   /* of requests that are answered, likewise */
     struct http2_dirty dirty;    /* connections that something happened to */
     uint64_t now_ns;             /* of this turn */
     struct kx_buffer output;     /* of the connection in hand */
@@ -151,7 +161,8 @@ void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
                        size_t size);
 /* The client's side is over: the stream is queued. */
 void http2_stream_end(struct http2_stream *stream);
-/* Runs the streams that are queued. */
+/* Runs the streams that are queued, for a millisecond and as long as the client
+ * takes the replies; the others when the connection is looked at again. */
 void http2_stream_run_queue(struct http2_connection *connection);
 /* Copies up to size bytes of the reply's body; CHUNK_END comes with the last of
  * them, or alone. */
@@ -160,6 +171,8 @@ enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
 /* Its body has not come in time: answers 408, and breaks the stream off when
  * that did not help. */
 void http2_stream_late(struct http2_stream *stream);
+/* Its reply was sent to the end. */
+void http2_stream_sent(struct http2_stream *stream);
 /* Bytes of it went their way: it has time again. */
 void http2_stream_touch(struct http2_stream *stream);
 /* The stream is over, well or not. */

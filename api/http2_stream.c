@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <talloc.h>
 
+static const uint64_t SLICE_NS = 1000000;
+
 /* ---- Waiting for the client --------------------------------------------- */
 
 static void wait_no_more(struct http2_stream *stream)
@@ -89,6 +91,8 @@ static bool has_room(const struct service *service)
 /* The reply is complete; from here on it waits for the client. */
 static void reply(struct http2_stream *stream)
 {
+    stream->held = stream->exchange->reply.body.size;
+    stream->connection->held += stream->held;
     exchange_hold(stream->exchange);
     http2_session_reply(stream);
 }
@@ -245,10 +249,27 @@ static void run(struct http2_stream *stream)
         reply(stream);
 }
 
+/* Is the time over that began with the first call? */
+static bool is_over(uint64_t *until_ns)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    if (*until_ns == 0)
+        *until_ns = now_ns + SLICE_NS;
+    return now_ns > *until_ns;
+}
+
+/* A client must not keep the others waiting with all it asks for at once, nor
+ * fill the memory with replies that it does not take. */
 void http2_stream_run_queue(struct http2_connection *connection)
 {
     struct http2_stream *stream;
-    while ((stream = TAILQ_FIRST(&connection->queue)) != NULL) {
+    uint64_t until_ns = 0;
+    while ((stream = TAILQ_FIRST(&connection->queue)) != NULL &&
+           connection->held <= HTTP2_HELD_MAX) {
+        if (TAILQ_NEXT(stream, queue) != NULL && is_over(&until_ns)) {
+            http2_connection_mark(connection);
+            return;
+        }
         TAILQ_REMOVE(&connection->queue, stream, queue);
         stream->queued = false;
         run(stream);
@@ -272,15 +293,23 @@ void http2_stream_late(struct http2_stream *stream)
     http2_stream_run_queue(connection);
 }
 
+/* The rest of a request that was refused is not waited for as long as that of
+ * one that may still be answered. */
+void http2_stream_sent(struct http2_stream *stream)
+{
+    if (!stream->whole)
+        await(stream, &stream->connection->door->left, HTTP2_LEAVE_MS);
+}
+
 /* ---- Replies ------------------------------------------------------------ */
 
 static enum exchange_chunk read_body(struct http2_stream *stream, void *out,
                                      size_t size, size_t *copied_out)
 {
-    const struct kx_buffer *body = &stream->exchange->reply.body;
-    size_t left = body->size - stream->sent;
+    struct kx_slice body = reply_bytes(&stream->exchange->reply);
+    size_t left = body.size - stream->sent;
     *copied_out = left < size ? left : size;
-    memcpy(out, body->data + stream->sent, *copied_out);
+    memcpy(out, body.data + stream->sent, *copied_out);
     stream->sent += *copied_out;
     return *copied_out == left ? CHUNK_END : CHUNK_DATA;
 }
@@ -307,6 +336,9 @@ void http2_stream_close(struct http2_stream *stream)
     if (stream->queued)
         TAILQ_REMOVE(&connection->queue, stream, queue);
     stream->queued = false;
+    connection->held -= stream->held;
+    if (!TAILQ_EMPTY(&connection->queue))
+        http2_connection_mark(connection);
     stream->connection = NULL;
     if (!stream->parked) {
         exchange_end(stream->exchange);

@@ -58,17 +58,18 @@ static void fill_account(struct exchange *exchange, struct account *account)
                       ? exchange->target.size
                       : SLOW_TARGET_MAX;
     trace_request_id(request);
-    *account = (struct account){.ended_at_ms = kx_now_ms(),
-                                .method = method_name(request->method),
-                                .route = request->route,
-                                .status = exchange->reply.status,
-                                .trace = request->trace,
-                                .timing = exchange->timing,
-                                .reads = exchange->reads,
-                                .bytes_in = exchange->body.size,
-                                .bytes_out = exchange->reply.stream != NULL
-                                                 ? exchange->streamed
-                                                 : exchange->reply.body.size};
+    *account =
+        (struct account){.ended_at_ms = kx_now_ms(),
+                         .method = method_name(request->method),
+                         .route = request->route,
+                         .status = exchange->reply.status,
+                         .trace = request->trace,
+                         .timing = exchange->timing,
+                         .reads = exchange->reads,
+                         .bytes_in = exchange->body.size,
+                         .bytes_out = exchange->reply.stream != NULL
+                                          ? exchange->streamed
+                                          : reply_bytes(&exchange->reply).size};
     if (request->caller.token != NULL)
         memcpy(account->token, request->caller.token->id,
                sizeof account->token);

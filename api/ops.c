@@ -70,7 +70,7 @@ enum progress ops_openapi(struct request *request, struct reply *reply)
     if (!no_parameters(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
-    kx_add_slice(&reply->body, openapi_document());
+    reply->constant = openapi_document();
     return DONE;
 }
 

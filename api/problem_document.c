@@ -68,6 +68,7 @@ static enum progress start(const struct request *request, struct reply *reply,
     bool plain = is_plain(request->route);
     reply->status = row->status;
     reply->content_type = plain ? "text/plain" : CONTENT_TYPE;
+    reply->constant.size = 0;
     reply->body.size = 0;
     reply->header_count = 0;
     reply->stream = NULL;

@@ -103,12 +103,21 @@ struct reply {
     int status;               /* HTTP status */
     const char *content_type; /* NULL: no body */
     struct kx_buffer body;
+    struct kx_slice constant; /* instead of body: lives as long as the program,
+                               * and is not copied */
     struct header headers[REPLY_HEADERS_MAX];
     size_t header_count;
     uint64_t flush;        /* 0, or: keep the reply back until this flush
                             * (from kx_read_end) */
     struct stream *stream; /* instead of body: pulled chunk by chunk */
 };
+
+/* The bytes of a body that is no stream. */
+static inline struct kx_slice reply_bytes(const struct reply *reply)
+{
+    return reply->constant.size > 0 ? reply->constant
+                                    : kx_buffer_slice(&reply->body);
+}
 
 /* Adds a header; name and value must live as long as the request. At most
  * REPLY_HEADERS_MAX of them; Content-Type is a member of its own. */
