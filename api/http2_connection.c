@@ -54,8 +54,10 @@ static void farewell(struct http2_connection *connection, enum http2_error why)
                              0,
                              0,
                              (uint8_t)why};
-    if (why == HTTP2_ENHANCE_YOUR_CALM)
+    if (why == HTTP2_ENHANCE_YOUR_CALM) {
+        atomic_fetch_add(&connection->door->desk->service->counters.floods, 1);
         kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
+    }
     http2_session_close(connection);
     wire_send(&connection->wire, kx_slice(frame, sizeof frame));
     wire_finish(&connection->wire);

@@ -122,8 +122,10 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     struct desk *desk = connection->door->desk;
     struct exchange *exchange =
         has_room(desk->service) ? exchange_begin(desk) : NULL;
-    if (exchange == NULL)
+    if (exchange == NULL) {
+        atomic_fetch_add(&desk->service->counters.streams_refused, 1);
         return NULL;
+    }
     struct http2_stream *stream =
         talloc_zero(exchange->request.memory, struct http2_stream);
     if (stream == NULL) {
@@ -240,10 +242,11 @@ void http2_stream_end(struct http2_stream *stream)
 static void run(struct http2_stream *stream)
 {
     const struct exchange *exchange = stream->exchange;
-    if (exchange->phase == EXCHANGE_OPEN &&
-        !has_memory(exchange->desk->service))
+    struct service *service = exchange->desk->service;
+    if (exchange->phase == EXCHANGE_OPEN && !has_memory(service)) {
+        atomic_fetch_add(&service->counters.streams_refused, 1);
         http2_session_reset(stream, HTTP2_REFUSED_STREAM);
-    else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
+    } else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
         park(stream);
     else
         reply(stream);

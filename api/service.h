@@ -28,7 +28,9 @@ struct counters {
     atomic_uint_fast64_t body_bytes;          /* of requests not replied */
     atomic_int_fast64_t in_flight;            /* requests begun, not replied */
     atomic_uint_fast64_t slow;                /* requests over --slow-ms */
-    atomic_uint_fast64_t next_request_id;     /* from a random beginning */
+    atomic_uint_fast64_t streams_refused;     /* of HTTP/2: no room for them */
+    atomic_uint_fast64_t floods;          /* its connections that ended so */
+    atomic_uint_fast64_t next_request_id; /* from a random beginning */
 };
 
 struct service {

@@ -96,6 +96,8 @@ node "$here/h2_attacks.js" 127.0.0.1 "${url##*:}" >"$work/attacks"
 is 'the exit status' $? 0
 is 'what failed' "$(grep -v '^ok' "$work/attacks" | grep -v ' 0 failed$')" ''
 is 'attacks, at least' "$(($(grep -c '^ok' "$work/attacks") >= 100))" 1
+request GET /metrics
+is 'floods are counted' "$(awk '/^kindex_http2_floods_total/ { print ($2 > 5) }' "$answer")" 1
 
 stop_server
 start_server "${limits[@]}"
@@ -109,6 +111,9 @@ is 'what the last one gets is refused' "$((answered[4] == 0 && refused[4] > 16))
 is "less than 200 MiB were needed, times $times ($memory)" "$((memory < 200 * times))" 1
 is 'all that waited come when the client takes them' "$taken" 60
 until_status 200 GET /kv/large '' --http2-prior-knowledge
+
+request GET /metrics
+is 'refused requests are counted' "$(awk '/^kindex_http2_streams_refused_total/ { print ($2 > 16) }' "$answer")" 1
 
 test_case 'the rest of a request that is answered is not waited for'
 node -e 'const { Connection, headers, pseudo } = require(require("path").resolve(process.argv[1]));
