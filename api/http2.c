@@ -9,7 +9,10 @@
 #include <nghttp2/nghttp2.h>
 #include <talloc.h>
 
-enum { DRIBBLE = 1024 /* bytes; smaller DATA frames earn nothing */ };
+enum {
+    DRIBBLE = 1024, /* bytes; smaller DATA frames earn nothing */
+    LARGE_HEAD = 20 /* frames of idle talk that a head over its limit is */
+};
 
 static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
 {
@@ -128,12 +131,12 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
     return 0;
 }
 
-/* One that is too large costs more than its answer earns. */
+/* One that is too large costs far more than its answer earns. */
 static void spend_for_head(struct http2_connection *connection)
 {
     if (connection->head_size <= head_size_max(connection))
         return;
-    for (int i = 0; i <= CALM_EARNED; i++)
+    for (int i = 0; i < LARGE_HEAD; i++)
         spend(connection);
 }
 

@@ -74,15 +74,15 @@ static void write_connections(const struct counters *counters,
 
 static void write_http2(const struct counters *counters, struct kx_buffer *out)
 {
-    metrics_head(out, "kindex_http2_streams_refused_total", "counter",
+    metrics_head(out, "kindex_http_streams_refused_total", "counter",
                  "Requests over HTTP/2 that were sent back for lack of room "
                  "(REFUSED_STREAM): --requests-max or --bodies-max.");
-    metrics_add(out, "kindex_http2_streams_refused_total %llu\n",
+    metrics_add(out, "kindex_http_streams_refused_total %llu\n",
                 (unsigned long long)atomic_load(&counters->streams_refused));
-    metrics_head(out, "kindex_http2_floods_total", "counter",
+    metrics_head(out, "kindex_http_floods_total", "counter",
                  "Connections of HTTP/2 that were ended because their client "
                  "was not calm (ENHANCE_YOUR_CALM).");
-    metrics_add(out, "kindex_http2_floods_total %llu\n",
+    metrics_add(out, "kindex_http_floods_total %llu\n",
                 (unsigned long long)atomic_load(&counters->floods));
 }
 

@@ -97,7 +97,7 @@ is 'the exit status' $? 0
 is 'what failed' "$(grep -v '^ok' "$work/attacks" | grep -v ' 0 failed$')" ''
 is 'attacks, at least' "$(($(grep -c '^ok' "$work/attacks") >= 100))" 1
 request GET /metrics
-is 'floods are counted' "$(awk '/^kindex_http2_floods_total/ { print ($2 > 5) }' "$answer")" 1
+is 'floods are counted' "$(awk '/^kindex_http_floods_total/ { print ($2 > 5) }' "$answer")" 1
 
 stop_server
 start_server "${limits[@]}"
@@ -113,7 +113,7 @@ is 'all that waited come when the client takes them' "$taken" 60
 until_status 200 GET /kv/large '' --http2-prior-knowledge
 
 request GET /metrics
-is 'refused requests are counted' "$(awk '/^kindex_http2_streams_refused_total/ { print ($2 > 16) }' "$answer")" 1
+is 'refused requests are counted' "$(awk '/^kindex_http_streams_refused_total/ { print ($2 > 16) }' "$answer")" 1
 
 test_case 'the rest of a request that is answered is not waited for'
 node -e 'const { Connection, headers, pseudo } = require(require("path").resolve(process.argv[1]));

@@ -99,7 +99,8 @@ function equal(a, b) {
   for (let i = 0; i < Number(commits); i += 4) await Promise.all([0, 1, 2, 3].map((n) => change(i + n)));
   const truth = await list();
   for (const copy of copies) {
-    for (let i = 0; i < 500 && !equal(copy.entries, truth); i++) await new Promise((resolve) => setTimeout(resolve, 20));
+    const ends = Date.now() + 60000;
+    while (!equal(copy.entries, truth) && Date.now() < ends) await new Promise((resolve) => setTimeout(resolve, 20));
     await copy.work;
     console.log(copy.events, copy.resets, equal(copy.entries, truth) ? "same" : "other");
     copy.request.destroy();
