@@ -124,7 +124,7 @@ const FAULTS = [
   ["rapid resets of writes", many(3000, (i) => Buffer.concat([put(odd(i), A, "1"), frame("RST_STREAM", 0, odd(i), u32(CANCEL))])), CALM],
   ["resets that the server is made to send", many(3000, (i) => Buffer.concat([
     headers(odd(i), pseudo("PUT", A), 0), frame("WINDOW_UPDATE", 0, odd(i), u32(0x7fffffff))])), CALM],
-  ["heads that are too large by the hundred", many(600, (i) => frame("HEADERS", END_HEADERS | END_STREAM, odd(i), Buffer.concat([
+  ["heads that are too large by the hundred", many(200, (i) => frame("HEADERS", END_HEADERS | END_STREAM, odd(i), Buffer.concat([
     fields(pseudo("GET", "/livez")), field("a", "b".repeat(3900), 0x40), Buffer.alloc(8, integer(62, 7, 0x80))]))), CALM],
   ["requests that are malformed by the thousand", many(3000, (i) => get(odd(i), "")), CALM],
 ];
