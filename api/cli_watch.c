@@ -1,6 +1,6 @@
 /* kindex watch: entries again whenever they have changed, by the watch of KV
  * Connect: frames of a length and a message (kvconnect_watch.c). */
-#include "cli_http.h"
+#include "cli_watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,13 +101,6 @@ static bool show_frame(struct watching_keys *watching, struct kx_slice frame)
     return shown;
 }
 
-/* Is no more wanted, or can no more be shown? */
-static bool enough(const struct watching_keys *watching)
-{
-    return ferror(stdout) || (watching->cli->limit > 0 &&
-                              watching->count >= watching->cli->limit);
-}
-
 /* Shows the frame that bytes begins with, if it is whole; *size_out is its
  * size, 0 when it is not. */
 static bool take_frame(struct watching_keys *watching, struct kx_slice bytes,
@@ -139,7 +132,7 @@ static bool take_bytes(void *target, struct kx_slice bytes)
             !frame->failed &&
             take_frame(watching, kx_slice(frame->data + at, frame->size - at),
                        &size) &&
-            !enough(watching);
+            !cli_watch_enough(watching->cli, watching->count);
         at += size;
     } while (goes_on && size > 0);
     if (goes_on) {
@@ -149,20 +142,35 @@ static bool take_bytes(void *target, struct kx_slice bytes)
     return goes_on;
 }
 
+/* ---- The commands ------------------------------------------------------- */
+
+bool cli_watch_enough(const struct cli *cli, uint64_t lines)
+{
+    return ferror(stdout) || (cli->limit > 0 && lines >= cli->limit);
+}
+
+int cli_watch_ask(struct cli *cli, const struct cli_call *call,
+                  const uint64_t *lines)
+{
+    struct cli_reply reply;
+    cli_show_heading(cli);
+    int status = cli_ask(cli, call, &reply);
+    if (status != CLI_OK || cli_watch_enough(cli, *lines))
+        return status;
+    cli_fail("the server ended the watch");
+    return CLI_UNAVAILABLE;
+}
+
 static int watch_keys(struct cli *cli)
 {
     struct watching_keys watching = {.cli = cli};
     struct kx_buffer body;
-    struct cli_reply reply;
     kx_buffer_init(&body, cli->memory);
     kx_buffer_init(&watching.frame, cli->memory);
     kx_buffer_init(&watching.line, cli->memory);
-    if (cli->form == CLI_DEFAULT)
-        cli->form = CLI_JSON;
     for (int i = 0; i < cli->count; i++)
         if (!add_key(&watching, i, &body))
             return CLI_MISUSE;
-    cli_show_heading(cli);
     struct cli_call call = {.method = "POST",
                             .path = kx_text("/v2/watch"),
                             .body = kx_buffer_slice(&body),
@@ -170,11 +178,7 @@ static int watch_keys(struct cli *cli)
                             .header = "x-denokv-version: 3",
                             .bytes = take_bytes,
                             .target = &watching};
-    int status = cli_ask(cli, &call, &reply);
-    if (status != CLI_OK || enough(&watching))
-        return status;
-    cli_fail("the server ended the watch");
-    return CLI_UNAVAILABLE;
+    return cli_watch_ask(cli, &call, &watching.count);
 }
 
 int cli_watch(struct cli *cli)
@@ -183,5 +187,7 @@ int cli_watch(struct cli *cli)
         return cli_misuse(cli, "--prefix stands alone");
     if (cli->prefix == NULL && cli->count == 0)
         return cli_misuse(cli, "a key or --prefix is missing");
+    if (cli->form == CLI_DEFAULT)
+        cli->form = CLI_JSON;
     return cli->prefix != NULL ? cli_watch_prefix(cli) : watch_keys(cli);
 }

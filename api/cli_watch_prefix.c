@@ -1,6 +1,6 @@
 /* kindex watch --prefix: the entries under a prefix whenever they change, by
  * the events of GET /watch?prefix=. */
-#include "cli_http.h"
+#include "cli_watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +15,6 @@ struct watching_prefix {
     bool change; /* the event under way is one */
 };
 
-static bool enough(const struct watching_prefix *watching)
-{
-    uint64_t limit = watching->cli->limit;
-    return ferror(stdout) || (limit > 0 && watching->count >= limit);
-}
-
 static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
 {
     struct kx_json_iter iter;
@@ -28,12 +22,13 @@ static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
     if (!cli_member(data, "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return false;
-    while (!enough(watching) && kx_json_next(&iter, &name, &entry)) {
+    while (!cli_watch_enough(watching->cli, watching->count) &&
+           kx_json_next(&iter, &name, &entry)) {
         cli_show_entry(watching->cli, entry, true);
         watching->count++;
     }
     fflush(stdout);
-    return !enough(watching);
+    return !cli_watch_enough(watching->cli, watching->count);
 }
 
 /* The first one only says that the watch has begun. */
@@ -45,12 +40,11 @@ static void take_reset(struct watching_prefix *watching)
               stderr);
 }
 
-static bool take_event(struct watching_prefix *watching, struct kx_slice event)
+static void take_event(struct watching_prefix *watching, struct kx_slice event)
 {
     watching->change = kx_equal(event, kx_text("change"));
     if (kx_equal(event, kx_text("reset")))
         take_reset(watching);
-    return true;
 }
 
 static bool take_line(void *target, struct kx_slice line)
@@ -58,7 +52,7 @@ static bool take_line(void *target, struct kx_slice line)
     struct watching_prefix *watching = target;
     struct kx_fault fault;
     if (kx_starts_with(line, kx_text("event: ")))
-        return take_event(watching, kx_slice(line.data + 7, line.size - 7));
+        take_event(watching, kx_slice(line.data + 7, line.size - 7));
     if (!watching->change || !kx_starts_with(line, kx_text("data: ")))
         return true;
     struct kx_slice data = kx_slice(line.data + 6, line.size - 6);
@@ -70,21 +64,13 @@ int cli_watch_prefix(struct cli *cli)
 {
     struct watching_prefix watching = {.cli = cli};
     struct kx_buffer path;
-    struct cli_reply reply;
-    if (cli->form == CLI_DEFAULT)
-        cli->form = CLI_JSON;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/watch");
     cli_add_key_parameter(&path, "prefix", cli->prefix);
-    cli_show_heading(cli);
     struct cli_call call = {.method = "GET",
                             .path = cli_whole(&path),
                             .accept = "text/event-stream",
                             .line = take_line,
                             .target = &watching};
-    int status = cli_ask(cli, &call, &reply);
-    if (status != CLI_OK || enough(&watching))
-        return status;
-    cli_fail("the server ended the watch");
-    return CLI_UNAVAILABLE;
+    return cli_watch_ask(cli, &call, &watching.count);
 }

@@ -108,11 +108,7 @@ static bool read_prefix(struct watching *watching, const struct query *query,
         !selector_make(&selection, query->memory, &watching->selector, flaw))
         return false;
     watching->prefix = kx_buffer_slice(&selection.prefix);
-    if (watching->prefix.size <= KX_KEY_MAX)
-        return true;
-    return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
-                    "The prefix has %zu encoded bytes; the limit is %d.",
-                    watching->prefix.size, KX_KEY_MAX);
+    return true;
 }
 
 static bool read_request(struct watching *watching, struct flaw *flaw)

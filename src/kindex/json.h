@@ -11,8 +11,8 @@
  * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail; KX_NO_MEMORY.
  */
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
-/* The same for a document with values in it, some of them in a form that needs
- * two levels for one: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
+/* The same for a document with values in it, which has levels of its own around
+ * theirs: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
 enum { KX_JSON_DOCUMENT_DEPTH_MAX = 136 };
 enum kx_status kx_json_check_document(struct kx_slice text,
                                       struct kx_fault *fault);

@@ -115,6 +115,11 @@ until_status 200 GET /kv/large '' --http2-prior-knowledge
 request GET /metrics
 is 'refused requests are counted' "$(awk '/^kindex_http_streams_refused_total/ { print ($2 > 16) }' "$answer")" 1
 
+test_case 'who asks for much at once keeps nobody waiting'
+awk 'BEGIN { for (i = 0; i < 1000; i++) printf "{\"key\":[\"fair\",%d],\"value\":1}\n", i }' >"$work/fair"
+"$KINDEX" import "$work/fair" --url "$url" 2>"$work/null"
+is 'the server' "$(node "$here/h2_fair.js" 127.0.0.1 "${url##*:}" 300 10)" fair
+
 test_case 'the rest of a request that is answered is not waited for'
 node -e 'const { Connection, headers, pseudo } = require(require("path").resolve(process.argv[1]));
     const connection = new Connection();

@@ -2,36 +2,11 @@
 # GET /watch: whoever watches entries is told when they change, and never sees
 # half of a commit.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/watch.sh"
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
 ulimit -n 8192
 start_server
-
-# A watch in the background, whose events go to $work/events. watch QUERY
-# [CURL-OPTION...]
-watch() {
-    : >"$work/events"
-    curl --globoff --silent --no-buffer "${@:2}" "$url/watch?$1" \
-        >"$work/events" &
-    watcher=$!
-    wait_until has_events 1
-}
-
-# As many events have come.
-has_events() {
-    [ "$(grep -c '^id: ' "$work/events")" -ge "$1" ]
-}
-
-end_watch() {
-    kill "$watcher"
-    wait "$watcher" 2>"$work/null"
-}
-
-# Of the n-th event: what jq makes of its data.
-event() {
-    is "event $1: $2" "$(grep '^data: ' "$work/events" | sed -n "$1s/^data: //p" |
-        jq -cr "$2")" "$3"
-}
 
 for protocol in http1.1 http2-prior-knowledge; do
     test_case "over $protocol: first all keys, then those that change"

@@ -2,36 +2,15 @@
 # GET /watch?prefix=: whoever watches what is under a prefix is told which entries
 # have changed, or that there are too many of them to tell.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/watch.sh"
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
 start_server --body-max 64MiB
 
-# A watch in the background, whose events go to $work/events. watch QUERY
-# [CURL-OPTION...]
-watch() {
-    : >"$work/events"
-    curl --globoff --silent --no-buffer "${@:2}" "$url/watch?$1" \
-        >"$work/events" &
-    watcher=$!
-    wait_until has_events 1
-}
-
-# As many events have come.
-has_events() {
-    [ "$(grep -c '^event: ' "$work/events")" -ge "$1" ]
-}
-
-end_watch() {
-    kill "$watcher"
-    wait "$watcher" 2>"$work/null"
-}
-
 # Of the n-th event: its type, and what jq makes of its data.
-event() {
-    is "event $1" "$(grep -A1 '^event: ' "$work/events" | grep -v '^--' |
-        sed -n "$((2 * $1 - 1))s/^event: //p")" "$2"
-    is "event $1: $3" "$(grep '^data: ' "$work/events" | sed -n "$1s/^data: //p" |
-        jq -cr "$3")" "$4"
+told() {
+    is "event $1" "$(sed -n 's/^event: //p' "$work/events" | sed -n "$1p")" "$2"
+    event "$1" "$3" "$4"
 }
 
 for protocol in http1.1 http2-prior-knowledge; do
@@ -39,25 +18,25 @@ for protocol in http1.1 http2-prior-knowledge; do
     request PUT /kv/users/=1 1 "${json[@]}"
     watch 'prefix=users' --$protocol
     is 'the first line' "$(head -1 "$work/events")" 'retry: 2000'
-    event 1 reset . '{}'
+    told 1 reset . '{}'
     request PUT /kv/users '"above"' "${json[@]}"
     request PUT /kv/user/=1 '"beside"' "${json[@]}"
     request PUT /kv/users/=1 '{"n":1}' "${json[@]}"
     wait_until has_events 2
-    event 2 change '[.entries[] | .key, .value]' '[["users",1],{"n":1}]'
+    told 2 change '[.entries[] | .key, .value]' '[["users",1],{"n":1}]'
     request GET /kv/users/=1
     stamp=$(grep -i '^etag' "$head" | tr -dc 0-9a-f | tail -c 20)
-    event 2 change '.entries[0].versionstamp' "$stamp"
+    told 2 change '.entries[0].versionstamp' "$stamp"
     request DELETE /kv/users/=1
     wait_until has_events 3
-    event 3 change .entries '[{"key":["users",1],"value":null,"versionstamp":null}]'
+    told 3 change .entries '[{"key":["users",1],"value":null,"versionstamp":null}]'
 
     test_case "over $protocol: a commit is one event, in its order"
     request POST /atomic '{"mutations":[{"type":"set","key":["users","z","y"],"value":1},
         {"type":"set","key":["other"],"value":1},
         {"type":"set","key":["users",true],"value":2}]}' "${json[@]}"
     wait_until has_events 4
-    event 4 change '[.entries[].key]' '[["users","z","y"],["users",true]]'
+    told 4 change '[.entries[].key]' '[["users","z","y"],["users",true]]'
     is 'ids' "$(grep -c '^id' "$work/events")" 0
     end_watch
     request DELETE '/list?prefix='
@@ -77,15 +56,15 @@ until_field .state ready GET /indexes/by_color
 watch 'prefix=by_color/red'
 request PUT /kv/users/1 '{"color":"red"}' "${json[@]}"
 wait_until has_events 2
-event 2 change '[.entries[] | .key, .value]' '[["by_color","red","1"],"1"]'
+told 2 change '[.entries[] | .key, .value]' '[["by_color","red","1"],"1"]'
 request PUT /kv/users/1 '{"color":"red","n":1}' "${json[@]}"
 request PUT /kv/users/2 '{"color":"blue"}' "${json[@]}"
 request PUT /kv/users/1 '{"color":"blue"}' "${json[@]}"
 wait_until has_events 3
-event 3 change '[.entries[] | .key[2], .value]' '["1",null]'
+told 3 change '[.entries[] | .key[2], .value]' '["1",null]'
 request DELETE /indexes/by_color
 wait_until has_events 4
-event 4 reset . '{}'
+told 4 reset . '{}'
 end_watch
 
 test_case 'what has too many changes, or too many bytes, is to be listed'
@@ -94,21 +73,21 @@ node -e 'const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: "set"
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/thousand"
 request POST /atomic "@$work/thousand" "${json[@]}"
 wait_until has_events 2
-event 2 change '.entries | length' 1000
+told 2 change '.entries | length' 1000
 node -e 'const mutations = Array.from({ length: 999 }, (_, i) => ({ type: "set", key: ["m".repeat(300), i], value: 1 }));
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/long"
 request POST /atomic "@$work/long" "${json[@]}"
 wait_until has_events 3
-event 3 reset . '{}'
+told 3 reset . '{}'
 node -e 'const mutations = Array.from({ length: 20 }, (_, i) => ({ type: "set", key: ["b", i], value: "x".repeat(1e6) }));
     process.stdout.write(JSON.stringify({ mutations }))' >"$work/large"
 request POST /atomic "@$work/large" "${json[@]}"
 expect 200
 wait_until has_events 4
-event 4 reset . '{}'
+told 4 reset . '{}'
 request PUT /kv/b/=1 1 "${json[@]}"
 wait_until has_events 5
-event 5 change '[.entries[].key]' '[["b",1]]'
+told 5 change '[.entries[].key]' '[["b",1]]'
 end_watch
 
 test_case 'copies that are kept by lists and events end as what is there'
@@ -128,7 +107,7 @@ done
 request GET '/watch?prefix=a&start=b'
 expect 400 unknown-parameter
 request GET "/watch?prefix=$(printf 'x%.0s' {1..2100})"
-expect 400
+expect 400 key-too-long
 request POST '/indexes?paused=1' '{"name":"unbuilt","prefix":["b"],"fields":["/none"]}' "${json[@]}"
 request GET '/watch?prefix=unbuilt/x'
 expect 409 index-not-ready

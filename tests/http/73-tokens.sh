@@ -142,7 +142,7 @@ expect 204
 test_case 'a revoked token ends a watch, an event stream and a watch of KV Connect at once'
 program token create watcher watch,read,list:
 watcher=$(cat "$work/said")
-for stream in '/watch?key=a/k' '/v2/watch'; do
+for stream in '/watch?key=a/k' '/watch?prefix=a' '/v2/watch'; do
     data=()
     [ "$stream" != /v2/watch ] || data=(--data-binary $'\x0a\x08\x0a\x06\x02a\x00\x02k\x00')
     [ "$stream" != /v2/watch ] || printf '\x0a\x08\x0a\x06\x02a\x00\x02k\x00' >"$work/message"
@@ -154,9 +154,9 @@ for stream in '/watch?key=a/k' '/v2/watch'; do
         echo $! >>"$work/streams"
     done
 done
-streams_have_begun() { [ "$(find "$work" -name 'stream--*' -size +0 | wc -l)" = 4 ]; }
+streams_have_begun() { [ "$(find "$work" -name 'stream--*' -size +0 | wc -l)" = 6 ]; }
 wait_until streams_have_begun
-is 'open streams' "$(find "$work" -name 'stream--*' -size +0 | wc -l)" 4
+is 'open streams' "$(find "$work" -name 'stream--*' -size +0 | wc -l)" 6
 began=$SECONDS
 program token revoke "${watcher:7:16}"
 is 'exit status' $code 0

@@ -65,6 +65,15 @@ early_ends() {
     expect 204
 }
 
+# half_closed WHERE [CA]
+half_closed() {
+    test_case "who ends its half of a connection gets all of its answers, $1"
+    node "$here/half_closed.js" "${url##*:}" "$(cat "$work/token")" 20 "${@:2}" >"$work/halves"
+    is 'kinds of requests' "$(wc -l <"$work/halves")" 11
+    is 'without all answers' "$(awk '{ split($0, n, ": "); split(n[2], w, " ");
+        if (w[1] != w[3] || w[1] < 20) print }' "$work/halves")" ''
+}
+
 # All the token's streams can be open again, and no more.
 streams_are_free() {
     test_case "all streams of the token are free again, $1"
@@ -95,11 +104,7 @@ expect 201
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 
-test_case 'who ends its half of a connection gets all of its answers'
-node "$here/half_closed.js" "${url##*:}" "$(cat "$work/token")" 20 >"$work/halves"
-is 'kinds of requests' "$(wc -l <"$work/halves")" 11
-is 'without all answers' "$(awk '{ split($0, n, ": "); split(n[2], w, " ");
-    if (w[1] != w[3] || w[1] < 20) print }' "$work/halves")" ''
+half_closed 'without TLS'
 
 test_case 'and the server stops with all that is open'
 stop_server
@@ -114,6 +119,7 @@ start --tls-cert "$work/certificate" --tls-key "$work/key"
 url=https://${url#http://}
 early_ends 'over TLS' "$work/certificate"
 streams_are_free 'over TLS'
+half_closed 'over TLS' "$work/certificate"
 stop_server
 is 'exit status' $? 0
 wait

@@ -268,6 +268,19 @@ is 'what was seen' "$(jq -c '[.key[1],.value]' "$work/seen" | tr '\n' ' ')" \
     '["a",1] [2,{"n":2}] ["a",null] '
 is 'what it said' "$(cat "$work/err")" ''
 kindex del watched/=2/b
+timeout "$longest" "$KINDEX" watch --prefix watched -n 1 >"$work/seen" 2>"$work/err" &
+watcher=$!
+wait_until watches
+kindex index add by_none none n
+said_so() { grep -q 'more may have changed than is shown' "$work/err"; }
+wait_until said_so
+is 'exit status' $? 0
+kindex index rm by_none
+kindex set watched/b 1
+wait $watcher
+is 'the exit status' $? 0
+is 'what was seen' "$(jq -c .key "$work/seen")" '["watched","b"]'
+kindex del watched/b
 kindex watch
 ends 2
 complains 'a key or --prefix is missing'
@@ -627,9 +640,23 @@ kindex get users/bo --token secret --url http://127.0.0.1:1
 ends 5
 is token "$(grep -c secret "$work/complaint")" 0
 
-test_case 'no server is status 5'
+test_case 'a watch that the server ends is status 5'
+for what in 'watched' '--prefix watched'; do
+    # shellcheck disable=SC2086
+    timeout "$longest" "$KINDEX" watch $what >"$work/seen" 2>>"$work/ends" &
+    watchers+=($!)
+done
+both_watch() { curl -s "$url/metrics" | grep -q '^kindex_watch_streams 2$'; }
+wait_until both_watch
 stop_server
 server=''
+for watcher in "${watchers[@]}"; do
+    wait "$watcher"
+    is 'the exit status' $? 5
+done
+is 'what they said' "$(sort -u "$work/ends")" 'kindex: the server ended the watch'
+
+test_case 'no server is status 5'
 kindex count
 ends 5
 complains 'no server answers'

@@ -1,14 +1,20 @@
 // Clients that end their half of the connection as soon as they have sent their
 // requests, and wait for the answers:
 //
-//   node tests/http/half_closed.js PORT TOKEN TIMES
+//   node tests/http/half_closed.js PORT TOKEN TIMES [CA]
 //
+// With the certificate of an authority over TLS, where the end is a close_notify.
 // Meanwhile another connection is open, so that commits go over the queue. Prints
 // for each kind of request how many were sent and how many answered.
 "use strict";
+const fs = require("node:fs");
 const net = require("node:net");
+const tls = require("node:tls");
 
-const [port, token, times] = process.argv.slice(2);
+const [port, token, times, authority] = process.argv.slice(2);
+const ca = authority && fs.readFileSync(authority);
+const connect = (then) => (ca ? tls.connect({ port, host: "127.0.0.1", servername: "localhost", ca, allowHalfOpen: true }, then)
+  : net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }, then));
 const LARGE = `"${"x".repeat(40000)}"`;
 
 const request = (method, path, body, more = "") =>
@@ -30,23 +36,29 @@ const KINDS = {
   "put and a part": PUT + PUT.slice(0, 30),
 };
 
-function ask(text) {
+const count = (text, pattern) => (text.match(pattern) ?? []).length;
+
+// How many answers came, at most so many.
+function ask(text, wanted) {
   return new Promise((resolve) => {
-    let heard = "";
-    const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.end(text));
-    socket.setEncoding("latin1").on("data", (part) => { heard += part; });
-    socket.on("error", () => {}).on("close", () => resolve((heard.match(/HTTP\/1\.1 /g) ?? []).length));
+    let heard = "", answers = 0;
+    const socket = connect(() => socket.end(text));
+    socket.setEncoding("latin1").on("data", (part) => {
+      heard += part;
+      answers = count(heard, /HTTP\/1\.1 /g);
+      if (answers === wanted) socket.destroy();
+    });
+    socket.on("error", () => {}).on("close", () => resolve(answers));
   });
 }
 
 (async () => {
-  const other = net.connect({ port, host: "127.0.0.1" });
-  other.write(PUT);
+  const other = connect(() => other.write(PUT));
   await new Promise((resolve) => other.once("data", resolve));
   for (const [kind, text] of Object.entries(KINDS)) {
     let answers = 0;
-    const sent = (text.match(/Content-Length: \d+\r\n\r\n|Bearer \S+\r\n\r\n/g) ?? []).length;
-    for (let i = 0; i < Number(times); i++) answers += await ask(text);
+    const sent = count(text, /Content-Length: \d+\r\n\r\n|Bearer \S+\r\n\r\n/g);
+    for (let i = 0; i < Number(times); i++) answers += await ask(text, sent);
     console.log(`${kind}: ${sent * Number(times)} sent, ${answers} answered`);
   }
   other.destroy();
