@@ -14,6 +14,9 @@
  * may delay everybody else. */
 static const uint64_t SLICES_NS = 1000000;
 
+/* What one that waits for memory waits until it looks again. */
+static const uint64_t LATER_NS = 50000000;
+
 static struct exchange *exchange_of(struct alarm *alarm)
 {
     return (struct exchange *)((char *)alarm -
@@ -86,43 +89,66 @@ bool desk_take_answers(struct desk *desk)
     return any;
 }
 
-void desk_queue_turn(struct desk *desk, struct exchange *exchange)
+static void append(struct turns *turns, struct exchange *exchange)
 {
     exchange->next = NULL;
-    if (desk->turn_last == NULL)
-        desk->turn_first = exchange;
+    if (turns->last == NULL)
+        turns->first = exchange;
     else
-        desk->turn_last->next = exchange;
-    desk->turn_last = exchange;
+        turns->last->next = exchange;
+    turns->last = exchange;
 }
 
-static struct exchange *take_turn(struct desk *desk)
+static struct exchange *take(struct turns *turns)
 {
-    struct exchange *exchange = desk->turn_first;
+    struct exchange *exchange = turns->first;
     if (exchange == NULL)
         return NULL;
-    desk->turn_first = exchange->next;
-    if (desk->turn_first == NULL)
-        desk->turn_last = NULL;
+    turns->first = exchange->next;
+    if (turns->first == NULL)
+        turns->last = NULL;
     return exchange;
+}
+
+void desk_queue_turn(struct desk *desk, struct exchange *exchange)
+{
+    append(&desk->turns, exchange);
+}
+
+void desk_queue_later(struct desk *desk, struct exchange *exchange)
+{
+    if (desk->later.first == NULL)
+        desk->later_ns = kx_monotonic_ns() + LATER_NS;
+    append(&desk->later, exchange);
 }
 
 bool desk_may_slice(const struct desk *desk)
 {
-    return desk->turn_first == NULL && kx_monotonic_ns() < desk->slices_end_ns;
+    return desk->turns.first == NULL && kx_monotonic_ns() < desk->slices_end_ns;
+}
+
+/* Those whose moment has come line up. */
+static void queue_late(struct desk *desk, uint64_t now_ns)
+{
+    struct exchange *exchange;
+    if (now_ns >= desk->later_ns)
+        while ((exchange = take(&desk->later)) != NULL)
+            append(&desk->turns, exchange);
 }
 
 /* What is queued meanwhile waits for the next round, and so does what this one
  * has no time for. */
 bool desk_run_turns(struct desk *desk)
 {
-    const struct exchange *last = desk->turn_last;
     struct exchange *exchange = NULL;
-    desk->slices_end_ns = kx_monotonic_ns() + SLICES_NS;
+    uint64_t now_ns = kx_monotonic_ns();
+    desk->slices_end_ns = now_ns + SLICES_NS;
+    queue_late(desk, now_ns);
+    const struct exchange *last = desk->turns.last;
     if (last == NULL)
         return false;
     do {
-        exchange = take_turn(desk);
+        exchange = take(&desk->turns);
         exchange_continue(exchange);
     } while (exchange != last && kx_monotonic_ns() < desk->slices_end_ns);
     return true;
@@ -176,19 +202,34 @@ bool desk_run_late(struct desk *desk, bool stopping)
     return any;
 }
 
+/* By when something waits for a time; UINT64_MAX: nothing does. */
+static uint64_t next_ns(const struct desk *desk)
+{
+    const struct alarm *alarm = desk->alarms.first;
+    uint64_t at_ns = alarm != NULL ? alarm->at_ns : UINT64_MAX;
+    return desk->later.first != NULL && desk->later_ns < at_ns ? desk->later_ns
+                                                               : at_ns;
+}
+
 int desk_timeout_ms(const struct desk *desk)
 {
-    if (desk->alarms.first == NULL)
+    uint64_t at_ns = next_ns(desk);
+    if (at_ns == UINT64_MAX)
         return -1;
-    uint64_t at_ns = desk->alarms.first->at_ns;
     uint64_t now_ns = kx_monotonic_ns();
     uint64_t left_ns = at_ns > now_ns ? at_ns - now_ns : 0;
     return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / 1000000) + 1;
 }
 
+bool desk_has_turns(const struct desk *desk)
+{
+    return desk->turns.first != NULL || desk->later.first != NULL;
+}
+
 void desk_abandon_turns(struct desk *desk)
 {
     struct exchange *exchange;
-    while ((exchange = take_turn(desk)) != NULL)
+    queue_late(desk, UINT64_MAX);
+    while ((exchange = take(&desk->turns)) != NULL)
         exchange_abandon(exchange);
 }

@@ -15,6 +15,12 @@
 struct exchange;
 TAILQ_HEAD(exchanges, exchange);
 
+/* In their order, linked by next. */
+struct turns {
+    struct exchange *first;
+    struct exchange *last;
+};
+
 struct desk {
     struct service *service;
     struct kx_reader *reader; /* of the loop's thread */
@@ -24,9 +30,10 @@ struct desk {
     struct kx_ticket *answered;
     struct exchange *free;
     size_t free_count;
-    struct exchange *turn_first; /* handlers that said AGAIN */
-    struct exchange *turn_last;
-    uint64_t slices_end_ns;   /* of this turn of the loop */
+    struct turns turns;     /* handlers that said AGAIN */
+    struct turns later;     /* streams that wait for memory */
+    uint64_t later_ns;      /* when they have their turn, while there are any */
+    uint64_t slices_end_ns; /* of this turn of the loop */
     struct exchanges waiting; /* for news: their request.wait is the core's */
     struct alarms alarms;     /* for when their times are over */
     uint64_t late_ns;         /* those due by then have had their turn */
@@ -53,6 +60,9 @@ bool desk_take_answers(struct desk *desk);
 /* Puts an exchange at the end of the queue of turns. It must be in no other
  * list of the desk. */
 void desk_queue_turn(struct desk *desk, struct exchange *exchange);
+/* The same in a moment: the queue of turns would be empty but for those that
+ * have nothing to do as yet. */
+void desk_queue_later(struct desk *desk, struct exchange *exchange);
 /* Once in each turn of the loop: gives the exchanges that wait for their turn a
  * slice each, as far as the time for that goes; the others are first the next
  * time. False when none waited. */
@@ -66,8 +76,11 @@ void desk_end_news(struct desk *desk, struct exchange *exchange);
 /* Goes on with the exchanges whose time is over; with all that wait for news
  * when the loop is `stopping`. False when there was none. */
 bool desk_run_late(struct desk *desk, bool stopping);
-/* Milliseconds until desk_run_late has something to do; -1: never. */
+/* Milliseconds until desk_run_turns or desk_run_late has something to do; -1:
+ * never. */
 int desk_timeout_ms(const struct desk *desk);
+/* Does any exchange wait for its turn? */
+bool desk_has_turns(const struct desk *desk);
 /* Ends the exchanges that wait for their turn with a problem (503 stopping), or
  * breaks off their streams: the loop gives up waiting for them. */
 void desk_abandon_turns(struct desk *desk);

@@ -9,8 +9,10 @@
 
 #include <talloc.h>
 
-/* Believed of an announced body size. */
-enum { BODY_RESERVE_MAX = 256 * 1024 };
+enum {
+    BODY_RESERVE_MAX = 256 * 1024, /* believed of an announced body size */
+    SMALL_BODY = 64 * 1024         /* is not refused for what others take */
+};
 
 void exchange_target(struct exchange *exchange, const char *target, size_t size)
 {
@@ -40,10 +42,37 @@ static void answer_failure(struct exchange *exchange)
     problem_status(&exchange->request, &exchange->reply, &fault);
 }
 
+/* The bodies of others take the memory: what is here of this one's is dropped.
+ */
+static void refuse_memory(struct exchange *exchange)
+{
+    const struct options *options = exchange->desk->service->options;
+    exchange_empty(&exchange->body);
+    exchange_empty(&exchange->reply.body);
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "The bodies of all requests and replies take more than %llu bytes "
+            "(--bodies-max).",
+            (unsigned long long)options->bodies_max);
+    exchange_count(exchange);
+}
+
+/* A small reply is always sent, and so is one that tells what was done. Any
+ * other is as easily made again. */
+static bool is_too_much(const struct exchange *exchange)
+{
+    const struct route *route = exchange->request.route;
+    return exchange->reply.body.size > SMALL_BODY && route != NULL &&
+           route->finish == NULL &&
+           !exchange_has_memory(exchange->desk->service, exchange->held);
+}
+
 /* The reply is final. Here, once for all handlers, memory that ran out on the
  * way becomes 503. */
 static enum exchange_next complete(struct exchange *exchange)
 {
+    exchange_count(exchange);
+    if (is_too_much(exchange))
+        refuse_memory(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     if (exchange->reply.flush != 0 &&
@@ -200,43 +229,20 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
     exchange->phase = EXCHANGE_REFUSED;
 }
 
-/* Returns the bytes of all bodies together with these. */
-static uint64_t count_bytes(struct exchange *exchange, size_t size)
-{
-    exchange->body_counted += size;
-    return size + atomic_fetch_add_explicit(
-                      &exchange->desk->service->counters.body_bytes, size,
-                      memory_order_relaxed);
-}
-
-void exchange_hold(struct exchange *exchange)
-{
-    count_bytes(exchange, exchange->reply.body.size);
-}
-
-/* Counts the bytes among those of all bodies; false when that is too much. */
-static bool count_body(struct exchange *exchange, size_t size)
-{
-    const struct service *service = exchange->desk->service;
-    if (count_bytes(exchange, size) <= service->options->bodies_max)
-        return true;
-    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
-            "The bodies of all requests take more than %llu bytes.",
-            (unsigned long long)service->options->bodies_max);
-    return false;
-}
-
 void exchange_body(struct exchange *exchange, const void *data, size_t size)
 {
     if (exchange->phase != EXCHANGE_OPEN)
         return;
-    if (!count_body(exchange, size)) {
-        exchange->phase = EXCHANGE_REFUSED;
-        return;
-    }
     kx_add(&exchange->body, data, size);
-    if (!admission_body(&exchange->request, &exchange->reply,
-                        exchange->body.size))
+    bool fits = admission_body(&exchange->request, &exchange->reply,
+                               exchange->body.size);
+    exchange_count(exchange);
+    if (fits && exchange->body.size > SMALL_BODY &&
+        !exchange_has_memory(exchange->desk->service, 0)) {
+        refuse_memory(exchange);
+        fits = false;
+    }
+    if (!fits)
         exchange->phase = EXCHANGE_REFUSED;
 }
 
@@ -258,12 +264,11 @@ static bool make_chunk(struct exchange *exchange)
     struct stream *stream = exchange->reply.stream;
     struct kx_buffer *chunk = &exchange->reply.body;
     uint64_t flush = 0;
-    chunk->size = 0;
-    exchange->sent = 0;
     uint64_t began_ns = kx_monotonic_ns();
     kx_reader_count(stream->request->reader, &exchange->reads);
     exchange->last = !stream->next(stream, chunk, &flush);
     exchange->streamed += chunk->size;
+    exchange_count(exchange);
     exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
     if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
         return true;
@@ -276,11 +281,24 @@ static bool make_chunk(struct exchange *exchange)
     return true;
 }
 
+/* Makes the next chunk, or waits until there is memory for it: true when the
+ * exchange is parked. */
+static bool make_or_wait(struct exchange *exchange)
+{
+    struct desk *desk = exchange->desk;
+    if (exchange_has_memory(desk->service, exchange->held))
+        return make_chunk(exchange);
+    exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
+    timing_park(&exchange->timing);
+    desk_queue_later(desk, exchange);
+    return true;
+}
+
 /* The turn of a stream has come: true when it is parked again. When it may not
  * go on the door learns that from exchange_chunk. */
 static bool go_on(struct exchange *exchange)
 {
-    return access_holds(&exchange->request) && make_chunk(exchange);
+    return access_holds(&exchange->request) && make_or_wait(exchange);
 }
 
 /* What comes next depends on what was waited for, which is the phase. After a
@@ -376,8 +394,11 @@ void exchange_abandon(struct exchange *exchange)
  * parked. */
 static bool pull(struct exchange *exchange)
 {
+    exchange_empty(&exchange->reply.body);
+    exchange->sent = 0;
+    exchange_count(exchange);
     if (desk_may_slice(exchange->desk))
-        return make_chunk(exchange);
+        return make_or_wait(exchange);
     await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;
 }

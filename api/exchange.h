@@ -44,9 +44,9 @@ struct exchange {
     struct kx_ticket ticket;       /* for a flush */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
-    uint64_t body_counted; /* bytes among the service's body_bytes */
-    size_t sent;           /* bytes of the present chunk */
-    uint64_t streamed;     /* bytes of all chunks */
+    uint64_t held;     /* bytes among the service's body_bytes */
+    size_t sent;       /* bytes of the present chunk */
+    uint64_t streamed; /* bytes of all chunks */
     struct timing timing;
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];
@@ -86,10 +86,6 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size);
  * `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
 
-/* The reply is complete but waits for its client: from here on its body counts
- * among the service's body_bytes. */
-void exchange_hold(struct exchange *exchange);
-
 /* The desk's: goes on with a parked exchange whose answer or turn came. */
 void exchange_continue(struct exchange *exchange);
 /* The door's: the client of a parked exchange is gone. `ready` is called as
@@ -106,5 +102,17 @@ void exchange_abandon(struct exchange *exchange);
  * was given. CHUNK_BROKEN: the reply cannot be completed. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out);
+
+/* ---- exchange_memory.c -------------------------------------------------- */
+
+/* Counts what the exchange's bodies take now among those of all. */
+void exchange_count(struct exchange *exchange);
+/* Do the bodies of all exchanges, without `own` bytes of them, take at most
+ * what
+ * --bodies-max allows? */
+bool exchange_has_memory(const struct service *service, uint64_t own);
+/* Empties a buffer for reuse. A large one gives its memory back: one large
+ * request on each exchange would else keep that for ever. */
+void exchange_empty(struct kx_buffer *buffer);
 
 #endif

@@ -9,8 +9,7 @@
 
 enum {
     MEMORY_POOL = 4 * 1024, /* of one request, without malloc */
-    FREE_MAX = 256,         /* exchanges kept for reuse */
-    KEEP_MAX = 64 * 1024    /* bytes of a buffer that is kept for reuse */
+    FREE_MAX = 256          /* exchanges kept for reuse */
 };
 
 /* The exchange is the top of its tree: talloc_free of it frees all it holds. */
@@ -51,16 +50,6 @@ struct exchange *exchange_begin(struct desk *desk)
     return exchange;
 }
 
-/* Large buffers are given back; otherwise one large request on each exchange
- * would keep that much memory for ever. */
-static void clear(struct kx_buffer *buffer)
-{
-    if (buffer->capacity > KEEP_MAX)
-        kx_buffer_free(buffer);
-    buffer->size = 0;
-    buffer->failed = false;
-}
-
 /* Makes the exchange as good as new at its end, and not when it is used again,
  * so that a free one holds no memory of its last request. */
 static void reset(struct exchange *exchange)
@@ -68,9 +57,9 @@ static void reset(struct exchange *exchange)
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     talloc_free_children(request->memory);
-    clear(&exchange->target);
-    clear(&exchange->body);
-    clear(&reply->body);
+    exchange_empty(&exchange->target);
+    exchange_empty(&exchange->body);
+    exchange_empty(&reply->body);
     reply->constant.size = 0;
     request->route = NULL;
     request->slices = 0;
@@ -98,9 +87,10 @@ void exchange_end(struct exchange *exchange)
     desk->in_flight--;
     atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
                               memory_order_relaxed);
-    atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
-                              exchange->body_counted, memory_order_relaxed);
-    exchange->body_counted = 0;
+    if (exchange->held != 0)
+        atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
+                                  exchange->held, memory_order_relaxed);
+    exchange->held = 0;
     access_leave(&exchange->request);
     if (desk->free_count >= FREE_MAX) {
         talloc_free(exchange);

@@ -73,19 +73,12 @@ static const char *find_header(const struct request *request, const char *name)
 
 /* What is limited for the whole service: memory for bodies, of requests and of
  * replies that wait for their client, and the number of requests. */
-static bool has_memory(const struct service *service)
-{
-    return atomic_load_explicit(&service->counters.body_bytes,
-                                memory_order_relaxed) <=
-           service->options->bodies_max;
-}
-
 static bool has_room(const struct service *service)
 {
     return (uint64_t)atomic_load_explicit(&service->counters.in_flight,
                                           memory_order_relaxed) <
                service->options->requests_max &&
-           has_memory(service);
+           exchange_has_memory(service, 0);
 }
 
 /* The reply is complete; from here on it waits for the client. */
@@ -93,7 +86,6 @@ static void reply(struct http2_stream *stream)
 {
     stream->held = stream->exchange->reply.body.size;
     stream->connection->held += stream->held;
-    exchange_hold(stream->exchange);
     http2_session_reply(stream);
 }
 
@@ -243,7 +235,7 @@ static void run(struct http2_stream *stream)
 {
     const struct exchange *exchange = stream->exchange;
     struct service *service = exchange->desk->service;
-    if (exchange->phase == EXCHANGE_OPEN && !has_memory(service)) {
+    if (exchange->phase == EXCHANGE_OPEN && !exchange_has_memory(service, 0)) {
         atomic_fetch_add(&service->counters.streams_refused, 1);
         http2_session_reset(stream, HTTP2_REFUSED_STREAM);
     } else if (exchange_run(stream->exchange) == EXCHANGE_PARK)

@@ -64,7 +64,7 @@ static int sooner(int a, int b)
  * every 10 ms whether it may end. */
 static int timeout_ms(const struct loop *loop)
 {
-    if (loop->desk.turn_first != NULL)
+    if (loop->desk.turns.first != NULL)
         return 0;
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
@@ -147,7 +147,7 @@ static bool finished(struct loop *loop, int ready)
         return false;
     if (kx_monotonic_ns() > loop->give_up_ns) {
         desk_abandon_turns(&loop->desk);
-        return loop->desk.awaited == 0 && loop->desk.turn_first == NULL;
+        return loop->desk.awaited == 0 && !desk_has_turns(&loop->desk);
     }
     return ready <= 0 && loop->desk.in_flight == 0 &&
            !http2_unsent(loop->http2);

@@ -80,8 +80,8 @@ static const struct option_row TABLE[] = {
      1024 * MI, "largest body of the other requests, such as POST /atomic"},
     {"bodies-max", OPTION_SIZE, offsetof(struct options, bodies_max), "256MiB",
      MI, 1024 * 1024 * (uint64_t)MI,
-     "memory for the bodies of all requests, and of replies that wait for an "
-     "HTTP/2 client; further requests are refused"},
+     "memory for the bodies of all requests and replies; while it is taken, "
+     "large ones are refused and lists wait"},
     {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
      1000000, "commits that may wait; further ones are answered 503"},
     {"checkpoint-interval", OPTION_DURATION,

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The bodies of all requests together have a limit, so that many large ones
-# cannot take all memory.
+# The bodies of all requests and replies together have a limit, so that neither
+# many large ones nor clients that do not read can take all memory.
 . "$(dirname "$0")/../lib/http.sh"
 start_server --bodies-max 1MiB --value-max 4MiB
 
@@ -25,4 +25,28 @@ for i in 1 2 3; do
     request PUT "/kv/fits/$i" "@$work/fits"
     expect 201
 done
+stop_server
+
+test_case 'clients that do not read get a limited part of it, small requests go on'
+start_server --bodies-max 8MiB
+{ printf '"'; head -c 500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
+for i in {1..12}; do
+    request PUT "/kv/large/=$i" "@$work/large" --header 'Content-Type: application/json'
+    expect 201
+done
+request PUT /kv/small 1 --header 'Content-Type: application/json'
+node "$(dirname "$0")/slow_readers.js" 127.0.0.1 "${url##*:}" >"$work/seen"
+is 'what was seen' "$(cat "$work/seen")" 'most lists: refused
+lists true true
+beside lists: 200 200 503 503
+after lists: 200 200 200 201
+streams true true
+beside streams: 200 200 503 503
+whole streams: 20
+streams over HTTP/2 true true
+beside them: 200 200 503 503
+whole ones: 64
+after them: 200 200 200 200'
+request GET /kv/large/=1
+expect 200
 finish

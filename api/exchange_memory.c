@@ -1,0 +1,30 @@
+/* What the bodies of requests and replies take, of all exchanges together: a
+ * limit that holds for the whole service (--bodies-max), so that neither many
+ * large requests nor many clients that do not read can take all memory. */
+#include "exchange.h"
+
+enum { KEEP_MAX = 64 * 1024 /* bytes of a buffer that is kept for reuse */ };
+
+void exchange_empty(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEEP_MAX)
+        kx_buffer_free(buffer);
+    kx_buffer_clear(buffer);
+}
+
+void exchange_count(struct exchange *exchange)
+{
+    uint64_t held = exchange->body.size + exchange->reply.body.size;
+    if (held == exchange->held)
+        return;
+    atomic_fetch_add_explicit(&exchange->desk->service->counters.body_bytes,
+                              held - exchange->held, memory_order_relaxed);
+    exchange->held = held;
+}
+
+bool exchange_has_memory(const struct service *service, uint64_t own)
+{
+    uint64_t all = atomic_load_explicit(&service->counters.body_bytes,
+                                        memory_order_relaxed);
+    return all - own <= service->options->bodies_max;
+}
