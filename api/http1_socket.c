@@ -25,7 +25,8 @@ struct http1_socket {
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
-    bool ended; /* the client sends no more, but waits for answers */
+    bool ended;  /* the client sends no more, but waits for answers */
+    bool looked; /* whether it has ended, when all was answered once */
     struct visit visit;
     uint64_t answered; /* requests, by the library */
     size_t drained;
@@ -226,14 +227,27 @@ static ssize_t turn_away(struct http1_socket *socket)
     return -1;
 }
 
+/* An end that came together with the requests gives no further sign, and the
+ * library has not seen it. That is how `nc -N` asks; who asks again and again
+ * is not looked at again and again. */
+static bool has_ended(struct http1_socket *socket)
+{
+    char byte;
+    if (!socket->looked)
+        socket->ended |= __real_recv(socket->visit.fd, &byte, 1,
+                                     MSG_PEEK | MSG_DONTWAIT) == 0;
+    socket->looked = true;
+    return socket->ended;
+}
+
 /* The answer is not sent from here: the library is in the middle of its own
  * work on this socket. */
 void http1_socket_answered(int fd)
 {
     struct http1_socket *socket = registered(fd);
     if (socket == NULL || ++socket->answered != socket->framing.requests ||
-        (socket->fault == FRAMING_NO_FAULT && !socket->ended) ||
-        socket->turned_away)
+        socket->turned_away ||
+        (socket->fault == FRAMING_NO_FAULT && !has_ended(socket)))
         return;
     socket->next = due_sockets;
     due_sockets = socket;

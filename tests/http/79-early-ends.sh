@@ -104,8 +104,6 @@ expect 201
 early_ends 'without TLS'
 streams_are_free 'without TLS'
 
-half_closed 'without TLS'
-
 test_case 'and the server stops with all that is open'
 stop_server
 is 'exit status' $? 0
@@ -120,6 +118,11 @@ url=https://${url#http://}
 early_ends 'over TLS' "$work/certificate"
 streams_are_free 'over TLS'
 half_closed 'over TLS' "$work/certificate"
+stop_server
+is 'exit status' $? 0
+
+start --idle-timeout 1h
+half_closed 'without TLS, and is not waited for'
 stop_server
 is 'exit status' $? 0
 wait
