@@ -25,6 +25,8 @@ enum {
                                 * of bodies on their way to us */
     HTTP2_HELD_MAX = 16 << 20, /* bytes of replies that wait for the client of
                                 * one connection, before it gets no more */
+    HTTP2_FEW = 16,            /* streams of one connection for which there is
+                                * room as long as there is any */
     HTTP2_HEADS_MAX = 4,       /* times the size of a head that is announced:
                                 * a longer one ends the connection */
     HTTP2_LEAVE_MS = 2000,     /* for the rest of a request that is answered */
@@ -77,11 +79,12 @@ struct http2_connection {
     struct http2 *door;
     struct nghttp2_session *session; /* NULL: the farewell is said */
     struct http2_calm calm;
-    bool flooded; /* the client was not calm */
-    bool starved; /* the library had no memory to send; it would now free a
-                   * frame twice, so what the session holds is left */
-    bool dirty;   /* in the door's list */
-    size_t parked;
+    bool flooded;     /* the client was not calm */
+    bool starved;     /* the library had no memory to send; it would now free a
+                       * frame twice, so what the session holds is left */
+    bool dirty;       /* in the door's list */
+    size_t open;      /* streams */
+    size_t parked;    /* of these */
     size_t head_size; /* of the head that is coming in, as RFC 9113 section
                        * 6.5.2 counts it */
     size_t held;      /* by all streams */

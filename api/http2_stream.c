@@ -72,13 +72,18 @@ static const char *find_header(const struct request *request, const char *name)
 }
 
 /* What is limited for the whole service: memory for bodies, of requests and of
- * replies that wait for their client, and the number of requests. */
-static bool has_room(const struct service *service)
+ * replies that wait for their client, and the number of requests. Of that the
+ * second half is for connections with few, so that a handful of clients cannot
+ * take all. */
+static bool has_room(const struct http2_connection *connection)
 {
-    return (uint64_t)atomic_load_explicit(&service->counters.in_flight,
-                                          memory_order_relaxed) <
-               service->options->requests_max &&
-           exchange_has_memory(service, 0);
+    const struct service *service = connection->door->desk->service;
+    uint64_t in_flight = (uint64_t)atomic_load_explicit(
+        &service->counters.in_flight, memory_order_relaxed);
+    uint64_t most = service->options->requests_max;
+    if (connection->open >= HTTP2_FEW)
+        most /= 2;
+    return in_flight < most && exchange_has_memory(service, 0);
 }
 
 /* The reply is complete; from here on it waits for the client. */
@@ -113,7 +118,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
 {
     struct desk *desk = connection->door->desk;
     struct exchange *exchange =
-        has_room(desk->service) ? exchange_begin(desk) : NULL;
+        has_room(connection) ? exchange_begin(desk) : NULL;
     if (exchange == NULL) {
         atomic_fetch_add(&desk->service->counters.streams_refused, 1);
         return NULL;
@@ -134,6 +139,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     exchange->request.header = find_header;
     exchange->ready = on_ready;
     TAILQ_INSERT_TAIL(&connection->streams, stream, all);
+    connection->open++;
     http2_stream_touch(stream);
     await(stream, &connection->door->heads,
           desk->service->options->header_timeout_ms);
@@ -328,6 +334,7 @@ void http2_stream_close(struct http2_stream *stream)
     wait_no_more(stream);
     await(stream, NULL, 0);
     TAILQ_REMOVE(&connection->streams, stream, all);
+    connection->open--;
     if (stream->queued)
         TAILQ_REMOVE(&connection->queue, stream, queue);
     stream->queued = false;

@@ -205,6 +205,16 @@ static bool open_store(struct server *server)
                                             : kx_status_title(status));
 }
 
+/* What a start has to write again is what the last checkpoint lacks. */
+static void look_at_floor(const struct options *options)
+{
+    if (options->disk_floor != 0 &&
+        options->disk_floor < options->checkpoint_log)
+        kx_log(KX_LOG_WARNING, "disk-floor",
+               "detail=\"--disk-floor is below --checkpoint-log: after a crash "
+               "on a full disk there may be no room to start\"");
+}
+
 static bool needs_token(const struct options *options)
 {
     return !options->listen.loopback && !options->insecure &&
@@ -389,6 +399,7 @@ int server_run(const struct options *options)
         return 1;
     }
     fit_connections(&server.options);
+    look_at_floor(options);
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))
         return 1;

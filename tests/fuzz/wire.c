@@ -81,7 +81,7 @@ static void settle(int client)
     for (int quiet = 0, rounds = 0; quiet < 2; rounds++) {
         assert_true(rounds < ROUNDS_MAX);
         turn();
-        bool busy = house.desk.turn_first != NULL;
+        bool busy = desk_has_turns(&house.desk);
         quiet = listen_to(client) || busy ? 0 : quiet + 1;
     }
 }

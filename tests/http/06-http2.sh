@@ -159,4 +159,11 @@ wait_until server_is_gone
 wait "$server"
 is 'the exit status' $? 0
 server=''
+stop_server
+start_server --requests-max 64
+test_case 'the second half of the room for requests is for clients with few'
+request PUT /kv/a 1 "${json[@]}"
+is 'answered and refused' "$(node "$here/h2_share.js" 127.0.0.1 "${url##*:}" 60 10 60)" '32 28
+10 0
+16 44'
 finish

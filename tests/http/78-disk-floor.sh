@@ -82,4 +82,14 @@ request PUT /kv/disk/c 1 "${json[@]}"
 expect 201
 is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
 
+stop_server
+
+test_case 'a floor below the log that a start may have to write again is told'
+: >"$log"
+start_server --disk-floor 2MiB
+is 'warnings' "$(grep -c 'event=disk-floor.*--checkpoint-log' "$log")" 1
+stop_server
+: >"$log"
+start_server --disk-floor 2MiB --checkpoint-log 2MiB
+is 'warnings' "$(grep -c 'event=disk-floor' "$log")" 0
 finish
