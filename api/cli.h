@@ -82,6 +82,7 @@ struct cli {
     bool reverse;
     bool undo;
     bool unique;
+    bool not_unique;
     bool wait;
 };
 

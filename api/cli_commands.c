@@ -28,7 +28,7 @@ static const struct cli_command COMMANDS[] = {
     {"index watch", "NAME ", "show how far an index is until it has settled", "", 1, 1, cli_index_watch,
      "Exit status 0 when it is ready, 4 when it is conflicted, 3 when it is dropped."},
     {"index conflicts", "NAME ", "list entries with the same value in a unique index", "", 1, 1, cli_index_conflicts, "Exit status 4 when there are any."},
-    {"index migrate", "NAME ", "change what an index stores while it is read", "store unique undo wait", 1, 1, cli_index_migrate, NULL},
+    {"index migrate", "NAME ", "change what an index stores while it is read", "store unique not-unique undo wait", 1, 1, cli_index_migrate, NULL},
     {"index verify", "NAME ", "compare an index with its entries", "repair", 1, 1, cli_index_verify,
      "Beside all other work. Exit status 0 when the index is right or was mended, 4\nwhen it is not."},
     {"index pause", "NAME ", "let the build of an index rest", "", 1, 1, cli_index_pause, NULL},

@@ -227,8 +227,11 @@ int cli_index_add(struct cli *cli)
 
 static void add_patch(const struct cli *cli, struct kx_buffer *out)
 {
-    kx_add_text(out, cli->unique ? "{\"unique\":true" : "{");
-    if (cli->unique && cli->store != NULL)
+    bool unique = cli->unique || cli->not_unique;
+    kx_add_byte(out, '{');
+    if (unique)
+        kx_add_text(out, cli->unique ? "\"unique\":true" : "\"unique\":false");
+    if (unique && cli->store != NULL)
         kx_add_byte(out, ',');
     if (cli->store != NULL) {
         kx_add_text(out, "\"store\":");
@@ -237,21 +240,20 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
-static int undo(struct cli *cli)
-{
-    if (cli->store != NULL || cli->unique || cli->wait)
-        return cli_misuse(cli, "--undo stands alone");
-    return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
-}
-
 int cli_index_migrate(struct cli *cli)
 {
     struct kx_buffer body;
+    bool changes = cli->store != NULL || cli->unique || cli->not_unique;
     kx_buffer_init(&body, cli->memory);
+    if (cli->undo && (changes || cli->wait))
+        return cli_misuse(cli, "--undo stands alone");
     if (cli->undo)
-        return undo(cli);
-    if (cli->store == NULL && !cli->unique)
-        return cli_misuse(cli, "--store, --unique or --undo is missing");
+        return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
+    if (!changes)
+        return cli_misuse(cli, "--store, --unique, --not-unique or --undo is "
+                               "missing");
+    if (cli->unique && cli->not_unique)
+        return cli_misuse(cli, "--unique and --not-unique are opposites");
     add_patch(cli, &body);
     int status = cli_index_call(cli, "PATCH", "", kx_buffer_slice(&body));
     return status == CLI_OK && cli->wait ? cli_index_follow(cli) : status;

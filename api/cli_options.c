@@ -37,6 +37,7 @@ static const struct cli_option TABLE[] = {
     {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "find out what would happen, change nothing"}, NULL, 0, false},
 
     {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same fields"}, NULL, 'u', false},
+    {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same fields again"}, NULL, 0, false},
     {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries hold: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false},
     {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "what becomes of entries without the fields: skip or error"}, "WHAT", 0, false},
     {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries for which this holds, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false},
