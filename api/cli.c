@@ -11,14 +11,23 @@
 #include "cli_http.h"
 #include "cli_options.h"
 
+/* One line, written at once: others may write to the same place. */
+static void complain(const char *format, va_list arguments, const char *end)
+{
+    char text[4096];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "kindex: %s%s\n", text, end);
+}
+
 int cli_misuse(const struct cli *cli, const char *format, ...)
 {
+    char end[128];
     va_list arguments;
+    snprintf(end, sizeof end, "; kindex help %s tells more",
+             cli->command->name);
     va_start(arguments, format);
-    fputs("kindex: ", stderr);
-    vfprintf(stderr, format, arguments);
+    complain(format, arguments, end);
     va_end(arguments);
-    fprintf(stderr, "; kindex help %s tells more\n", cli->command->name);
     return CLI_MISUSE;
 }
 
@@ -26,10 +35,8 @@ int cli_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("kindex: ", stderr);
-    vfprintf(stderr, format, arguments);
+    complain(format, arguments, "");
     va_end(arguments);
-    fputc('\n', stderr);
     return CLI_ERROR;
 }
 

@@ -223,18 +223,18 @@ test_case 'an index migrates, rests, goes on and is dropped'
 kindex index migrate by_email --store value --wait
 ends 0
 request GET /indexes/by_email
-field '.store, .unique' value true
+field '[.store, .unique]' '["value",true]'
 kindex index migrate by_email --not-unique --store pointer --wait
 ends 0
 request GET /indexes/by_email
-field '.store, .unique' pointer false
+field '[.store, .unique]' '["pointer",false]'
 kindex index migrate by_email --unique --not-unique
 ends 2
 complains opposites
 kindex index migrate by_email --unique --store value --wait
 ends 0
 request GET /indexes/by_email
-field '.store, .unique' value true
+field '[.store, .unique]' '["value",true]'
 kindex index throttle by_email 5000
 kindex index pause by_email
 request GET /indexes/by_email
