@@ -9,8 +9,8 @@ static enum kx_status says_the_same(const struct record *hand,
                                     struct kx_slice index_key,
                                     const struct record *row, const void *mem)
 {
-    struct kx_value theirs = record_entry(hand, index_key).value;
-    struct kx_value ours = record_entry(row, index_key).value;
+    struct kx_value theirs = record_value(hand, index_key);
+    struct kx_value ours = record_value(row, index_key);
     bool same = false;
     enum kx_status status = value_equal(&ours, &theirs, mem, &same);
     return status == KX_OK && !same ? KX_ABSENT : status;

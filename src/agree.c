@@ -19,7 +19,7 @@ static enum kx_status held_entry(struct plan *plan, const struct index *index,
         form_show(index, &record);
     else if (record.index != 0 || !index_adopts(index))
         return KX_ABSENT;
-    *held_out = record_entry(&record, key);
+    record_show(&record, key, held_out);
     return record_expired(&record, plan->now_ms) ? KX_ABSENT : KX_OK;
 }
 

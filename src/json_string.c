@@ -166,11 +166,16 @@ static void escape_byte(uint8_t byte, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* From `at` on to the next byte that must be escaped, or the end. */
-static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end)
+/* From `at` on to the next byte that must be escaped, or the end. What is left
+ * behind whole blocks is the end of the last one of the text. */
+static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
 {
+    const uint8_t *end = text.data + text.size;
     while (end - at >= JSON_BLOCK && json_stops(at) == 0)
         at += JSON_BLOCK;
+    if (end - at < JSON_BLOCK && text.size >= JSON_BLOCK &&
+        json_stops(end - JSON_BLOCK) == 0)
+        return end;
     while (at < end && *at >= ' ' && *at != '"' && *at != '\\')
         at++;
     return at;
@@ -182,7 +187,7 @@ void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out)
     const uint8_t *end = at + utf8.size;
     kx_add_byte(out, '"');
     for (;;) {
-        const uint8_t *stop = skip_plain(at, end);
+        const uint8_t *stop = skip_plain(at, utf8);
         kx_add(out, at, (size_t)(stop - at));
         if (stop == end)
             break;

@@ -61,7 +61,7 @@ static enum kx_status combine(struct plan *plan,
         return status;
     bool present = status == KX_OK;
     if (present)
-        stored = record_entry(&record, mutation->key).value;
+        stored = record_value(&record, mutation->key);
     plan->value.size = 0;
     status = value_combine(mutation, present ? &stored : NULL, &plan->value,
                            &result, &plan_refusal(plan)->fault);

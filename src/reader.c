@@ -142,7 +142,7 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     if (status == KX_OK && owner != NULL && found.index != 0)
         form_show(owner, &found);
     if (status == KX_OK)
-        *entry_out = record_entry(&found, key);
+        record_show(&found, key, entry_out);
     return status;
 }
 

@@ -107,7 +107,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     struct record shown = *row;
     form_pick(index, &shown);
     if (holds_entry(reader, index, &shown)) {
-        *entry_out = record_entry(&shown, primary);
+        record_show(&shown, primary, entry_out);
         return KX_OK;
     }
     struct kx_slice bytes;
@@ -121,7 +121,7 @@ enum kx_status reader_resolve(struct kx_reader *reader,
         return KX_FAILED;
     if (!catalog_shows(store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
-    *entry_out = record_entry(&record, primary);
+    record_show(&record, primary, entry_out);
     return KX_OK;
 }
 

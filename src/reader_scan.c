@@ -124,7 +124,7 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
         return reader_resolve(reader, reader->index, key, &record, entry_out);
     if (!catalog_show(reader->store->catalog, &record, reader->now_ms))
         return KX_ABSENT;
-    *entry_out = record_entry(&record, key);
+    record_show(&record, key, entry_out);
     return KX_OK;
 }
 

@@ -55,6 +55,8 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
 }
 
+/* Member by member: each entry of a list passes through here, and a structure
+ * that is cleared or copied as a whole takes several times as long. */
 bool record_read(struct kx_slice bytes, struct record *record_out)
 {
     if (bytes.size == 0)
@@ -64,10 +66,15 @@ bool record_read(struct kx_slice bytes, struct record *record_out)
     size_t stamp_size = (size_t)(head >> STAMP_SHIFT) + 1;
     if (rest.size < stamp_size + ((head & EXPIRES) != 0 ? 8 : 0))
         return false;
-    *record_out = (struct record){.encoding = head & ENCODING_MASK,
-                                  .stamp = take(&rest, stamp_size)};
-    if ((head & EXPIRES) != 0)
-        record_out->expires_at_ms = (int64_t)take(&rest, 8);
+    const struct kx_slice none = kx_slice(NULL, 0);
+    record_out->encoding = head & ENCODING_MASK;
+    record_out->stamp = take(&rest, stamp_size);
+    record_out->expires_at_ms =
+        (head & EXPIRES) != 0 ? (int64_t)take(&rest, 8) : 0;
+    record_out->index = 0;
+    record_out->owner_at = 0;
+    record_out->odd = record_out->own = false;
+    record_out->other = record_out->owner = record_out->media_type = none;
     if ((head & INDEX_ENTRY) != 0 && !read_owner(&rest, record_out))
         return false;
     if (record_out->encoding == KX_BYTES &&
@@ -142,17 +149,29 @@ struct kx_slice record_owner(const struct record *record, struct kx_slice key)
     return kx_slice(key.data + record->owner_at, key.size - record->owner_at);
 }
 
-struct kx_entry record_entry(const struct record *record, struct kx_slice key)
+static void show_value(const struct record *record, struct kx_slice key,
+                       struct kx_value *value_out)
 {
-    struct kx_entry entry = {.key = key,
-                             .stamp = record->stamp,
-                             .expires_at_ms = record->expires_at_ms};
-    entry.value.encoding = record->encoding;
-    entry.value.media_type = record->media_type;
-    entry.value.data = record->encoding == KX_POINTER
-                           ? record_owner(record, key)
-                           : record->value;
-    return entry;
+    value_out->encoding = record->encoding;
+    value_out->media_type = record->media_type;
+    value_out->data = record->encoding == KX_POINTER ? record_owner(record, key)
+                                                     : record->value;
+}
+
+void record_show(const struct record *record, struct kx_slice key,
+                 struct kx_entry *entry_out)
+{
+    entry_out->key = key;
+    entry_out->stamp = record->stamp;
+    entry_out->expires_at_ms = record->expires_at_ms;
+    show_value(record, key, &entry_out->value);
+}
+
+struct kx_value record_value(const struct record *record, struct kx_slice key)
+{
+    struct kx_value value;
+    show_value(record, key, &value);
+    return value;
 }
 
 bool record_of_index(struct kx_slice bytes)

@@ -61,6 +61,9 @@ static inline bool record_expired(const struct record *record, int64_t now_ms)
 
 /* The entry that a record under key shows to clients. Nothing is copied: it is
  * valid as long as key and record's bytes are. */
-struct kx_entry record_entry(const struct record *record, struct kx_slice key);
+void record_show(const struct record *record, struct kx_slice key,
+                 struct kx_entry *entry_out);
+/* The same of its value alone. */
+struct kx_value record_value(const struct record *record, struct kx_slice key);
 
 #endif

@@ -68,7 +68,9 @@ bool kx_utf8_valid(struct kx_slice text)
         if (text.size >= 8 && text.size - at < 8 &&
             eight_ascii(text.data + text.size - 8))
             return true;
-        size_t size = character(text.data + at, text.size - at);
+        size_t size = text.data[at] < 0x80
+                          ? 1
+                          : character(text.data + at, text.size - at);
         if (size == 0)
             return false;
         at += size;

@@ -61,8 +61,8 @@ static enum kx_status compare(const struct verify *job,
                               const struct record *made, bool *same_out)
 {
     struct kx_slice key = kx_slice(NULL, 0);
-    struct kx_value theirs = record_entry(row, key).value;
-    struct kx_value ours = record_entry(made, key).value;
+    struct kx_value theirs = record_value(row, key);
+    struct kx_value ours = record_value(made, key);
     *same_out = row->expires_at_ms == made->expires_at_ms && row->stamp != 0 &&
                 row->stamp <= job->store->catalog->stamp &&
                 (row->encoding == KX_POINTER) == (made->encoding == KX_POINTER);
