@@ -53,7 +53,7 @@ static void refuse_memory(struct exchange *exchange)
             "The bodies of all requests and replies take more than %llu bytes "
             "(--bodies-max).",
             (unsigned long long)options->bodies_max);
-    exchange_count(exchange);
+    exchange_count_memory(exchange);
 }
 
 /* A small reply is always sent, and so is one that tells what was done. Any
@@ -70,7 +70,7 @@ static bool is_too_much(const struct exchange *exchange)
  * way becomes 503. */
 static enum exchange_next complete(struct exchange *exchange)
 {
-    exchange_count(exchange);
+    exchange_count_memory(exchange);
     if (is_too_much(exchange))
         refuse_memory(exchange);
     if (exchange->reply.body.failed)
@@ -236,7 +236,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
     kx_add(&exchange->body, data, size);
     bool fits = admission_body(&exchange->request, &exchange->reply,
                                exchange->body.size);
-    exchange_count(exchange);
+    exchange_count_memory(exchange);
     if (fits && exchange->body.size > SMALL_BODY &&
         !exchange_has_memory(exchange->desk->service, 0)) {
         refuse_memory(exchange);
@@ -268,7 +268,7 @@ static bool make_chunk(struct exchange *exchange)
     kx_reader_count(stream->request->reader, &exchange->reads);
     exchange->last = !stream->next(stream, chunk, &flush);
     exchange->streamed += chunk->size;
-    exchange_count(exchange);
+    exchange_count_memory(exchange);
     exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
     if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
         return true;
@@ -396,7 +396,7 @@ static bool pull(struct exchange *exchange)
 {
     exchange_empty(&exchange->reply.body);
     exchange->sent = 0;
-    exchange_count(exchange);
+    exchange_count_memory(exchange);
     if (desk_may_slice(exchange->desk))
         return make_or_wait(exchange);
     await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);

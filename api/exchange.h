@@ -106,7 +106,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 /* ---- exchange_memory.c -------------------------------------------------- */
 
 /* Counts what the exchange's bodies take now among those of all. */
-void exchange_count(struct exchange *exchange);
+void exchange_count_memory(struct exchange *exchange);
 /* Do the bodies of all exchanges, without `own` bytes of them, take at most
  * what
  * --bodies-max allows? */

@@ -12,7 +12,7 @@ void exchange_empty(struct kx_buffer *buffer)
     kx_buffer_clear(buffer);
 }
 
-void exchange_count(struct exchange *exchange)
+void exchange_count_memory(struct exchange *exchange)
 {
     uint64_t held = exchange->body.size + exchange->reply.body.size;
     if (held == exchange->held)
