@@ -9,7 +9,9 @@
 
 enum { SHOWN = 40 };
 
-static enum kx_status put(struct typed_sink *sink, struct kx_slice json);
+typedef enum kx_status put_fn(struct typed_sink *sink, struct kx_slice json);
+
+static put_fn put;
 
 /* ---- Containers --------------------------------------------------------- */
 
@@ -93,22 +95,6 @@ static enum kx_status put_array(struct typed_sink *sink,
     return KX_OK;
 }
 
-static enum kx_status put_set(struct typed_sink *sink,
-                              const struct typed *typed)
-{
-    struct kx_json_iter iter;
-    struct kx_slice none;
-    struct kx_slice child;
-    uint32_t count = 0;
-    enum kx_status status = iterate_array(sink, typed->value, &iter);
-    v8_put_tag(&sink->writer, '\'');
-    for (; status == KX_OK && kx_json_next(&iter, &none, &child); count++)
-        status = put(sink, child);
-    v8_put_tag(&sink->writer, ',');
-    v8_put_varint(&sink->writer, count);
-    return status;
-}
-
 static enum kx_status put_pair(struct typed_sink *sink, struct kx_slice pair)
 {
     struct kx_json_iter iter;
@@ -123,20 +109,36 @@ static enum kx_status put_pair(struct typed_sink *sink, struct kx_slice pair)
     return status;
 }
 
-static enum kx_status put_map(struct typed_sink *sink,
-                              const struct typed *typed)
+/* What the array has, each put as so many values, between two tags. */
+static enum kx_status put_members(struct typed_sink *sink,
+                                  struct kx_slice array, const char *tags,
+                                  put_fn *put_member, uint32_t values)
 {
     struct kx_json_iter iter;
     struct kx_slice none;
-    struct kx_slice pair;
+    struct kx_slice child;
     uint32_t count = 0;
-    enum kx_status status = iterate_array(sink, typed->value, &iter);
-    v8_put_tag(&sink->writer, ';');
-    for (; status == KX_OK && kx_json_next(&iter, &none, &pair); count += 2)
-        status = put_pair(sink, pair);
-    v8_put_tag(&sink->writer, ':');
+    enum kx_status status = iterate_array(sink, array, &iter);
+    v8_put_tag(&sink->writer, tags[0]);
+    while (status == KX_OK && kx_json_next(&iter, &none, &child)) {
+        status = put_member(sink, child);
+        count += values;
+    }
+    v8_put_tag(&sink->writer, tags[1]);
     v8_put_varint(&sink->writer, count);
     return status;
+}
+
+static enum kx_status put_set(struct typed_sink *sink,
+                              const struct typed *typed)
+{
+    return put_members(sink, typed->value, "',", put, 1);
+}
+
+static enum kx_status put_map(struct typed_sink *sink,
+                              const struct typed *typed)
+{
+    return put_members(sink, typed->value, ";:", put_pair, 2);
 }
 
 /* ---- Errors ------------------------------------------------------------- */
