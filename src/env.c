@@ -15,6 +15,7 @@
 #include "format.h"
 #include "logs.h"
 #include "pages.h"
+#include "slab.h"
 #include "spare.h"
 #include "witness.h"
 
@@ -55,9 +56,11 @@ static void on_message(const DB_ENV *db, const char *prefix, const char *text)
 static int configure(DB_ENV *db, const struct env_options *options)
 {
     uint64_t gigabyte = 1u << 30;
-    int error =
-        db->set_cachesize(db, (u_int32_t)(options->cache_bytes / gigabyte),
-                          (u_int32_t)(options->cache_bytes % gigabyte), 1);
+    int error = slab_except_results(db);
+    if (error == 0)
+        error =
+            db->set_cachesize(db, (u_int32_t)(options->cache_bytes / gigabyte),
+                              (u_int32_t)(options->cache_bytes % gigabyte), 1);
     if (error == 0)
         error = db->set_lg_bsize(db, LOG_BUFFER_BYTES);
     if (error == 0)
@@ -79,6 +82,7 @@ static enum kx_status open_environment(struct env *env,
 {
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
     spare_install();
+    slab_install(options->cache_bytes);
     int error = db_env_create(&env->db, 0);
     if (error != 0)
         return engine_status(env, error, "db_env_create");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "slab.h"
 
 static const char WORD[] = "kindex-mark ";
 /* The library's number for such a record, which begins with it. */
@@ -89,6 +90,8 @@ enum kx_status marks_read(const char *directory, mark_fn *each, void *target,
 {
     DB_ENV *db = NULL;
     int error = db_env_create(&db, 0);
+    if (error == 0)
+        error = slab_except_results(db);
     if (error == 0)
         error =
             db->open(db, directory, DB_CREATE | DB_PRIVATE | DB_INIT_LOG, 0600);

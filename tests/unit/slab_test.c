@@ -1,0 +1,205 @@
+/* The memory of the cache's pages: side by side, used again, and malloc's
+ * where it is used up. */
+#include "slab.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "pages.h"
+#include "store.h"
+
+enum {
+    WITH_HEADER = PAGE_BYTES + 100,
+    BETWEEN = PAGE_BYTES + 128, /* from one block to the next */
+    RANGE = 2 << 20,            /* half as much again is reserved */
+    MORE_THAN_RANGE = 1000,     /* blocks */
+    THREADS = 4,
+    TURNS = 200000,
+    HELD = 8
+};
+
+static uint8_t *first;      /* block of the range, given back */
+static atomic_int mistakes; /* of the threads */
+
+static int reserve(void **state)
+{
+    (void)state;
+    slab_install(RANGE);
+    first = slab_take(WITH_HEADER);
+    uint8_t *second = slab_take(WITH_HEADER);
+    slab_give(second);
+    slab_give(first);
+    return second == first + BETWEEN ? 0 : -1;
+}
+
+static bool is_block(const void *memory)
+{
+    const uint8_t *at = memory;
+    return at >= first && at < first + RANGE + RANGE / 2;
+}
+
+static void blocks_lie_side_by_side_and_aligned(void **state)
+{
+    (void)state;
+    uint8_t *blocks[HELD];
+    for (int i = 0; i < HELD; i++) {
+        blocks[i] = slab_take(WITH_HEADER);
+        assert_ptr_equal(blocks[i], first + (ptrdiff_t)i * BETWEEN);
+        assert_int_equal((uintptr_t)blocks[i] % 64, 0);
+        memset(blocks[i], i, WITH_HEADER);
+    }
+    for (int i = HELD - 1; i >= 0; i--) {
+        for (int at = 0; at < WITH_HEADER; at++)
+            assert_int_equal(blocks[i][at], i);
+        slab_give(blocks[i]);
+    }
+}
+
+static void what_is_given_back_is_used_again(void **state)
+{
+    (void)state;
+    void *block = slab_take(WITH_HEADER);
+    slab_give(block);
+    assert_ptr_equal(slab_take(BETWEEN), block);
+    slab_give(block);
+}
+
+/* Under the sanitizers free() of anything else ends the program. */
+static void other_sizes_are_mallocs(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 300, PAGE_BYTES, BETWEEN + 1, 3 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *memory = slab_take(sizes[i]);
+        assert_false(is_block(memory));
+        assert_true(malloc_usable_size(memory) >= sizes[i]);
+        free(memory);
+    }
+}
+
+static void a_size_may_change(void **state)
+{
+    (void)state;
+    char *text = slab_resize(NULL, WITH_HEADER);
+    assert_ptr_equal(text, first);
+    strcpy(text, "kept");
+    assert_ptr_equal(slab_resize(text, 7), text);
+    assert_ptr_equal(slab_resize(text, BETWEEN), text);
+    text[BETWEEN - 1] = 'x';
+    text = slab_resize(text, 100000);
+    assert_false(is_block(text));
+    assert_string_equal(text, "kept");
+    assert_int_equal(text[BETWEEN - 1], 'x');
+    text[99999] = 'x';
+    text = slab_resize(text, 5);
+    assert_string_equal(text, "kept");
+    slab_give(text);
+    void *block = slab_take(WITH_HEADER);
+    assert_ptr_equal(block, first);
+    slab_give(block);
+    slab_give(NULL);
+}
+
+static void beyond_the_range_malloc_is_asked(void **state)
+{
+    (void)state;
+    static uint8_t *blocks[MORE_THAN_RANGE];
+    size_t cut = 0;
+    for (int i = 0; i < MORE_THAN_RANGE; i++) {
+        blocks[i] = slab_take(WITH_HEADER);
+        memset(blocks[i], i, WITH_HEADER);
+        cut += is_block(blocks[i]);
+    }
+    assert_int_equal(cut, (RANGE + RANGE / 2) / BETWEEN);
+    for (int i = 0; i < MORE_THAN_RANGE; i++) {
+        for (int at = 0; at < WITH_HEADER; at++)
+            assert_int_equal(blocks[i][at], (uint8_t)i);
+        slab_give(blocks[i]);
+    }
+}
+
+/* Each signs what it has with its own number. */
+static void *take_and_give(void *argument)
+{
+    int number = *(int *)argument;
+    uint8_t *held[HELD] = {NULL};
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint8_t **place = &held[turn * 7 % HELD];
+        mistakes += *place != NULL && (*place)[WITH_HEADER - 1] != number;
+        slab_give(*place);
+        *place = slab_take(WITH_HEADER);
+        (*place)[WITH_HEADER - 1] = (uint8_t)number;
+    }
+    for (int i = 0; i < HELD; i++)
+        slab_give(held[i]);
+    return NULL;
+}
+
+static void threads_share_the_range(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i + 1;
+        pthread_create(&threads[i], NULL, take_and_give, &numbers[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(mistakes, 0);
+}
+
+/* Has the kernel taken the advice? Nothing is asked of one that knows none. */
+static void the_range_is_for_huge_pages(void **state)
+{
+    (void)state;
+    char line[512];
+    bool there = false;
+    bool advised = false;
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+        skip();
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    while (!advised && fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t from = 0;
+        uintptr_t to = 0;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            there = from <= (uintptr_t)first && to > (uintptr_t)first;
+        advised = there && strncmp(line, "VmFlags:", 8) == 0 &&
+                  strstr(line, " hg") != NULL;
+    }
+    fclose(maps);
+    assert_true(advised);
+}
+
+/* What would have been the next block has become one. */
+static void pages_of_a_store_are_blocks(void **state)
+{
+    (void)state;
+    struct test_store test;
+    void *next = slab_take(WITH_HEADER);
+    assert_true(is_block(next));
+    slab_give(next);
+    test_store_new(&test);
+    void *block = slab_take(WITH_HEADER);
+    assert_ptr_not_equal(block, next);
+    slab_give(block);
+    test_store_remove(&test);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_lie_side_by_side_and_aligned),
+        cmocka_unit_test(what_is_given_back_is_used_again),
+        cmocka_unit_test(other_sizes_are_mallocs),
+        cmocka_unit_test(a_size_may_change),
+        cmocka_unit_test(beyond_the_range_malloc_is_asked),
+        cmocka_unit_test(threads_share_the_range),
+        cmocka_unit_test(the_range_is_for_huge_pages),
+        cmocka_unit_test(pages_of_a_store_are_blocks),
+    };
+    return cmocka_run_group_tests(tests, reserve, NULL);
+}
