@@ -49,4 +49,13 @@ whole ones: 64
 after them: 200 200 200 200'
 request GET /kv/large/=1
 expect 200
+stop_server
+
+# 6 KiB. The HTTP library has 16 KiB for each, of which a short request uses few.
+start_server --connections-per-address 4096
+test_case 'connections that are kept take little memory'
+read -r each answered < <(node "$(dirname "$0")/idle_many.js" 127.0.0.1 \
+    "${url##*:}" "$server" 900)
+is 'answer, of 900' "$answered" 900
+is "$each KiB for each are less than 9" "$((${each%.*} < 9 * times))" 1
 finish
