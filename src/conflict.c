@@ -29,6 +29,12 @@ void conflict_make(const struct index *index, struct kx_slice index_key,
     kx_add_slice(key_out, owner);
 }
 
+bool conflict_is_row(struct kx_slice key)
+{
+    size_t name = kx_part_size(key);
+    return name < key.size && key.data[name] == CONFLICT_MARK;
+}
+
 /* What the conflict row's key has in the overlay; the key is in plan->value.
  * KX_OK, KX_ABSENT, errors. */
 static enum kx_status look_up(struct plan *plan, const struct index *index,

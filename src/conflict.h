@@ -7,7 +7,8 @@
  * An index with conflict rows is not ready; how many there are is counted with
  * every batch, and when the last goes it becomes ready.
  *
- * Writer thread only, while a commit is planned; conflict_key any.
+ * Writer thread only, while a commit is planned; conflict_make and
+ * conflict_is_row any.
  */
 #ifndef CONFLICT_H
 #define CONFLICT_H
@@ -27,6 +28,9 @@ bool conflict_possible(const struct plan *plan, const struct index *index);
 void conflict_make(const struct index *index, struct kx_slice index_key,
                    struct kx_slice owner, struct kx_buffer *key_out,
                    struct record *record_out);
+
+/* Is it the key of a conflict row? Those may be longer than KX_KEY_MAX. */
+bool conflict_is_row(struct kx_slice key);
 
 /* Writes the conflict row of an owner, or removes it; counts it if it was not
  * there, or was. KX_OK, errors of the storage. */

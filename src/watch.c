@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
+#include "conflict.h"
 #include "dirty.h"
 #include "hash.h"
 #include "store_state.h"
@@ -192,8 +193,8 @@ static void note_under(const struct topic *topic, struct kx_slice key)
     }
 }
 
-/* Under each prefix that has fewer parts; no key has more than KX_KEY_MAX
- * bytes. */
+/* Under each prefix that has fewer parts; no key that somebody may see has more
+ * than KX_KEY_MAX bytes. */
 static void note_prefixes(struct watch_set *set, struct kx_slice key)
 {
     uint8_t marked[1 + KX_KEY_MAX];
@@ -215,7 +216,7 @@ void watch_note(struct watch_set *set, const struct txn_write *rows,
         return;
     pthread_mutex_lock(&set->lock);
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].table != TABLE_ENTRIES)
+        if (rows[i].table != TABLE_ENTRIES || conflict_is_row(rows[i].key))
             continue;
         note_key(set, rows[i].key);
         if (set->prefixes > 0)

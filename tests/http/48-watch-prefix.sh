@@ -67,6 +67,37 @@ wait_until has_events 4
 told 4 reset . '{}'
 end_watch
 
+test_case 'rows that hold the conflicts of a unique index are nobody'"'"'s to see'
+request PUT /kv/pair/a '{"n":3}' "${json[@]}"
+request PUT /kv/pair/c '{"n":3}' "${json[@]}"
+request POST /indexes '{"name":"by_n","prefix":["pair"],"fields":["/n"]}' "${json[@]}"
+until_field .state ready GET /indexes/by_n
+request PATCH /indexes/by_n '{"unique":true}' "${json[@]}"
+until_field .migration.state conflicted GET /indexes/by_n
+watch 'prefix=by_n'
+request PUT /kv/pair/c '{"n":3,"again":true}' "${json[@]}"
+request PUT /kv/pair/d '{"n":4}' "${json[@]}"
+told_of() { grep '^data: ' "$work/events" | sed 's/^data: //' | jq -c ".entries[]?.key" | grep -qxF "$1"; }
+wait_until told_of '["by_n",4,"d"]'
+is 'the new entry is told' $? 0
+told_of '["by_n"]'
+is 'a key that is none is told' $? 1
+end_watch
+request DELETE /indexes/by_n
+
+test_case 'and may be longer than any key'
+node -e 'const entry = (letter) => ({ type: "set", key: ["long", letter.repeat(1900)], value: { mail: "m".repeat(1900) } });
+    process.stdout.write(JSON.stringify({ mutations: ["a", "b"].map(entry) }))' >"$work/pair"
+request POST /atomic "@$work/pair" "${json[@]}"
+request POST /indexes '{"name":"by_mail","prefix":["long"],"fields":["/mail"],"unique":true}' "${json[@]}"
+until_field .state conflicted GET /indexes/by_mail
+watch 'prefix=elsewhere'
+request POST /atomic "@$work/pair" "${json[@]}"
+expect 200
+end_watch
+request DELETE /indexes/by_mail
+request DELETE '/list?prefix=long'
+
 test_case 'what has too many changes, or too many bytes, is to be listed'
 watch 'prefix='
 node -e 'const mutations = Array.from({ length: 1000 }, (_, i) => ({ type: "set", key: ["m", i], value: 1 }));
