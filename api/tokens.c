@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "access.h"
+#include "access_state.h"
 #include "answer.h"
 #include "body.h"
 #include "credential.h"
@@ -124,13 +124,17 @@ static bool read_creation(struct request *request, struct creation *creation,
     return true;
 }
 
-/* Nobody gives what is not theirs to give. */
+/* Nobody gives what is not theirs to give. That an index's entries may be read
+ * by who may read what it covers does not make its name theirs: a grant
+ * outlives the index. */
 static bool may_grant(struct request *request, struct reply *reply,
                       const struct kx_token *token)
 {
+    access_asked(request);
     for (size_t i = 0; i < token->grant_count; i++)
-        if (!access_key(request, reply, SCOPE_ADMIN, token->grants[i].prefix))
-            return false;
+        if (!access_covers(request, SCOPE_ADMIN, token->grants[i].prefix))
+            return access_refuse_key(request, reply, SCOPE_ADMIN,
+                                     &token->grants[i].prefix);
     return true;
 }
 

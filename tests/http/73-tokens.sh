@@ -334,4 +334,13 @@ request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"
 expect 403
 is 'what is told' "$(grep -c secret "$answer")" 0
 
+test_case 'who administers what an index covers has not the index to give away'
+KINDEX_TOKEN=$operator program token create local admin,index,read,write:users
+as "$(cat "$work/said")"
+for prefix in users users/x theirs; do
+    request POST /tokens "{\"name\":\"given\",\"grants\":[{\"scopes\":[\"read\"],\"prefix\":$(jq -nc --arg p "$prefix" '$p | split("/")')}]}" \
+        "${json[@]}" "${bearer[@]}"
+    is "status for $prefix" "$status" $([ "$prefix" = theirs ] && echo 403 || echo 201)
+done
+
 finish
