@@ -278,6 +278,17 @@ static enum kx_status settle_entry(struct plan *plan,
     return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n, plan->stamp);
 }
 
+/* Only of what is added: an entry can always be removed. */
+static enum kx_status check_bytes(struct plan *plan)
+{
+    if (overlay_put_bytes(plan->overlay) - plan->own_bytes <=
+        KX_COMMIT_INDEX_BYTES_MAX)
+        return KX_OK;
+    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+                   "the index entries of the commit have more than %d bytes",
+                   KX_COMMIT_INDEX_BYTES_MAX);
+}
+
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
     if (!effect->has)
@@ -285,8 +296,11 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
     enum kx_status status = both_keys(plan, effect);
     if (status == KX_NOT_INDEXABLE)
         return refuse_unindexable(plan->commit, effect->index, &plan->now);
-    for (size_t n = 0; status == KX_OK && n < plan->now.count; n++)
+    for (size_t n = 0; status == KX_OK && n < plan->now.count; n++) {
         status = settle_entry(plan, effect, n);
+        if (status == KX_OK)
+            status = check_bytes(plan);
+    }
     return status;
 }
 
@@ -414,6 +428,7 @@ static enum kx_status promote(struct plan *plan, const struct effect *effect)
 enum kx_status index_update(struct plan *plan)
 {
     size_t count = overlay_change_count(plan->overlay);
+    plan->own_bytes = overlay_put_bytes(plan->overlay);
     for (size_t i = 0; i < count; i++) {
         struct change change = overlay_change(plan->overlay, i);
         struct record record;

@@ -8,6 +8,8 @@
 #include "range.h"
 #include "value.h"
 
+enum { DELETE_BYTES_MAX = 16 << 20 /* read by a range delete */ };
+
 /* Every entry that is written passes here. The record carries the stamp that
  * the commit will have if it holds. */
 static enum kx_status store(struct plan *plan, struct kx_slice key,
@@ -85,6 +87,16 @@ static enum kx_status pass_over(struct plan *plan, const struct index *index,
     return range_begin(plan->range, kx_buffer_slice(&plan->key), end, false);
 }
 
+/* Has the commit removed what it may? Of large values, which it has to read,
+ * fewer than `limit`, but always one. */
+static bool is_enough(const struct plan *plan,
+                      const struct kx_mutation *mutation)
+{
+    size_t deleted = plan->commit->deleted;
+    return deleted == mutation->limit ||
+           (deleted > 0 && overlay_bytes(plan->overlay) > DELETE_BYTES_MAX);
+}
+
 /* Removes the first `limit` visible client entries of a range. Reads the table,
  * not the overlay, in which nothing has changed yet: such a commit begins its
  * batch. Expired entries are left to expiry and do not count. */
@@ -110,7 +122,7 @@ static enum kx_status delete_range(struct plan *plan,
             status = KX_FAILED;
         else if (record.index != 0 || record_expired(&record, plan->now_ms))
             continue;
-        else if (commit->deleted == mutation->limit)
+        else if (is_enough(plan, mutation))
             break;
         else
             status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));

@@ -50,6 +50,7 @@ struct overlay {
     unsigned hash;     /* of the key that was looked for and not found */
     size_t changed_count;
     size_t bytes;
+    size_t put_bytes; /* by the commit being planned */
     struct journal_row *journal;
     size_t journal_count;
     size_t journal_capacity;
@@ -250,6 +251,7 @@ static enum kx_status change(struct overlay *overlay, struct slot *slot,
         return KX_NO_MEMORY;
     overlay->changed_count += !slot->changed;
     overlay->bytes += record.size;
+    overlay->put_bytes += record.size;
     slot->changed = true;
     slot->now = kx_slice(copy, record.size);
     return KX_OK;
@@ -328,6 +330,7 @@ struct change overlay_change(const struct overlay *overlay, size_t n)
 void overlay_keep(struct overlay *overlay)
 {
     overlay->journal_count = 0;
+    overlay->put_bytes = 0;
     overlay->commit++;
 }
 
@@ -340,7 +343,13 @@ void overlay_undo(struct overlay *overlay)
         overlay->changed_count -= !row->was_changed;
         row->slot->changed = row->was_changed;
     }
+    overlay->put_bytes = 0;
     overlay->commit++;
+}
+
+size_t overlay_put_bytes(const struct overlay *overlay)
+{
+    return overlay->put_bytes;
 }
 
 static int by_key(const void *a, const void *b)

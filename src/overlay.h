@@ -72,6 +72,8 @@ bool overlay_next(const struct overlay *overlay, struct kx_slice start,
 /* The changes of the commit being planned, in the order of first change. */
 size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);
+/* Bytes of the records that it has put, those put over again included. */
+size_t overlay_put_bytes(const struct overlay *overlay);
 
 /* Ends the commit being planned: with its changes, or without. The next change
  * begins the next commit. */

@@ -37,6 +37,7 @@ struct plan {
     bool presumes;            /* that values of unique indexes are new */
     bool conflicts_made;      /* a conflict row, by a commit so far */
     struct kx_commit *commit; /* being planned */
+    size_t own_bytes;         /* that it has put, without index entries */
     struct kx_buffer key;     /* scratch of the steps */
     struct extract before;    /* index entries of a changed entry */
     struct extract now;

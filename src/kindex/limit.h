@@ -26,9 +26,11 @@ enum kx_limit {
     KX_INDEX_ENTRIES_MAX = 1000, /* entries of one index for one entry */
     KX_CHANGES_MAX = 300000, /* entries that one commit changes, index entries
                               * included */
-    KX_SAMPLES_MAX = 5,      /* keys shown of what a build left out */
-    KX_SAMPLE_KEY_MAX = 256, /* encoded bytes of such a key */
-    KX_WATCH_KEYS_MAX = 100, /* keys of one watch */
+    KX_COMMIT_INDEX_BYTES_MAX = 67108864, /* bytes of the index entries that one
+                                           * commit adds */
+    KX_SAMPLES_MAX = 5,          /* keys shown of what a build left out */
+    KX_SAMPLE_KEY_MAX = 256,     /* encoded bytes of such a key */
+    KX_WATCH_KEYS_MAX = 100,     /* keys of one watch */
     KX_WATCH_CHANGES_MAX = 1000, /* that one of a prefix has yet to show */
     KX_BACKUPS_MAX = 4,          /* backups being made at a time */
     KX_TOKENS_MAX = 10000,       /* tokens of a store */

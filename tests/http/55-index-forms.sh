@@ -85,6 +85,39 @@ field '[.deleted, .more]' '[200,true]'
 request GET '/count?index=by_word'
 field .count 90000
 
+test_case 'the index entries of a commit have at most 64 MiB, and none are left of more'
+declare_index '{"name":"copies","prefix":["docs"],"fields":[{"path":"/tags","each":true}],"store":"value"}'
+document() { # TAGS BYTES
+    jq -nc --argjson tags "$1" --argjson bytes "$2" \
+        '{tags: [range($tags)], text: ("x" * $bytes)}'
+}
+document 100 900000 >"$work/heavy"
+request PUT /kv/docs/a "@$work/heavy"
+expect 413 commit-too-large
+field '.detail | contains("67108864")' true
+request GET '/count?index=copies'
+field .count 0
+request GET /kv/docs/a
+expect 404
+document 60 900000 >"$work/heavy"
+request PUT /kv/docs/a "@$work/heavy"
+expect 201
+request GET '/count?index=copies'
+field .count 60
+
+test_case 'of large values a range delete removes some at a time'
+document 0 900000 >"$work/plain"
+for i in {1..25}; do
+    request PUT "/kv/large/=$i" "@$work/plain"
+    expect 201
+done
+request DELETE '/list?prefix=large'
+field '[.deleted < 25, .deleted > 10, .more]' '[true,true,true]'
+request DELETE '/list?prefix=large'
+field .more false
+request GET '/count?prefix=large'
+field .count 0
+
 test_case 'parts of the key are fields, alone and with others'
 declare_index '{"name":"by_day","prefix":["log"],"depth":2,"fields":[{"key":2},"/level",{"key":1,"fold":"lower"}],"unique":true}'
 request PUT /kv/log/Web/=7 '{"level":"warn"}'
