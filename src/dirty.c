@@ -7,7 +7,10 @@
 #define uthash_nonfatal_oom(key) ((key)->lost = true)
 #include <uthash.h>
 
-enum { BYTES_MAX = 256 << 10 /* of all keys */ };
+enum {
+    BYTES_MAX = 256 << 10, /* of all keys */
+    HELD_MAX = 32 << 20    /* of all sets that share a count */
+};
 
 struct dirty_key {
     UT_hash_handle hh;
@@ -20,11 +23,15 @@ struct dirty {
     size_t count;
     size_t size; /* bytes of all keys */
     bool lost;
+    size_t *held;
 };
 
-struct dirty *dirty_create(void)
+struct dirty *dirty_create(size_t *held)
 {
-    return calloc(1, sizeof(struct dirty));
+    struct dirty *dirty = calloc(1, sizeof *dirty);
+    if (dirty != NULL)
+        dirty->held = held;
+    return dirty;
 }
 
 static void clear(struct dirty *dirty)
@@ -36,6 +43,7 @@ static void clear(struct dirty *dirty)
         HASH_DEL(dirty->keys, key);
         free(key);
     }
+    *dirty->held -= dirty->size + dirty->count * sizeof *key;
     dirty->count = dirty->size = 0;
 }
 
@@ -61,10 +69,11 @@ static bool has(const struct dirty *dirty, struct kx_slice key)
 
 static bool put(struct dirty *dirty, struct kx_slice key)
 {
+    size_t memory = sizeof(struct dirty_key) + key.size;
     if (dirty->count == KX_WATCH_CHANGES_MAX ||
-        dirty->size + key.size > BYTES_MAX)
+        dirty->size + key.size > BYTES_MAX || *dirty->held + memory > HELD_MAX)
         return false;
-    struct dirty_key *fresh = malloc(sizeof *fresh + key.size);
+    struct dirty_key *fresh = malloc(memory);
     if (fresh == NULL)
         return false;
     fresh->lost = false;
@@ -76,6 +85,7 @@ static bool put(struct dirty *dirty, struct kx_slice key)
     }
     dirty->count++;
     dirty->size += key.size;
+    *dirty->held += memory;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* Keys that have changed and that nobody has read since, each once: what a
  * watch of a prefix has to show. Bounded: when there are too many it keeps none
  * of them and only says that anything may have changed. Whoever shares one has
- * a lock for it. */
+ * a lock for it, and for the count of bytes that several of them share. */
 #ifndef DIRTY_H
 #define DIRTY_H
 
@@ -9,9 +9,12 @@
 
 struct dirty;
 
-/* An empty set; NULL when memory ran out. It belongs to no talloc context, for
- * those who add and those who take are different threads. */
-struct dirty *dirty_create(void);
+/* An empty set; NULL when memory ran out. *held is the memory of the keys in
+ * all sets that were given it, in bytes: more than 32 MiB are too many, whoever
+ * has them. It stays the caller's, and outlives them. The set belongs to no
+ * talloc context, for those who add and those who take are different threads.
+ */
+struct dirty *dirty_create(size_t *held);
 /* NULL is allowed. */
 void dirty_free(struct dirty *dirty);
 

@@ -63,6 +63,7 @@ struct watch_set {
     struct kx_ticket *told; /* to be answered, and out of their watches */
     atomic_size_t count;    /* of watches */
     size_t prefixes;        /* how many of them are of a prefix */
+    size_t dirty_bytes;     /* what those have collected */
 };
 
 enum { PREFIX_MARK = 0xff };
@@ -270,8 +271,8 @@ static int forget(struct kx_watch *watch)
     LIST_REMOVE(watch, all);
     set->prefixes -= watch->dirty != NULL;
     atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
-    pthread_mutex_unlock(&set->lock);
     dirty_free(watch->dirty);
+    pthread_mutex_unlock(&set->lock);
     return 0;
 }
 
@@ -332,7 +333,7 @@ enum kx_status kx_watch_open_prefix(struct kx_store *store,
     struct kx_watch *watch = create(store->watches, 1, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
-    watch->dirty = dirty_create();
+    watch->dirty = dirty_create(&watch->set->dirty_bytes);
     if (watch->dirty == NULL) {
         talloc_free(watch);
         return KX_NO_MEMORY;

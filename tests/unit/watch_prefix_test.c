@@ -171,6 +171,30 @@ static void so_many_are_kept_and_not_one_more(void **state)
     assert_string_equal(taken(s, &waiter), "[\"a\",5]|");
 }
 
+/* Who has no more room is told to list. */
+static void all_watches_together_have_a_limit(void **state)
+{
+    enum { WATCHES = 300, KEYS = 120, KEY_BYTES = 1904 };
+    struct story *s = *state;
+    struct waiter waiters[WATCHES];
+    char key[2000];
+    size_t whole = 0;
+    for (int i = 0; i < WATCHES; i++)
+        open_prefix(s, &waiters[i], "[\"a\"]");
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "[\"a\",\"%01900d\"]", i);
+        test_set(&s->test, s->mem, key, "1");
+    }
+    for (int i = 0; i < WATCHES; i++)
+        whole += taken(s, &waiters[i]) != NULL;
+    assert_in_range(whole * KEYS * KEY_BYTES, 16 << 20, 32 << 20);
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    for (int i = 0; i < WATCHES; i++) {
+        assert_string_equal(taken(s, &waiters[i]), "[\"a\",1]|");
+        kx_watch_close(waiters[i].watch);
+    }
+}
+
 static void long_keys_are_fewer(void **state)
 {
     struct story *s = *state;
@@ -210,6 +234,8 @@ int main(void)
                                         begin, finish_watches),
         cmocka_unit_test_setup_teardown(long_keys_are_fewer, begin,
                                         finish_watches),
+        cmocka_unit_test_setup_teardown(all_watches_together_have_a_limit,
+                                        begin, finish_watches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
