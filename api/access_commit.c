@@ -29,21 +29,37 @@ static bool may_mutate(struct request *request, struct reply *reply)
     return true;
 }
 
+/* Adopting removes entries, and shows keys of them and of those that it adds,
+ * in which there are values. */
+static bool may_adopt(struct request *request, struct reply *reply,
+                      const struct kx_declared *declared)
+{
+    if (!access_covers(request, SCOPE_WRITE, declared->name_key))
+        return access_refuse_key(request, reply, SCOPE_WRITE,
+                                 &declared->name_key);
+    if (!access_covers(request, SCOPE_LIST, declared->name_key))
+        return access_refuse_key(request, reply, SCOPE_LIST,
+                                 &declared->name_key);
+    return access_covers(request, SCOPE_LIST, declared->prefix) ||
+           access_refuse_key(request, reply, SCOPE_LIST, &declared->prefix);
+}
+
 /* A document that is no declaration is the core's to refuse, and it does so
- * before it looks at anything. */
+ * before it looks at anything. Of an index that is there and not the caller's
+ * nothing is said. */
 static bool may_declare(struct request *request, struct reply *reply)
 {
-    struct kx_slice name_key;
-    struct kx_slice prefix;
-    if (kx_declaration_keys(request->memory, request->commit.declaration,
-                            &name_key, &prefix) != KX_OK)
+    struct kx_declared declared;
+    if (kx_declared_read(request->memory, request->commit.declaration,
+                         &declared) != KX_OK)
         return true;
-    if (!access_covers(request, SCOPE_INDEX, prefix))
-        return access_refuse_key(request, reply, SCOPE_INDEX, &prefix);
-    /* Of an index that is there and not the caller's nothing is said. */
-    return (access_covers(request, SCOPE_INDEX, name_key) &&
-            access_sees(request, SCOPE_INDEX, name_key)) ||
-           access_refuse_key(request, reply, SCOPE_INDEX, &name_key);
+    if (!access_covers(request, SCOPE_INDEX, declared.prefix))
+        return access_refuse_key(request, reply, SCOPE_INDEX, &declared.prefix);
+    if (!access_covers(request, SCOPE_INDEX, declared.name_key) ||
+        !access_sees(request, SCOPE_INDEX, declared.name_key))
+        return access_refuse_key(request, reply, SCOPE_INDEX,
+                                 &declared.name_key);
+    return !declared.adopts || may_adopt(request, reply, &declared);
 }
 
 bool access_commit(struct request *request, struct reply *reply)

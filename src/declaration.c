@@ -246,15 +246,14 @@ bool declaration_covers(const struct declaration *declaration,
     return declaration->depth == 0 || count_parts(rest) == declaration->depth;
 }
 
-enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
-                                   struct kx_slice *name_key_out,
-                                   struct kx_slice *prefix_out)
+enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
+                                struct kx_declared *declared_out)
 {
     struct declaration *parsed;
     enum kx_status status = declaration_parse(mem, declaration, &parsed, NULL);
-    if (status != KX_OK)
-        return status;
-    *name_key_out = parsed->name_key; /* NOLINT: set when it is KX_OK */
-    *prefix_out = parsed->prefix;
-    return KX_OK;
+    if (status == KX_OK) /* NOLINTNEXTLINE: parsed is set then */
+        *declared_out = (struct kx_declared){.name_key = parsed->name_key,
+                                             .prefix = parsed->prefix,
+                                             .adopts = parsed->adopt};
+    return status;
 }

@@ -102,12 +102,16 @@ enum kx_status kx_index_get(struct kx_reader *reader,
                             const struct kx_lookup *lookup,
                             struct kx_entry *entry_out, struct kx_fault *fault);
 
-/* Where the entries of an index that is declared so would lie, and those that
- * it is made from: its name as an encoded key part, and encoded parts; in
- * talloc context mem. As declaring: KX_OK, KX_BAD_INDEX and so on. */
-enum kx_status kx_declaration_keys(void *mem, struct kx_slice declaration,
-                                   struct kx_slice *name_key_out,
-                                   struct kx_slice *prefix_out);
+/* What a declaration is about. */
+struct kx_declared {
+    struct kx_slice name_key; /* the index's name as an encoded key part */
+    struct kx_slice prefix;   /* of the entries that it is made from */
+    bool adopts;              /* and removes what is wrong under the name */
+};
+/* Reads it into talloc context mem. As declaring: KX_OK, KX_BAD_INDEX and so
+ * on. */
+enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
+                                struct kx_declared *declared_out);
 
 /* What an index would be, reckoned from a sample of entries. */
 struct kx_preview {

@@ -334,6 +334,23 @@ request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"
 expect 403
 is 'what is told' "$(grep -c secret "$answer")" 0
 
+test_case 'to adopt entries is to list and to write'
+KINDEX_TOKEN=$operator program token create keeper index:mine index:people
+keeper=$(cat "$work/said")
+request PUT /kv/people/1 '{"name":"hidden"}' "${json[@]}" "${bearer[@]}"
+request PUT /kv/mine/foreign/data 1 "${json[@]}" "${bearer[@]}"
+adopting='{"name":"mine","prefix":["people"],"fields":["/name"],"adopt":true}'
+for dry in '?dry=1' ''; do
+    request POST "/indexes$dry" "$adopting" "${json[@]}" --header "Authorization: Bearer $keeper"
+    expect 403 forbidden
+    is 'what is told' "$(grep -c 'hidden\|foreign' "$answer")" 0
+done
+request GET /kv/mine/foreign/data '' "${bearer[@]}"
+expect 200
+KINDEX_TOKEN=$operator program token create adopter index,list,write:mine index,list:people
+request POST '/indexes?dry=1' "$adopting" "${json[@]}" --header "Authorization: Bearer $(cat "$work/said")"
+expect 200
+
 test_case 'who administers what an index covers has not the index to give away'
 KINDEX_TOKEN=$operator program token create local admin,index,read,write:users
 as "$(cat "$work/said")"
