@@ -91,6 +91,20 @@ static bool read_grant(struct token_reading *reading, struct kx_slice value,
     return true;
 }
 
+/* A list shows all tokens at once. */
+static bool check_prefixes(const struct kx_grant *grants, size_t count,
+                           struct flaw *flaw)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += grants[i].prefix.size;
+    return size <= KX_GRANTS_BYTES_MAX ||
+           flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "The prefixes of the grants have %zu encoded bytes "
+                    "together; the limit is %d.",
+                    size, KX_GRANTS_BYTES_MAX);
+}
+
 static bool read_grants(void *target, struct kx_slice array, struct flaw *flaw)
 {
     struct token_reading *reading = target;
@@ -114,7 +128,7 @@ static bool read_grants(void *target, struct kx_slice array, struct flaw *flaw)
             return flaw_in_element(flaw, i);
     reading->token->grants = grants;
     reading->token->grant_count = count;
-    return true;
+    return check_prefixes(grants, count, flaw);
 }
 
 static bool read_name(void *target, struct kx_slice value, struct flaw *flaw)

@@ -154,6 +154,11 @@ static enum kx_status check_new(struct kx_store *store,
                        "there are %d indexes already, dropped ones included "
                        "that are still being freed",
                        KX_INDEXES_MAX);
+    if (want->text.size > KX_DECLARATION_MAX)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "with its defaults the declaration has %zu bytes; at "
+                       "most %d are kept",
+                       want->text.size, KX_DECLARATION_MAX);
     enum kx_status status = check_others(catalog, want, fault);
     if (status != KX_OK)
         return status;

@@ -14,6 +14,7 @@ enum kx_limit {
     KX_PAGE_MAX = 1000,          /* entries of one page of a list */
     KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
     KX_INDEXES_MAX = 256,        /* declared indexes of a store */
+    KX_DECLARATION_MAX = 65536,  /* bytes of one, with its defaults */
     KX_V8_DEPTH_MAX = 1000,      /* objects inside each other in a V8 value */
     KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */
     KX_V8_BIGINT_MAX = 4096,     /* bytes of a bigint that is reckoned with */
@@ -35,6 +36,7 @@ enum kx_limit {
     KX_BACKUPS_MAX = 4,          /* backups being made at a time */
     KX_TOKENS_MAX = 10000,       /* tokens of a store */
     KX_GRANTS_MAX = 32,          /* grants of one token */
+    KX_GRANTS_BYTES_MAX = 4096,  /* encoded bytes of their prefixes */
     KX_TOKEN_NAME_MAX = 128,     /* bytes of a token's name */
     KX_DETAIL_MAX = 512          /* bytes of a fault's detail, with its NUL */
 };

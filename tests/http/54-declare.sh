@@ -126,6 +126,20 @@ expect 400 bad-json
 request POST /indexes "$email" -H 'Content-Type: text/plain'
 expect 415 unsupported-media-type
 
+test_case 'a declaration has at most 64 KiB'
+declaration() { # NAME VALUES
+    jq -nc --arg name "$1" --argjson values "$2" '{name: $name, prefix: ["huge"], fields: ["/a"],
+        where: {path: "/b", in: [range($values) | tostring * 1500]}}'
+}
+declaration much 60 >"$work/much"
+request POST /indexes "@$work/much"
+expect 400 bad-index-definition
+field '.detail | contains("65536")' true
+declaration less 10 >"$work/less"
+request POST /indexes "@$work/less"
+expect 201
+request DELETE /indexes/less
+
 test_case 'there are at most 256 indexes'
 request GET /indexes
 have=$(value '.indexes | length')

@@ -39,6 +39,11 @@ request POST /tokens '{"name":"","grants":[{"scopes":["read"],"prefix":[]}]}' "$
 expect 400 bad-request
 request POST /tokens '{"name":"x","grants":[{"scopes":["read"],"prefix":[]}],"ttl":"soon"}' "${json[@]}"
 expect 400 bad-request
+long=$(printf 'x%.0s' {1..2000})
+request POST /tokens "$(jq -nc --arg p "$long" '{name: "x", grants: [range(3) | {scopes: ["read"], prefix: [$p]}]}')" "${json[@]}"
+expect 400 bad-request
+field .pointer /grants
+field '.detail | contains("4096")' true
 request GET /tokens
 body_is '{"tokens":[]}'
 
