@@ -70,8 +70,8 @@ static struct guest *find(struct guests *guests, uint64_t address)
     struct chain *chain = chain_of(guests, address);
     struct guest *guest;
     LIST_FOREACH(guest, chain, chain)
-    if (guest->address == address)
-        return guest;
+        if (guest->address == address)
+            return guest;
     guest = talloc(guests, struct guest);
     if (guest == NULL)
         return NULL;

@@ -299,8 +299,7 @@ void http2_add(struct http2 *http2, struct visit *visit)
 void http2_stop(struct http2 *http2)
 {
     struct http2_connection *connection;
-    TAILQ_FOREACH(connection, &http2->connections, order)
-    {
+    TAILQ_FOREACH(connection, &http2->connections, order) {
         if (connection->session != NULL)
             http2_session_stop(connection);
         http2_connection_mark(connection);
@@ -311,8 +310,8 @@ bool http2_unsent(const struct http2 *http2)
 {
     const struct http2_connection *connection;
     TAILQ_FOREACH(connection, &http2->connections, order)
-    if (connection->dirty || wire_blocked(&connection->wire))
-        return true;
+        if (connection->dirty || wire_blocked(&connection->wire))
+            return true;
     return false;
 }
 

@@ -38,8 +38,7 @@ static void clear(struct dirty *dirty)
 {
     struct dirty_key *key;
     struct dirty_key *next;
-    HASH_ITER(hh, dirty->keys, key, next) /* NOLINT: they are in the table */
-    {
+    HASH_ITER(hh, dirty->keys, key, next) { /* NOLINT: they are in the table */
         HASH_DEL(dirty->keys, key);
         free(key);
     }

@@ -181,14 +181,13 @@ static void note_key(struct watch_set *set, struct kx_slice key)
     struct interest *interest;
     if (topic != NULL)
         LIST_FOREACH(interest, &topic->interests, others)
-    tell(interest->watch);
+            tell(interest->watch);
 }
 
 static void note_under(const struct topic *topic, struct kx_slice key)
 {
     struct interest *interest;
-    LIST_FOREACH(interest, &topic->interests, others)
-    {
+    LIST_FOREACH(interest, &topic->interests, others) {
         dirty_add(interest->watch->dirty, key);
         tell(interest->watch);
     }
@@ -230,8 +229,7 @@ void watch_note_all(struct watch_set *set)
 {
     struct kx_watch *watch;
     pthread_mutex_lock(&set->lock);
-    LIST_FOREACH(watch, &set->all, all)
-    {
+    LIST_FOREACH(watch, &set->all, all) {
         if (watch->dirty != NULL)
             dirty_lose(watch->dirty);
         tell(watch);
