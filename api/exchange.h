@@ -17,17 +17,17 @@
 #include "timing.h"
 
 enum exchange_phase {
-    EXCHANGE_NEW,  /* waits for its headers */
-    EXCHANGE_OPEN, /* takes its body */
-    EXCHANGE_REFUSED /* takes its body to drop it; the reply is made */,
+    EXCHANGE_NEW,     /* waits for its headers */
+    EXCHANGE_OPEN,    /* takes its body */
+    EXCHANGE_REFUSED, /* takes its body to drop it; the reply is made */
     EXCHANGE_AWAITS_COMMIT,
     EXCHANGE_AWAITS_FLUSH,
     EXCHANGE_AWAITS_TURN,
-    EXCHANGE_AWAITS_NEWS /* what request.wait says */,
-    EXCHANGE_READY, /* the reply can be sent */
-    EXCHANGE_CHUNK_AWAITS_FLUSH /* the next chunk of a stream is kept back */,
-    EXCHANGE_CHUNK_AWAITS_TURN /* the stream had nothing to say this time */,
-    EXCHANGE_CHUNK_AWAITS_NEWS /* nor will it before request.wait is over */
+    EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
+    EXCHANGE_READY,              /* the reply can be sent */
+    EXCHANGE_CHUNK_AWAITS_FLUSH, /* the next chunk of a stream is kept back */
+    EXCHANGE_CHUNK_AWAITS_TURN,  /* the stream had nothing to say this time */
+    EXCHANGE_CHUNK_AWAITS_NEWS   /* nor will it before request.wait is over */
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
@@ -108,8 +108,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 /* Counts what the exchange's bodies take now among those of all. */
 void exchange_count_memory(struct exchange *exchange);
 /* Do the bodies of all exchanges, without `own` bytes of them, take at most
- * what
- * --bodies-max allows? */
+ * what --bodies-max allows? */
 bool exchange_has_memory(const struct service *service, uint64_t own);
 /* Empties a buffer for reuse. A large one gives its memory back: one large
  * request on each exchange would else keep that for ever. */

@@ -221,8 +221,7 @@ enum progress index_drop_finish(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* ---- Lookup
- * ------------------------------------------------------------------ */
+/* ---- Lookup ------------------------------------------------------------- */
 
 /* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
  * says where it lives, for a client that wants to change it. */

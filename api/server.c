@@ -266,8 +266,7 @@ static void stop_loops(struct server *server)
         loop_join(server->loops[i]);
 }
 
-/* ---- What the user sees
- * ------------------------------------------------------ */
+/* ---- What the user sees ------------------------------------------------- */
 
 /* Commands that can be pasted as they are. */
 static void print_commands(const char *url, const char *bearer)
