@@ -1,10 +1,12 @@
-/* Walks a request through its handler's halves, and parks it in between. An
- * exchange that is parked belongs to whatever will continue it: the writer
- * (commits and flushes, by its ticket) or the queue of turns. */
+/* Walks a request through its handler's halves, and parks it in between
+ * (exchange_park.c); what a reply that is a stream does after that is
+ * exchange_stream.c's. */
 #include "exchange.h"
 #include "access.h"
 #include "admission.h"
 #include "browser.h"
+#include "exchange_park.h"
+#include "exchange_stream.h"
 #include "journal.h"
 
 #include <talloc.h>
@@ -85,21 +87,6 @@ static enum exchange_next complete(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
-/* Parks the exchange until a flush is done; false when there is no need. A
- * reply must not show what a crash could still take back. */
-static bool await_flush(struct exchange *exchange, uint64_t flush,
-                        enum exchange_phase phase)
-{
-    exchange->ticket.owner = exchange;
-    if (flush == 0 || kx_wait(exchange->desk->service->store, flush,
-                              &exchange->ticket) != KX_OK)
-        return false;
-    exchange->phase = phase;
-    exchange->desk->awaited++;
-    timing_park(&exchange->timing);
-    return true;
-}
-
 /* The only request of the only connection may wait for the disk on this thread:
  * there is nobody else whom that could delay. */
 static enum kx_status hand_over(struct exchange *exchange)
@@ -131,27 +118,6 @@ static bool submit(struct exchange *exchange)
     return false;
 }
 
-static void await_turn(struct exchange *exchange, enum exchange_phase phase)
-{
-    exchange->phase = phase;
-    timing_park(&exchange->timing);
-    desk_queue_turn(exchange->desk, exchange);
-}
-
-/* The ticket is with the core already. Nobody waits longer than their token is
- * good. */
-static void await_news(struct exchange *exchange, enum exchange_phase phase)
-{
-    struct wait *wait = &exchange->request.wait;
-    uint64_t until_ns = access_until_ns(&exchange->request);
-    if (until_ns != 0 && (wait->until_ns == 0 || until_ns < wait->until_ns))
-        wait->until_ns = until_ns;
-    exchange->phase = phase;
-    exchange->desk->awaited++;
-    timing_park(&exchange->timing);
-    desk_queue_news(exchange->desk, exchange);
-}
-
 /* What follows from how a handler ended. */
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
@@ -163,15 +129,16 @@ static enum exchange_next proceed(struct exchange *exchange,
             return EXCHANGE_PARK;
         break;
     case AGAIN:
-        await_turn(exchange, EXCHANGE_AWAITS_TURN);
+        exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
         return EXCHANGE_PARK;
     case WAIT:
-        await_news(exchange, EXCHANGE_AWAITS_NEWS);
+        exchange_await_news(exchange, EXCHANGE_AWAITS_NEWS);
         return EXCHANGE_PARK;
     case DONE:
         break;
     }
-    if (await_flush(exchange, exchange->reply.flush, EXCHANGE_AWAITS_FLUSH))
+    if (exchange_await_flush(exchange, exchange->reply.flush,
+                             EXCHANGE_AWAITS_FLUSH))
         return EXCHANGE_PARK;
     return complete(exchange);
 }
@@ -257,50 +224,6 @@ enum exchange_next exchange_run(struct exchange *exchange)
     return handle(exchange);
 }
 
-/* Makes the next chunk; true when the exchange is parked: until the chunk's
- * flush, or for another turn when the stream had nothing to say this time. */
-static bool make_chunk(struct exchange *exchange)
-{
-    struct stream *stream = exchange->reply.stream;
-    struct kx_buffer *chunk = &exchange->reply.body;
-    uint64_t flush = 0;
-    uint64_t began_ns = kx_monotonic_ns();
-    kx_reader_count(stream->request->reader, &exchange->reads);
-    exchange->last = !stream->next(stream, chunk, &flush);
-    exchange->streamed += chunk->size;
-    exchange_count_memory(exchange);
-    exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
-    if (await_flush(exchange, flush, EXCHANGE_CHUNK_AWAITS_FLUSH))
-        return true;
-    if (chunk->size > 0 || exchange->last || chunk->failed)
-        return false;
-    if (stream->request->wait.cancel != NULL)
-        await_news(exchange, EXCHANGE_CHUNK_AWAITS_NEWS);
-    else
-        await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
-    return true;
-}
-
-/* Makes the next chunk, or waits until there is memory for it: true when the
- * exchange is parked. */
-static bool make_or_wait(struct exchange *exchange)
-{
-    struct desk *desk = exchange->desk;
-    if (exchange_has_memory(desk->service, exchange->held))
-        return make_chunk(exchange);
-    exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
-    timing_park(&exchange->timing);
-    desk_queue_later(desk, exchange);
-    return true;
-}
-
-/* The turn of a stream has come: true when it is parked again. When it may not
- * go on the door learns that from exchange_chunk. */
-static bool go_on(struct exchange *exchange)
-{
-    return access_holds(&exchange->request) && make_or_wait(exchange);
-}
-
 /* What comes next depends on what was waited for, which is the phase. After a
  * chunk's wait the door only has to ask for the chunk again. */
 static enum exchange_next take_answer(struct exchange *exchange)
@@ -316,7 +239,7 @@ static enum exchange_next take_answer(struct exchange *exchange)
         return complete(exchange);
     case EXCHANGE_CHUNK_AWAITS_TURN:
         exchange->phase = EXCHANGE_READY;
-        return go_on(exchange) ? EXCHANGE_PARK : EXCHANGE_REPLY;
+        return exchange_stream_turn(exchange);
     case EXCHANGE_CHUNK_AWAITS_FLUSH:
     case EXCHANGE_CHUNK_AWAITS_NEWS:
     case EXCHANGE_READY:
@@ -329,29 +252,10 @@ static enum exchange_next take_answer(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
-static bool awaits_news(const struct exchange *exchange)
-{
-    return exchange->phase == EXCHANGE_AWAITS_NEWS ||
-           exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
-}
-
-/* Nothing after the reply has begun: there a stream waits for its client, or
- * for news. */
-static void note_wait(struct exchange *exchange)
-{
-    struct timing *timing = &exchange->timing;
-    if (exchange->phase == EXCHANGE_AWAITS_FLUSH)
-        timing_resume(timing, PHASE_FLUSH);
-    else if (exchange->phase == EXCHANGE_AWAITS_TURN)
-        timing_resume(timing, PHASE_TURNS);
-    else if (exchange->phase == EXCHANGE_AWAITS_NEWS)
-        timing_resume(timing, PHASE_COUNT);
-}
-
 void exchange_continue(struct exchange *exchange)
 {
-    note_wait(exchange);
-    if (awaits_news(exchange))
+    exchange_note_wait(exchange);
+    if (exchange_awaits_news(exchange))
         desk_end_news(exchange->desk, exchange);
     exchange->request.wait.cancel = NULL;
     if (exchange->forsaken || take_answer(exchange) == EXCHANGE_REPLY)
@@ -370,7 +274,7 @@ void exchange_wake(struct exchange *exchange)
 void exchange_forsake(struct exchange *exchange)
 {
     exchange->forsaken = true;
-    if (awaits_news(exchange))
+    if (exchange_awaits_news(exchange))
         exchange_wake(exchange);
 }
 
@@ -378,7 +282,7 @@ void exchange_forsake(struct exchange *exchange)
  * can only be broken off, which `failed` does. */
 void exchange_abandon(struct exchange *exchange)
 {
-    note_wait(exchange);
+    exchange_note_wait(exchange);
     if (exchange->phase == EXCHANGE_AWAITS_TURN) {
         problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
                 "The server was stopped before the work was done.");
@@ -388,48 +292,4 @@ void exchange_abandon(struct exchange *exchange)
         exchange->phase = EXCHANGE_READY;
     }
     exchange->ready(exchange);
-}
-
-/* The next chunk, now or when its turn comes; true when the exchange is
- * parked. */
-static bool pull(struct exchange *exchange)
-{
-    exchange_empty(&exchange->reply.body);
-    exchange->sent = 0;
-    exchange_count_memory(exchange);
-    if (desk_may_slice(exchange->desk))
-        return make_or_wait(exchange);
-    await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
-    return true;
-}
-
-/* The token was revoked, or has expired. A watch has no other end; what is less
- * than all of a list or a backup must not look like all of it. */
-static enum exchange_chunk cut_off(const struct exchange *exchange)
-{
-    return exchange->reply.stream->lasting ? CHUNK_END : CHUNK_BROKEN;
-}
-
-/* The chunk lies in the reply's body, of which the door takes as much at a time
- * as it has room for; the next one is made when this one is used up. */
-enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
-                                   size_t size, size_t *copied_out)
-{
-    struct kx_buffer *chunk = &exchange->reply.body;
-    bool used_up = exchange->sent == chunk->size && !chunk->failed;
-    if (used_up && exchange->last)
-        return CHUNK_END;
-    if (used_up && !access_holds(&exchange->request))
-        return cut_off(exchange);
-    if (used_up && pull(exchange))
-        return CHUNK_PARK;
-    if (chunk->failed || kx_store_failed(exchange->desk->service->store))
-        return CHUNK_BROKEN; /* what it shows may never be on disk */
-    size_t left = chunk->size - exchange->sent;
-    if (left == 0)
-        return CHUNK_END;
-    *copied_out = left < size ? left : size;
-    memcpy(out, chunk->data + exchange->sent, *copied_out);
-    exchange->sent += *copied_out;
-    return CHUNK_DATA;
 }

@@ -26,8 +26,8 @@ enum exchange_phase {
     EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
     EXCHANGE_READY,              /* the reply can be sent */
     EXCHANGE_CHUNK_AWAITS_FLUSH, /* the next chunk of a stream is kept back */
-    EXCHANGE_CHUNK_AWAITS_TURN,  /* the stream had nothing to say this time */
-    EXCHANGE_CHUNK_AWAITS_NEWS   /* nor will it before request.wait is over */
+    EXCHANGE_CHUNK_AWAITS_TURN,  /* it is not made yet */
+    EXCHANGE_CHUNK_AWAITS_NEWS   /* nor can it be before request.wait is over */
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
