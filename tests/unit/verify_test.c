@@ -1,11 +1,30 @@
 /* Verification: each kind of damage is planted in the tables behind the store's
  * back, and must be found, shown and, if asked for, mended; nothing is found
- * where nothing was planted, also while the entries are written.
+ * where nothing was planted, also while the entries are written. The Makefile
+ * puts __wrap_txn_apply where the core applies a batch.
  */
 #include "../lib/store.h"
+
+#include <stdatomic.h>
+
 #include "record.h"
 
 enum { ENTRIES = 3000 };
+
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours);
+
+static atomic_bool failing; /* the next batch that changes an entry */
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours)
+{
+    return writes[0].table == TABLE_ENTRIES && atomic_exchange(&failing, false)
+               ? KX_NO_MEMORY
+               : __real_txn_apply(env, writes, count, neighbours);
+}
 
 static const char *const declarations[] = {
     "{\"name\":\"u\",\"prefix\":[\"p\"],\"fields\":[\"/a\"],\"unique\":true}",
@@ -206,6 +225,20 @@ static void a_missing_entry_is_found_and_made(void **state)
     expect(&found, 1, 0, 0, 0);
 }
 
+/* What the first attempt had counted is not counted twice. */
+static void a_mending_that_failed_is_done_again(void **state)
+{
+    struct story *s = *state;
+    struct kx_verification found;
+    fill(s, 20);
+    const char *before = list(s, "[\"u\"]");
+    remove_row(s, "[\"u\",\"a7\"]");
+    atomic_store(&failing, true);
+    find_and_mend(s, "u", before, &found);
+    assert_false(atomic_load(&failing));
+    expect(&found, 1, 0, 0, 0);
+}
+
 static void a_dangling_entry_is_found_and_removed(void **state)
 {
     struct story *s = *state;
@@ -403,6 +436,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             nothing_is_found_while_entries_are_written, begin, finish),
         cmocka_unit_test_setup_teardown(a_missing_entry_is_found_and_made,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_mending_that_failed_is_done_again,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_dangling_entry_is_found_and_removed,
                                         begin, finish),
