@@ -82,6 +82,23 @@ static void add_change(struct kx_store *store, struct rows *rows,
         store->next_expiry_ms = now;
 }
 
+/* A row of the catalog, if there was memory to make it. */
+static void add_made(struct rows *rows, bool made,
+                     const struct txn_write *write)
+{
+    if (made)
+        add_row(rows, *write);
+    else
+        rows->failed = true;
+}
+
+static void add_index_row(struct rows *rows, const struct index *index)
+{
+    struct txn_write write;
+    bool made = catalog_index_write(rows->mem, index, &write);
+    add_made(rows, made, &write);
+}
+
 static bool adopts(const struct count_delta *delta)
 {
     return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
@@ -89,42 +106,40 @@ static bool adopts(const struct count_delta *delta)
 
 /* The rows of the indexes that the plan has made ready, or that have taken over
  * hand-kept entries. */
-static bool add_index_rows(struct rows *rows, const struct plan *plan)
+static void add_index_rows(struct rows *rows, const struct plan *plan)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan_delta_mends(&plan->totals[i]) || adopts(&plan->totals[i]))
+            add_index_row(rows, plan->totals[i].index);
+}
+
+static void add_removal(struct rows *rows, const struct index *index)
 {
     struct txn_write write;
-    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
-        if (!plan_delta_mends(&plan->totals[i]) && !adopts(&plan->totals[i]))
-            continue;
-        if (!catalog_index_write(rows->mem, plan->totals[i].index, &write))
-            return false;
-        add_row(rows, write);
-    }
-    return true;
+    bool made = catalog_index_removal(rows->mem, index, &write);
+    add_made(rows, made, &write);
 }
 
 /* The facts, with the last stamp and the counts, are part of every batch: after
  * a crash they fit to the clients' entries that are there. */
+static void add_facts(struct rows *rows, const struct catalog *catalog)
+{
+    struct txn_write write;
+    bool made = catalog_facts_write(rows->mem, catalog, &write);
+    add_made(rows, made, &write);
+}
+
 void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
                             const struct batch *batch)
 {
-    struct txn_write write;
-    bool good = true;
     if (batch->action == CATALOG_FORGET)
-        good = catalog_index_removal(rows->mem, batch->index, &write);
+        add_removal(rows, batch->index);
     else if (batch->action != CATALOG_KEEP)
-        good = catalog_index_write(rows->mem, batch->index, &write);
-    if (good && batch->action != CATALOG_KEEP)
-        add_row(rows, write);
-    good = good && add_index_rows(rows, batch->plan);
-    if (good && batch->other != NULL) {
-        good = catalog_index_write(rows->mem, batch->other, &write);
-        add_row(rows, write);
-    }
-    if (good)
-        good = catalog_facts_write(rows->mem, store->catalog, &write);
-    if (good)
-        add_row(rows, write);
-    rows->failed |= !good;
+        add_index_row(rows, batch->index);
+    add_index_rows(rows, batch->plan);
+    if (batch->other != NULL)
+        add_index_row(rows, batch->other);
+    add_facts(rows, store->catalog);
 }
 
 void batch_rows_add(struct rows *rows, struct kx_store *store,
