@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <talloc.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "archive_files.h"
@@ -20,6 +19,7 @@
 #include "marks.h"
 #include "names.h"
 #include "uuid.h"
+#include "waiting.h"
 #include "zfile.h"
 
 enum { RETRY_MS = 10000 };
@@ -301,12 +301,10 @@ static void run_once(struct archive *archive)
 static bool wait_second(struct archive *archive)
 {
     struct kx_store *store = archive->store;
-    struct timespec limit;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec++;
+    uint64_t until_ns = kx_monotonic_ns() + WAITING_SECOND;
     pthread_mutex_lock(&store->lock);
     if (!archive->stopping)
-        pthread_cond_timedwait(&store->archived, &store->lock, &limit);
+        waiting_until(&store->archived, &store->lock, until_ns);
     bool stopping = archive->stopping;
     pthread_mutex_unlock(&store->lock);
     return !stopping;

@@ -2,9 +2,8 @@
  * beside the writer, as the library allows. */
 #include "keeper.h"
 
-#include <time.h>
-
 #include "room.h"
+#include "waiting.h"
 #include "witness.h"
 
 /* By time in any case; by volume when enough log was written since the last. */
@@ -20,12 +19,10 @@ static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
 /* False: the store is stopping. */
 static bool wait_second(struct kx_store *store)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec++;
+    uint64_t until_ns = kx_monotonic_ns() + WAITING_SECOND;
     pthread_mutex_lock(&store->lock);
     if (!store->stopping)
-        pthread_cond_timedwait(&store->stop, &store->lock, &limit);
+        waiting_until(&store->stop, &store->lock, until_ns);
     bool stopping = store->stopping;
     pthread_mutex_unlock(&store->lock);
     return !stopping;

@@ -3,22 +3,12 @@
 #include "linger.h"
 
 #include <stdbool.h>
-#include <time.h>
 
-static struct timespec time_of(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
-                             .tv_nsec = (long)(ns % 1000000000)};
-}
+#include "waiting.h"
 
-/* Waits by the monotonic clock. */
 void linger_init(struct linger *linger)
 {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&linger->enough, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&linger->enough, NULL);
 }
 
 static bool is_enough(const struct linger *linger, uint32_t queued)
@@ -34,10 +24,9 @@ void linger_wait(struct linger *linger, pthread_mutex_t *lock,
 {
     if (*queued == 0)
         return;
-    struct timespec limit = time_of(first_ns + LINGER_NS);
     atomic_store(&linger->waiting, true);
     while (!is_enough(linger, *queued) &&
-           pthread_cond_timedwait(&linger->enough, lock, &limit) == 0)
+           waiting_until(&linger->enough, lock, first_ns + LINGER_NS))
         ;
     atomic_store(&linger->waiting, false);
     linger->last = *queued;

@@ -15,17 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <db.h>
 
 #include "env.h"
 #include "names.h"
+#include "waiting.h"
 
 enum {
     STEP_BYTES = 1 << 20, /* between two syncs: flushes must not wait long */
-    RETRY_SECONDS = 1     /* on a full disk; also before the first file */
+    RETRY_NS = WAITING_SECOND /* on a full disk; also before the first file */
 };
 
 static const char READY[] = "next-log";
@@ -141,10 +141,7 @@ static bool make(const struct spare *spare)
 /* Inside the lock: until a file is taken, or at most that long. */
 static void wait_a_while(void)
 {
-    struct timespec limit;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_sec += RETRY_SECONDS;
-    pthread_cond_clockwait(&taken, &lock, CLOCK_MONOTONIC, &limit);
+    waiting_until(&taken, &lock, kx_monotonic_ns() + RETRY_NS);
 }
 
 /* The first is not made at once: a store that is only looked into needs none.

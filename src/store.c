@@ -33,21 +33,14 @@ void kx_options_default(struct kx_options *options)
     };
 }
 
-/* Waiting goes by the monotonic clock: a step of the wall clock must not
- * stretch it. */
 static void init_conditions(struct kx_store *store)
 {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&store->lock, NULL);
-    pthread_cond_init(&store->work, &attr);
-    pthread_cond_init(&store->returned, &attr);
+    pthread_cond_init(&store->work, NULL);
+    pthread_cond_init(&store->returned, NULL);
+    pthread_cond_init(&store->stop, NULL);
+    pthread_cond_init(&store->archived, NULL);
     linger_init(&store->linger);
-    store->working = true; /* until the writer first waits */
-    pthread_cond_init(&store->stop, &attr);
-    pthread_cond_init(&store->archived, &attr);
-    pthread_condattr_destroy(&attr);
 }
 
 static enum kx_status make_cache(struct kx_store *store)
@@ -129,6 +122,7 @@ enum kx_status kx_open(const struct kx_options *options,
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     store->options = *options;
     init_conditions(store);
+    store->working = true; /* until the writer first waits */
     enum kx_status status = open_storage(store, fault);
     if (status == KX_OK) {
         room_keep(store);

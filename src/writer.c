@@ -12,7 +12,6 @@
 #include "writer.h"
 
 #include <talloc.h>
-#include <time.h>
 
 #include "batch.h"
 #include "declare.h"
@@ -23,6 +22,7 @@
 #include "room.h"
 #include "tokens.h"
 #include "verify.h"
+#include "waiting.h"
 #include "watch.h"
 
 enum {
@@ -81,10 +81,10 @@ enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit)
     return status;
 }
 
-/* Until when an idle writer may sleep: the next job, or the next look at the
- * clock, which a test can set and which tells when to pack pages. The condition
- * waits by the monotonic clock. */
-static struct timespec wait_limit(const struct kx_store *store)
+/* Until when (kx_monotonic_ns) an idle writer may sleep: the next job, or the
+ * next look at the clock, which a test can set and which tells when to pack
+ * pages. */
+static uint64_t sleep_until_ns(const struct kx_store *store)
 {
     int64_t wait_ms = jobs_due_ms(store) - kx_now_ms();
     int64_t rest_ms = jobs_rest_ms(store);
@@ -94,12 +94,7 @@ static struct timespec wait_limit(const struct kx_store *store)
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
         wait_ms = 1;
-    struct timespec limit;
-    clock_gettime(CLOCK_MONOTONIC, &limit);
-    limit.tv_nsec += wait_ms % 1000 * 1000000;
-    limit.tv_sec += wait_ms / 1000 + limit.tv_nsec / 1000000000;
-    limit.tv_nsec %= 1000000000;
-    return limit;
+    return kx_monotonic_ns() + (uint64_t)wait_ms * WAITING_MS;
 }
 
 /* Inside the lock: until no other thread does the writer's work. */
@@ -117,8 +112,7 @@ static bool take(struct kx_store *store, bool idle, struct kx_commit **list_out)
     store->working = false;
     wait_returned(store);
     if (idle && store->first == NULL && !store->stopping) {
-        struct timespec limit = wait_limit(store);
-        pthread_cond_timedwait(&store->work, &store->lock, &limit);
+        waiting_until(&store->work, &store->lock, sleep_until_ns(store));
         wait_returned(store);
     }
     if (store->first != NULL)

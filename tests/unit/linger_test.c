@@ -1,17 +1,16 @@
 /* How long the writer waits for more commits. The Makefile puts
- * __wrap_pthread_cond_timedwait where the core waits: for more commits it does
- * not look at the clock here, and ends when it is told to. */
+ * __wrap_waiting_until where the core waits: for more commits it does not look
+ * at the clock here, and ends when it is told to. */
 #include "../lib/store.h"
 
-#include <errno.h>
 #include <semaphore.h>
 
 #include "store_state.h"
 
-int __real_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-                                  const struct timespec *limit);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-                                  const struct timespec *limit);
+bool __real_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns);
+bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns);
 
 enum { MANY = LINGER_COMMITS };
 
@@ -21,13 +20,13 @@ static struct {
     bool late;                      /* its time is over at once */
 } lingering;
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
-                                  const struct timespec *limit)
+bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns)
 {
     if (cond != lingering.cond)
-        return __real_pthread_cond_timedwait(cond, lock, limit);
+        return __real_waiting_until(cond, lock, until_ns);
     sem_post(&lingering.begun);
-    return lingering.late ? ETIMEDOUT : pthread_cond_wait(cond, lock);
+    return !lingering.late && pthread_cond_wait(cond, lock) == 0;
 }
 
 static int waits(void)

@@ -12,12 +12,10 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);
-int __real_pthread_cond_timedwait(pthread_cond_t *condition,
-                                  pthread_mutex_t *lock,
-                                  const struct timespec *limit);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *condition,
-                                  pthread_mutex_t *lock,
-                                  const struct timespec *limit);
+bool __real_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns);
+bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns);
 
 enum { PATIENCE = 20000 }; /* milliseconds */
 
@@ -34,14 +32,13 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     return EAGAIN;
 }
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *condition,
-                                  pthread_mutex_t *lock,
-                                  const struct timespec *limit)
+bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                          uint64_t until_ns)
 {
-    if (condition != atomic_load(&endless))
-        return __real_pthread_cond_timedwait(condition, lock, limit);
+    if (cond != atomic_load(&endless))
+        return __real_waiting_until(cond, lock, until_ns);
     atomic_fetch_add(&waits, 1);
-    return pthread_cond_wait(condition, lock);
+    return pthread_cond_wait(cond, lock) == 0;
 }
 
 /* What the writer has begun to do when the other thread cannot begin: the plan

@@ -1,0 +1,12 @@
+/* The clock is named at the wait itself, so conditions need no attributes. */
+#include "waiting.h"
+
+#include <time.h>
+
+bool waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                   uint64_t until_ns)
+{
+    struct timespec limit = {.tv_sec = (time_t)(until_ns / WAITING_SECOND),
+                             .tv_nsec = (long)(until_ns % WAITING_SECOND)};
+    return pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &limit) == 0;
+}

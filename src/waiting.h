@@ -1,0 +1,18 @@
+/* Waiting for a signal with an end. It goes by the monotonic clock: a step of
+ * the wall clock must not stretch it. */
+#ifndef WAITING_H
+#define WAITING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WAITING_MS = 1000000, WAITING_SECOND = 1000000000 }; /* nanoseconds */
+
+/* Waits for cond with the lock held, until until_ns (kx_monotonic_ns) at the
+ * latest: false when that has come. True may mean nothing, as ever with
+ * conditions. */
+bool waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                   uint64_t until_ns);
+
+#endif
