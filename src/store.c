@@ -1,4 +1,4 @@
-/* Opening and closing a store, and its doors for commits and waiting.
+/* Opening and closing a store, and its door for waiting.
  *
  * A store has two threads of its own: the writer (writer.c), which alone
  * changes data, and the keeper (keeper.c), which looks after log and disk; with
@@ -180,16 +180,6 @@ void kx_feed(struct kx_store *store)
 void kx_rest(struct kx_store *store)
 {
     linger_rest(&store->linger, &store->lock);
-}
-
-enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
-{
-    return writer_submit(store, commit);
-}
-
-enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
-{
-    return writer_submit_alone(store, commit);
 }
 
 /* Under the lock that the writer takes for the parked tickets after it has

@@ -11,16 +11,6 @@
  * the queue is empty. */
 void *writer_run(void *argument);
 
-/* Puts a commit into the queue: KX_OK, KX_BUSY, KX_STOPPING, KX_DISK_FULL,
- * KX_FAILED. Any thread. */
-enum kx_status writer_submit(struct kx_store *store, struct kx_commit *commit);
-
-/* The same, but an idle writer's work is done by the calling thread, which
- * takes as long as a flush; the answer function is then called before this
- * returns. */
-enum kx_status writer_submit_alone(struct kx_store *store,
-                                   struct kx_commit *commit);
-
 /* For a job that has applied a batch which clients can see: makes it durable
  * and lets replies go that show it. Whoever does the writer's work. */
 void writer_settle(struct kx_store *store, uint64_t number);
