@@ -45,21 +45,23 @@ struct kx_store {
 
     /* Under `lock`. */
     pthread_mutex_t lock;
-    pthread_cond_t work;     /* for the writer: something is in the queue */
     pthread_cond_t stop;     /* for the keeper */
     pthread_cond_t archived; /* for the archiver: to stop */
+    bool stopping;
+    /* The same, for queue.c. */
+    pthread_cond_t work;     /* for the writer: something is in the queue */
     pthread_cond_t returned; /* for the writer: its work is its own again */
     bool working;            /* the writer is at work, on commits or jobs */
     bool lent;               /* another thread does its work */
-    struct kx_commit *first;
+    struct kx_commit *first; /* of those that wait, in order; NULL: none */
     struct kx_commit *last;
-    uint32_t queued;
+    uint32_t queued;      /* how many wait */
     struct linger linger; /* has words of its own on who may touch what */
-    bool stopping;
-    struct kx_ticket *curious; /* wait for news of indexes */
-    struct kx_ticket *parked;  /* replies that wait for the present flush */
+    /* The same: tickets that wait. */
+    struct kx_ticket *curious; /* for news of indexes */
+    struct kx_ticket *parked;  /* replies, for the present flush */
 
-    /* The writer's own. */
+    /* The writer's own, or of whoever does its work. */
     struct plan *plan; /* of the last batch: the gate points into it */
     struct range *range;
     unsigned doubtful;      /* so many batches are not to presume (plan.h) */
@@ -76,14 +78,17 @@ struct kx_store {
     uint64_t news_told_ns;
     struct touched *touched;    /* keys changed during the sweep, or NULL */
     struct kx_milestones times; /* of the present batch */
+    uint64_t looked_at_disk_ns; /* kx_monotonic_ns */
 
-    /* Counters, any thread. */
+    /* The keeper's own. */
+    bool no_ballast; /* the file system cannot */
+
+    /* Any thread. */
     atomic_bool disk_full;
     atomic_int backups;            /* being made */
     _Atomic uint64_t disk_reserve; /* bytes that commits must leave free */
-    bool no_ballast;            /* the file system cannot; the keeper's own */
-    uint64_t looked_at_disk_ns; /* by the writer, whose own it is */
-    _Atomic uint64_t news;
+    _Atomic uint64_t news;         /* about indexes, so far */
+    /* What kx_figures tells, by the same names. */
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     struct kx_histogram commit_times;
     struct kx_histogram flush_times;
