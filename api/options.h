@@ -4,17 +4,11 @@
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
+#include "address.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
-
-struct address {
-    const char *text; /* as it was given */
-    struct sockaddr_storage socket;
-    socklen_t socket_size;
-    bool loopback;
-};
 
 enum option_type {
     OPTION_TEXT,

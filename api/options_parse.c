@@ -2,11 +2,8 @@
  * cut off: a text is wholly understood or refused. */
 #include "options.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
-#include <netinet/in.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kindex.h"
@@ -66,67 +63,6 @@ static bool parse_amount(const char *text, const struct unit *units,
         return false;
     *amount_out = number;
     return true;
-}
-
-/* In network byte order, as sockaddr wants it. */
-static bool parse_port(const char *text, uint16_t *port_out)
-{
-    char *end;
-    if (!isdigit((unsigned char)*text) || strlen(text) > 5)
-        return false;
-    unsigned long port = strtoul(text, &end, 10);
-    if (*end != '\0' || port > 65535)
-        return false;
-    *port_out = htons((uint16_t)port);
-    return true;
-}
-
-static bool parse_ipv6(const char *host, uint16_t port,
-                       struct address *address_out)
-{
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = port};
-    if (inet_pton(AF_INET6, host, &six.sin6_addr) != 1)
-        return false;
-    memcpy(&address_out->socket, &six, sizeof six);
-    address_out->socket_size = sizeof six;
-    address_out->loopback = IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
-    return true;
-}
-
-static bool parse_ipv4(const char *host, uint16_t port,
-                       struct address *address_out)
-{
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
-    if (inet_pton(AF_INET, host, &four.sin_addr) != 1)
-        return false;
-    memcpy(&address_out->socket, &four, sizeof four);
-    address_out->socket_size = sizeof four;
-    address_out->loopback = (ntohl(four.sin_addr.s_addr) >> 24) == 127;
-    return true;
-}
-
-/* Numeric addresses and localhost only: a name could stand for several
- * addresses and would have to be looked up before anything else works. */
-static bool parse_address(const char *text, struct address *address_out)
-{
-    char host[INET6_ADDRSTRLEN + 2];
-    uint16_t port;
-    const char *colon = strrchr(text, ':');
-    address_out->text = text;
-    if (colon == NULL || (size_t)(colon - text) >= sizeof host ||
-        !parse_port(colon + 1, &port))
-        return false;
-    size_t size = (size_t)(colon - text);
-    memcpy(host, text, size);
-    host[size] = '\0';
-    if (strcmp(host, "localhost") == 0)
-        return parse_ipv4("127.0.0.1", port, address_out);
-    if (host[0] != '[')
-        return parse_ipv4(host, port, address_out);
-    if (host[size - 1] != ']')
-        return false;
-    host[size - 1] = '\0';
-    return parse_ipv6(host + 1, port, address_out);
 }
 
 static bool parse_level(const char *text, int *level_out)
@@ -204,7 +140,7 @@ static bool parse(const struct option_row *row, const char *text, void *member)
     case OPTION_NUMBER:
         return parse_amount(text, NO_UNITS, row, member);
     case OPTION_ADDRESS:
-        return parse_address(text, member);
+        return address_parse(text, member);
     case OPTION_LEVEL:
         return parse_level(text, member);
     case OPTION_FLAG:

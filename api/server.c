@@ -9,11 +9,10 @@
 #include "loop.h"
 #include "notify.h"
 #include "token_file.h"
+#include "tour.h"
 #include "visit.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,36 +121,6 @@ static bool start_visits(struct server *server)
 }
 
 /* ---- Sockets ------------------------------------------------------------ */
-
-static uint16_t port_of(const struct address *address)
-{
-    const struct sockaddr_storage *any = &address->socket;
-    return ntohs(any->ss_family == AF_INET6
-                     ? ((const struct sockaddr_in6 *)any)->sin6_port
-                     : ((const struct sockaddr_in *)any)->sin_port);
-}
-
-/* The address as a client on this machine writes it. */
-static void url_of(const struct server *server, char *out, size_t size)
-{
-    const struct address *address = &server->bound;
-    const char *scheme = server->service.keyring != NULL ? "https" : "http";
-    char host[INET6_ADDRSTRLEN];
-    const struct sockaddr_in6 *six = (const void *)&address->socket;
-    const struct sockaddr_in *four = (const void *)&address->socket;
-    unsigned port = port_of(address);
-    if (address->socket.ss_family == AF_INET6) {
-        bool any = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
-        inet_ntop(AF_INET6, any ? &in6addr_loopback : &six->sin6_addr, host,
-                  sizeof host);
-        snprintf(out, size, "%s://[%s]:%u", scheme, host, port);
-        return;
-    }
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    bool any = four->sin_addr.s_addr == htonl(INADDR_ANY);
-    inet_ntop(AF_INET, any ? &loopback : &four->sin_addr, host, sizeof host);
-    snprintf(out, size, "%s://%s:%u", scheme, host, port);
-}
 
 /* One socket for each loop; the first one settles the port. */
 static bool bind_sockets(struct server *server)
@@ -266,39 +235,7 @@ static void stop_loops(struct server *server)
         loop_join(server->loops[i]);
 }
 
-/* ---- What the user sees ------------------------------------------------- */
-
-/* Commands that can be pasted as they are. */
-static void print_commands(const char *url, const char *bearer)
-{
-    printf("curl%s -X PUT %s/kv/users/1 --json "
-           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
-           bearer, url);
-    printf("curl%s %s/kv/users/1\n", bearer, url);
-    printf("curl%s %s/indexes --json '{\"name\":\"users_by_email\","
-           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
-           "\"unique\":true}'\n",
-           bearer, url);
-    printf("curl%s %s/indexes/users_by_email/get/ada@example.org\n", bearer,
-           url);
-    printf("curl%s '%s/list?prefix=users'\n\n", bearer, url);
-}
-
-static void print_tour(const struct server *server)
-{
-    char url[80];
-    const char *file = server->options.token_file;
-    bool tokens = kx_tokens_any(server->service.store);
-    url_of(server, url, sizeof url);
-    printf("Kindex " KX_VERSION " serves %s on %s\n\n", server->options.data,
-           url);
-    if (file != NULL)
-        printf("export KINDEX_TOKEN=$(cat %s)\n", file);
-    print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");
-    printf("Deno.openKv(\"%s\")%s\n\n", url,
-           tokens ? " // DENO_KV_ACCESS_TOKEN=$KINDEX_TOKEN" : "");
-    fflush(stdout);
-}
+/* ---- Serving ------------------------------------------------------------ */
 
 /* Written beside it first: who sees the file sees the whole number. */
 static bool write_port_file(const struct server *server)
@@ -311,7 +248,7 @@ static bool write_port_file(const struct server *server)
     FILE *file = size < (int)sizeof part ? fopen(part, "we") : NULL;
     if (file == NULL)
         return complain("cannot write", path, strerror(errno));
-    bool done = fprintf(file, "%u\n", port_of(&server->bound)) > 0;
+    bool done = fprintf(file, "%u\n", address_port(&server->bound)) > 0;
     done = fclose(file) == 0 && done;
     return (done && rename(part, path) == 0) ||
            complain("cannot write", path, strerror(errno));
@@ -357,7 +294,7 @@ static bool serve(struct server *server)
     bool started =
         settle_access(server) && start_loops(server) && write_port_file(server);
     if (started) {
-        print_tour(server);
+        tour_print(&server->service, &server->bound);
         notify_send("READY=1");
         wait_for_end(server);
     }

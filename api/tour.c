@@ -1,0 +1,36 @@
+/* The shortest way from a new server to an entry, an index and a look-up, with
+ * curl and with Deno. */
+#include "tour.h"
+
+#include <stdio.h>
+
+static void print_commands(const char *url, const char *bearer)
+{
+    printf("curl%s -X PUT %s/kv/users/1 --json "
+           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
+           bearer, url);
+    printf("curl%s %s/kv/users/1\n", bearer, url);
+    printf("curl%s %s/indexes --json '{\"name\":\"users_by_email\","
+           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
+           "\"unique\":true}'\n",
+           bearer, url);
+    printf("curl%s %s/indexes/users_by_email/get/ada@example.org\n", bearer,
+           url);
+    printf("curl%s '%s/list?prefix=users'\n\n", bearer, url);
+}
+
+void tour_print(const struct service *service, const struct address *bound)
+{
+    char url[ADDRESS_URL_MAX];
+    const char *file = service->options->token_file;
+    bool tokens = kx_tokens_any(service->store);
+    address_url(bound, service->keyring != NULL ? "https" : "http", url);
+    printf("Kindex " KX_VERSION " serves %s on %s\n\n", service->options->data,
+           url);
+    if (file != NULL)
+        printf("export KINDEX_TOKEN=$(cat %s)\n", file);
+    print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");
+    printf("Deno.openKv(\"%s\")%s\n\n", url,
+           tokens ? " // DENO_KV_ACCESS_TOKEN=$KINDEX_TOKEN" : "");
+    fflush(stdout);
+}

@@ -1,0 +1,11 @@
+/* What a person at the terminal sees of a server that has started. */
+#ifndef API_TOUR_H
+#define API_TOUR_H
+
+#include "service.h"
+
+/* Prints to standard output what is served, at which address, and commands to
+ * begin with that can be pasted as they are. */
+void tour_print(const struct service *service, const struct address *bound);
+
+#endif
