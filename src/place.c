@@ -69,16 +69,40 @@ static void forget_cached(struct placing *placing, struct kx_slice key)
     cache_update(placing->store->cache, key, kx_slice(NULL, 0), false);
 }
 
-static void keep_row(struct placing *placing, bool counts)
+static void keep_row(struct placing *placing)
 {
-    if (counts && placing->adoption != NULL)
-        adopt_count(placing->adoption, KX_ADDED,
-                    placing->batch->writes[placing->next].key);
     struct batch *batch = placing->batch;
     struct txn_write *place = &batch->writes[batch->write_count++];
     *place = batch->writes[placing->next];
     placing->last = place;
-    batch->index_entries += counts;
+}
+
+/* As one entry more of the index. */
+static void keep_new(struct placing *placing)
+{
+    struct batch *batch = placing->batch;
+    if (placing->adoption != NULL)
+        adopt_count(placing->adoption, KX_ADDED,
+                    batch->writes[placing->next].key);
+    batch->index_entries++;
+    keep_row(placing);
+}
+
+/* Is there a conflict row of the index under this key? KX_OK, KX_ABSENT,
+ * errors. */
+static enum kx_status find_conflict(const struct placing *placing,
+                                    struct kx_slice key)
+{
+    struct record there;
+    struct kx_buffer value;
+    kx_buffer_init(&value, placing->mem);
+    enum kx_status status =
+        table_get(placing->store->env, TABLE_ENTRIES, key, &value);
+    if (status == KX_OK && (!record_read(kx_buffer_slice(&value), &there) ||
+                            there.index != placing->batch->index->id))
+        status = KX_ABSENT;
+    kx_buffer_free(&value);
+    return status;
 }
 
 /* Instead of the row, the conflict row of its owner. */
@@ -97,23 +121,18 @@ static enum kx_status keep_conflict(struct placing *placing,
                   &record);
     if (key.failed)
         return KX_NO_MEMORY;
-    struct txn_write write = {
-        .type = TXN_PUT, .table = TABLE_ENTRIES, .key = kx_buffer_slice(&key)};
-    struct record there;
-    enum kx_status status =
-        table_get(placing->store->env, TABLE_ENTRIES, write.key, &value);
-    if (status != KX_OK && status != KX_ABSENT)
+    enum kx_status status = find_conflict(placing, kx_buffer_slice(&key));
+    if (status != KX_ABSENT)
         return status;
-    if (record_read(kx_buffer_slice(&value), &there) &&
-        there.index == batch->index->id)
-        return KX_OK;
-    value.size = 0;
     record.stamp = mine.stamp;
     record.expires_at_ms = mine.expires_at_ms;
     record_write(&record, &value);
-    write.value = kx_buffer_slice(&value);
-    forget_cached(placing, write.key);
-    batch->writes[batch->write_count++] = write;
+    forget_cached(placing, kx_buffer_slice(&key));
+    batch->writes[batch->write_count++] =
+        (struct txn_write){.type = TXN_PUT,
+                           .table = TABLE_ENTRIES,
+                           .key = kx_buffer_slice(&key),
+                           .value = kx_buffer_slice(&value)};
     batch->index_conflicts++;
     return value.failed ? KX_NO_MEMORY : KX_OK;
 }
@@ -131,7 +150,7 @@ static enum kx_status keep_adopted(struct placing *placing,
     batch->entries--;
     forget_cached(placing, row->key);
     if (record_expired(&hand, kx_now_ms())) {
-        keep_row(placing, true);
+        keep_new(placing);
         return KX_OK;
     }
     enum kx_status status = adopt_merge(&hand, row->key, &record, placing->mem);
@@ -140,7 +159,7 @@ static enum kx_status keep_adopted(struct placing *placing,
     bool right = status == KX_OK;
     adopt_count(placing->adoption, right ? KX_KEPT : KX_MENDED, row->key);
     batch->index_entries++;
-    keep_row(placing, false);
+    keep_row(placing);
     if (!right)
         return KX_OK;
     struct kx_buffer value;
@@ -159,15 +178,15 @@ static enum kx_status place(struct placing *placing, struct kx_slice stored)
         stored = placing->last->value;
     switch (examine(placing, row, stored)) {
     case ROW_IS_NEW:
-        keep_row(placing, true);
+        keep_new(placing);
         return KX_OK;
     case ROW_OVERWRITES:
         forget_cached(placing, row->key);
-        keep_row(placing, true);
+        keep_new(placing);
         return KX_OK;
     case ROW_REPLACES:
         forget_cached(placing, row->key);
-        keep_row(placing, false);
+        keep_row(placing);
         return KX_OK;
     case ROW_IS_THERE:
         return KX_OK;
