@@ -1,155 +1,22 @@
-/* What is looked at before a data directory is opened: whether a restore into
- * it has ended, every page's checksum, and whether the log is still what the
- * archive has of it. The library would take a damaged record for the end of the
- * log, and what follows for never written. */
+/* What inspect.c finds damaged, or the library cannot open, goes aside when an
+ * archive has the store, and what the archive has comes in its place, with the
+ * rest of the log from among the damaged files. Without one nothing changes. */
 #include "mend.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <talloc.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "archive.h"
 #include "archive_restore.h"
-#include "logend.h"
-#include "logs.h"
+#include "inspect.h"
 #include "names.h"
-#include "pages.h"
 #include "restore.h"
-#include "zfile.h"
 
-enum { NEW_TABLE_BYTES = 2 * PAGE_BYTES };
 static const char ASIDE[] = "damaged-"; /* and the time */
-
-/* ---- Looking ------------------------------------------------------------ */
-
-static bool same_start(FILE *whole, FILE *start)
-{
-    char a[4096], b[sizeof a];
-    size_t size;
-    bool same = true;
-    while (same && (size = fread(b, 1, sizeof b, start)) > 0)
-        same = fread(a, 1, size, whole) == size && memcmp(a, b, size) == 0;
-    return same;
-}
-
-/* KX_DAMAGED: it is another file, or none. */
-static enum kx_status compare(const char *path, const char *start,
-                              struct kx_fault *fault)
-{
-    FILE *second = fopen(start, "rbe");
-    if (second == NULL)
-        return names_failed(start, fault);
-    FILE *first = fopen(path, "rbe");
-    enum kx_status status = KX_OK;
-    if (first == NULL && errno != ENOENT)
-        status = names_failed(path, fault);
-    else if (first == NULL || !same_start(first, second))
-        status = kx_fail(fault, KX_DAMAGED,
-                         "%s is not what the archive has of it", path);
-    fclose(second);
-    if (first != NULL)
-        fclose(first);
-    return status;
-}
-
-/* The log can be read in whole, at least as far as the archive has it: then it
- * is the archive that is damaged. Its part is put aside, and copied again. */
-static bool log_is_right(const char *directory, uint32_t file, const char *tail)
-{
-    struct kx_fault fault;
-    struct stat about;
-    char aside[ARCHIVE_PATH + 16];
-    struct logend logend = {.directory = directory, .whole = true};
-    snprintf(aside, sizeof aside, "%s.damaged", tail);
-    if (logend_find(&logend, &fault) != KX_OK || stat(tail, &about) != 0 ||
-        logend.end.file < file ||
-        (logend.end.file == file &&
-         (int64_t)logend.end.offset < (int64_t)about.st_size) ||
-        rename(tail, aside) != 0)
-        return false;
-    kx_log(KX_LOG_WARNING, "archive",
-           "detail=\"%s is damaged: it is copied again\"", tail);
-    return true;
-}
-
-/* The archive has the beginning of the log file that was written last. */
-static enum kx_status look_at_log(const struct kx_options *options,
-                                  struct kx_fault *fault)
-{
-    char timeline[ARCHIVE_PATH], tail[ARCHIVE_PATH], name[LOG_NAME];
-    char path[ARCHIVE_PATH];
-    uint32_t last, first, newest;
-    if (options->archive == NULL)
-        return KX_OK;
-    enum kx_status status =
-        archive_timeline(options->archive, options->directory, timeline, fault);
-    if (status != KX_OK)
-        return status == KX_ABSENT ? KX_OK : status;
-    if (!archive_last_log(timeline, &last))
-        return errno == ENOENT ? KX_OK : names_failed(timeline, fault);
-    if (!logs_span(options->directory, &first, &newest))
-        return names_failed(options->directory, fault);
-    if (first > last) /* the store went on without its archive */
-        return KX_OK;
-    archive_tail_path(timeline, last, tail);
-    logs_name(last, name);
-    snprintf(path, sizeof path, "%s/%s", options->directory, name);
-    if (access(tail, F_OK) != 0)
-        return KX_OK;
-    status = compare(path, tail, fault);
-    return status == KX_DAMAGED && log_is_right(options->directory, last, tail)
-               ? KX_OK
-               : status;
-}
-
-static uint64_t size_of_table(const char *directory, enum table table)
-{
-    char path[ARCHIVE_PATH];
-    struct stat about;
-    snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
-    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
-}
-
-/* The library makes a file that is gone anew, and empty. They are made in the
- * order of their numbers, so a crash can only leave out the last ones, of a
- * store without entries. */
-static enum kx_status look_at_tables(const char *directory,
-                                     struct kx_fault *fault)
-{
-    bool filled = size_of_table(directory, TABLE_ENTRIES) > NEW_TABLE_BYTES;
-    bool later = false;
-    for (int i = TABLE_COUNT; i-- > 0;) {
-        bool there = size_of_table(directory, i) >= PAGE_BYTES;
-        if (!there && (later || filled))
-            return kx_fail(fault, KX_DAMAGED, "%s is missing or empty",
-                           env_table_file(i));
-        later = later || there;
-    }
-    return KX_OK;
-}
-
-static enum kx_status look(const struct kx_options *options,
-                           struct kx_fault *fault)
-{
-    if (restore_broken_off(options->directory))
-        return kx_fail(fault, KX_DAMAGED,
-                       "a restore into it did not come to its end");
-    enum kx_status status = look_at_tables(options->directory, fault);
-    if (status == KX_OK)
-        status = pages_check(options->directory, fault);
-    struct logend logend = {.directory = options->directory};
-    if (status == KX_OK)
-        status = logend_find(&logend, fault);
-    return status == KX_OK ? look_at_log(options, fault) : status;
-}
-
-/* ---- Mending ------------------------------------------------------------ */
 
 /* The files of the store, but the lock, the ballast, what went aside before,
  * and the note that says so. What else lies there is not ours: a token file, or
@@ -307,7 +174,7 @@ static enum kx_status open_or_mend(struct kx_store *store,
 {
     char timeline[ARCHIVE_PATH];
     struct kx_fault unknown;
-    enum kx_status status = look(&store->options, fault);
+    enum kx_status status = inspect(&store->options, fault);
     if (status != KX_OK && status != KX_DAMAGED)
         return status; /* what could not be looked at stays as it is */
     if (status == KX_OK)
