@@ -19,27 +19,34 @@ enum catalog_action {
 };
 
 struct batch {
+    /* Rows. */
     struct plan *plan;        /* entries that change, or NULL */
     struct txn_write *writes; /* more writes, or NULL */
     size_t write_count;
     bool new_index_rows; /* nothing of `writes` is cached */
+
+    /* The catalog as a whole. */
+    uint64_t stamp;  /* last stamp given, 0: as it was */
+    int64_t entries; /* added to the number of clients' entries */
+    bool durable;    /* it is on disk before anybody sees it; without a plan */
+
+    /* One index, and what the action gives it. */
     enum catalog_action action;
-    struct index *index;       /* of the action */
-    enum kx_index_state state; /* of CATALOG_BUILD */
-    struct build build;
-    struct pace pace;
-    struct declaration *declaration; /* of CATALOG_FORM */
-    struct form form;
-    bool durable; /* it is on disk before anybody sees it; without a plan */
-    const char *failure;     /* why it is KX_INDEX_FAILED, or NULL */
-    uint64_t stamp;          /* last stamp given, 0: as it was */
-    int64_t index_entries;   /* added to the index's count */
-    int64_t index_conflicts; /* and to that of its conflict rows */
-    struct index *other;     /* set by batch_apply: one that goes with it */
-    struct verification *verification; /* changes places with the index's */
-    int64_t entries;              /* added to the number of clients' entries */
-    struct kx_adoption *adoption; /* with CATALOG_BUILD: changes places with the
-                                   * index's; NULL: that stays */
+    struct index *index;       /* NULL: none, and CATALOG_KEEP */
+    int64_t index_entries;     /* added to its count */
+    int64_t index_conflicts;   /* and to that of its conflict rows */
+    enum kx_index_state state; /* CATALOG_BUILD */
+    const char *failure; /* the same: why it is KX_INDEX_FAILED, or NULL */
+    struct build build;  /* CATALOG_BUILD, CATALOG_FORM */
+    struct pace pace;    /* CATALOG_PACE */
+    struct declaration *declaration;   /* CATALOG_FORM */
+    struct form form;                  /* the same */
+    struct verification *verification; /* CATALOG_VERIFY: changes places with
+                                        * the index's */
+    struct kx_adoption *adoption;      /* CATALOG_BUILD: changes places with the
+                                        * index's; NULL: that stays */
+
+    struct index *other; /* set by batch_apply: one that goes with it */
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next
