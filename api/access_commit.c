@@ -3,6 +3,8 @@
  * may not see. */
 #include "access_state.h"
 
+#include <talloc.h>
+
 static bool may_check(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -13,18 +15,34 @@ static bool may_check(struct request *request, struct reply *reply)
     return true;
 }
 
+static bool may_write(struct request *request, struct reply *reply,
+                      const struct kx_mutation *mutation)
+{
+    struct kx_range range = {.start = mutation->key, .end = mutation->end};
+    return mutation->type == KX_DELETE_RANGE
+               ? access_range(request, reply, SCOPE_WRITE, &range)
+               : access_key(request, reply, SCOPE_WRITE, mutation->key);
+}
+
+/* What is allowed only because the key is an index's must not be carried out
+ * behind the drop of that index. */
 static bool may_mutate(struct request *request, struct reply *reply)
 {
-    const struct kx_commit *commit = &request->commit;
+    struct kx_commit *commit = &request->commit;
+    struct kx_slice *keys =
+        talloc_array(request->memory, struct kx_slice, commit->mutation_count);
+    if (keys == NULL) {
+        reply->body.failed = true;
+        return false;
+    }
+    commit->index_keys = keys;
+    commit->index_key_count = 0;
     for (size_t i = 0; i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];
-        struct kx_range range = {.start = mutation->key, .end = mutation->end};
-        bool good =
-            mutation->type == KX_DELETE_RANGE
-                ? access_range(request, reply, SCOPE_WRITE, &range)
-                : access_key(request, reply, SCOPE_WRITE, mutation->key);
-        if (!good)
+        if (!may_write(request, reply, mutation))
             return false;
+        if (!access_covers(request, SCOPE_WRITE, mutation->key))
+            keys[commit->index_key_count++] = mutation->key;
     }
     return true;
 }

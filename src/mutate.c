@@ -194,10 +194,23 @@ static enum kx_status refuse_owned_range(struct plan *plan,
                    refusal->index);
 }
 
+/* An index may have been dropped since the commit was let in. Whoever let it in
+ * has to look again. */
+static enum kx_status check_index_keys(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; i < commit->index_key_count; i++)
+        if (catalog_owner(plan->catalog, commit->index_keys[i]) == NULL)
+            return kx_fail(&plan_refusal(plan)->fault, KX_BUSY,
+                           "an index to which a key of the commit belonged was "
+                           "dropped meanwhile");
+    return KX_OK;
+}
+
 enum kx_status mutate_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
-    enum kx_status status = KX_OK;
+    enum kx_status status = check_index_keys(plan);
     for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];
         if (owned(plan, mutation))

@@ -123,6 +123,10 @@ struct kx_commit {
     size_t check_count;
     const struct kx_mutation *mutations;
     size_t mutation_count;
+    const struct kx_slice *index_keys; /* of mutations, which may be carried out
+                                        * only while they are an index's: else
+                                        * KX_BUSY */
+    size_t index_key_count;
     bool dry;                    /* find out the result, change nothing */
     struct kx_slice declaration; /* JSON text */
     struct kx_slice index_name;

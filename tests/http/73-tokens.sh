@@ -339,6 +339,30 @@ request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"
 expect 403
 is 'what is told' "$(grep -c secret "$answer")" 0
 
+test_case 'a write behind the drop of the index to which its key belonged is refused'
+KINDEX_TOKEN=$operator program token create both index,write:users index:byx
+for range in '' yes; do
+    request POST /indexes '{"name":"byx","prefix":["users"],"fields":["/x"]}' "${json[@]}" "${bearer[@]}"
+    until_field .state ready GET /indexes/byx '' "${bearer[@]}"
+    request PUT /kv/users/1 '{"x":1}' "${json[@]}" "${bearer[@]}"
+    node -e '
+        const [url, token, range] = process.argv.slice(1);
+        const session = require("node:http2").connect(url);
+        const ask = (method, path, body) => new Promise((resolve) => {
+            const stream = session.request({ ":method": method, ":path": path, authorization: `Bearer ${token}` });
+            stream.on("response", (head) => { resolve(head[":status"]); stream.close(); });
+            stream.end(body);
+        });
+        const write = range ? ["DELETE", "/list?prefix=byx"] : ["PUT", "/kv/byx/1", "1"];
+        Promise.all([ask("DELETE", "/indexes/byx"), ask(...write)]).then(([drop, written]) => {
+            console.log(drop, written >= 400 ? "refused" : written);
+            session.close();
+        });' "$url" "$(cat "$work/said")" $range >"$work/raced"
+    is 'the drop, and the write behind it' "$(cat "$work/raced")" '204 refused'
+    request GET /kv/byx/1 '' "${bearer[@]}"
+    expect 404
+done
+
 test_case 'to adopt entries is to list and to write'
 KINDEX_TOKEN=$operator program token create keeper index:mine index:people
 keeper=$(cat "$work/said")
