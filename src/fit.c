@@ -160,7 +160,8 @@ static bool is_given(const struct match *match, const struct field *field)
 }
 
 /* Behind all fields of a unique index there is nothing left to be ordered, but
- * what has no place in the order must not come. */
+ * what has no place in the order must not come. Behind those of another come
+ * entries that do not have the part of the key as well. */
 static void check_order(struct match *match)
 {
     const struct declaration *index = match->index;
@@ -172,7 +173,9 @@ static void check_order(struct match *match)
         if (is_fixed(match, &asked->fields[i]) ||
             (alone && is_given(match, &asked->fields[i])))
             continue;
-        if (alone || !question_same_place(&asked->fields[i], &place, true)) {
+        bool lacking = at >= index->field_count && !is_given(match, &place);
+        if (alone || lacking ||
+            !question_same_place(&asked->fields[i], &place, true)) {
             misfit(match, KX_MISFIT_ORDER);
             return;
         }
@@ -368,6 +371,18 @@ static bool include_key(void *mem, struct match *match)
     return !failed && !next.failed;
 }
 
+/* An index has only entries with all of its fields; these have any number of
+ * parts. */
+static void check_parts(struct match *match)
+{
+    const struct declaration *asked = match->asked;
+    for (size_t i = 0; i < asked->field_count; i++)
+        if (asked->fields[i].key_part != 0 &&
+            !is_fixed(match, &asked->fields[i]) &&
+            !is_given(match, &asked->fields[i]))
+            misfit(match, KX_MISFIT_ORDER);
+}
+
 /* The entries are an index of their own, whose fields are the parts of the key.
  */
 enum kx_status fit_entries(void *mem, const struct kx_question *question,
@@ -385,6 +400,7 @@ enum kx_status fit_entries(void *mem, const struct kx_question *question,
     }
     *fit_out = (struct kx_fit){.reverse = question->reverse};
     enum kx_status status = compare(mem, &match);
+    check_parts(&match);
     bool failed = !include_key(mem, &match);
     fit_out->misfits &= ~(1u << KX_MISFIT_UNUSED);
     if (question->asked->depth != 0)

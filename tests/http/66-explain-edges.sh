@@ -52,6 +52,19 @@ is 'and the key' "$(follow '{"prefix":["users"],"order":["/n",{"key":1}],"revers
 explain '{"prefix":["users"],"where":{"path":"/n","eq":3},"order":["/s"]}'
 is 'but they need not have its fields' "$(reasons one_n)" '["other-order"]'
 
+test_case 'behind the fields of an index there are keys without the part that orders'
+request PUT /kv/lacking/a '{"e":1}'
+request PUT /kv/lacking/b/c '{"e":1}'
+declare_index '{"name":"lacking_e","prefix":["lacking"],"fields":["/e"]}'
+declare_index '{"name":"lacking_k","prefix":["lacking"],"fields":["/e",{"key":1},{"key":2}]}'
+explain '{"prefix":["lacking"],"where":{"path":"/e","eq":1},"order":[{"key":1},{"key":2}]}'
+field '[.indexes[] | select(.index | startswith("lacking")) | [.index, .answers, .reasons[0].code]] | sort' \
+    '[["lacking_e",false,"other-order"],["lacking_k",true,null]]'
+explain '{"prefix":["lacking"],"order":[{"key":1},{"key":2}]}'
+field .entries.answers false
+explain '{"prefix":["lacking"],"where":{"path":"/e","eq":1},"order":[{"key":1}]}'
+field '[.indexes[] | select(.index == "lacking_e").answers]' '[true]'
+
 test_case 'what is too long for a key is in no index'
 explain "{\"prefix\":[\"users\"],\"where\":{\"path\":\"/n\",\"eq\":\"$long\"}}"
 is 'an index' "$(reasons one_n)" '["leaves-out"]'
