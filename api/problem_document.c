@@ -59,6 +59,13 @@ static bool is_plain(const struct route *route)
            (route->body == BODY_KEYS || route->body == BODY_MESSAGE);
 }
 
+/* Clients of KV Connect repeat whatever is 5xx, for ever: a full disk must not
+ * look like that to them. */
+static int status_of(const struct problem_row *row, bool plain)
+{
+    return plain && row->status == 507 ? 413 : row->status;
+}
+
 /* Drops whatever a handler had begun; reply->flush stays, as what a problem
  * says about entries may not be on disk yet either. */
 static enum progress start(const struct request *request, struct reply *reply,
@@ -66,7 +73,7 @@ static enum progress start(const struct request *request, struct reply *reply,
 {
     const struct problem_row *row = problem_row(code);
     bool plain = is_plain(request->route);
-    reply->status = row->status;
+    reply->status = status_of(row, plain);
     reply->content_type = plain ? "text/plain" : CONTENT_TYPE;
     reply->constant.size = 0;
     reply->body.size = 0;

@@ -267,6 +267,16 @@ enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
     return engine_status(env, error, "checkpoint");
 }
 
+uint64_t env_log_since_checkpoint(const struct env *env)
+{
+    DB_LOG_STAT *stat = NULL;
+    if (env->db->log_stat(env->db, &stat, 0) != 0)
+        return 0;
+    uint64_t bytes = ((uint64_t)stat->st_wc_mbytes << 20) + stat->st_wc_bytes;
+    free(stat);
+    return bytes;
+}
+
 bool env_failed(const struct env *env)
 {
     return atomic_load(&env->failed);

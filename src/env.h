@@ -51,6 +51,10 @@ enum kx_status env_flush(struct env *env);
  * thread only. May run beside any other call but open and close. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
 
+/* Bytes of log since the last checkpoint: about as much of the tables may be in
+ * memory only, without room on the disk. 0 when it is not known. Any thread. */
+uint64_t env_log_since_checkpoint(const struct env *env);
+
 /* Has a call failed in a way that only opening anew can mend? Any thread. */
 bool env_failed(const struct env *env);
 

@@ -3,8 +3,10 @@
  * allocates nothing, so that running out of memory can be logged, and leaves
  * errno alone. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,7 @@ static const struct {
 };
 
 static _Atomic int most_level = KX_LOG_INFO;
+static atomic_uint lost; /* lines, since the last one that was written */
 
 void kx_log_level(enum kx_log_level most)
 {
@@ -47,13 +50,37 @@ static void flatten(char *line, size_t size)
             line[i] = ' ';
 }
 
-/* A log that cannot be written is no reason to stop. */
+/* False when a write would wait for somebody who reads the log. (A line is
+ * shorter than what such a pipe takes in one piece.) */
+static bool has_room(void)
+{
+    struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&log, 1, 0) != 0;
+}
+
+/* A log that cannot be written, or that nobody reads, is no reason to stop. */
 static void write_line(const char *line, size_t size)
 {
     ssize_t written;
+    if (!has_room()) {
+        atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
+        return;
+    }
     do {
         written = write(STDERR_FILENO, line, size);
     } while (written < 0 && errno == EINTR);
+}
+
+/* Says so as soon as there is somebody to be told. */
+static void write_lost(void)
+{
+    char line[80];
+    if (atomic_load_explicit(&lost, memory_order_relaxed) == 0 || !has_room())
+        return;
+    unsigned count = atomic_exchange_explicit(&lost, 0, memory_order_relaxed);
+    int size = snprintf(line, sizeof line,
+                        "level=warning event=log-lines-lost count=%u\n", count);
+    write_line(line, (size_t)size);
 }
 
 void kx_log(enum kx_log_level level, const char *event, const char *format, ...)
@@ -79,6 +106,7 @@ void kx_log(enum kx_log_level level, const char *event, const char *format, ...)
     }
     flatten(line, size);
     line[size++] = '\n'; /* in the place of the NUL */
+    write_lost();
     write_line(line, size);
     errno = caller_errno;
 }

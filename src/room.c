@@ -1,6 +1,7 @@
-/* Commits leave `disk_floor` bytes free. While the ballast is not there they
- * leave as much again, for it has to come back first: what it gave up is for
- * recovery and checkpoints only. */
+/* Commits leave `disk_floor` bytes free, beside what the next checkpoint will
+ * write: new pages in the cache have no room on the disk until then. While the
+ * ballast is not there they leave as much again, for it has to come back first:
+ * what it gave up is for recovery and checkpoints only. */
 #include "room.h"
 
 #include "ballast.h"
@@ -10,7 +11,8 @@ enum { LOOK_NS = 10 * 1000 * 1000 };
 static void look(struct kx_store *store)
 {
     uint64_t bytes = env_free_bytes(store->options.directory);
-    uint64_t reserve = atomic_load(&store->disk_reserve);
+    uint64_t reserve = atomic_load(&store->disk_reserve) +
+                       env_log_since_checkpoint(store->env);
     bool full = bytes < reserve;
     if (full != atomic_exchange(&store->disk_full, full))
         kx_log(KX_LOG_WARNING, full ? "disk-full" : "disk-has-room",

@@ -39,6 +39,12 @@ expect 507 disk-full
 request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
 expect 507 disk-full
 
+test_case 'over KV Connect it is a status that clients do not repeat'
+request POST /v2/atomic_write '' --header 'Content-Type: application/x-protobuf' \
+    --header 'x-denokv-version: 2' --header 'x-denokv-database-id: '"$(curl --silent --json '{"supportedVersions":[2]}' "$url/" | jq -r .databaseId)"
+is status "$status" 413
+is 'what is said' "$(cat "$answer")" 'the disk is full'
+
 test_case 'reads go on'
 request GET /kv/disk/a
 expect 200

@@ -1,5 +1,6 @@
 /* Log lines, read back from a socket that keeps what each write gave it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -122,6 +123,37 @@ static void errno_survives(void **state)
     assert_string_not_equal(next_write(*state), "");
 }
 
+/* It would stop the thread that serves all clients. */
+static void nobody_waits_for_the_reader_of_a_pipe(void **state)
+{
+    enum { LINES = 200 };
+    static char text[LINES * 1024];
+    char expected[80];
+    int ends[2];
+    int shown = 0;
+    (void)state;
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    for (int i = 0; i < LINES; i++)
+        kx_log(KX_LOG_INFO, "e", "t=%01000d", i);
+    ssize_t size = read(ends[0], text, sizeof text);
+    for (ssize_t i = 0; i < size; i++)
+        shown += text[i] == '\n';
+    assert_in_range(shown, 1, LINES - 1);
+    kx_log(KX_LOG_INFO, "again", NULL);
+    size = read(ends[0], text, sizeof text - 1);
+    assert_true(size > 0);
+    text[size] = '\0';
+    snprintf(expected, sizeof expected,
+             "level=warning event=log-lines-lost count=%d\n"
+             "level=info event=again\n",
+             LINES - shown);
+    assert_string_equal(text, expected);
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +172,8 @@ int main(void)
                                         capture_open, capture_close),
         cmocka_unit_test_setup_teardown(errno_survives, capture_open,
                                         capture_close),
+        cmocka_unit_test_setup_teardown(nobody_waits_for_the_reader_of_a_pipe,
+                                        capture_open, capture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
