@@ -1,6 +1,7 @@
 /* kindex token create, ls, show, revoke, generate. */
 #include "cli_http.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
@@ -99,6 +100,23 @@ static bool make_document(struct cli *cli, struct kx_buffer *out)
     return true;
 }
 
+/* What nobody has seen is of no use, and the first token of all would lock its
+ * maker out. */
+static int take_back(struct cli *cli, const char *id, const char *token)
+{
+    struct cli_reply reply;
+    char path[80];
+    snprintf(path, sizeof path, "/tokens/%s", id);
+    struct cli_call call = {.method = "DELETE", .path = kx_text(path)};
+    if (cli->token == NULL)
+        cli->token = token;
+    int status = cli_ask(cli, &call, &reply);
+    return status != CLI_OK
+               ? status
+               : cli_fail("the output cannot be written, so the token that was "
+                          "made is revoked");
+}
+
 /* Alone on its line, so that a script can take it. */
 int cli_token_create(struct cli *cli)
 {
@@ -113,11 +131,15 @@ int cli_token_create(struct cli *cli)
     if (status != CLI_OK)
         return status;
     const char *token = cli_text(cli, kx_buffer_slice(&reply.body), "token");
+    const char *id = cli_text(cli, kx_buffer_slice(&reply.body), "id");
+    signal(SIGPIPE, SIG_IGN);
     if (cli->form == CLI_JSON || cli->form == CLI_TABLE || token == NULL)
         cli_show_document(cli, kx_buffer_slice(&reply.body));
     else
         puts(token);
-    return CLI_OK;
+    return fflush(stdout) == 0 || token == NULL || id == NULL
+               ? CLI_OK
+               : take_back(cli, id, token);
 }
 
 /* ---- Others ------------------------------------------------------------- */

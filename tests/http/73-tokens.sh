@@ -25,6 +25,17 @@ is 'exit status' $code 4
 request GET /kv/a/k
 expect 200
 
+test_case 'a token that could not be shown is revoked'
+code=0
+KINDEX_URL=$url timeout "$longest" "$KINDEX" token create operator all >/dev/full \
+    2>"$work/complaint" || code=$?
+is 'exit status' "$((code != 0))" 1
+is 'the reason' "$(grep -c 'is revoked' "$work/complaint")" 1
+request GET /kv/a/k
+expect 200
+request GET /tokens
+body_is '{"tokens":[]}'
+
 test_case 'what is no token, no grant or no scope is refused with its place'
 request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
 expect 400 bad-request
