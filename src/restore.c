@@ -219,18 +219,25 @@ static int is_used(const struct dirent *file)
            strcmp(file->d_name, "lost+found") != 0;
 }
 
-/* A new directory, or one in which there is nothing. */
-static enum kx_status make_empty(const char *path, struct kx_fault *fault)
+/* -1: it cannot be read. */
+static int count_used(const char *path)
 {
     struct dirent **files = NULL;
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return bad_directory(path, fault);
     int count = scandir(path, &files, is_used, NULL);
-    if (count < 0)
-        return bad_directory(path, fault);
     for (int i = 0; i < count; i++)
         free(files[i]);
     free(files);
+    return count;
+}
+
+/* A new directory, or one in which there is nothing. */
+static enum kx_status make_empty(const char *path, struct kx_fault *fault)
+{
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return bad_directory(path, fault);
+    int count = count_used(path);
+    if (count < 0)
+        return bad_directory(path, fault);
     if (count == 0)
         return KX_OK;
     if (restore_broken_off(path))
@@ -262,6 +269,8 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
         status = archive_restore(restore, &known, fault);
     else
         status = restore_unpack(restore, restore->source, fault);
+    if (status != KX_OK && count_used(directory) == 1)
+        restore_end(directory); /* but for the note nothing was begun */
     if (status == KX_OK)
         status = restore_replay(directory, NULL, known, &restore->stamp, fault);
     if (status == KX_OK && !restore_end(directory))

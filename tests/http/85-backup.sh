@@ -87,6 +87,13 @@ kindex set more 1
 is 'a later versionstamp' $? 0
 is 'far later, as others may have been given' "${out:0:8}" 00000100
 
+test_case 'a restore that had nothing to read is not in the way of the next'
+"$KINDEX" restore "$work/misspelt" --data "$work/again" 2>"$work/complaint"
+is 'exit status' $? 1
+is 'what is left' "$(ls -A "$work/again")" ''
+"$KINDEX" restore "$backup" --data "$work/again" 2>"$work/complaint"
+is 'exit status' $? 0
+
 test_case 'a restore does not touch a directory that is not empty'
 mkdir "$work/full"
 echo mine >"$work/full/note"
