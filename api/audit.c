@@ -1,5 +1,6 @@
 /* The audit lines. Whoever is denied can make as many as they like, so there
- * are only so many in a second. */
+ * are only so many in a second, of those without a token and of those with one:
+ * the former, who can be anybody, must not hide the latter. */
 #include "audit.h"
 
 #include "router.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 
 enum {
-    DENIALS_MAX = 50, /* lines in one second */
+    DENIALS_MAX = 50, /* lines of either in one second */
     SHOWN = 8         /* bytes of a digest */
 };
 
@@ -51,26 +52,31 @@ static void describe(const struct kx_slice *key, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%02x", digest[i]);
 }
 
+struct denials {
+    atomic_int_fast64_t second;
+    atomic_uint count; /* in that second */
+};
+
 /* Counts; false when this second has had enough lines. */
-static bool is_few(void)
+static bool is_few(struct denials *denials)
 {
-    static atomic_int_fast64_t second;
-    static atomic_uint count;
     int64_t now = kx_now_ms() / 1000;
-    if (atomic_exchange(&second, now) != now) {
-        unsigned before = atomic_exchange(&count, 0);
+    if (atomic_exchange(&denials->second, now) != now) {
+        unsigned before = atomic_exchange(&denials->count, 0);
         if (before > DENIALS_MAX)
             kx_log(KX_LOG_WARNING, "audit-denied", "more=%u",
                    before - DENIALS_MAX);
     }
-    return atomic_fetch_add(&count, 1) < DENIALS_MAX;
+    return atomic_fetch_add(&denials->count, 1) < DENIALS_MAX;
 }
 
 void audit_denial(struct request *request, int status,
                   const struct kx_slice *key)
 {
+    static struct denials nobodys;
+    static struct denials tokens;
     char text[64] = "";
-    if (!is_few())
+    if (!is_few(request->caller.token == NULL ? &nobodys : &tokens))
         return;
     if (key != NULL)
         describe(key, text, sizeof text);

@@ -160,7 +160,7 @@ int cli_export(struct cli *cli)
         status = read_indexes(&exporting);
     if (status != CLI_OK)
         return status;
-    if (!cli_save_open(&exporting.save, cli->file, 0666))
+    if (!cli_save_open(&exporting.save, cli->file, 0600))
         return CLI_ERROR;
     status = export_all(&exporting);
     exporting.save.keep = exporting.count > 0;

@@ -71,6 +71,12 @@ act "${app%????}AAAA" GET /kv/users/ada
 expect 401
 audited 'event=audit-denied method=GET operation=getEntry token=none status=401'
 
+test_case 'many denials of nobody do not hide one of a token'
+curl --silent --output "$work/null" "$url/kv/users/[1-120]"
+act "$app" GET /kv/users-too/ada
+expect 403
+is 'its line' "$(lines | grep -c "event=audit-denied method=GET operation=getEntry token=$app_id status=403")" 1
+
 test_case 'what is read and written by right has none'
 act "$admin" PUT /kv/users/ada '{"n":1}'
 expect 201
