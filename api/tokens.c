@@ -138,6 +138,15 @@ static bool may_grant(struct request *request, struct reply *reply,
     return true;
 }
 
+/* Nor for longer than they have it themselves. */
+static void end_with(const struct kx_token *giver, struct kx_token *token)
+{
+    if (giver != NULL && giver->expires_at_ms != 0 &&
+        (token->expires_at_ms == 0 ||
+         token->expires_at_ms > giver->expires_at_ms))
+        token->expires_at_ms = giver->expires_at_ms;
+}
+
 enum progress token_create(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
@@ -150,6 +159,7 @@ enum progress token_create(struct request *request, struct reply *reply)
         return flaw_reply(request, reply, &flaw);
     if (!may_grant(request, reply, &creation->token))
         return DONE;
+    end_with(request->caller.token, &creation->token);
     request->state = creation;
     request->commit.kind = KX_ADD_TOKEN;
     request->commit.token = &creation->token;

@@ -374,6 +374,20 @@ for range in '' yes; do
     expect 404
 done
 
+test_case 'a token ends no later than the one that made it'
+KINDEX_TOKEN=$operator program token create deputy admin,read:lent --ttl 1h
+as "$(cat "$work/said")"
+request GET /tokens '' --header "Authorization: Bearer $operator"
+end=$(value '.tokens[] | select(.name == "deputy").expiresAt')
+for ttl in '' ',"ttl":"2h"'; do
+    request POST /tokens "{\"name\":\"lent\",\"grants\":[{\"scopes\":[\"read\"],\"prefix\":[\"lent\"]}]$ttl}" "${json[@]}" "${bearer[@]}"
+    expect 201
+    field .expiresAt "$end"
+done
+request POST /tokens '{"name":"lent","grants":[{"scopes":["read"],"prefix":["lent"]}],"ttl":"1m"}' "${json[@]}" "${bearer[@]}"
+field ".expiresAt < $end" true
+as "$operator"
+
 test_case 'to adopt entries is to list and to write'
 KINDEX_TOKEN=$operator program token create keeper index:mine index:people
 keeper=$(cat "$work/said")
