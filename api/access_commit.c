@@ -29,6 +29,8 @@ static bool may_write(struct request *request, struct reply *reply,
 static bool may_mutate(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
+    if (access_covers(request, SCOPE_WRITE, kx_slice(NULL, 0)))
+        return true;
     struct kx_slice *keys =
         talloc_array(request->memory, struct kx_slice, commit->mutation_count);
     if (keys == NULL) {
@@ -52,14 +54,9 @@ static bool may_mutate(struct request *request, struct reply *reply)
 static bool may_adopt(struct request *request, struct reply *reply,
                       const struct kx_declared *declared)
 {
-    if (!access_covers(request, SCOPE_WRITE, declared->name_key))
-        return access_refuse_key(request, reply, SCOPE_WRITE,
-                                 &declared->name_key);
-    if (!access_covers(request, SCOPE_LIST, declared->name_key))
-        return access_refuse_key(request, reply, SCOPE_LIST,
-                                 &declared->name_key);
-    return access_covers(request, SCOPE_LIST, declared->prefix) ||
-           access_refuse_key(request, reply, SCOPE_LIST, &declared->prefix);
+    return access_prefix(request, reply, SCOPE_WRITE, declared->name_key) &&
+           access_prefix(request, reply, SCOPE_LIST, declared->name_key) &&
+           access_prefix(request, reply, SCOPE_LIST, declared->prefix);
 }
 
 /* A document that is no declaration is the core's to refuse, and it does so
@@ -71,8 +68,8 @@ static bool may_declare(struct request *request, struct reply *reply)
     if (kx_declared_read(request->memory, request->commit.declaration,
                          &declared) != KX_OK)
         return true;
-    if (!access_covers(request, SCOPE_INDEX, declared.prefix))
-        return access_refuse_key(request, reply, SCOPE_INDEX, &declared.prefix);
+    if (!access_prefix(request, reply, SCOPE_INDEX, declared.prefix))
+        return false;
     if (!access_covers(request, SCOPE_INDEX, declared.name_key) ||
         !access_sees(request, SCOPE_INDEX, declared.name_key))
         return access_refuse_key(request, reply, SCOPE_INDEX,

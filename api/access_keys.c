@@ -98,6 +98,13 @@ bool access_key(struct request *request, struct reply *reply, enum scope scope,
            access_refuse_key(request, reply, scope, &key);
 }
 
+bool access_prefix(struct request *request, struct reply *reply,
+                   enum scope scope, struct kx_slice prefix)
+{
+    return is_whole(request, scope) || access_covers(request, scope, prefix) ||
+           access_refuse_key(request, reply, scope, &prefix);
+}
+
 bool access_keys(struct request *request, struct reply *reply, enum scope scope,
                  const struct kx_slice *keys, size_t count)
 {

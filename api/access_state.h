@@ -15,6 +15,12 @@ bool access_refuse_key(struct request *request, struct reply *reply,
 bool access_refuse_index(struct request *request, struct reply *reply,
                          enum scope scope, struct kx_slice name);
 
+/* May the caller do this with all that begins with the parts, whoever's they
+ * are? Unlike access_key it does not ask for the entries behind the name of an
+ * index. False: reply is then complete (403). */
+bool access_prefix(struct request *request, struct reply *reply,
+                   enum scope scope, struct kx_slice prefix);
+
 /* Counts a request of the token; false when the minute has had too many. */
 bool access_count(struct request *request, struct reply *reply);
 /* Adds the headers that say how many are left, when they are few. */

@@ -130,11 +130,10 @@ static bool read_creation(struct request *request, struct creation *creation,
 static bool may_grant(struct request *request, struct reply *reply,
                       const struct kx_token *token)
 {
-    access_asked(request);
     for (size_t i = 0; i < token->grant_count; i++)
-        if (!access_covers(request, SCOPE_ADMIN, token->grants[i].prefix))
-            return access_refuse_key(request, reply, SCOPE_ADMIN,
-                                     &token->grants[i].prefix);
+        if (!access_prefix(request, reply, SCOPE_ADMIN,
+                           token->grants[i].prefix))
+            return false;
     return true;
 }
 
