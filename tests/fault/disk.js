@@ -3,9 +3,11 @@
 // and the server is killed it starts again on that disk, because it gives up its
 // ballast, and has everything that it acknowledged.
 //
-//   node disk.js PROGRAM LIBRARY [without]    the last line: N passed, N failed
+//   node disk.js PROGRAM LIBRARY [without | burst]
 //
-// "without": somebody has removed the ballast; then it cannot start.
+// The last line: N passed, N failed. "without": somebody has removed the
+// ballast; then it cannot start. "burst": many large values come at once, into a
+// large cache: their pages, not written so far, must find room as well.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
@@ -16,8 +18,11 @@ const MIB = 1 << 20;
 const FLOOR = 8 * MIB;
 const LOG_FILE = 16 * MIB; // made at once
 const PATIENCE_MS = 60000;
-const server = new Server(program, ['--cache', '4MiB', '--disk-floor', '8MiB',
-  '--checkpoint-interval', '1h', '--checkpoint-log', '1GiB']);
+const WRITERS = 32;
+const options = ['--checkpoint-interval', '1h', '--checkpoint-log', '1GiB',
+  ...mode === 'burst' ? ['--disk-floor', '64MiB']
+    : ['--cache', '4MiB', '--disk-floor', '8MiB']];
+const server = new Server(program, options);
 const data = path.join(server.directory, 'data');
 const room = path.join(server.directory, 'room');
 const ballast = path.join(data, 'ballast');
@@ -130,6 +135,41 @@ async function startsAgain() {
   await refused('after the start');
 }
 
+async function bursts() {
+  await server.start();
+  const before = await checkpoints();
+  let count = 0;
+  let refusals = 0;
+  disk(used() + 400 * MIB);
+  const write = async () => {
+    for (let status = 201; status === 201;) {
+      const n = count++;
+      const value = { n, text: 'x'.repeat(1e6) };
+      const reply = await server.request('PUT', `/kv/rows/${n}`, value);
+      status = reply.status;
+      if (status === 201) owed.set(n, value);
+      else refusals += reply.json.code === 'disk-full';
+    }
+  };
+  await Promise.all(Array.from({ length: WRITERS }, write));
+  claim(`all are refused at last: ${refusals}, after ${owed.size}`,
+    refusals === WRITERS && owed.size > 20);
+  await until('a checkpoint is written', async () =>
+    await checkpoints() > before);
+  await until('and makes room', async () =>
+    (await server.request('PUT', '/kv/small', 1)).status < 300);
+}
+
+// Only the log has what came after the last checkpoint.
+async function diesAfterwards() {
+  await server.kill('SIGKILL');
+  await server.start();
+  for (const n of owed.keys()) {
+    const reply = await server.request('GET', `/kv/rows/${n}`);
+    claim(`entry ${n} is there: ${reply.status}`, reply.json?.n === n);
+  }
+}
+
 async function ends() {
   claim('a good end', await server.kill('SIGTERM') === 0);
 }
@@ -140,8 +180,8 @@ async function main() {
     KX_DISK_ROOM: room };
   let step = '';
   let count = 0;
-  for (const next of [fills, hasRoomAgain, diesOnFullDisk, startsAgain,
-    hasRoomAgain, ends]) {
+  for (const next of mode === 'burst' ? [bursts, diesAfterwards, ends]
+    : [fills, hasRoomAgain, diesOnFullDisk, startsAgain, hasRoomAgain, ends]) {
     step = next.name;
     await next().catch((error) => wrong.push(`${step}: ${error.message}`));
     if (wrong.length > 0) break;

@@ -119,6 +119,7 @@ flawed noflush env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed oneform index '/^static enum kx_status settle_entry/,/^}/s/form.target != NULL/form.target == NULL \&\& false/' &&
     flawed leaking batch 's/talloc_free(last);/(void)last;/' &&
     flawed doubling reader_scan '/^static void resume/,/^}/s/? 0xff/? 0x00/' &&
+    flawed unroomed room 's/env_log_since_checkpoint(store->env)/0/' &&
     flawed starving drop '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
     allocs alloc_starving "${nouns[@]}" "$work/starving/drop.o" &&
@@ -166,6 +167,11 @@ part 'an allocation that is not looked at is found' bash -c \
 part 'a disk that fills' node tests/fault/disk.js "$program" "$work/disk.so"
 part 'a start that lacks its ballast is found' bash -c 'finds "its disk is full" \
     node tests/fault/disk.js "$program" "$work/disk.so" without'
+part 'a disk that many large values fill at once' \
+    node tests/fault/disk.js "$program" "$work/disk.so" burst
+part 'commits that leave a checkpoint no room are found' bash -c \
+    'finds "No space left on device" \
+    node tests/fault/disk.js "$work/unroomed/kindex" "$work/disk.so" burst'
 part "a history of $operations operations" \
     node tests/fault/history.js "$program" "$operations"
 part 'a stale read is found' bash -c 'finds "no moment" \
