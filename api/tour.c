@@ -4,15 +4,16 @@
 
 #include <stdio.h>
 
+/* The look-up is for an index that is ready: the declaration waits for it. */
 static void print_commands(const char *url, const char *bearer)
 {
     printf("curl%s -X PUT %s/kv/users/1 --json "
            "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
            bearer, url);
     printf("curl%s %s/kv/users/1\n", bearer, url);
-    printf("curl%s %s/indexes --json '{\"name\":\"users_by_email\","
-           "\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
-           "\"unique\":true}'\n",
+    printf("curl%s %s/indexes -H 'Prefer: wait=10' --json "
+           "'{\"name\":\"users_by_email\",\"prefix\":[\"users\"],"
+           "\"fields\":[\"/email\"],\"unique\":true}'\n",
            bearer, url);
     printf("curl%s %s/indexes/users_by_email/get/ada@example.org\n", bearer,
            url);
