@@ -12,6 +12,7 @@
 #include <talloc.h>
 
 #include "ballast.h"
+#include "complete.h"
 #include "format.h"
 #include "logs.h"
 #include "pages.h"
@@ -168,6 +169,18 @@ static int finish(struct env *env)
     return 0;
 }
 
+/* A mark that cannot be made is tried again at the next open: until then a
+ * table that goes missing is not noticed in every case. */
+static enum kx_status mark_complete(struct env *env, const char *directory)
+{
+    if (complete_is_marked(directory))
+        return KX_OK;
+    int error = env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
+    if (error == 0)
+        (void)complete_mark(directory);
+    return engine_status(env, error, "checkpoint");
+}
+
 /* What cannot be written for want of room is not damaged. */
 static enum kx_status fail_to_open(const struct env_options *options,
                                    enum kx_status status,
@@ -209,6 +222,8 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         status = begin_spare(env, options);
     if (status == KX_OK)
         status = witness_start(env);
+    if (status == KX_OK)
+        status = mark_complete(env, options->directory);
     if (status != KX_OK) {
         talloc_free(env);
         return fail_to_open(options, status, fault);

@@ -11,6 +11,7 @@
 
 #include "archive.h"
 #include "archive_files.h"
+#include "complete.h"
 #include "logend.h"
 #include "logs.h"
 #include "names.h"
@@ -108,15 +109,16 @@ static uint64_t size_of_table(const char *directory, enum table table)
 }
 
 /* Tables are made in the order of their numbers, so a crash can only leave out
- * the last ones, of a store without entries. */
+ * the last ones, of a store without entries that was never complete. */
 static enum kx_status look_at_tables(const char *directory,
                                      struct kx_fault *fault)
 {
-    bool filled = size_of_table(directory, TABLE_ENTRIES) > NEW_TABLE_BYTES;
+    bool had_all = size_of_table(directory, TABLE_ENTRIES) > NEW_TABLE_BYTES ||
+                   complete_is_marked(directory);
     bool later = false;
     for (int i = TABLE_COUNT; i-- > 0;) {
         bool there = size_of_table(directory, i) >= PAGE_BYTES;
-        if (!there && (later || filled))
+        if (!there && (later || had_all))
             return kx_fail(fault, KX_DAMAGED, "%s is missing or empty",
                            env_table_file(i));
         later = later || there;

@@ -24,7 +24,8 @@ static const char ASIDE[] = "damaged-"; /* and the time */
 static bool goes_aside(const char *name)
 {
     static const char *const starts[] = {"log.",     "next-log",  "format",
-                                         "timeline", "backed-up", "__db."};
+                                         "timeline", "backed-up", "complete",
+                                         "__db."};
     size_t size = strlen(name);
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)

@@ -104,6 +104,30 @@ for table in entries.db expiry.db catalog.db; do
     refused
 done
 
+test_case 'so it is in a store with hardly an entry'
+rm -rf "$work/data"
+start_server
+export KINDEX_URL=$url
+kindex set small 1
+stop_server
+cp -r "$work/data" "$work/small"
+for table in entries.db expiry.db catalog.db; do
+    rm -rf "$work/data"
+    cp -r "$work/small" "$work/data"
+    damage="$table of a small store is gone" expected="$table is missing or empty"
+    rm "$work/data/$table"
+    refused
+done
+
+test_case 'but not what was lost when the store was being made'
+rm -rf "$work/data"
+start_server
+stop_server
+rm "$work/data/complete" "$work/data/catalog.db" "$work/data/expiry.db"
+start_server
+is 'it is complete again' "$(find "$work/data" -name complete | wc -l)" 1
+stop_server
+
 test_case 'nothing is touched by a refusal'
 fresh_copy
 flip "$work/data/entries.db" 5000

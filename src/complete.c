@@ -1,0 +1,32 @@
+/* An empty file: that it is there says all. */
+#include "complete.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "names.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* False when the directory's name is too long for that. */
+static bool path_of(const char *directory, char *out)
+{
+    int size = snprintf(out, PATH_BYTES, "%s/complete", directory);
+    errno = ENAMETOOLONG;
+    return size > 0 && size < PATH_BYTES;
+}
+
+bool complete_is_marked(const char *directory)
+{
+    char path[PATH_BYTES];
+    return path_of(directory, path) && access(path, F_OK) == 0;
+}
+
+bool complete_mark(const char *directory)
+{
+    char path[PATH_BYTES];
+    if (!path_of(directory, path) || !names_sync(path))
+        return false;
+    FILE *file = names_write(path, 0);
+    return file != NULL && fclose(file) == 0 && names_sync(path);
+}
