@@ -140,19 +140,37 @@ static enum kx_status add_row(struct round *round, size_t n)
     return KX_OK;
 }
 
-/* Says which entry cannot be indexed. */
-static void note_obstacle(struct round *round, struct kx_slice key)
+/* Says which entry cannot be indexed, and why. */
+static void note_failure(struct round *round, struct kx_slice key,
+                         struct kx_slice why)
 {
     struct kx_buffer detail;
-    struct kx_buffer field;
     kx_buffer_init(&detail, round);
-    kx_buffer_init(&field, round);
     kx_add_text(&detail, "the entry ");
     kx_key_to_json(key, &detail);
     kx_add_text(&detail, " cannot be indexed: ");
-    extract_describe(&round->extract, &detail, &field);
+    kx_add_slice(&detail, why);
     snprintf(round->failure, sizeof round->failure, "%.*s", (int)detail.size,
              (const char *)detail.data);
+}
+
+static void note_obstacle(struct round *round, struct kx_slice key)
+{
+    struct kx_buffer why;
+    struct kx_buffer field;
+    kx_buffer_init(&why, round);
+    kx_buffer_init(&field, round);
+    extract_describe(&round->extract, &why, &field);
+    note_failure(round, key, kx_buffer_slice(&why));
+}
+
+/* As the index's own commits refuse it. */
+static void note_size(struct round *round, struct kx_slice key)
+{
+    char why[80];
+    snprintf(why, sizeof why, "its index entries have more than %d bytes",
+             KX_COMMIT_INDEX_BYTES_MAX);
+    note_failure(round, key, kx_text(why));
 }
 
 /* Gathers the index entries of one entry. */
@@ -170,8 +188,15 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
     }
     if (round->extract.count == 0 && !round->extract.excluded)
         build_skip(&round->build, key);
-    for (size_t n = 0; status == KX_OK && n < round->extract.count; n++)
+    size_t bytes = 0;
+    for (size_t n = 0; status == KX_OK && n < round->extract.count; n++) {
         status = add_row(round, n);
+        bytes += round->record.size;
+        if (bytes > KX_COMMIT_INDEX_BYTES_MAX)
+            break;
+    }
+    if (bytes > KX_COMMIT_INDEX_BYTES_MAX)
+        note_size(round, key);
     return status;
 }
 

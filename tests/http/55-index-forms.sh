@@ -105,6 +105,16 @@ expect 201
 request GET '/count?index=copies'
 field .count 60
 
+test_case 'so it is when an index is built: it fails, and says at which entry'
+document 100 900000 >"$work/heavy"
+request PUT /kv/papers/a "@$work/heavy"
+expect 201
+request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
+field .state failed
+field .failure 'the entry ["papers","a"] cannot be indexed: its index entries have more than 67108864 bytes'
+request GET /kv/papers/a
+expect 200
+
 test_case 'of large values a range delete removes some at a time'
 document 0 900000 >"$work/plain"
 for i in {1..25}; do
