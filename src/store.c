@@ -101,8 +101,10 @@ static void free_writers(struct kx_store *store)
 /* Both threads run, or none. */
 static enum kx_status start_threads(struct kx_store *store)
 {
-    if (pthread_create(&store->writer, NULL, writer_run, store) != 0)
+    if (pthread_create(&store->writer, NULL, writer_run, store) != 0) {
+        free_writers(store);
         return KX_NO_MEMORY;
+    }
     if (pthread_create(&store->keeper, NULL, keeper_run, store) == 0)
         return KX_OK;
     pthread_mutex_lock(&store->lock);
