@@ -1,17 +1,18 @@
 /* Conflict rows, through the overlay of the plan. Rows that the table has are
  * found by a scan of it, minus what the plan has removed; rows that only the
  * plan has (a write during the build may meet a conflict that the build has not
- * come to) by a look at all that the plan has changed. */
+ * come to) are remembered with it. */
 #include "conflict.h"
 
 #include <talloc.h>
 
 #include "range.h"
+#include "rivals.h"
 
 bool conflict_possible(const struct plan *plan, const struct index *index)
 {
     return index->declaration->unique &&
-           (index->conflicts != 0 || plan->conflicts_made);
+           (index->conflicts != 0 || plan->rivals != NULL);
 }
 
 void conflict_make(const struct index *index, struct kx_slice index_key,
@@ -52,6 +53,14 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
     return there.index == index->id ? KX_OK : KX_ABSENT;
 }
 
+/* Before the row is put: one that is not, in the end, is in nobody's way. */
+static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
+{
+    if (plan->rivals == NULL)
+        plan->rivals = rivals_create(plan);
+    return plan->rivals != NULL && rivals_add(plan->rivals, key, value_size);
+}
+
 enum kx_status conflict_put(struct plan *plan, struct index *index,
                             struct kx_slice index_key, struct kx_slice owner,
                             int64_t expires_at_ms)
@@ -66,9 +75,9 @@ enum kx_status conflict_put(struct plan *plan, struct index *index,
     record.expires_at_ms = expires_at_ms;
     plan->record.size = 0;
     record_write(&record, &plan->record);
-    if (plan->record.failed)
+    if (plan->record.failed ||
+        !remember(plan, kx_buffer_slice(&plan->value), record.owner_at))
         return KX_NO_MEMORY;
-    plan->conflicts_made = true;
     return overlay_put(plan->overlay, kx_buffer_slice(&plan->value),
                        kx_buffer_slice(&plan->record));
 }
@@ -121,6 +130,28 @@ static enum kx_status search_table(struct plan *plan, const struct index *index,
     return status == KX_OK || status == KX_END ? found : status;
 }
 
+/* The lowest of the rows that only the plan has. */
+static enum kx_status search_rivals(struct plan *plan,
+                                    const struct index *index,
+                                    struct kx_slice value,
+                                    struct kx_buffer *owner_out)
+{
+    size_t count = 0;
+    const struct kx_slice *first = NULL;
+    const struct kx_slice *keys =
+        plan->rivals != NULL ? rivals_of(plan->rivals, value, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (first != NULL && kx_compare(keys[i], *first) >= 0)
+            continue;
+        enum kx_status status = take_owner(plan, index, keys[i], owner_out);
+        if (status == KX_OK)
+            first = &keys[i];
+        else if (status != KX_ABSENT)
+            return status;
+    }
+    return first != NULL ? KX_OK : KX_ABSENT;
+}
+
 /* The bounds lie in memory of their own: the scratch buffers are used by the
  * caller's caller. */
 enum kx_status conflict_first(struct plan *plan, const struct index *index,
@@ -129,7 +160,6 @@ enum kx_status conflict_first(struct plan *plan, const struct index *index,
 {
     struct record unused;
     struct kx_buffer end;
-    struct kx_slice key;
     struct kx_slice nobody = kx_slice(NULL, 0);
     if (!conflict_possible(plan, index))
         return KX_ABSENT;
@@ -142,12 +172,8 @@ enum kx_status conflict_first(struct plan *plan, const struct index *index,
     if (!plan->value.failed && !end.failed)
         status =
             search_table(plan, index, start, kx_buffer_slice(&end), owner_out);
-    struct kx_slice last = kx_buffer_slice(&end);
-    while (status == KX_ABSENT && plan->conflicts_made &&
-           overlay_next(plan->overlay, start, last, &key)) {
-        status = take_owner(plan, index, key, owner_out);
-        start = key;
-    }
+    if (status == KX_ABSENT)
+        status = search_rivals(plan, index, start, owner_out);
     kx_buffer_free(&end);
     return status;
 }

@@ -295,26 +295,6 @@ enum kx_status overlay_presume_absent(struct overlay *overlay,
     return KX_OK;
 }
 
-static bool lies_between(const struct slot *slot, struct kx_slice start,
-                         struct kx_slice end)
-{
-    return kx_compare(slot->key, start) > 0 && kx_compare(slot->key, end) < 0;
-}
-
-bool overlay_next(const struct overlay *overlay, struct kx_slice start,
-                  struct kx_slice end, struct kx_slice *key_out)
-{
-    const struct slot *next = NULL;
-    for (const struct slot *slot = overlay->slots; slot != NULL;
-         slot = slot->hh.next)
-        if (lies_between(slot, start, end) &&
-            (next == NULL || kx_compare(slot->key, next->key) < 0))
-            next = slot;
-    if (next != NULL)
-        *key_out = next->key;
-    return next != NULL;
-}
-
 size_t overlay_change_count(const struct overlay *overlay)
 {
     return overlay->journal_count;

@@ -63,12 +63,6 @@ enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
 enum kx_status overlay_presume_absent(struct overlay *overlay,
                                       struct kx_slice key);
 
-/* The lowest key above `start` and below `end` that is known here, with or
- * without a row; false when there is none. Looks at every key: for rare cases
- * only. */
-bool overlay_next(const struct overlay *overlay, struct kx_slice start,
-                  struct kx_slice end, struct kx_slice *key_out);
-
 /* The changes of the commit being planned, in the order of first change. */
 size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);

@@ -23,7 +23,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
     plan->presumes = false;
-    plan->conflicts_made = false;
+    plan->rivals = NULL;
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;

@@ -13,6 +13,7 @@
 #include "overlay.h"
 
 struct range;
+struct rivals;
 
 /* How the number of entries changes. */
 struct count_delta {
@@ -35,7 +36,7 @@ struct plan {
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
     bool presumes;            /* that values of unique indexes are new */
-    bool conflicts_made;      /* a conflict row, by a commit so far */
+    struct rivals *rivals;    /* put by a commit so far; NULL: none */
     struct kx_commit *commit; /* being planned */
     size_t own_bytes;         /* that it has put, without index entries */
     struct kx_buffer key;     /* scratch of the steps */
