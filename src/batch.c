@@ -18,12 +18,19 @@
 #include "touched.h"
 #include "watch.h"
 
+/* Rows that no reader can have asked for since place.c made the cache forget
+ * them. Those of a successor can be: under the name that is another's still. */
+static bool are_unread(const struct batch *batch)
+{
+    return batch->new_index_rows && batch->index->replaces == 0;
+}
+
 /* Inside the gate, after success: what is in memory follows the tables. The
  * cache remembers clients' records; of indexes it only replaces what it has. */
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
-    for (size_t i = 0; !batch->new_index_rows && i < rows->count; i++) {
+    for (size_t i = 0; !are_unread(batch) && i < rows->count; i++) {
         const struct txn_write *row = &rows->list[i];
         if (row->table != TABLE_ENTRIES)
             continue;
