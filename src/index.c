@@ -82,12 +82,12 @@ static enum kx_status remove_entry(struct plan *plan,
     if (!needs_no_look(effect->index)) {
         enum kx_status status =
             stored_entry(plan, effect->index, index_key, &stored);
+        bool absent = status == KX_ABSENT;
+        if (absent && index_adopts(effect->index))
+            status = adopt_remove(plan, effect->index, n);
         if (status != KX_OK && status != KX_ABSENT)
             return status;
-        if (status == KX_ABSENT && index_adopts(effect->index))
-            return adopt_remove(plan, effect->index, n);
-        if (status == KX_ABSENT ||
-            !kx_equal(record_owner(&stored, index_key), owner))
+        if (absent || !kx_equal(record_owner(&stored, index_key), owner))
             return conflict_remove(plan, effect->index, index_key, owner);
     }
     plan_count(plan, effect->index, -1);

@@ -247,4 +247,35 @@ request GET '/list?prefix=n_by_v' '' -H 'Accept: application/x-ndjson'
 is 'wrong pointers' "$(jq -c 'select(.key and .key[1] != "v\(.value)" and .key[1] != "new")' "$answer")" ''
 is 'the tag' "$(tag_of /kv/n_by_v/v4999)" "$tag"
 
+# A paused adopting index over two entries with one value, which have both been
+# written since: the first has its row, the other one waits for the value.
+two_owners() { # PREFIX
+    request PUT "/kv/$1/e1" '{"m":"v"}'
+    request PUT "/kv/$1/e2" '{"m":"v"}'
+    request PUT "/kv/$1_by_m/zzz" '"e9"'
+    request POST '/indexes?paused=1' "{\"name\":\"$1_by_m\",\"prefix\":[\"$1\"],\"fields\":[\"/m\"],\"unique\":true,\"adopt\":true}"
+    expect 202
+    request PUT "/kv/$1/e1" '{"m":"v","x":1}'
+    request PUT "/kv/$1/e2" '{"m":"v","x":1}'
+    expect 200
+}
+
+test_case 'both owners of a value that an adopting index is to take over get others in one commit'
+two_owners both
+request POST /atomic '{"mutations":[{"type":"set","key":["both","e1"],"value":{"m":"w1"}},{"type":"set","key":["both","e2"],"value":{"m":"w2"}}]}'
+expect 200
+request POST /indexes/both_by_m/resume
+until_field .state ready GET /indexes/both_by_m
+field '[.entries, .conflicts]' '[2,null]'
+request GET /indexes/both_by_m/get/w2
+body_is '{"m":"w2"}'
+
+test_case 'or are deleted in one'
+two_owners none
+request DELETE /list?prefix=none
+field .deleted 2
+request POST /indexes/none_by_m/resume
+until_field .state ready GET /indexes/none_by_m
+field '[.entries, .conflicts]' '[0,null]'
+
 finish
