@@ -31,8 +31,17 @@ static int64_t row_time(struct kx_slice row)
     return (int64_t)time;
 }
 
-/* Plans the removal of the entries due by now, at most job_size. KX_OK, and
- * *next_out: when the first that is left is due, which may be now. */
+/* Index entries go in the same batch: of an entry with many the next one may
+ * have to wait. */
+static bool is_full(const struct kx_store *store, const struct batch *batch)
+{
+    return batch->write_count == store->job_size ||
+           overlay_size(batch->plan->overlay) >= store->job_size ||
+           overlay_bytes(batch->plan->overlay) >= JOBS_BYTES_MAX;
+}
+
+/* Plans the removal of the entries due by now, as many as make a job. KX_OK,
+ * and *next_out: when the first that is left is due, which may be now. */
 static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
                                int64_t *next_out)
 {
@@ -50,8 +59,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
         status = range_next(range, &row, &nothing);
         if (status != KX_OK)
             break;
-        if (row_time(row) > plan->now_ms ||
-            batch->write_count == store->job_size) {
+        if (row_time(row) > plan->now_ms || is_full(store, batch)) {
             next = row_time(row);
             break;
         }

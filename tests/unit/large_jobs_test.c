@@ -1,6 +1,6 @@
-/* Background work on large entries goes in steps that are as small as those on
- * small ones: everybody waits for a step. The Makefile puts __wrap_X where the
- * core calls X. */
+/* Background work on large entries, or such with many index entries, goes in
+ * steps that are as small as those on small ones: everybody waits for a step.
+ * The Makefile puts __wrap_X where the core calls X. */
 #include "../lib/store.h"
 
 #include <stdatomic.h>
@@ -13,13 +13,18 @@ enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours);
 bool __real_jobs_run(struct kx_store *store);
 bool __wrap_jobs_run(struct kx_store *store);
 
-enum { ENTRIES = 24, BYTES = 1000000 };
+enum { ENTRIES = 24, BYTES = 1000000, ELEMENTS = 500, STEP_ROWS = 5000 };
 
 static _Atomic size_t step_bytes; /* of the values read by the present step */
 static _Atomic size_t most_bytes; /* and by one of them at most */
+static _Atomic size_t most_rows;  /* of one transaction */
 
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out)
@@ -28,6 +33,14 @@ enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
     if (status == KX_OK)
         atomic_fetch_add(&step_bytes, value_out->size);
     return status;
+}
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, bool neighbours)
+{
+    if (count > atomic_load(&most_rows))
+        atomic_store(&most_rows, count);
+    return __real_txn_apply(env, writes, count, neighbours);
 }
 
 bool __wrap_jobs_run(struct kx_store *store)
@@ -119,9 +132,55 @@ static void no_step_reads_many_large_entries(void **state)
     went_in_small_steps();
 }
 
+static void set_elements(struct story *s, int n)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, s->mem);
+    for (int i = 0; i < ELEMENTS; i++) {
+        char element[16];
+        snprintf(element, sizeof element, "%c%d", i == 0 ? '[' : ',', i);
+        kx_add_text(&text, element);
+    }
+    kx_add(&text, "]", 2);
+    struct kx_mutation mutation = {
+        .type = KX_SET,
+        .key = test_key(s->mem, talloc_asprintf(s->mem, "[\"u\",%d]", n)),
+        .value = test_json((const char *)text.data),
+        .expires_at_ms = 1000500};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+}
+
+static void no_step_expires_many_index_entries(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    kx_clock_set(1000000);
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                     "\"fields\":[{\"path\":\"\",\"each\":true}]}"),
+        KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    for (int n = 0; n < ENTRIES; n++)
+        set_elements(s, n);
+    assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    assert_int_equal(info.entries, ENTRIES * ELEMENTS);
+    atomic_store(&most_rows, 0);
+    kx_clock_set(1001000);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"other\"]", "1"), KX_OK);
+    while (test_index(&s->test, "by_n", &info) == KX_OK && info.entries > 0)
+        usleep(1000);
+    assert_in_range(atomic_load(&most_rows), ELEMENTS, STEP_ROWS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_step_expires_many_index_entries,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(no_step_reads_many_large_entries, begin,
                                         finish),
     };
