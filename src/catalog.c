@@ -65,6 +65,15 @@ enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
                    (int)name.size, (const char *)name.data);
 }
 
+struct index *catalog_named(const struct catalog *catalog,
+                            struct kx_commit *commit)
+{
+    struct index *index;
+    commit->status = catalog_get(catalog, commit->index_name, &index,
+                                 &commit->refusal.fault);
+    return index;
+}
+
 /* FF after the name's encoding means that its last zero byte is an escaped one:
  * the key's first part is a longer string, which only begins like the name. */
 bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)

@@ -69,6 +69,10 @@ struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
 /* The same for a caller who was given the name: KX_OK or KX_INDEX_ABSENT. */
 enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
                            struct index **index_out, struct kx_fault *fault);
+/* The same for the index that a commit names, whose status this is. NULL: there
+ * is none, and the commit's fault says so. */
+struct index *catalog_named(const struct catalog *catalog,
+                            struct kx_commit *commit);
 
 /* The n-th index that clients know, in name order, or NULL. */
 struct index *catalog_at(const struct catalog *catalog, size_t n);

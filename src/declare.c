@@ -252,10 +252,8 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
 void declare_drop(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index;
-    commit->status = catalog_get(store->catalog, commit->index_name, &index,
-                                 &commit->refusal.fault);
-    if (commit->status != KX_OK)
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL)
         return;
     struct batch batch = {.action = CATALOG_DROP,
                           .index = index,

@@ -199,19 +199,12 @@ static enum kx_status migrate(struct wish *wish, struct index *successor,
     return migrate_form(wish, number_out);
 }
 
-static struct index *find(struct kx_store *store, struct kx_commit *commit)
-{
-    struct index *index;
-    commit->status = catalog_get(store->catalog, commit->index_name, &index,
-                                 &commit->refusal.fault);
-    return index;
-}
-
 void migrate_begin(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out)
 {
-    struct wish wish = {
-        .store = store, .commit = commit, .index = find(store, commit)};
+    struct wish wish = {.store = store,
+                        .commit = commit,
+                        .index = catalog_named(store->catalog, commit)};
     if (wish.index == NULL)
         return;
     struct index *successor = talloc_zero(NULL, struct index);
@@ -227,7 +220,7 @@ void migrate_begin(struct kx_store *store, struct kx_commit *commit,
 void migrate_undo(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index = find(store, commit);
+    struct index *index = catalog_named(store->catalog, commit);
     if (index == NULL)
         return;
     struct index *successor = catalog_successor(store->catalog, index);

@@ -24,10 +24,8 @@ static enum kx_status set_pace(struct kx_store *store, struct index *index,
 void regulate(struct kx_store *store, struct kx_commit *commit,
               uint64_t *number_out)
 {
-    struct index *index;
-    commit->status = catalog_get(store->catalog, commit->index_name, &index,
-                                 &commit->refusal.fault);
-    if (commit->status != KX_OK)
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL)
         return;
     struct index *successor = catalog_successor(store->catalog, index);
     commit->status = set_pace(store, index, &commit->pace, number_out);

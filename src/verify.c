@@ -54,26 +54,26 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
     return status;
 }
 
-static enum kx_status find(const struct kx_store *store,
-                           struct kx_commit *commit, struct index **index_out)
+static struct index *find(const struct kx_store *store,
+                          struct kx_commit *commit)
 {
     struct kx_slice name = commit->index_name;
-    struct kx_fault *fault = &commit->refusal.fault;
-    enum kx_status status = catalog_get(store->catalog, name, index_out, fault);
-    if (status != KX_OK || verify_possible(*index_out))
-        return status;
-    return kx_fail(fault, KX_INDEX_NOT_READY,
-                   "index %.*s cannot be verified while it is built, adopts "
-                   "entries or migrates",
-                   (int)name.size, (const char *)name.data);
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL || verify_possible(index))
+        return index;
+    commit->status =
+        kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
+                "index %.*s cannot be verified while it is built, adopts "
+                "entries or migrates",
+                (int)name.size, (const char *)name.data);
+    return NULL;
 }
 
 void verify_begin(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out)
 {
-    struct index *index;
-    commit->status = find(store, commit, &index);
-    if (commit->status != KX_OK)
+    struct index *index = find(store, commit);
+    if (index == NULL)
         return;
     const struct verification *present = index->verification;
     bool goes_on = present != NULL && present->report.running &&
