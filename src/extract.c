@@ -110,6 +110,11 @@ static bool make_room(struct extract *extract)
     return true;
 }
 
+static bool is_passed_over(const struct extract *extract, struct kx_slice key)
+{
+    return extract->sought.size != 0 && !kx_equal(extract->sought, key);
+}
+
 /* What lies in bytes from `at` on is a key, whose owner is its last
  * `owner_size` bytes. */
 static enum kx_status keep_key(struct extract *extract, size_t at,
@@ -119,6 +124,10 @@ static enum kx_status keep_key(struct extract *extract, size_t at,
     size_t size = bytes->size - at;
     if (bytes->failed || !make_room(extract))
         return KX_NO_MEMORY;
+    if (is_passed_over(extract, kx_slice(bytes->data + at, size))) {
+        bytes->size = at;
+        return KX_OK;
+    }
     if (size > KX_KEY_MAX) {
         bytes->size = at;
         return obstructed(extract, OBSTACLE_TOO_LONG, 0);
@@ -285,6 +294,7 @@ static void start(struct extract *extract,
     extract->declaration = declaration;
     extract->key = key;
     extract->record = record;
+    extract->sought = kx_slice(NULL, 0);
     extract->document = kx_slice(NULL, 0);
     extract->bytes.size = 0;
     extract->stored.size = 0;
@@ -307,13 +317,11 @@ static enum kx_status judge(struct extract *extract, enum kx_status status)
     return KX_NOT_INDEXABLE;
 }
 
-enum kx_status extract_keys(struct extract *extract,
-                            const struct declaration *declaration,
-                            struct kx_slice key, const struct record *record)
+static enum kx_status make_keys(struct extract *extract)
 {
-    start(extract, declaration, key, record);
+    const struct declaration *declaration = extract->declaration;
     enum kx_status status =
-        document_text(&extract->decoded, record, &extract->document);
+        document_text(&extract->decoded, extract->record, &extract->document);
     if (status == KX_NO_MEMORY)
         return status;
     if (declaration->where_count != 0) {
@@ -327,6 +335,25 @@ enum kx_status extract_keys(struct extract *extract,
     status = judge(extract, status);
     sort_keys(extract);
     return status;
+}
+
+enum kx_status extract_keys(struct extract *extract,
+                            const struct declaration *declaration,
+                            struct kx_slice key, const struct record *record)
+{
+    start(extract, declaration, key, record);
+    return make_keys(extract);
+}
+
+enum kx_status extract_one(struct extract *extract,
+                           const struct declaration *declaration,
+                           struct kx_slice key, const struct record *record,
+                           struct kx_slice index_key)
+{
+    start(extract, declaration, key, record);
+    extract->sought = index_key;
+    enum kx_status status = make_keys(extract);
+    return status == KX_OK && extract->count == 0 ? KX_NOT_INDEXABLE : status;
 }
 
 enum kx_status extract_lookup(const struct declaration *declaration,

@@ -49,6 +49,7 @@ struct extract {
     size_t element;         /* OBSTACLE_TOO_MANY: how many there are */
     /* Its own. */
     size_t capacity;
+    struct kx_slice sought;   /* the only key that is kept; size 0: all are */
     struct kx_slice document; /* size 0: the value has no members */
     struct document decoded;  /* where it had to be made */
     struct kx_buffer scratch; /* conditions; the parts behind `each` */
@@ -69,6 +70,14 @@ void extract_init(struct extract *extract, void *owner);
 enum kx_status extract_keys(struct extract *extract,
                             const struct declaration *declaration,
                             struct kx_slice key, const struct record *record);
+
+/* The same for who knows a key already and asks whether the entry has it: it is
+ * the only one then. The other elements of an array are neither kept nor
+ * sorted. KX_NOT_INDEXABLE: the entry has not got it. */
+enum kx_status extract_one(struct extract *extract,
+                           const struct declaration *declaration,
+                           struct kx_slice key, const struct record *record,
+                           struct kx_slice index_key);
 
 /* The n-th key, in the extraction's memory. */
 static inline struct kx_slice extract_key(const struct extract *extract,

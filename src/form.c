@@ -66,14 +66,14 @@ enum kx_status form_write(const struct index *index, struct extract *extract,
 }
 
 enum kx_status form_rewrite(const struct index *index, struct extract *extract,
-                            size_t n, struct record *row, struct kx_buffer *out)
+                            struct record *row, struct kx_buffer *out)
 {
     struct kx_buffer other;
     kx_buffer_init(&other, out->owner);
     form_pick(index, row);
     enum kx_status status = KX_OK;
     if (index->form.target != NULL)
-        status = write_target(index, extract, n, row->stamp, &other);
+        status = write_target(index, extract, 0, row->stamp, &other);
     row->other = kx_buffer_slice(&other);
     if (status == KX_OK)
         record_write(row, out);

@@ -26,10 +26,9 @@ enum kx_status form_write(const struct index *index, struct extract *extract,
                           size_t n, uint64_t stamp, struct kx_buffer *out);
 
 /* Appends a stored row as it is to be now: the form that is shown stays as it
- * is, and that to come, if there is one, is the n-th key's that was extracted.
+ * is, and that to come, if there is one, is that of the one extracted key.
  * row becomes the form that is shown. KX_OK, KX_NO_MEMORY. */
 enum kx_status form_rewrite(const struct index *index, struct extract *extract,
-                            size_t n, struct record *row,
-                            struct kx_buffer *out);
+                            struct record *row, struct kx_buffer *out);
 
 #endif

@@ -72,8 +72,7 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
         status = stand_find(stand, key, row);
     kx_buffer_init(&out, step->mem);
     if (status == KX_OK)
-        status =
-            form_rewrite(step->index, &stand->extract, stand->n, row, &out);
+        status = form_rewrite(step->index, &stand->extract, row, &out);
     *bytes_out = kx_buffer_slice(&out);
     return status;
 }

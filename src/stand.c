@@ -39,10 +39,8 @@ enum kx_status stand_find(struct stand *stand, struct kx_slice index_key,
 {
     enum kx_status status = read_entry(stand, index_key, row);
     if (status == KX_OK)
-        status = extract_keys(&stand->extract, stand->index->declaration,
-                              kx_buffer_slice(&stand->key), &stand->record);
-    if (status != KX_OK)
-        return status;
-    stand->n = extract_find(&stand->extract, index_key);
-    return stand->n < stand->extract.count ? KX_OK : KX_NOT_INDEXABLE;
+        status = extract_one(&stand->extract, stand->index->declaration,
+                             kx_buffer_slice(&stand->key), &stand->record,
+                             index_key);
+    return status;
 }

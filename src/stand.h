@@ -1,4 +1,4 @@
-/* Which entry a row of an index stands for, and with which of its index keys.
+/* Which entry a row of an index stands for, if that has its index key at all.
  * Reads the table, so only for jobs, between batches. Writer thread only.
  */
 #ifndef STAND_H
@@ -12,8 +12,7 @@ struct stand {
     struct kx_buffer key;   /* of the entry */
     struct kx_buffer bytes; /* and its record */
     struct record record;
-    struct extract extract; /* its index keys */
-    size_t n;               /* which of them */
+    struct extract extract; /* with this index key alone */
 };
 
 /* Buffers are talloc context mem's; all serve one row after the other. */

@@ -82,7 +82,7 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     struct record made;
     bool same = false;
     struct kx_slice owner = kx_buffer_slice(&job->stand.key);
-    enum kx_status status = make(job, job->stand.n, row->stamp);
+    enum kx_status status = make(job, 0, row->stamp);
     if (status != KX_OK)
         return status;
     if (!record_read(kx_buffer_slice(&job->made), &made))
@@ -91,7 +91,7 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     if (status != KX_OK || same)
         return status;
     if (job->plan != NULL)
-        status = make(job, job->stand.n, job->plan->stamp);
+        status = make(job, 0, job->plan->stamp);
     return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
 }
 
