@@ -2,6 +2,7 @@
  * and without a server. Before it is said to be right every index is compared
  * with its entries. */
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,6 +208,8 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
         return cli_misuse(cli, "--to needs --archive: a backup is one state");
     restore->directory = cli->data;
     restore->source = cli->count > 0 ? cli->words[0] : cli->archive;
+    if (strcmp(restore->source, "-") == 0)
+        restore->source = "/dev/stdin";
     if (read_point(cli->to, restore))
         return CLI_OK;
     return cli_misuse(cli,
@@ -235,5 +238,9 @@ int cli_restore(struct cli *cli)
     if (status != KX_OK)
         return cli_fail("%s", *why != '\0' ? why : kx_status_title(status));
     report(&restore);
-    return check_indexes(cli, restore.directory);
+    code = check_indexes(cli, restore.directory);
+    if (!kx_restore_chown(restore.directory))
+        return cli_fail("%s: its files could not be given to its owner: %s",
+                        restore.directory, strerror(errno));
+    return code;
 }

@@ -100,7 +100,8 @@ static bool close_member(void *context)
 static void tell(const struct kx_restore *restore, FILE *file)
 {
     struct stat about;
-    if (restore->progress != NULL && fstat(fileno(file), &about) == 0)
+    if (restore->progress != NULL && fstat(fileno(file), &about) == 0 &&
+        S_ISREG(about.st_mode))
         restore->progress(restore->context, (uint64_t)ftello(file),
                           (uint64_t)about.st_size);
 }
@@ -247,6 +248,33 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
                        path);
     return kx_fail(fault, KX_BAD_DIRECTORY,
                    "%s is not empty; restore into a new directory", path);
+}
+
+/* No link is followed: the directory is somebody else's. */
+static bool chown_all(const char *directory, const struct stat *owner)
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_used, NULL);
+    bool done = count >= 0;
+    char path[PATH_SIZE];
+    for (int i = 0; i < count; i++) {
+        done = done && lchown(join(path, directory, files[i]->d_name),
+                              owner->st_uid, owner->st_gid) == 0;
+        free(files[i]);
+    }
+    free(files);
+    return done;
+}
+
+bool kx_restore_chown(const char *directory)
+{
+    struct stat about;
+    if (geteuid() != 0)
+        return true;
+    if (stat(directory, &about) != 0)
+        return false;
+    return (about.st_uid == 0 && about.st_gid == 0) ||
+           chown_all(directory, &about);
 }
 
 static bool is_directory(const char *path)

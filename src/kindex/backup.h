@@ -62,5 +62,9 @@ struct kx_restore {
  * KX_BAD_ARCHIVE, KX_DAMAGED, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED: what is
  * there can not be opened, and should be removed. */
 enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault);
+/* What root has made in a directory of somebody else's becomes theirs: a server
+ * that runs as them could not open it otherwise. For anybody but root it does
+ * nothing. False with errno. */
+bool kx_restore_chown(const char *directory);
 
 #endif

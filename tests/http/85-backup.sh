@@ -46,6 +46,23 @@ is 'the exit status' $? 0
 "$KINDEX" restore "$work/piped" --data "$work/from-pipe" 2>"$work/null"
 is 'its restore' $? 0
 
+test_case 'and comes from standard input'
+input=$work/piped
+kindex restore - --data "$work/from-input"
+input=/dev/null
+ends 0
+complains '2 indexes verified'
+cat "$work/piped" | "$KINDEX" restore - --data "$work/from-cat" 2>"$work/null"
+is 'from a pipe' $? 0
+
+if [ "$(id -u)" = 0 ]; then
+    test_case 'what root restores belongs to the owner of the directory'
+    install -d -m 700 -o 1234 -g 4321 "$work/theirs"
+    kindex restore "$work/piped" --data "$work/theirs"
+    ends 0
+    is 'the owners' "$(stat -c %u:%g "$work/theirs" "$work/theirs"/* | sort -u)" 1234:4321
+fi
+
 test_case 'a backup over HTTP says how large it is'
 request GET /backup
 expect 200
