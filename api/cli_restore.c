@@ -64,6 +64,7 @@ struct verifying {
     bool done;
     unsigned wrong; /* indexes */
     size_t right;
+    size_t unready; /* being built, or failed: there is nothing to compare */
 };
 
 static void take_answer(void *context, struct kx_ticket *first)
@@ -115,7 +116,6 @@ static void await(struct verifying *verifying, size_t n,
     }
 }
 
-/* One that is being built is compared when it is. */
 static void verify(struct verifying *verifying, size_t n, void *memory)
 {
     struct kx_index_info info;
@@ -127,8 +127,10 @@ static void verify(struct verifying *verifying, size_t n, void *memory)
                                .index_name = kx_text(name != NULL ? name : ""),
                                .memory = memory};
     enum kx_status status = carry_out(verifying, &commit);
-    if (status == KX_INDEX_NOT_READY)
+    if (status == KX_INDEX_NOT_READY) {
+        verifying->unready++;
         return;
+    }
     if (status == KX_OK)
         await(verifying, n, &now);
     uint64_t damages =
@@ -142,6 +144,16 @@ static void verify(struct verifying *verifying, size_t n, void *memory)
     cli_fail("index %s does not fit its entries", name);
 }
 
+static void report_indexes(const struct verifying *verifying)
+{
+    fprintf(stderr, "%zu index%s verified", verifying->right,
+            verifying->right == 1 ? "" : "es");
+    if (verifying->unready > 0)
+        fprintf(stderr, ", %zu not ready (see \"kindex index ls\")",
+                verifying->unready);
+    fputc('\n', stderr);
+}
+
 static int verify_all(struct cli *cli, struct verifying *verifying)
 {
     struct kx_index_info info;
@@ -152,8 +164,7 @@ static int verify_all(struct cli *cli, struct verifying *verifying)
         verify(verifying, n, cli->memory);
     cli_progress_clear(&verifying->progress);
     if (verifying->wrong == 0)
-        fprintf(stderr, "%zu index%s verified\n", verifying->right,
-                verifying->right == 1 ? "" : "es");
+        report_indexes(verifying);
     return verifying->wrong == 0 ? CLI_OK : CLI_ERROR;
 }
 

@@ -236,4 +236,15 @@ kindex restore "$work/paused" --data "$work/unpaused"
 ends 0
 complains ' verified'
 
+test_case 'and says when an index is not ready: nothing of it is compared'
+kindex set twin/1 '{"n":1}'
+kindex set twin/2 '{"n":1}'
+kindex index add by_twin twin n --unique
+until_field .state conflicted GET /indexes/by_twin
+kindex backup "$work/unready"
+ends 0
+kindex restore "$work/unready" --data "$work/with-unready"
+ends 0
+complains ' verified, 1 not ready'
+
 finish
