@@ -223,7 +223,7 @@ cppcheck | tidy)
     [ "$1" = cppcheck ] || tidy_sources ;;
 tsan)
     patiently tsan
-    export UNDER=env TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 \
+    export UNDER=env TSAN_OPTIONS="detect_deadlocks=0 exitcode=66 history_size=7 \
 suppressions=$PWD/$here/tsan.txt"
     sees -fsanitize=thread 'data race' | verdict 'a race is seen'
     threads "$build/tsan/kindex" "${units[@]/#/$build/tsan/}" 2>&1 |
