@@ -218,9 +218,10 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
     if (cli->to != NULL && cli->archive == NULL)
         return cli_misuse(cli, "--to needs --archive: a backup is one state");
     restore->directory = cli->data;
-    restore->source = cli->count > 0 ? cli->words[0] : cli->archive;
-    if (strcmp(restore->source, "-") == 0)
-        restore->source = "/dev/stdin";
+    restore->source = cli->archive;
+    if (cli->count > 0)
+        restore->source =
+            strcmp(cli->words[0], "-") == 0 ? "/dev/stdin" : cli->words[0];
     if (read_point(cli->to, restore))
         return CLI_OK;
     return cli_misuse(cli,
