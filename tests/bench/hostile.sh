@@ -14,6 +14,7 @@ cd "$(dirname "$0")/../.." || exit
 rounds=${1:-3}
 seconds=${2:-5}
 build=${BUILD:-build}
+${MAKE:-make} -s --no-print-directory "$build/kindex" "$build/bench/hostile" || exit
 work=$(mktemp -d)
 trap leave EXIT
 
