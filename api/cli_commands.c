@@ -42,7 +42,7 @@ static const struct cli_command COMMANDS[] = {
     {"backup", "[FILE] ", "write a backup of the running server", "file", 0, 1, cli_backup,
      "The file is there only when it is complete and its checksums are right. Without\na name it goes to standard output, which must not be a terminal."},
     {"restore", "[FILE] ", "make a data directory from a backup or an archive", "data archive to", 0, 1, cli_restore,
-     "Every checksum and every index is looked at. --to, with --archive, restores what\nwas there at a versionstamp or a time; nothing later is in it. FILE may be - for standard input.\nWhat root restores belongs to the owner of the directory, if it was there."},
+     "Every checksum and every index is looked at. --to, with --archive, restores what\nwas there at a versionstamp or a time; nothing later is in it. FILE may be - for\nstandard input. What root restores belongs to the owner of the directory, if\nit was there."},
     {"token create", "NAME GRANT... ", "make an access token and print it, this once", "ttl", 2, -1, cli_token_create,
      "A grant is SCOPES:PREFIX, such as read,list:users or all: (for all keys). Scopes:\nread, write, list, watch, index, admin, monitor. The first must be all."},
     {"token ls", "", "list the access tokens", "", 0, 0, cli_token_ls, NULL},

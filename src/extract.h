@@ -73,7 +73,8 @@ enum kx_status extract_keys(struct extract *extract,
 
 /* The same for who knows a key already and asks whether the entry has it: it is
  * the only one then. The other elements of an array are neither kept nor
- * sorted. KX_NOT_INDEXABLE: the entry has not got it. */
+ * sorted, nor does one that is too long count. KX_NOT_INDEXABLE: the entry has
+ * not got it. */
 enum kx_status extract_one(struct extract *extract,
                            const struct declaration *declaration,
                            struct kx_slice key, const struct record *record,

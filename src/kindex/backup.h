@@ -47,8 +47,8 @@ struct kx_restore {
      * far as it goes. */
     uint64_t to_stamp;
     int64_t to_ms;
-    /* NULL, or called now and then with how many bytes of the backup are
-     * read. */
+    /* NULL, or called now and then with how many bytes of the backup are read,
+     * if it is a file. */
     void (*progress)(void *context, uint64_t done, uint64_t whole);
     void *context;
     /* Result: the last versionstamp that is in it, and, when it is from an

@@ -61,6 +61,9 @@ if [ "$(id -u)" = 0 ]; then
     kindex restore "$work/piped" --data "$work/theirs"
     ends 0
     is 'the owners' "$(stat -c %u:%g "$work/theirs" "$work/theirs"/* | sort -u)" 1234:4321
+    install -d -m 700 -o 1234 -g 4321 "$work/refused"
+    setpriv --bounding-set -chown "$KINDEX" restore "$work/piped" --data "$work/refused" 2>"$work/complaint"
+    is 'without the right to do so' "$? $(grep -c 'could not be given to its owner' "$work/complaint")" '1 1'
 fi
 
 test_case 'a backup over HTTP says how large it is'
