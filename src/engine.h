@@ -16,6 +16,7 @@ struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
     struct spare *spare; /* the next log file */
+    struct leeway *leeway;
     struct witness witness;
     atomic_bool failed; /* the library panicked or a flush failed */
     _Atomic uint64_t checkpoints;

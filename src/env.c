@@ -14,6 +14,7 @@
 #include "ballast.h"
 #include "complete.h"
 #include "format.h"
+#include "leeway.h"
 #include "logs.h"
 #include "pages.h"
 #include "slab.h"
@@ -69,6 +70,8 @@ static int configure(DB_ENV *db, const struct env_options *options)
     if (error == 0)
         error = db->log_set_config(db, DB_LOG_ZERO, 1);
     if (error == 0)
+        error = leeway_configure(db);
+    if (error == 0)
         error = db->set_flags(db, DB_TXN_NOSYNC, 1);
     if (error == 0)
         error = db->set_event_notify(db, on_event);
@@ -84,6 +87,7 @@ static enum kx_status open_environment(struct env *env,
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
     spare_install();
     slab_install(options->cache_bytes);
+    leeway_install();
     int error = db_env_create(&env->db, 0);
     if (error != 0)
         return engine_status(env, error, "db_env_create");
@@ -220,8 +224,10 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         status = engine_status(env, open_table(env, i), "open table");
     if (status == KX_OK)
         status = begin_spare(env, options);
-    if (status == KX_OK)
-        status = witness_start(env);
+    if (status == KX_OK) {
+        env->leeway = leeway_create(env, options->directory);
+        status = env->leeway == NULL ? KX_NO_MEMORY : witness_start(env);
+    }
     if (status == KX_OK)
         status = mark_complete(env, options->directory);
     if (status != KX_OK) {
@@ -274,7 +280,9 @@ enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
     witness_last(env);
     uint64_t before = last_checkpoint(env->db);
+    leeway_begin(env->leeway);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
+    leeway_end();
     if (error == 0)
         logs_trim(env);
     if (error == 0 && last_checkpoint(env->db) != before)

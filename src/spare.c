@@ -20,11 +20,13 @@
 #include <db.h>
 
 #include "env.h"
+#include "leeway.h"
 #include "names.h"
 #include "waiting.h"
 
 enum {
-    STEP_BYTES = 1 << 20, /* between two syncs: flushes must not wait long */
+    STEP_BYTES = 256 << 10, /* between two syncs: flushes must not wait long */
+    STEP_NS = WAITING_SECOND / 10, /* at most between two steps */
     RETRY_NS = WAITING_SECOND /* on a full disk; also before the first file */
 };
 
@@ -109,12 +111,14 @@ static bool fill(const struct spare *spare, int file)
     size_t done = 0;
     while (zeros != NULL && done < spare->bytes && fits(spare, done) &&
            !atomic_load(&spare->stopping)) {
+        uint64_t began_ns = kx_monotonic_ns();
         size_t rest = spare->bytes - done;
         ssize_t written = pwrite(
             file, zeros, rest < STEP_BYTES ? rest : STEP_BYTES, (off_t)done);
         if (written <= 0 || fdatasync(file) != 0)
             break;
         done += (size_t)written;
+        leeway_rest(began_ns, STEP_NS);
     }
     free(zeros);
     return done == spare->bytes;
