@@ -61,7 +61,6 @@ struct cli {
     uint64_t depth;
     uint64_t jobs;
     uint64_t batch;
-    uint64_t rate;
     uint64_t every_ms;
     uint64_t clients;
     uint64_t seconds;

@@ -6,7 +6,7 @@
 
 #include "cli_line.h"
 
-enum { FLIGHT_SLOTS_MAX = 64, FLIGHT_ENTRIES_MAX = 1000 };
+enum { FLIGHT_ENTRIES_MAX = 1000 };
 /* Bytes of a batch after which it goes. */
 enum { FLIGHT_BYTES_MAX = 1 << 20 };
 

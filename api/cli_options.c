@@ -71,7 +71,7 @@ static const struct cli_option TABLE[] = {
 };
 /* clang-format on */
 
-enum { ROWS = sizeof TABLE / sizeof *TABLE, LETTERS = 256 };
+enum { ROWS = sizeof TABLE / sizeof *TABLE };
 
 const struct cli_option *cli_options(size_t *count_out)
 {

@@ -11,7 +11,6 @@ bool page_begin(struct page *page, struct selection *selection,
     kx_buffer_init(&position, memory);
     if (!selector_make(selection, memory, &page->selector, flaw))
         return false;
-    page->selector.range.keys_only = page->shape.keys_only;
     page->selector.range.fields = page->shape.fields.paths;
     page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);

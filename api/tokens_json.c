@@ -18,7 +18,6 @@ static bool bad(struct flaw *flaw, const char *detail)
 struct token_reading {
     void *memory;
     struct kx_token *token;
-    struct kx_grant *grants;
 };
 
 struct grant_reading {

@@ -122,20 +122,6 @@ bool json_string_equal(struct kx_slice a, struct kx_slice b)
     return (has_escape(a) || has_escape(b)) && json_string_compare(a, b) == 0;
 }
 
-/* A body is never shorter than what it stands for: escapes only lengthen. */
-bool json_string_is(struct kx_slice token, struct kx_slice utf8)
-{
-    struct kx_slice body = json_string_body(token);
-    if (body.size < utf8.size)
-        return false;
-    if (!has_escape(body))
-        return kx_equal(body, utf8);
-    while (body.size > 0 && utf8.size > 0)
-        if (json_string_next(&body) != json_string_next_plain(&utf8))
-            return false;
-    return body.size == 0 && utf8.size == 0;
-}
-
 void kx_json_unescape(struct kx_slice token, struct kx_buffer *out)
 {
     struct kx_slice body = json_string_body(token);

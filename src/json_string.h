@@ -19,7 +19,5 @@ uint32_t json_string_next_plain(struct kx_slice *text);
  * is the byte order of their UTF-8. No allocation. */
 int json_string_compare(struct kx_slice a, struct kx_slice b);
 bool json_string_equal(struct kx_slice a, struct kx_slice b);
-/* Does the token stand for exactly this text? */
-bool json_string_is(struct kx_slice token, struct kx_slice utf8);
 
 #endif

@@ -28,7 +28,6 @@ struct count_delta {
  * buffers; the store keeps it until the next batch, since the gate points to
  * its keys. */
 struct plan {
-    struct env *env;
     struct catalog *catalog;
     struct overlay *overlay;
     struct range *range; /* for range deletes */

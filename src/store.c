@@ -194,7 +194,6 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
     if (env_failed(store->env)) {
         status = KX_FAILED;
     } else if (!gate_is_flushed(&store->gate, number)) {
-        ticket->flush = number;
         ticket->next = store->parked;
         store->parked = ticket;
         status = KX_OK;

@@ -46,7 +46,7 @@ enum kx_status typed_members(struct kx_slice json, struct typed *out,
     struct kx_json_iter iter;
     struct kx_slice name;
     struct kx_slice value;
-    *out = (struct typed){.json = json};
+    *out = (struct typed){0};
     if (!kx_json_iterate(json, &iter) || !iter.object)
         return typed_bad(fault, "A typed value is an object "
                                 "{\"type\":...,\"value\":...}.");

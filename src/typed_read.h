@@ -6,7 +6,6 @@
 
 /* The members of a typed value as raw JSON values; size 0 when absent. */
 struct typed {
-    struct kx_slice json; /* the whole */
     struct kx_slice type; /* without its quotes, escapes as they are */
     struct kx_slice value;
     struct kx_slice length;

@@ -72,9 +72,8 @@ struct v8_view {
     uint32_t offset;
     uint32_t size;
     uint32_t flags;
-    bool host;        /* in the form of Node, without a buffer of its own */
-    bool repeated;    /* the buffer appeared before */
-    uint8_t node_tag; /* Node's number for the type */
+    bool host;     /* in the form of Node, without a buffer of its own */
+    bool repeated; /* the buffer appeared before */
 };
 
 struct v8_token {

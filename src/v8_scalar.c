@@ -290,9 +290,7 @@ static bool take_node_view(struct v8_reader *reader, struct v8_token *token,
     struct v8_view *view = &token->view;
     if (number >= sizeof NODE_TYPES - 1)
         return v8_wrong(reader, "unknown host object");
-    *view = (struct v8_view){.type = (uint8_t)NODE_TYPES[number],
-                             .node_tag = (uint8_t)number,
-                             .host = true};
+    *view = (struct v8_view){.type = (uint8_t)NODE_TYPES[number], .host = true};
     token->kind = V8_VIEW;
     token->buffer = (struct v8_buffer){.id = token->id};
     if (!v8_take_varint(reader, &view->size) ||

@@ -22,9 +22,7 @@ struct kx_index_info {
     struct kx_slice name;
     struct kx_slice declaration; /* JSON text, all defaults filled in */
     enum kx_index_state state;
-    bool unique;
     struct kx_slice prefix; /* encoded parts */
-    size_t field_count;
     /* While it migrates (target is not empty) it is what `declaration` says,
      * and becomes what `target` (JSON text) says when `migration` is over:
      * building, conflicted or failed. */

@@ -53,7 +53,6 @@ struct kx_range {
                             * time; empty: all */
     bool reverse;          /* last to first; the bounds keep their meaning */
     bool yields;           /* kx_scan_next may give up for now: KX_AGAIN */
-    bool keys_only;        /* values may be left empty */
     /* JSON Pointers: only these members of the values are needed. An index that
      * holds them is not followed; whatever else the values have may be missing.
      * None: all. They must live until the end of the scan. */

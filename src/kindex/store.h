@@ -13,7 +13,6 @@ struct kx_ticket {
     void *owner;            /* the waiter's own; not looked at */
     struct kx_ticket *next; /* the core's while waiting; then the next in the
                              * list given to the answer function */
-    uint64_t flush;         /* the core's: number of the flush waited for */
     struct kx_watch *watch; /* the core's: where it was registered */
 };
 
