@@ -20,10 +20,6 @@ const char *cli_index_state(const struct cli *cli, struct kx_slice index);
 int cli_indexes(struct cli *cli, struct cli_reply *reply,
                 struct kx_json_iter *iter_out);
 
-/* Appends what stands in a declaration for --store: a name, or a list of
- * members. */
-void cli_add_store(const char *text, struct kx_buffer *out);
-
 /* Shows how far the index that the first word names is, until it has settled.
  * CLI_OK when it is ready, CLI_CONFLICT when it is conflicted, CLI_ABSENT when
  * it is gone. */

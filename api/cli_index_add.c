@@ -29,7 +29,8 @@ static void add_pointer(struct kx_buffer *out, struct kx_slice name)
     out->data[from + 1] = '/';
 }
 
-void cli_add_store(const char *text, struct kx_buffer *out)
+/* What stands in a declaration for --store: a name, or a list of members. */
+static void add_store(const char *text, struct kx_buffer *out)
 {
     if (strcmp(text, "pointer") == 0 || strcmp(text, "value") == 0) {
         add_string(out, kx_text(text));
@@ -109,7 +110,7 @@ static void add_rest(const struct cli *cli, struct kx_buffer *out)
     add_member(out, ",\"where\":", cli->where);
     if (cli->store != NULL) {
         kx_add_text(out, ",\"store\":");
-        cli_add_store(cli->store, out);
+        add_store(cli->store, out);
     }
     if (cli->missing != NULL) {
         kx_add_text(out, ",\"missing\":");
@@ -235,7 +236,7 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
         kx_add_byte(out, ',');
     if (cli->store != NULL) {
         kx_add_text(out, "\"store\":");
-        cli_add_store(cli->store, out);
+        add_store(cli->store, out);
     }
     kx_add_byte(out, '}');
 }

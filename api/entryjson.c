@@ -52,6 +52,14 @@ static void write_value(const struct kx_entry *entry,
     write_tail(entry, out);
 }
 
+/* The same without the value. */
+static void write_key(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    add_constant(out, "{\"key\":");
+    kx_key_to_json(entry->key, out);
+    write_tail(entry, out);
+}
+
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
 {
     write_value(entry, NULL, out);
@@ -61,17 +69,10 @@ void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out)
 {
     if (shape->keys_only)
-        entryjson_write_key(entry, out);
+        write_key(entry, out);
     else
         write_value(entry, shape->fields.count > 0 ? &shape->fields : NULL,
                     out);
-}
-
-void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out)
-{
-    add_constant(out, "{\"key\":");
-    kx_key_to_json(entry->key, out);
-    write_tail(entry, out);
 }
 
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out)

@@ -21,9 +21,6 @@ void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
 void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out);
 
-/* The same without the value. */
-void entryjson_write_key(const struct kx_entry *entry, struct kx_buffer *out);
-
 /* Appends the entry that stands for a missing key: value and versionstamp are
  * null. A stored null has a versionstamp. */
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out);

@@ -16,7 +16,8 @@ void slow_keep(struct slow *slow, const struct account *account)
     pthread_mutex_unlock(&slow->lock);
 }
 
-bool slow_last(struct slow *slow, size_t n, struct account *account_out)
+/* Copies the n-th last one; false when there are not so many. */
+static bool copy_last(struct slow *slow, size_t n, struct account *account_out)
 {
     pthread_mutex_lock(&slow->lock);
     bool found = n < slow->count && n < SLOW_KEPT_MAX;
@@ -124,7 +125,7 @@ enum progress slow_list(struct request *request, struct reply *reply)
     snprintf(text, sizeof text, "{\"slowMs\":%llu,\"requests\":[",
              (unsigned long long)service->options->slow_ms);
     kx_add_text(&reply->body, text);
-    for (size_t n = 0; n < limit && slow_last(&service->slow, n, &account);
+    for (size_t n = 0; n < limit && copy_last(&service->slow, n, &account);
          n++) {
         if (n > 0)
             kx_add_byte(&reply->body, ',');

@@ -44,7 +44,4 @@ struct slow {
 /* Keeps it in the place of the oldest. Any thread. */
 void slow_keep(struct slow *slow, const struct account *account);
 
-/* Copies the n-th last one; false when there are not so many. Any thread. */
-bool slow_last(struct slow *slow, size_t n, struct account *account_out);
-
 #endif

@@ -36,8 +36,10 @@ enum kx_status adopt_merge(const struct record *hand, struct kx_slice index_key,
     return KX_OK;
 }
 
-enum kx_status adopt_find(struct plan *plan, const struct index *index,
-                          struct kx_slice index_key, struct record *record_out)
+/* The hand-kept entry under an index key, as the plan has it now: KX_OK,
+ * KX_ABSENT (also when the index takes over nothing), errors of the storage. */
+static enum kx_status find(struct plan *plan, const struct index *index,
+                           struct kx_slice index_key, struct record *record_out)
 {
     if (!index_adopts(index))
         return KX_ABSENT;
@@ -92,7 +94,7 @@ enum kx_status adopt_take(struct plan *plan, struct index *index,
                           struct kx_slice index_key)
 {
     struct record hand;
-    enum kx_status status = adopt_find(plan, index, index_key, &hand);
+    enum kx_status status = find(plan, index, index_key, &hand);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
     plan_count(plan, NULL, -1);
@@ -111,7 +113,7 @@ enum kx_status adopt_remove(struct plan *plan, struct index *index, size_t n)
 {
     struct record hand;
     struct kx_slice index_key = extract_key(&plan->before, n);
-    enum kx_status status = adopt_find(plan, index, index_key, &hand);
+    enum kx_status status = find(plan, index, index_key, &hand);
     if (status == KX_OK && index->declaration->unique)
         status = was_right(plan, index, n, &hand);
     if (status != KX_OK)

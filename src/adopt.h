@@ -4,7 +4,7 @@
  * all entries have been indexed belongs to none of them and is removed.
  *
  * Meanwhile the entries under the name can be read as they are. Writer thread
- * only; adopt_text any.
+ * only.
  */
 #ifndef ADOPT_H
 #define ADOPT_H
@@ -17,11 +17,6 @@
  * is the key of both; mem (a talloc context) is used meanwhile. */
 enum kx_status adopt_merge(const struct record *hand, struct kx_slice index_key,
                            struct record *row, const void *mem);
-
-/* The hand-kept entry under an index key, as the plan has it now: KX_OK,
- * KX_ABSENT (also when the index takes over nothing), errors of the storage. */
-enum kx_status adopt_find(struct plan *plan, const struct index *index,
-                          struct kx_slice index_key, struct record *record_out);
 
 /* The row in plan->record is about to be written under index_key by a commit:
  * takes over what is there, if anything is, and counts it. KX_OK, errors of the

@@ -45,7 +45,8 @@ enum ballast_result ballast_take(const char *directory, uint64_t bytes)
                                                   : BALLAST_NO_ROOM;
 }
 
-bool ballast_give(const char *directory)
+/* False when there was none. */
+static bool give(const char *directory)
 {
     char path[PATH_BYTES];
     return path_of(directory, path) && unlink(path) == 0;
@@ -54,7 +55,7 @@ bool ballast_give(const char *directory)
 void ballast_give_if_full(const char *directory, uint64_t floor)
 {
     uint64_t bytes = env_free_bytes(directory);
-    if (bytes < floor / 2 && ballast_give(directory))
+    if (bytes < floor / 2 && give(directory))
         kx_log(KX_LOG_WARNING, "ballast-given",
                "free_bytes=%llu floor_bytes=%llu", (unsigned long long)bytes,
                (unsigned long long)floor);

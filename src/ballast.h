@@ -17,10 +17,8 @@ enum ballast_result { BALLAST_TAKEN, BALLAST_NO_ROOM, BALLAST_UNSUPPORTED };
  * system cannot reserve room. */
 enum ballast_result ballast_take(const char *directory, uint64_t bytes);
 
-/* Gives its room back; false when there was none. */
-bool ballast_give(const char *directory);
-
-/* The same if less than half of `floor` bytes are free; with 0 never. */
+/* Gives its room back if less than half of `floor` bytes are free; with 0
+ * never. */
 void ballast_give_if_full(const char *directory, uint64_t floor);
 
 #endif

@@ -93,8 +93,4 @@ bool declaration_covers(const struct declaration *declaration,
 /* The member's name of a comparison, such as "eq". A constant. */
 const char *declaration_comparison(enum comparison comparison);
 
-/* Takes the first reference token off a JSON Pointer that a declaration has,
- * as it is written there (with ~0 and ~1). The pointer must not be empty. */
-struct kx_slice declaration_take_token(struct kx_slice *pointer);
-
 #endif

@@ -139,7 +139,9 @@ enum kx_status declaration_read_fields(struct reading *reading,
 
 /* ---- Store -------------------------------------------------------------- */
 
-struct kx_slice declaration_take_token(struct kx_slice *pointer)
+/* Takes the first reference token off a JSON Pointer that is not empty, as it
+ * is written there (with ~0 and ~1). */
+static struct kx_slice take_token(struct kx_slice *pointer)
 {
     struct kx_slice token = kx_slice(pointer->data + 1, 0);
     size_t left = pointer->size - 1;
@@ -153,7 +155,7 @@ struct kx_slice declaration_take_token(struct kx_slice *pointer)
 static bool overlap(struct kx_slice a, struct kx_slice b)
 {
     while (a.size > 0 && b.size > 0)
-        if (!kx_equal(declaration_take_token(&a), declaration_take_token(&b)))
+        if (!kx_equal(take_token(&a), take_token(&b)))
             return false;
     return true;
 }

@@ -16,7 +16,7 @@ static uint8_t lower(uint8_t byte)
 
 /* Levenshtein distance, one row at a time, so that a row of the table is all
  * the room it takes. */
-size_t kx_distance(struct kx_slice a, struct kx_slice b)
+static size_t distance_of(struct kx_slice a, struct kx_slice b)
 {
     size_t row[COMPARED_MAX + 1];
     if (a.size > COMPARED_MAX || b.size > COMPARED_MAX)
@@ -38,7 +38,7 @@ size_t kx_distance(struct kx_slice a, struct kx_slice b)
 
 bool kx_resembles(struct kx_slice given, struct kx_slice name, size_t *best)
 {
-    size_t distance = kx_distance(given, name);
+    size_t distance = distance_of(given, name);
     if (distance >= *best || distance >= name.size)
         return false;
     *best = distance;

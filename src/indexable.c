@@ -7,8 +7,8 @@
 #include "json_string.h"
 #include "v8_date.h"
 
-enum kx_status indexable_add_text(struct kx_slice utf8, enum fold fold,
-                                  struct kx_buffer *key)
+static enum kx_status add_text(struct kx_slice utf8, enum fold fold,
+                               struct kx_buffer *key)
 {
     if (fold == FOLD_NONE)
         return kx_key_add_string(key, utf8);
@@ -33,7 +33,7 @@ enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
     if (status != KX_OK)
         return status;
     if (fold != FOLD_NONE && part.type == KX_STRING)
-        return indexable_add_text(part.bytes, fold, key);
+        return add_text(part.bytes, fold, key);
     kx_add_slice(key, encoded);
     return KX_OK;
 }
@@ -43,13 +43,13 @@ static enum kx_status add_string(struct kx_slice token, enum fold fold,
 {
     struct kx_slice body = json_string_body(token);
     if (memchr(body.data, '\\', body.size) == NULL)
-        return indexable_add_text(body, fold, key);
+        return add_text(body, fold, key);
     struct kx_buffer plain;
     kx_buffer_init(&plain, key->owner);
     kx_json_unescape(token, &plain);
-    enum kx_status status =
-        plain.failed ? KX_NO_MEMORY
-                     : indexable_add_text(kx_buffer_slice(&plain), fold, key);
+    enum kx_status status = plain.failed
+                                ? KX_NO_MEMORY
+                                : add_text(kx_buffer_slice(&plain), fold, key);
     kx_buffer_free(&plain);
     return status;
 }

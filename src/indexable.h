@@ -19,8 +19,4 @@ enum kx_status indexable_add(struct kx_slice token, enum fold fold,
 enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
                               struct kx_buffer *key);
 
-/* Appends a string part, folded. KX_OK, KX_NO_MEMORY. */
-enum kx_status indexable_add_text(struct kx_slice utf8, enum fold fold,
-                                  struct kx_buffer *key);
-
 #endif

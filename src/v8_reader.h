@@ -172,11 +172,7 @@ enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault);
 bool v8_wrong(struct v8_reader *reader, const char *sentence);
 /* The same for a value that is cut off. Always false. */
 bool v8_ends_early(struct v8_reader *reader);
-/* Take a double, so many bytes, a number that is not known to be short. False
- * when they are not there. */
-bool v8_take_double(struct v8_reader *reader, double *number_out);
-bool v8_take_bytes(struct v8_reader *reader, size_t size,
-                   struct kx_slice *bytes_out);
+/* Takes a number that is not known to be short. False when it is not there. */
 bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out);
 
 /* Takes a number. */

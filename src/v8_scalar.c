@@ -5,8 +5,9 @@
 
 /* ---- Taking bytes ------------------------------------------------------- */
 
-bool v8_take_bytes(struct v8_reader *reader, size_t size,
-                   struct kx_slice *bytes_out)
+/* False when there are not so many bytes. */
+static bool take_bytes(struct v8_reader *reader, size_t size,
+                       struct kx_slice *bytes_out)
 {
     if (reader->size - reader->at < size)
         return v8_ends_early(reader);
@@ -33,11 +34,11 @@ bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out)
     return v8_wrong(reader, "the number has more than 32 bits");
 }
 
-bool v8_take_double(struct v8_reader *reader, double *number_out)
+static bool take_double(struct v8_reader *reader, double *number_out)
 {
     struct kx_slice bytes = {0};
     uint64_t bits;
-    if (!v8_take_bytes(reader, sizeof bits, &bytes))
+    if (!take_bytes(reader, sizeof bits, &bytes))
         return false;
     memcpy(&bits, bytes.data, sizeof bits); /* NOLINT: they are there */
     bits = le64toh(bits);
@@ -84,7 +85,7 @@ static bool read_double(struct v8_reader *reader, struct v8_token *token,
                         uint8_t tag)
 {
     token->kind = tag == 'N' ? V8_NUMBER : V8_DATE;
-    if (!v8_take_double(reader, &token->number))
+    if (!take_double(reader, &token->number))
         return false;
     return tag == 'N' ||
            v8_add_object(reader, token, reader->at - 9, V8_NO_BUFFER);
@@ -98,7 +99,7 @@ static bool read_bigint(struct v8_reader *reader, struct v8_token *token,
     (void)tag;
     token->kind = V8_BIGINT;
     if (!v8_take_varint(reader, &field) ||
-        !v8_take_bytes(reader, field >> 1, &token->bytes))
+        !take_bytes(reader, field >> 1, &token->bytes))
         return false;
     token->negative = (field & 1) != 0;
     return (field >> 1) % 8 == 0 ||
@@ -113,7 +114,7 @@ static bool read_string(struct v8_reader *reader, struct v8_token *token,
     token->kind = V8_STRING;
     string->charset = tag == '"' ? V8_LATIN1 : tag == 'c' ? V8_UTF16 : V8_UTF8;
     if (!v8_take_varint(reader, &size) ||
-        !v8_take_bytes(reader, size, &string->bytes))
+        !take_bytes(reader, size, &string->bytes))
         return false;
     if (string->charset == V8_UTF16 && size % 2 != 0)
         return v8_wrong(reader, "a string of UTF-16 has an even size");
@@ -173,7 +174,7 @@ static bool take_buffer(struct v8_reader *reader, uint8_t tag,
         return false;
     if (out->most < size)
         return v8_wrong(reader, "an ArrayBuffer is larger than it can be");
-    return v8_take_bytes(reader, size, &out->bytes);
+    return take_bytes(reader, size, &out->bytes);
 }
 
 size_t v8_element_size(uint8_t type)
@@ -294,7 +295,7 @@ static bool take_node_view(struct v8_reader *reader, struct v8_token *token,
     token->kind = V8_VIEW;
     token->buffer = (struct v8_buffer){.id = token->id};
     if (!v8_take_varint(reader, &view->size) ||
-        !v8_take_bytes(reader, view->size, &token->buffer.bytes))
+        !take_bytes(reader, view->size, &token->buffer.bytes))
         return false;
     token->buffer.most = view->size;
     return check_view(reader, token);

@@ -32,7 +32,8 @@ static const struct error_name {
 /* Bit 0 is g. Bit 6 is V8's own and has no letter. */
 const char v8_flags[] = "gimyus?dv";
 
-const char *v8_view_name(uint8_t type)
+/* The names of V8's letters, NULL for others. */
+static const char *view_name(uint8_t type)
 {
     for (size_t i = 0; i < sizeof VIEWS / sizeof *VIEWS; i++)
         if (VIEWS[i].type == (char)type)
@@ -48,7 +49,7 @@ uint8_t v8_view_type(struct kx_slice name)
     return 0;
 }
 
-const char *v8_error_name(uint8_t letter)
+static const char *error_name(uint8_t letter)
 {
     for (size_t i = 0; i < sizeof ERRORS / sizeof *ERRORS; i++)
         if (ERRORS[i].letter == (char)letter)
@@ -255,7 +256,7 @@ static bool write_buffer(struct v8_text *text)
 /* A view that follows the length of its buffer is none of kv-utils'. */
 static bool write_view(struct v8_text *text)
 {
-    const char *name = v8_view_name(text->token.view.type);
+    const char *name = view_name(text->token.view.type);
     return !text->token.buffer.resizable && text->token.view.flags == 0 &&
            begin_type(text, name, "\",\"value\":\"") &&
            add_base64(text, text->token.bytes) && end_type(text);
@@ -280,9 +281,8 @@ static const struct container {
 static bool write_open(struct v8_text *text)
 {
     const struct container *container = &CONTAINERS[text->token.kind];
-    const char *type = container->type != NULL
-                           ? container->type
-                           : v8_error_name(text->token.letter);
+    const char *type = container->type != NULL ? container->type
+                                               : error_name(text->token.letter);
     return begin_type(text, type, "\",\"value\":") &&
            v8_text_open(text, container->open, container->levels);
 }

@@ -8,14 +8,12 @@
  * deeply for JSON; KX_BAD_VALUE; KX_NO_MEMORY: nothing is appended then. */
 enum kx_status v8_typed_write(struct kx_slice bytes, struct kx_buffer *out);
 
-/* The name of the typed arrays with V8's letter ("Uint8Array"), NULL for
- * another letter; and the other way round, 0 for another name. */
-const char *v8_view_name(uint8_t type);
+/* V8's letter for the name of a typed array ("Uint8Array"); 0 for another name.
+ */
 uint8_t v8_view_type(struct kx_slice name);
 
-/* The name of an error with V8's letter ("TypeError", for 0 "Error"), and the
- * other way round: false for another name. */
-const char *v8_error_name(uint8_t letter);
+/* V8's letter for the name of an error ("TypeError"), 0 for "Error"; false for
+ * another name. */
 bool v8_error_letter(struct kx_slice name, uint8_t *letter_out);
 
 /* The flags of a RegExp, in the order in which they are written; the bit that

@@ -24,11 +24,9 @@ bool kx_utf8_valid(struct kx_slice text);
 void kx_base64_write(struct kx_slice bytes, struct kx_buffer *out);
 bool kx_base64_read(struct kx_slice text, struct kx_buffer *out);
 
-/* Letters to add, drop or change to get from a to b; case does not count. 64
- * for texts that are longer than that. */
-size_t kx_distance(struct kx_slice a, struct kx_slice b);
-/* Is `name` nearer to the misspelt one than *best edits, which then becomes
- * their number? Begin with KX_NEAR + 1. */
+/* Is `name` nearer to the misspelt one than *best edits (letters to add, drop
+ * or change; case does not count), which then becomes their number? Begin with
+ * KX_NEAR + 1. Texts of more than 64 bytes are never near. */
 enum { KX_NEAR = 2 };
 bool kx_resembles(struct kx_slice given, struct kx_slice name, size_t *best);
 
