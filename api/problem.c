@@ -1,5 +1,5 @@
-/* The catalogue of errors: one table, and the switch from the core's statuses
- * to its rows. */
+/* The catalogue of errors: one table, and another from the core's statuses to
+ * its rows. */
 #include "problem.h"
 
 #include <stdio.h>
@@ -325,7 +325,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_FAILED] = PROBLEM_INTERNAL,
 };
 _Static_assert(sizeof OF_STATUS / sizeof *OF_STATUS == KX_FAILED + 1,
-               "each status has a line");
+               "the last status has a line; make shape looks for the others");
 
 enum problem_code problem_of(enum kx_status status)
 {

@@ -119,8 +119,6 @@ echo "int MHD_planted(void); int planted(void) { return MHD_planted(); }" |
 cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
 planted errors "statuses without a line" KX_PLANTED \
     <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex/status.h'
-planted errors "defaults" "default" \
-    <<<'echo "    default:" >>api/problem.c'
 planted macros "function-like macros" PLANTED \
     <<<'echo "#define PLANTED(x) x" >src/planted.c'
 
