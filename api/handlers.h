@@ -43,6 +43,7 @@ handler_fn batch_get;
 
 /* POST /explain: which index answers a question, and why others do not. */
 handler_fn explain_list;
+
 /* ---- watch.c ------------------------------------------------------------ */
 
 /* GET /watch: server-sent events, one for each change of some entries. */

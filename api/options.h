@@ -93,16 +93,16 @@ bool options_read(struct options *options, int argc, char **argv);
 
 /* Reads text as the row says into its member of settings (struct options, or
  * whatever the offset of the row is of), which may keep a pointer to text. On a
- * mistake writes what was expected into expected_out
- * (`size` bytes) and returns false. */
+ * mistake writes what was expected into expected_out (`size` bytes) and returns
+ * false. */
 bool option_parse(const struct option_row *row, const char *text,
                   void *settings, char *expected_out, size_t size);
 
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);
 
-/* Prints the help of kindex serve to standard output, a line for each
- * option. */
+/* Prints the help of kindex serve to standard output, a line for each option.
+ */
 void options_print_help(void);
 /* Prints name, effective value and source of each setting. */
 void options_print_config(const struct options *options);

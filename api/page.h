@@ -22,9 +22,9 @@ struct page {
 enum { PAGE_BYTES_MAX = 4 << 20 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
- * `limit` and shape are the caller's, set before. The bound lives in
- * memory; the page keeps slices of selection, which must outlive it. False with
- * the flaw of selector_make or cursor_read. */
+ * `limit` and shape are the caller's, set before. The bound lives in memory;
+ * the page keeps slices of selection, which must outlive it. False with the
+ * flaw of selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw);
 

@@ -194,9 +194,7 @@ bool selector_make(struct selection *selection, const void *memory,
     return true;
 }
 
-/* Forward the range begins at the position and a zero byte, the least that is
- * greater; backward it ends at the position itself, as ends are exclusive.
- * bound holds both, the second as its beginning. */
+/* The core does not show the position itself again, in either direction. */
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound)
 {

@@ -49,8 +49,8 @@ bool selector_make(struct selection *selection, const void *memory,
                    struct selector *selector_out, struct flaw *flaw);
 
 /* Narrows the range to what follows `position` in scan order, which is kept in
- * `bound` (its former contents are replaced). False when the
- * position is outside of the range, or memory ran out: bound->failed. */
+ * `bound` (its former contents are replaced). False when the position is
+ * outside of the range, or memory ran out: bound->failed. */
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound);
 

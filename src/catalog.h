@@ -9,13 +9,13 @@
 
 #include "build.h"
 #include "declaration.h"
-#include "verification.h"
+#include "env.h"
 #include "pace.h"
 #include "record.h"
-#include "env.h"
 #include "txn.h"
 #include "use.h"
 #include "uuid.h"
+#include "verification.h"
 
 /* How an index has got its `store`, and gets another one (form.h). */
 struct form {
@@ -166,9 +166,9 @@ void catalog_forget(struct catalog *catalog, struct index *index);
 
 /* Puts a new index, to be built, in the place of each one whose text was folded
  * by another version of Unicode, or whose entries were made by another
- * EXTRACT_VERSION; the old one's entries are freed like a dropped
- * index's. When the store is opened, before anything else looks at the catalog.
- * KX_OK, then it is on disk; KX_NO_MEMORY, errors of the storage. */
+ * EXTRACT_VERSION; the old one's entries are freed like a dropped index's. When
+ * the store is opened, before anything else looks at the catalog. KX_OK, then
+ * it is on disk; KX_NO_MEMORY, errors of the storage. */
 enum kx_status catalog_renew(struct catalog *catalog);
 
 /* The rows that store an index, and the store's facts; key and value are

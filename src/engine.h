@@ -1,5 +1,5 @@
-/* What the storage files share about Berkeley DB. Private to env, txn, table
- * and range: nothing above them knows that this library exists.
+/* What the storage files share about Berkeley DB. Private to the storage line
+ * of LAYERS: nothing above it knows that this library exists.
  */
 #ifndef ENGINE_H
 #define ENGINE_H

@@ -2,8 +2,8 @@
  * frees their space and that of their index entries.
  *
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
- * batch.c keeps it in step with the entries, so the first row tells when there
- * is something to do: until then the writer does not look. */
+ * batch_rows.c keeps it in step with the entries, so the first row tells when
+ * there is something to do: until then the writer does not look. */
 #include <talloc.h>
 
 #include "jobs.h"

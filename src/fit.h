@@ -17,9 +17,7 @@ enum kx_status fit_make(void *mem, const struct declaration *index,
 enum kx_status fit_entries(void *mem, const struct kx_question *question,
                            struct kx_fit *fit_out);
 
-/* ---- fit_imply.c
- * --------------------------------------------------------------
- */
+/* ---- fit_imply.c -------------------------------------------------------- */
 
 /* Does the condition say that there is something that can be indexed? */
 bool fit_needs_value(const struct condition *condition);

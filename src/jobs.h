@@ -35,7 +35,8 @@ struct index *jobs_to_build(const struct kx_store *store);
 
 /* backfill.c: the next step of the indexes being built. */
 void backfill_step(struct kx_store *store);
-/* Forgets the sweep that is under way; nothing that is stored depends on it. */
+/* backfill.c: forgets the sweep that is under way; nothing that is stored
+ * depends on it. */
 void backfill_end(struct kx_store *store);
 /* migrate_rows.c: are rows of the index to be rewritten? */
 bool migrate_waits(const struct index *index);
@@ -47,11 +48,12 @@ void migrate_step(struct kx_store *store, struct index *index);
 /* adopt_sweep.c: an index that has read all its entries and may have hand-kept
  * ones left, or NULL. */
 struct index *adopt_next(const struct kx_store *store);
-/* Removes the next ones of these; the index is ready after the last. */
+/* adopt_sweep.c: removes the next ones of these; the index is ready after the
+ * last. */
 void adopt_step(struct kx_store *store, struct index *index);
 /* verify_rows.c: is the index in a state in which it can be verified? */
 bool verify_possible(const struct index *index);
-/* Is a verification of it under way that can go on? */
+/* verify_rows.c: is a verification of it under way that can go on? */
 bool verify_waits(const struct index *index);
 /* verify_rows.c: the index to verify next as far as the paces allow, or NULL.
  */

@@ -1,6 +1,6 @@
 /* Carrying out a commit's mutations on the overlay, in order: each sees what
  * those before it have left, so a key may be set, patched and summed in one
- * commit. Keys that belong to an index are left to index.c, which compares at
+ * commit. Keys that belong to an index are left to agree.c, which compares at
  * the end. */
 #include <talloc.h>
 

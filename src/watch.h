@@ -1,6 +1,8 @@
 /* Who waits for which keys. The writer notes what it has changed, and the
- * tickets of those who wait for it go out with the next answers. Nobody is told
- * what has changed, so nothing has to be kept for a slow one.
+ * tickets of those who wait for it go out with the next answers. They are told
+ * that something has changed, not what, so nothing has to be kept for a slow
+ * one; a watch of a prefix collects the changed keys, but not too many of them
+ * (dirty.h).
  */
 #ifndef WATCH_H
 #define WATCH_H

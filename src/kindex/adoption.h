@@ -30,12 +30,13 @@ struct kx_adoption {
 };
 
 /* What a declaration with `adopt` would do to the entries under its name, found
- * out without doing it. kx_rehearse: in talloc context mem; as
- * declaring: KX_BAD_INDEX and so on, KX_NO_MEMORY. next, within a view: looks
- * at about `limit` more entries; KX_OK: there are more, KX_END: that was all,
- * errors of the storage. result: as far as it has come; it belongs to the
- * rehearsal; `done` is false when there were too many entries to tell. One
- * thread. */
+ * out without doing it. One thread.
+ *
+ * kx_rehearse: in talloc context mem; as declaring: KX_BAD_INDEX and so on,
+ * KX_NO_MEMORY. next, within a view: looks at about `limit` more entries;
+ * KX_OK: there are more, KX_END: that was all, errors of the storage. result:
+ * as far as it has come; it belongs to the rehearsal; `done` is false when
+ * there were too many entries to tell. */
 struct kx_rehearsal;
 enum kx_status kx_rehearse(void *mem, struct kx_slice declaration,
                            struct kx_rehearsal **rehearsal_out,

@@ -26,7 +26,7 @@ typedef void kx_answer_fn(void *context, struct kx_ticket *first);
  * must live as long as the store. */
 struct kx_options {
     const char *directory; /* made when missing, mode 0700 */
-    uint64_t cache_bytes;  /* Berkeley DB cache */
+    uint64_t cache_bytes;  /* half for pages, half for single records */
     size_t value_max;      /* bytes of one value */
     uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
