@@ -9,7 +9,7 @@
 #include "flaw.h"
 
 /* A number that stands for a list: all that decides which entries it has, in
- * which order (index name, bounds, direction). Limit and keys_only are not part
+ * which order (index name, bounds, direction). Limit and `keys` are not part
  * of it: a client may change them from page to page. */
 uint64_t cursor_list(struct kx_slice index, const struct kx_range *range);
 

@@ -5,10 +5,13 @@
 
 #include "kindex.h"
 
-/* Adds a word to a hash. */
+static const uint64_t HASH_FACTOR = UINT64_C(0x9e3779b97f4a7c15);
+
+/* Adds a word to a hash: the multiplication carries bits up, the shift brings
+ * them down again. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ word) * HASH_FACTOR;
     return hash ^ hash >> 32;
 }
 

@@ -6,14 +6,12 @@
 
 #include <endian.h>
 
-#include "kindex.h"
+#include "hash.h"
 
 struct json_name {
     struct kx_slice token; /* with its quotes */
     uint64_t hash;         /* of the characters, however they are written */
 };
-
-#define JSON_NAME_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 /* One open object: its names are those from `first` on. */
 struct json_object {
@@ -60,14 +58,12 @@ static inline void json_names_close(struct json_names *names,
 /* Frees what lies on the heap. */
 void json_names_free(struct json_names *names);
 
-/* One round of the hash: the multiplication carries bits up, the shift brings
- * them down again. */
-static inline uint64_t json_name_mix(uint64_t hash, const uint8_t *word)
+/* The eight bytes at `at`, as they lie there. */
+static inline uint64_t json_name_word(const uint8_t *at)
 {
-    uint64_t next;
-    memcpy(&next, word, sizeof(next));
-    hash = (hash ^ next) * JSON_NAME_FACTOR;
-    return hash ^ hash >> 32;
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
 }
 
 /* Hash of the characters from `name` to its closing quote in a text, without
@@ -79,8 +75,8 @@ static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
     if (size >= 8) {
         uint64_t hash = size;
         for (; quote - name > 8; name += 8)
-            hash = json_name_mix(hash, name);
-        return json_name_mix(hash, quote - 8) * JSON_NAME_FACTOR;
+            hash = hash_word(hash, json_name_word(name));
+        return hash_word(hash, json_name_word(quote - 8)) * HASH_FACTOR;
     }
     uint64_t tail = 0;
     if (end - name >= 8)
@@ -88,7 +84,7 @@ static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
     else
         memcpy(&tail, name, size + 1);
     /* The quote counts, too: there is no shift by 64. */
-    return (le64toh(tail) << (56 - 8 * size)) * JSON_NAME_FACTOR;
+    return (le64toh(tail) << (56 - 8 * size)) * HASH_FACTOR;
 }
 
 /* The same of the characters of a token with escapes. False when memory runs

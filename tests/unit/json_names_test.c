@@ -89,7 +89,7 @@ static bool add_collision(struct kx_buffer *out, unsigned number)
     uint64_t half;
     for (int i = 0; i < 8; i++)
         name[i] = (uint8_t)('a' + (number >> 4 * i & 15));
-    half = json_name_mix(16, name) ^ UINT64_C(0x5555555555555555);
+    half = hash_word(16, json_name_word(name)) ^ UINT64_C(0x5555555555555555);
     memcpy(name + 8, &half, 8);
     name[16] = '"';
     if (!is_plain(name, 16))
