@@ -27,13 +27,8 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
                                  struct kx_slice key,
                                  const struct record *record)
 {
-    void *copy = talloc_memdup(mem, key.data, key.size);
-    if (copy == NULL)
+    if (!jobs_remove(mem, batch, TABLE_ENTRIES, key))
         return KX_NO_MEMORY;
-    batch->writes[batch->write_count++] =
-        (struct txn_write){.type = TXN_DELETE,
-                           .table = TABLE_ENTRIES,
-                           .key = kx_slice(copy, key.size)};
     batch->entries--;
     if (!record_expired(record, kx_now_ms()))
         adopt_count(batch->adoption, KX_REMOVED, key);

@@ -8,15 +8,6 @@
 #include "jobs.h"
 #include "range.h"
 
-static bool add_removal(void *mem, struct txn_write *write, struct kx_slice key)
-{
-    void *copy = talloc_memdup(mem, key.data, key.size);
-    *write = (struct txn_write){.type = TXN_DELETE,
-                                .table = TABLE_ENTRIES,
-                                .key = kx_slice(copy, key.size)};
-    return copy != NULL;
-}
-
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
  * are all. */
 static enum kx_status collect(struct kx_store *store, const struct index *index,
@@ -38,7 +29,7 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&
             record.index == index->id &&
-            !add_removal(mem, &batch->writes[batch->write_count++], key))
+            !jobs_remove(mem, batch, TABLE_ENTRIES, key))
             status = KX_NO_MEMORY;
     }
     if (status == KX_OK && key.data != NULL) {

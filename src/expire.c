@@ -12,17 +12,6 @@
 /* The time that begins a row's key; how long to wait after a failure. */
 enum { TIME_BYTES = 8, RETRY_MS = 1000 };
 
-/* The rows of this job, each of which goes with its entry. */
-static bool add_row_removal(void *mem, struct batch *batch, struct kx_slice row)
-{
-    void *copy = talloc_memdup(mem, row.data, row.size);
-    batch->writes[batch->write_count++] =
-        (struct txn_write){.type = TXN_DELETE,
-                           .table = TABLE_EXPIRY,
-                           .key = kx_slice(copy, row.size)};
-    return copy != NULL;
-}
-
 static int64_t row_time(struct kx_slice row)
 {
     uint64_t time = 0;
@@ -65,7 +54,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
         }
         status = plan_expire(
             plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES));
-        if (status == KX_OK && !add_row_removal(plan, batch, row))
+        if (status == KX_OK && !jobs_remove(plan, batch, TABLE_EXPIRY, row))
             status = KX_NO_MEMORY;
     }
     if (range != NULL)

@@ -181,6 +181,15 @@ enum kx_status jobs_rows(void *mem, struct kx_slice whole,
     return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
 }
 
+bool jobs_remove(void *mem, struct batch *batch, enum table table,
+                 struct kx_slice key)
+{
+    void *copy = talloc_memdup(mem, key.data, key.size);
+    batch->writes[batch->write_count++] = (struct txn_write){
+        .type = TXN_DELETE, .table = table, .key = kx_slice(copy, key.size)};
+    return copy != NULL;
+}
+
 bool jobs_read_on(const struct kx_store *store, size_t read, size_t limit)
 {
     return read < limit && range_bytes(store->range) < JOBS_BYTES_MAX;

@@ -80,6 +80,11 @@ void tidy_step(struct kx_store *store);
 enum kx_status jobs_rows(void *mem, struct kx_slice whole,
                          struct kx_slice resume, struct kx_range *range_out);
 
+/* Adds the removal of a row to the batch's writes, among which there is room
+ * for it; its key is copied into mem. False when memory ran out. */
+bool jobs_remove(void *mem, struct batch *batch, enum table table,
+                 struct kx_slice key);
+
 /* May a step that has read so many rows by store->range read another? At most
  * `limit`, and few large ones: the price of the last step tells nothing of
  * them. */
