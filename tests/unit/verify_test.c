@@ -1,15 +1,10 @@
 /* Verification: each kind of damage is planted in the tables behind the store's
- * back, and must be found, shown and, if asked for, mended; nothing is found
- * where nothing was planted, also while the entries are written. The Makefile
- * puts __wrap_txn_apply where the core applies a batch.
+ * back, and must be found, shown and, if asked for, mended. The Makefile puts
+ * __wrap_txn_apply where the core applies a batch.
  */
-#include "../lib/store.h"
+#include "../lib/verifying.h"
 
 #include <stdatomic.h>
-
-#include "record.h"
-
-enum { ENTRIES = 3000 };
 
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, bool neighbours);
@@ -26,94 +21,6 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
                : __real_txn_apply(env, writes, count, neighbours);
 }
 
-static const char *const declarations[] = {
-    "{\"name\":\"u\",\"prefix\":[\"p\"],\"fields\":[\"/a\"],\"unique\":true}",
-    "{\"name\":\"n\",\"prefix\":[\"p\"],\"fields\":[\"/c\"]}",
-    "{\"name\":\"v\",\"prefix\":[\"p\"],\"fields\":[\"/a\"],\"unique\":true,"
-    "\"store\":\"value\"}",
-    "{\"name\":\"f\",\"prefix\":[\"p\"],\"fields\":[{\"path\":\"/t\","
-    "\"each\":true}],\"store\":{\"fields\":[\"/c\"]}}",
-};
-
-static void set(struct story *s, int n, int a)
-{
-    char *key = talloc_asprintf(s->mem, "[\"p\",%d]", n);
-    char *value = talloc_asprintf(
-        s->mem, "{\"a\":\"a%d\",\"c\":%d,\"t\":[\"x\",%d]}", a, n % 7, n % 3);
-    assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
-    talloc_free(key);
-    talloc_free(value);
-}
-
-static void fill(struct story *s, int count)
-{
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(test_declare(&s->test, s->mem, declarations[i]),
-                         KX_OK);
-    for (int i = 0; i < count; i++)
-        set(s, i, i);
-}
-
-static enum kx_status begin_verification(struct story *s, const char *index,
-                                         bool repair)
-{
-    struct kx_commit commit = {.kind = KX_VERIFY_INDEX,
-                               .index_name = kx_text(index),
-                               .repair = repair,
-                               .memory = s->mem};
-    return test_commit(&s->test, &commit);
-}
-
-static struct kx_verification report(struct story *s, const char *index)
-{
-    struct kx_index_info info;
-    struct kx_verification report = {.running = false};
-    kx_read_begin(s->test.reader);
-    assert_int_equal(kx_index_find(s->test.reader, kx_text(index), &info),
-                     KX_OK);
-    if (info.verification != NULL)
-        report = *info.verification;
-    kx_read_end(s->test.reader);
-    return report;
-}
-
-static struct kx_verification verify(struct story *s, const char *index,
-                                     bool repair)
-{
-    assert_int_equal(begin_verification(s, index, repair), KX_OK);
-    while (report(s, index).running)
-        usleep(1000);
-    struct kx_verification last = report(s, index);
-    assert_int_equal(last.repair, repair);
-    assert_true(last.ended_at_ms >= last.started_at_ms);
-    assert_int_equal(last.done, last.total);
-    return last;
-}
-
-static void expect(const struct kx_verification *report, uint64_t missing,
-                   uint64_t dangling, uint64_t stale, uint64_t duplicate)
-{
-    assert_int_equal(report->counts[KX_MISSING], missing);
-    assert_int_equal(report->counts[KX_DANGLING], dangling);
-    assert_int_equal(report->counts[KX_STALE], stale);
-    assert_int_equal(report->counts[KX_DUPLICATE], duplicate);
-}
-
-/* ---- Planting ----------------------------------------------------------- */
-
-/* Changes a row of the entries while the store is closed. An empty value
- * removes it. */
-static void plant(struct story *s, struct kx_slice key, struct kx_slice value)
-{
-    struct txn_write write = {.type = value.size == 0 ? TXN_DELETE : TXN_PUT,
-                              .table = TABLE_ENTRIES,
-                              .key = key,
-                              .value = value};
-    test_store_close(&s->test);
-    test_write(&s->test, s->mem, &write);
-    test_store_open(&s->test);
-}
-
 static void plant_row(struct story *s, const char *key,
                       const struct record *record)
 {
@@ -123,11 +30,6 @@ static void plant_row(struct story *s, const char *key,
     plant(s, test_key(s->mem, key), kx_buffer_slice(&bytes));
 }
 
-static void remove_row(struct story *s, const char *key)
-{
-    plant(s, test_key(s->mem, key), kx_slice(NULL, 0));
-}
-
 /* A pointer of the unique index u, whose id is 1. */
 static struct record pointer_to(struct story *s, const char *owner)
 {
@@ -135,39 +37,6 @@ static struct record pointer_to(struct story *s, const char *owner)
                            .stamp = 5,
                            .index = 1,
                            .owner = test_key(s->mem, owner)};
-}
-
-/* ---- Stories ------------------------------------------------------------ */
-
-static void nothing_is_found_where_nothing_was_planted(void **state)
-{
-    struct story *s = *state;
-    static const char *const names[] = {"u", "n", "v", "f"};
-    fill(s, ENTRIES);
-    for (size_t i = 0; i < 4; i++) {
-        struct kx_verification found = verify(s, names[i], i % 2 == 0);
-        expect(&found, 0, 0, 0, 0);
-        assert_int_equal(found.mended, 0);
-        assert_int_equal(found.done, i == 3 ? 3 * ENTRIES : 2 * ENTRIES);
-    }
-}
-
-static void nothing_is_found_while_entries_are_written(void **state)
-{
-    struct story *s = *state;
-    fill(s, ENTRIES);
-    assert_int_equal(begin_verification(s, "u", true), KX_OK);
-    assert_int_equal(begin_verification(s, "n", true), KX_OK);
-    int round = 1;
-    while (report(s, "u").running || report(s, "n").running || round < 5) {
-        for (int i = 0; i < 300; i++)
-            set(s, i * 7 % ENTRIES, i * 7 % ENTRIES + ENTRIES * round);
-        round++;
-    }
-    struct kx_verification found = report(s, "u");
-    expect(&found, 0, 0, 0, 0);
-    found = report(s, "n");
-    expect(&found, 0, 0, 0, 0);
 }
 
 static const char *list(struct story *s, const char *prefix)
@@ -199,13 +68,6 @@ static void find_and_mend(struct story *s, const char *index,
     for (const char *at = before; (at = strchr(at, '|')) != NULL; at++)
         entries++;
     assert_int_equal(info.entries, entries);
-}
-
-static void same_key(struct story *s, const struct kx_sample *sample,
-                     const char *key)
-{
-    assert_true(
-        kx_equal(kx_slice(sample->key, sample->size), test_key(s->mem, key)));
 }
 
 static void a_missing_entry_is_found_and_made(void **state)
@@ -380,61 +242,9 @@ static void all_are_counted_and_some_are_shown(void **state)
     assert_int_equal(found.sample_counts[KX_MISSING], KX_SAMPLES_MAX);
 }
 
-/* The report is there after a restart, and one under way goes on. */
-static void a_verification_outlives_the_process(void **state)
-{
-    struct story *s = *state;
-    fill(s, ENTRIES);
-    remove_row(s, "[\"u\",\"a7\"]");
-    assert_int_equal(begin_verification(s, "u", false), KX_OK);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    while (report(s, "u").running)
-        usleep(1000);
-    struct kx_verification found = report(s, "u");
-    expect(&found, 1, 0, 0, 0);
-    assert_int_equal(found.done, 2 * ENTRIES - 1);
-    test_store_close(&s->test);
-    test_store_open(&s->test);
-    found = report(s, "u");
-    expect(&found, 1, 0, 0, 0);
-    same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
-}
-
-static void what_is_mended_is_a_commit(void **state)
-{
-    struct story *s = *state;
-    struct kx_figures before;
-    struct kx_figures after;
-    fill(s, 20);
-    remove_row(s, "[\"u\",\"a7\"]");
-    kx_figures(s->test.store, &before);
-    verify(s, "u", true);
-    kx_figures(s->test.store, &after);
-    assert_int_equal(after.stamp, before.stamp + 1);
-    assert_true(after.flushes > before.flushes);
-}
-
-static void only_an_index_that_is_ready_is_verified(void **state)
-{
-    struct story *s = *state;
-    assert_int_equal(begin_verification(s, "u", false), KX_INDEX_ABSENT);
-    fill(s, 20);
-    test_set(&s->test, s->mem, "[\"q\",1]", "{\"a\":1}");
-    test_set(&s->test, s->mem, "[\"q\",2]", "{\"a\":1}");
-    test_declare(&s->test, s->mem,
-                 "{\"name\":\"w\",\"prefix\":[\"q\"],\"fields\":[\"/a\"],"
-                 "\"unique\":true}");
-    assert_int_equal(begin_verification(s, "w", false), KX_INDEX_NOT_READY);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            nothing_is_found_where_nothing_was_planted, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            nothing_is_found_while_entries_are_written, begin, finish),
         cmocka_unit_test_setup_teardown(a_missing_entry_is_found_and_made,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_mending_that_failed_is_done_again,
@@ -456,12 +266,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             two_entries_with_one_value_are_shown_and_left, begin, finish),
         cmocka_unit_test_setup_teardown(all_are_counted_and_some_are_shown,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(a_verification_outlives_the_process,
-                                        begin, finish),
-        cmocka_unit_test_setup_teardown(what_is_mended_is_a_commit, begin,
-                                        finish),
-        cmocka_unit_test_setup_teardown(only_an_index_that_is_ready_is_verified,
                                         begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
