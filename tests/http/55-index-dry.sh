@@ -1,0 +1,146 @@
+#!/bin/bash
+# Declarations that are not carried out: what is wrong with those that are
+# refused, and what a dry one tells.
+. "$(dirname "$0")/../lib/http.sh"
+start_server
+
+by_tag='{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"fold":"lower"}]}'
+request POST /indexes "$by_tag"
+request PUT /kv/p/1 '{"tags":["x"]}'
+
+test_case 'a misspelt member is told the right one'
+while IFS='|' read -r declaration pointer meant; do
+    request POST /indexes "$declaration"
+    expect 400 bad-index-definition
+    is "pointer and name for $declaration" "$(value '[.pointer, .didYouMean]')" "[\"$pointer\",\"$meant\"]"
+done <<'END'
+{"name":"i","prefix":["a"],"fields":["/a"],"uniqe":true}|/uniqe|unique
+{"name":"i","prefix":["a"],"feilds":["/a"]}|/feilds|fields
+{"name":"i","prefix":["a"],"fields":[{"path":"/a","eahc":true}]}|/fields/0/eahc|each
+{"name":"i","prefix":["a"],"fields":["/a"],"store":{"field":["/a"]}}|/store/field|fields
+{"name":"i","prefix":["a"],"fields":["/a"],"where":[{"path":"/a","exist":true}]}|/where/0/exist|exists
+END
+
+test_case 'what is wrong is pointed at, and a pointer to the character'
+while IFS='|' read -r members pointer words; do
+    request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],$members}"
+    expect 400 bad-index-definition
+    is "the pointer for $members" "$(value .pointer)" "$pointer"
+    detail=$(value .detail)
+    [[ $detail != *"$words"* ]] || detail=$words
+    is "the detail for $members" "$detail" "$words"
+done <<'END'
+"fields":["a"]|/fields/0|character 1
+"fields":["/é/b~2"]|/fields/0|character 5
+"fields":["/b~"]|/fields/0|character 3
+"fields":[{"path":"/a","key":1}]|/fields/0|either a path
+"fields":[{"fold":"lower"}]|/fields/0|either a path
+"fields":[{"key":0}]|/fields/0/key|from 1
+"fields":[{"key":1,"each":true}]|/fields/0|no array
+"fields":[{"key":3}],"depth":2|/fields/0|depth 2
+"fields":[{"path":"/a","each":true},{"path":"/b","each":true}]|/fields/1|at most one
+"fields":["/a"],"store":{"fields":[]}|/store/fields|at least one
+"fields":["/a"],"store":{}|/store|needs fields
+"fields":["/a"],"store":{"fields":["/a/b","/a"]}|/store/fields/1|part
+"fields":["/a"],"store":{"fields":[""]}|/store/fields/0|whole value
+"fields":["/a"],"store":1|/store|pointer
+"fields":["/a"],"where":1|/where|condition
+"fields":["/a"],"where":{"eq":1}|/where|path
+"fields":["/a"],"where":{"path":"/a"}|/where|comparison
+"fields":["/a"],"where":{"path":"/a","gt":null}|/where/gt|null
+"fields":["/a"],"where":{"path":"/a","eq":[1]}|/where/eq|string
+"fields":["/a"],"where":{"path":"/a","in":[]}|/where/in|at least one
+"fields":["/a"],"where":{"path":"/a","in":[1,{}]}|/where/in/1|string
+"fields":["/a"],"where":[{"path":"/a","exists":1}]|/where/0/exists|true or false
+"fields":["/a"],"missing":"fail"|/missing|"skip" or "error"
+END
+request POST /indexes '{"name":"again","prefix":["by_tag"],"fields":["/a"]}'
+expect 400 bad-index-definition
+field '[.pointer, (.detail | contains("by_tag"))]' '["/prefix",true]'
+request POST /indexes '{"name":"p","prefix":["x"],"fields":["/a"]}'
+expect 400 bad-index-definition
+field '.pointer' /name
+
+test_case 'everything in a declaration has a limit'
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], store: {fields: [range(17) | "/f\(.)"]}}')"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], where: [range(17) | {path: "/f\(.)", eq: 1}]}')"
+expect 400 bad-index-definition
+request POST /indexes "$(jq -nc '{name: "i", prefix: ["a"], fields: ["/a"], where: {path: "/a", in: [range(65)]}}')"
+expect 400 bad-index-definition
+request POST /indexes "{\"name\":\"i\",\"prefix\":[\"a\"],\"fields\":[\"/$(printf '%0512d' 0)\"]}"
+expect 400 bad-index-definition
+
+test_case 'a dry declaration counts a few entries exactly, and changes nothing'
+for i in 1 2 3 4; do
+    request PUT "/kv/dry/$i" "{\"email\":\"e$((i / 2))@x\",\"tags\":[1,2,$i]}"
+done
+request PUT /kv/dry/5 '{"tags":null}'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"unique":true}'
+expect 200
+header Location ''
+field '[.dry, .declaration.name, .estimate.exact]' '[true,"dry1",true]'
+field '.estimate | [.sampled, .covered, .skipped, .entries, .conflicts]' '[5,5,1,4,1]'
+field '.estimate.bytes > 100 and .estimate.seconds >= 0' true
+field '.warnings | length == 1 and (.[0] | contains("e1@x") and contains("[\"dry\",\"2\"]"))' true
+request GET /indexes/dry1
+expect 404 index-not-found
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":[{"path":"/tags","each":true}]}'
+field '.estimate | [.entries, .skipped, .conflicts]' '[10,1,0]'
+
+test_case 'a field that no entry has is told, with the name that is there'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"store":{"fields":["/tag"]}}'
+expect 200
+field '.warnings | length' 2
+field '.warnings[0] | contains("/emial") and contains("did you mean /email?") and contains("5 sampled")' true
+field '.warnings[1] | contains("/tag") and contains("did you mean /tags?")' true
+
+test_case 'a dry declaration warns of everything that would be in vain'
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["nobody"],"fields":["/a"]}'
+field '.warnings | length == 1 and (.[0] | contains("no entries"))' true
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/tags"],"where":{"path":"/email","eq":"q"}}'
+field '.warnings | length == 1 and (.[0] | contains("where"))' true
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/email"],"missing":"error"}'
+field '.warnings | length == 1 and (.[0] | contains("would fail") and contains("[\"dry\",\"5\"]"))' true
+request POST '/indexes?dry=1' "$by_tag"
+expect 200
+field '.warnings[0] | contains("declared already")' true
+
+test_case 'a dry declaration is refused as the real one would be'
+request POST '/indexes?dry=true' '{"name":"by_tag","prefix":["p"],"fields":["/x"]}'
+expect 409 index-exists
+request POST '/indexes?dry=1' '{"name":"dry","prefix":["p"],"fields":["/x"]}'
+expect 409 index-name-used
+request POST '/indexes?dry=1' '{"name":"i","prefix":["p"],"fields":[]}'
+expect 400 bad-index-definition
+request POST '/indexes?dry=maybe' '{"name":"i","prefix":["p"],"fields":["/a"]}'
+expect 400 bad-parameter
+request POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
+expect 400 unknown-parameter
+
+test_case 'large entries are sampled as well, but not all of them'
+printf '{"a":"%01000000d"}' 0 >"$work/million"
+curl -s -o "$work/null" -X PUT "$url/kv/large/[1-24]" -d "@$work/million"
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["large"],"fields":["/b"]}'
+field '.estimate | [.exact, .sampled >= 10, .sampled < 24]' '[false,true,true]'
+
+# How many there are is told from the shape of the tree, which tells less of a
+# tree that most was taken out of again: in a store of their own.
+stop_server
+rm -r "$work/data"
+start_server
+test_case 'of many entries a sample is taken, and the numbers are about right'
+jq -nc 'range(1; 21) as $p | {mutations: [range(1000) | {type: "set", key: ["many", $p * 1000 + .], value: {n: ., half: (if . % 2 == 0 then 1 else null end)}}]}' >"$work/pages"
+while read -r page; do
+    curl -s -o "$work/null" "$url/atomic" -d "$page"
+done <"$work/pages"
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["many"],"fields":["/half"]}'
+expect 200
+field '.estimate.exact' false
+field '.estimate.sampled <= 2000 and .estimate.sampled >= 500' true
+field '.estimate.covered > 10000 and .estimate.covered < 40000' true
+field '.estimate | (.entries / .covered) > 0.4 and (.entries / .covered) < 0.6' true
+field '.estimate | .skipped + .entries - .covered | . >= -1 and . <= 1' true
+field '.warnings' '[]'
+
+finish

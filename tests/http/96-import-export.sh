@@ -1,0 +1,279 @@
+#!/bin/bash
+# Entries out of the command line and into it: kindex export and import, what
+# they leave out, and how they go on where they broke off.
+. "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
+start_server
+export KINDEX_URL=$url
+
+kindex set 'a b/=42n/=true/ü?' 1
+kindex set users/=42 -t text 'forty two'
+kindex set users/ada '{"name":"Ada","email":"ada@x.org"}'
+kindex set users/bo '{"email":"BO@x.org","age":20}'
+kindex index add by_email users email --unique --fold lower --wait
+
+test_case 'export prints entries as lists have them, without those of indexes'
+kindex export -f "$work/all"
+ends 0
+complains 'exported 4 entries'
+kindex ls -o json --prefix users
+cp "$work/out" "$work/users"
+kindex export users
+is users "$(cat "$work/out")" "$(cat "$work/users")"
+kindex export --all
+is lines "$(grep -c by_email "$work/out")" 2
+kindex export users --from-key users/bo
+is keys "$(jq -c .key "$work/out" | tr '\n' ' ')" '["users","bo"] ["users",42] '
+
+test_case 'bytes come as they are, whatever their type is called'
+printf '{}' >"$work/given"
+kindex set bytes/1 -f "$work/given" --type application/geo+json
+ends 0
+kindex get bytes/1
+is bytes "$(wc -c <"$work/out")" 2
+kindex del bytes/1
+
+test_case 'the deepest value that is taken can be listed, read and saved'
+deep=$(printf '[%.0s' {1..64})1$(printf ']%.0s' {1..64})
+kindex set deep/=1 1
+kindex set deep/=2 "$deep"
+ends 0
+kindex set deep/=3 3
+kindex ls -o json --prefix deep
+ends 0
+is lines "$(wc -l <"$work/out")" 3
+kindex get deep/=2 -o json
+ends 0
+kindex export deep --deno
+ends 0
+is lines "$(wc -l <"$work/out")" 3
+kindex set deep/=2 "[$deep]"
+ends 1
+kindex export deep -f "$work/deepest"
+kindex import "$work/deepest" --prefix deepest
+ends 0
+kindex get deepest/deep/=2
+prints "$deep"
+
+test_case 'a file behind a link is replaced as a whole, and the link stays'
+kindex export users -f "$work/saved"
+ends 0
+ln -s saved "$work/link"
+kindex export deep -f "$work/link"
+ends 0
+is lines "$(wc -l <"$work/saved")" 3
+is link "$(readlink "$work/link")" saved
+kindex export deep --reverse --from-key deep/=2
+ends 2
+echo '{}' >"$work/broken.part"
+kindex export deep -f "$work/broken" --from-key deep/=2
+ends 1
+is 'what was saved' "$(cat "$work/broken.part")" '{}'
+flock "$work/broken.part" -c "KINDEX_URL=$url $KINDEX export deep -f $work/broken" 2>"$work/err"
+is 'exit status' $? 1
+is 'what was saved' "$(cat "$work/broken.part")" '{}'
+kindex export deep -f "$work/broken"
+ends 0
+is lines "$(wc -l <"$work/broken")" 3
+kindex del deep/=1
+kindex export deep -f "$work/link"
+is lines "$(wc -l <"$work/saved")" 2
+
+test_case 'import puts lines under a prefix, and leaves what is there'
+kindex import "$work/users" --prefix copy/=1 --dry-run
+ends 0
+complains 'would import 3 entries'
+kindex count copy
+prints 0
+kindex import "$work/users" --prefix copy/=1
+ends 0
+complains 'imported 3 entries'
+kindex get copy/=1/users/=42
+prints '"forty two"'
+kindex set copy/=1/users/=42 0
+kindex import "$work/users" --prefix copy/=1
+complains 'imported 0 entries'
+complains '3 were there already'
+kindex get copy/=1/users/=42
+prints 0
+kindex import "$work/users" --prefix copy/=1 --overwrite
+complains 'imported 3 entries'
+kindex get copy/=1/users/=42
+prints '"forty two"'
+
+test_case 'the form of kv-utils goes out and comes back'
+kindex set deno/=1n/=b64:AQID '{"a":[1,"x",null,true]}'
+kindex export deno --deno
+is line "$(jq -c 'del(.versionstamp)' "$work/out")" '{"key":[{"type":"string","value":"deno"},{"type":"bigint","value":"1"},{"type":"Uint8Array","value":"AQID","byteLength":3}],"value":{"type":"object","value":{"a":{"type":"Array","value":[{"type":"number","value":1},{"type":"string","value":"x"},{"type":"null","value":null},{"type":"boolean","value":true}]}}}}'
+cp "$work/out" "$work/deno"
+kindex del deno/=1n/=b64:AQID
+given <"$work/deno"
+kindex import --deno
+input=/dev/null
+ends 0
+kindex get deno/=1n/=b64:AQID
+prints '{"a":[1,"x",null,true]}'
+
+test_case 'many entries go in, in several commits at a time, and come out the same'
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "{\"key\":[\"many\",%d],\"value\":{\"n\":%d}}\n", i, i }' >"$work/many"
+kindex import "$work/many" --state "$work/state" --jobs 8 --batch 500
+ends 0
+kindex count many
+prints 20000
+is place "$(cat "$work/state")" "$(wc -c <"$work/many")"
+kindex export many
+is entries "$(jq -c '{key,value}' "$work/out" | cmp - "$work/many" && echo same)" same
+
+test_case 'of lines with one key the first wins, or the last with --overwrite'
+for round in {1..40}; do
+    for key in {1..60}; do
+        printf '{"key":["often",%d],"value":%d}\n' $key $round
+    done
+done >"$work/often"
+kindex import "$work/often" --jobs 8 --batch 40 --dry-run
+ends 0
+complains 'would import 60 entries'
+complains '2340 were there already'
+kindex import "$work/often" --jobs 8 --batch 40
+ends 0
+complains 'imported 60 entries'
+complains '2340 were there already'
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 1'
+kindex import "$work/often" --jobs 8 --batch 40 --overwrite
+ends 0
+complains 'imported 2400 entries'
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
+given <<'END'
+{"key":["spelt","a"],"value":1}
+{"key":["spelt","\u0061"],"value":2}
+{"key":["spelt","a"],"value":3}
+END
+kindex import --state "$work/state3"
+ends 0
+complains 'imported 1 entries'
+complains '2 were there already'
+kindex get spelt/a
+prints 1
+is place "$(cat "$work/state3")" "$(wc -c <"$work/given")"
+kindex import --overwrite
+complains 'imported 3 entries'
+kindex get spelt/a
+prints 3
+input=/dev/null
+
+test_case 'an import that broke off at a line goes on after it'
+{
+    head -2500 "$work/many" | sed 's/many/again/'
+    echo '{"key":["again",2500],"value":{"torn'
+} >"$work/again"
+kindex import "$work/again" --state "$work/state2" --batch 1000
+ends 1
+complains 'line 2501 is no entry: column '
+kindex count again
+prints 2000
+is place "$(cat "$work/state2")" "$(head -2000 "$work/again" | wc -c)"
+sed 's/many/again/' "$work/many" >"$work/again"
+kindex import "$work/again" --state "$work/state2"
+ends 0
+complains 'imported 18000 entries'
+kindex count again
+prints 20000
+kindex import "$work/users" --state "$work/state2"
+ends 1
+complains 'does not belong'
+
+test_case 'an import that a commit of is refused says which line'
+kindex set users/cy '{"email":"cy@x.org"}'
+given <<'END'
+{"key":["users","di"],"value":{"email":"di@x.org"}}
+{"key":["users","dup"],"value":{"email":"CY@x.org"}}
+END
+kindex import
+input=/dev/null
+ends 4
+complains 'that is line 2'
+kindex get users/di
+ends 3
+
+test_case 'what an import leaves out, or stops at, is said with its line'
+given <<'END'
+{"key":["when",1],"value":1,"expiresAt":4000000000123}
+{"key":["when",2],"value":2,"expiresAt":1e12}
+END
+kindex import
+ends 0
+complains 'imported 1 entries'
+complains '1 had expired'
+kindex ls when -o json
+is expiry "$(jq .expiresAt "$work/out")" 4000000000123
+for line in '"value":1,"expiresAt":"2036-01-01"' '"value":1,"expiresAt":null' \
+    '"value":1,"expiresAt":9007199254740992' \
+    '"value":1,"typed":{"type":"KvU64","value":"1"}'; do
+    given <<<"{\"key\":[\"when\",3],$line}"
+    kindex import
+    ends 1
+    complains 'line 1 is no entry'
+done
+for first in 1 2; do
+    given <<<"$(sed "s/many/bad$first/" "$work/many" | head -1200)
+{\"key\":[\"bad\",{\"type\":\"none\"}],\"value\":1}"
+    kindex import $([ $first = 1 ] || echo --overwrite)
+    ends 1
+    complains 'that is line 1201'
+    complains 'imported 1000 entries'
+    complains 'the same command stores what is missing'
+done
+head -c 9000000 /dev/zero | tr '\0' x | sed 's/.*/{"key":["huge"],"value":"&"}/' >"$work/huge"
+{ head -10 "$work/many" && cat "$work/huge"; } >"$work/given"
+kindex import
+ends 1
+complains 'that is in the lines 1 to 11'
+input=/dev/null
+kindex import "$work/users" --state "$work"
+ends 1
+complains 'Is a directory'
+
+test_case 'a file of an export is there when it is whole'
+echo before >"$work/file"
+kindex export many -f "$work/file" --url http://127.0.0.1:1
+ends 5
+kindex export many -f "$work/file" --all --url http://127.0.0.1:1
+ends 5
+is 'the file' "$(cat "$work/file" "$work/file.part" 2>&1 | head -1)" before
+is 'and no other' "$(ls "$work/file.part" 2>&1 | grep -c 'No such')" 1
+kindex export many -f "$work/file"
+ends 0
+is lines "$(wc -l <"$work/file")" 20000
+kindex export many -f /dev/null
+ends 0
+node -e 'const listener = require("http").createServer((request, reply) => {
+    reply.write(`{"key":["a"],"value":1}\n`, () => reply.destroy());
+    listener.close();
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/cutter" &
+cutter=$!
+wait_until test -s "$work/cutter"
+kindex export --all -f "$work/file" --url "http://127.0.0.1:$(cat "$work/cutter")"
+ends 5
+complains "not all are in $work/file.part"
+is 'what came' "$(cat "$work/file.part")" '{"key":["a"],"value":1}'
+is 'the file' "$(wc -l <"$work/file")" 20000
+wait $cutter
+
+test_case 'the last line wins also where commits are refused and sent again'
+stop_server
+start_server --queue-max 1
+export KINDEX_URL=$url
+kindex import "$work/often" --jobs 8 --batch 40 --overwrite
+ends 0
+kindex ls -o json --prefix often
+is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 40'
+
+test_case 'an import that no server answers is status 5'
+stop_server
+kindex import "$work/many"
+ends 5
+
+finish
