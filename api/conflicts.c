@@ -7,10 +7,11 @@
 #include "answer.h"
 #include "cursor.h"
 #include "indexes.h"
+#include "page.h"
 #include "query.h"
 #include "refusal.h"
 
-enum { LIMIT_DEFAULT = 100, KEYS_MAX = KX_PAGE_MAX };
+enum { KEYS_MAX = KX_PAGE_MAX };
 
 struct conflict_page {
     struct kx_slice name;
@@ -30,7 +31,7 @@ static bool read_page(struct request *request, struct conflict_page *page,
     struct kx_range range = {.start = kx_text("conflicts")};
     kx_buffer_init(&cursor, request->memory);
     kx_buffer_init(&page->after, request->memory);
-    page->limit = LIMIT_DEFAULT;
+    page->limit = PAGE_LIMIT_DEFAULT;
     page->list = cursor_list(page->name, &range);
     if (!query_read(request->query, TAKES_LIMIT | TAKES_CURSOR, request->memory,
                     &query, flaw) ||

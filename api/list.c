@@ -16,26 +16,11 @@
 #include "refusal.h"
 #include "scroll.h"
 
-enum {
-    LIMIT_DEFAULT = 100,
-    ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */
-};
+enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
 static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
                                   TAKES_REVERSE | TAKES_LIMIT | TAKES_CURSOR |
                                   TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS;
-
-static bool shape_read(const struct query *query, struct shape *shape,
-                       struct flaw *flaw)
-{
-    if (!query_flag(query, PARAMETER_KEYS, &shape->keys_only, flaw) ||
-        !fields_read(query, &shape->fields, flaw))
-        return false;
-    return !shape->keys_only || shape->fields.count == 0 ||
-           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-                    "keys leaves values out, fields asks for parts of them: "
-                    "one of the two.");
-}
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
@@ -52,7 +37,8 @@ static bool read_page(struct request *request, struct page *page,
                       flaw) &&
            selection_read(&query, selection, flaw) &&
            selection_fold(selection, request->reader, flaw) &&
-           shape_read(&query, &page->shape, flaw) &&
+           query_flag(&query, PARAMETER_KEYS, &page->shape.keys_only, flaw) &&
+           fields_read(&query, &page->shape.fields, flaw) &&
            query_limit(&query, &page->limit, flaw) &&
            (!query_has(&query, PARAMETER_CURSOR) ||
             query_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&
@@ -140,7 +126,7 @@ enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");
     enum form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
-    struct page page = {.limit = LIMIT_DEFAULT};
+    struct page page = {.limit = PAGE_LIMIT_DEFAULT};
     struct flaw flaw;
     if (request->state != NULL)
         return go_on(request, reply, request->state);

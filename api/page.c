@@ -3,13 +3,22 @@
  * empty page, unless it takes too long to find that one. */
 #include "page.h"
 
+static bool is_possible(const struct shape *shape, struct flaw *flaw)
+{
+    return !shape->keys_only || shape->fields.count == 0 ||
+           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "keys leaves values out, fields asks for parts of them: "
+                    "one of the two.");
+}
+
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw)
 {
     struct kx_buffer position;
     kx_buffer_init(&page->bound, memory);
     kx_buffer_init(&position, memory);
-    if (!selector_make(selection, memory, &page->selector, flaw))
+    if (!is_possible(&page->shape, flaw) ||
+        !selector_make(selection, memory, &page->selector, flaw))
         return false;
     page->selector.range.fields = page->shape.fields.paths;
     page->selector.range.field_count = page->shape.fields.count;

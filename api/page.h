@@ -18,13 +18,17 @@ struct page {
     struct kx_buffer bound; /* holds the bound of a continued scan */
 };
 
-/* Bytes of values after which a page ends early: its cursor goes on. */
-enum { PAGE_BYTES_MAX = 4 << 20 };
+enum {
+    PAGE_LIMIT_DEFAULT = 100, /* entries, when no limit is given */
+    PAGE_BYTES_MAX = 4 << 20  /* bytes of values after which a page ends early:
+                               * its cursor goes on */
+};
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
  * `limit` and shape are the caller's, set before. The bound lives in memory;
- * the page keeps slices of selection, which must outlive it. False with the
- * flaw of selector_make or cursor_read. */
+ * the page keeps slices of selection, which must outlive it. False with
+ * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the flaw of
+ * selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,
                 struct kx_slice cursor, void *memory, struct flaw *flaw);
 

@@ -8,8 +8,6 @@
 #include "keyjson.h"
 #include "members.h"
 
-enum { LIMIT_DEFAULT = 100 };
-
 /* ---- A range ------------------------------------------------------------ */
 
 /* The range being read. Its parts are put together when all members are
@@ -108,13 +106,9 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
         return flaw_no_memory(flaw);
     selection_init(reading.selection, wanted->memory);
     kx_buffer_init(&reading.cursor, wanted->memory);
-    page->limit = LIMIT_DEFAULT;
+    page->limit = PAGE_LIMIT_DEFAULT;
     if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
         return false;
-    if (page->shape.keys_only && page->shape.fields.count > 0)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "keys leaves values out, fields asks for parts of "
-                        "them: one of the two.");
     wanted->total += page->limit;
     if (selection_fold(reading.selection, wanted->reader, flaw) &&
         page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
@@ -135,7 +129,7 @@ static bool too_many(struct flaw *flaw)
                     "One request asks for at most %d keys and entries of "
                     "ranges in all; the limit of a range is %d unless it is "
                     "given.",
-                    KX_PAGE_MAX, LIMIT_DEFAULT);
+                    KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
 }
 
 static bool take_key(struct wanted *wanted, struct kx_slice value,
