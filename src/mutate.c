@@ -6,6 +6,7 @@
 
 #include "plan.h"
 #include "range.h"
+#include "refuse.h"
 #include "value.h"
 
 enum { DELETE_BYTES_MAX = 16 << 20 /* read by a range delete */ };
@@ -178,20 +179,13 @@ static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
 
 /* A wider range may hold index entries, too; they are passed over. Only a range
  * that holds nothing else is refused. */
-static enum kx_status refuse_owned_range(struct plan *plan,
-                                         const struct kx_mutation *mutation)
+static enum kx_status check_range(struct plan *plan,
+                                  const struct kx_mutation *mutation)
 {
     const struct index *index = catalog_owner(plan->catalog, mutation->key);
     if (index == NULL || !catalog_ends_under(index, mutation->end))
         return KX_OK;
-    struct kx_refusal *refusal = plan_refusal(plan);
-    snprintf(refusal->index, sizeof refusal->index, "%.*s",
-             (int)index->declaration->name.size,
-             (const char *)index->declaration->name.data);
-    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
-                   "the range lies within the entries of index %s, which go "
-                   "with the entries they were taken from",
-                   refusal->index);
+    return refuse_range(plan->commit, index);
 }
 
 /* An index may have been dropped since the commit was let in. Whoever let it in
@@ -217,7 +211,7 @@ enum kx_status mutate_all(struct plan *plan)
             continue;
         commit->refusal.mutation = i;
         if (mutation->type == KX_DELETE_RANGE)
-            status = refuse_owned_range(plan, mutation);
+            status = check_range(plan, mutation);
         if (status == KX_OK)
             status = mutate(plan, mutation);
     }

@@ -80,6 +80,16 @@ enum kx_status refuse_unindexable(struct kx_commit *commit,
                    refusal->index, (int)detail.size, (const char *)detail.data);
 }
 
+enum kx_status refuse_range(struct kx_commit *commit, const struct index *index)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    name_index(refusal, index);
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the range lies within the entries of index %s, which go "
+                   "with the entries they were taken from",
+                   refusal->index);
+}
+
 enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                             const struct index *index,
                             const struct kx_entry *held)

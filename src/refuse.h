@@ -25,6 +25,11 @@ enum kx_status refuse_unindexable(struct kx_commit *commit,
                                   const struct index *index,
                                   const struct extract *extract);
 
+/* The same for a range delete that lies within the entries of the index:
+ * KX_INDEX_OWNED_KEY. */
+enum kx_status refuse_range(struct kx_commit *commit,
+                            const struct index *index);
+
 /* The same for a mutation on a key of the index, which holds `held` there (NULL
  * for nothing): KX_INDEX_OWNED_KEY. */
 enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
