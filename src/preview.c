@@ -216,39 +216,31 @@ static void extrapolate(struct kx_preview *preview, uint64_t total)
                        (double)ENTRIES_PER_SECOND;
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(struct kx_buffer *out,
-                                                       const char *format, ...)
-{
-    char text[KX_DETAIL_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    survey_add_warning(text, out);
-}
-
 static void warn_all(const struct work *work, bool declared,
                      struct kx_buffer *out)
 {
     const struct kx_preview *preview = work->preview;
     kx_add_byte(out, '[');
     if (declared)
-        warn(out, "the same index is declared already: nothing would change");
+        survey_note(out,
+                    "the same index is declared already: nothing would change");
     if (preview->sampled == 0)
-        warn(out, "there are no entries that the index would cover%s",
-             preview->read == 0 ? "" : " among those sampled");
+        survey_note(out, "there are no entries that the index would cover%s",
+                    preview->read == 0 ? "" : " among those sampled");
     if (preview->sampled > 0 && work->excluded == preview->sampled)
-        warn(out, "where holds for none of the %" PRIu64 " sampled entries",
-             preview->sampled);
+        survey_note(out,
+                    "where holds for none of the %" PRIu64 " sampled entries",
+                    preview->sampled);
     survey_warn(&work->survey, out);
     if (work->refused > 0)
-        warn(out,
-             "%" PRIu64 " of %" PRIu64
-             " sampled entries cannot be indexed, and the build would fail: "
-             "%s",
-             work->refused, preview->sampled, work->refusal);
+        survey_note(
+            out,
+            "%" PRIu64 " of %" PRIu64
+            " sampled entries cannot be indexed, and the build would fail: "
+            "%s",
+            work->refused, preview->sampled, work->refusal);
     if (preview->conflicts > 0)
-        warn(out, "the index is unique, but %s", work->duplicate);
+        survey_note(out, "the index is unique, but %s", work->duplicate);
     kx_add_byte(out, ']');
 }
 

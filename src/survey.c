@@ -3,6 +3,7 @@
 #include "survey.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Only in so many documents is looked for what was meant. */
@@ -82,8 +83,13 @@ void survey_add(struct survey *survey, struct kx_slice document)
     }
 }
 
-void survey_add_warning(const char *text, struct kx_buffer *out)
+void survey_note(struct kx_buffer *out, const char *format, ...)
 {
+    char text[KX_DETAIL_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (out->size > 0 && out->data[out->size - 1] != '[')
         kx_add_byte(out, ',');
     kx_json_escape(kx_text(text), out);
@@ -93,22 +99,20 @@ void survey_add_warning(const char *text, struct kx_buffer *out)
 static void warn(const struct survey *survey, const struct survey_path *path,
                  struct kx_buffer *out)
 {
-    struct kx_fault fault;
     struct kx_slice last;
     struct kx_slice parent = parent_of(path->path, &last);
     bool meant =
         path->meant.size > 0 && path->meant.size < SHOWN && parent.size < SHOWN;
     bool cut = path->path.size > SHOWN;
-    kx_fail(&fault, KX_OK,
-            "%s %.*s%s was found in none of the %" PRIu64
-            " sampled entries%s%.*s%s%.*s%s",
-            path->role, (int)(cut ? 0 : path->path.size),
-            (const char *)path->path.data, cut ? "(a long path)" : "",
-            survey->documents, meant ? "; did you mean " : "",
-            (int)(meant ? parent.size : 0), (const char *)parent.data,
-            meant ? "/" : "", (int)(meant ? path->meant.size : 0),
-            (const char *)path->meant.data, meant ? "?" : "");
-    survey_add_warning(fault.detail, out);
+    survey_note(out,
+                "%s %.*s%s was found in none of the %" PRIu64
+                " sampled entries%s%.*s%s%.*s%s",
+                path->role, (int)(cut ? 0 : path->path.size),
+                (const char *)path->path.data, cut ? "(a long path)" : "",
+                survey->documents, meant ? "; did you mean " : "",
+                (int)(meant ? parent.size : 0), (const char *)parent.data,
+                meant ? "/" : "", (int)(meant ? path->meant.size : 0),
+                (const char *)path->meant.data, meant ? "?" : "");
 }
 
 void survey_warn(const struct survey *survey, struct kx_buffer *out)

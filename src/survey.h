@@ -34,7 +34,8 @@ void survey_add(struct survey *survey, struct kx_slice document);
  * commas between them and behind what is in out. */
 void survey_warn(const struct survey *survey, struct kx_buffer *out);
 
-/* Appends one more JSON string to a list of them. */
-void survey_add_warning(const char *text, struct kx_buffer *out);
+/* Appends one more JSON string, formatted, to a list of them. */
+void survey_note(struct kx_buffer *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif
