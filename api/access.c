@@ -2,13 +2,12 @@
  * whether the route's scope is among its grants. */
 #include "access_state.h"
 
-#include "audit.h"
-#include "credential.h"
-#include "router.h"
-#include "service.h"
-
 #include <stdatomic.h>
 #include <strings.h>
+
+#include "audit.h"
+#include "credential.h"
+#include "service.h"
 
 unsigned access_bit(enum scope scope)
 {

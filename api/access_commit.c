@@ -1,9 +1,9 @@
 /* Rights on what a commit is about. All of it is looked at before the writer
  * gets the commit, so that nothing in it can tell about keys that its sender
  * may not see. */
-#include "access_state.h"
-
 #include <talloc.h>
+
+#include "access_state.h"
 
 static bool may_check(struct request *request, struct reply *reply)
 {

@@ -4,7 +4,6 @@
 #include "access_state.h"
 
 #include "refusal.h"
-#include "service.h"
 
 bool access_covers(const struct request *request, enum scope scope,
                    struct kx_slice prefix)

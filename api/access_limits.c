@@ -2,9 +2,9 @@
  * and so many streams at a time. */
 #include "access_state.h"
 
-#include "service.h"
-
 #include <stdatomic.h>
+
+#include "service.h"
 
 enum { COUNT_REQUESTS, COUNT_STREAMS };
 enum { WINDOW_SECONDS = 60, NUMBER_BITS = 32 };

@@ -2,13 +2,12 @@
  * before the route: a page of another site is turned away whatever it asked
  * for. */
 #include "admission.h"
+
 #include "access.h"
 #include "browser.h"
 #include "problem.h"
 #include "router.h"
 #include "service.h"
-
-#include <stdio.h>
 
 void admission_split(struct request *request, struct kx_slice target)
 {

@@ -6,7 +6,6 @@
 #ifndef API_ALARMS_H
 #define API_ALARMS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Of one thing that waits. Zeroed, it is not set. */

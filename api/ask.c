@@ -2,8 +2,6 @@
  * that could be taken for another in a query is written as JSON. */
 #include "ask.h"
 
-#include <talloc.h>
-
 #include "path.h"
 #include "percent.h"
 

@@ -3,11 +3,11 @@
  * the former, who can be anybody, must not hide the latter. */
 #include "audit.h"
 
-#include "router.h"
-#include "sha256.h"
-
 #include <stdatomic.h>
 #include <stdio.h>
+
+#include "router.h"
+#include "sha256.h"
 
 enum {
     DENIALS_MAX = 50, /* lines of either in one second */

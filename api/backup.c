@@ -1,9 +1,7 @@
 /* GET /backup: a backup of the store as it is sent. Nothing is kept for it but
  * a slice: a client that reads slowly only makes it last. */
-#include <stdio.h>
 #include <talloc.h>
 
-#include "answer.h"
 #include "handlers.h"
 #include "problem.h"
 #include "query.h"

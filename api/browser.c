@@ -1,11 +1,10 @@
 /* Host, Origin, and the headers of CORS (the Fetch standard). */
 #include "browser.h"
 
+#include <strings.h>
+
 #include "problem.h"
 #include "service.h"
-
-#include <stdio.h>
-#include <strings.h>
 
 /* Safe in the sense of RFC 9110 section 9.2.1: without effect, so that it does
  * not matter whose page sends it. */

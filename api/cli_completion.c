@@ -1,8 +1,8 @@
 /* kindex completion: scripts for shells, made of the tables. */
-#include "cli_options.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "cli_options.h"
 
 /* Words that come after an option. */
 static const char *const VALUES[][2] = {

@@ -1,10 +1,7 @@
 /* kindex atomic, explain: documents that a file or standard input has. */
 #include "cli_http.h"
 
-#include <string.h>
-
 #include "cli_input.h"
-#include "cli_problem.h"
 #include "cli_show.h"
 
 /* The document, from the first word that is not a file's, or the file. */

@@ -2,7 +2,6 @@
 #include "cli_http.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

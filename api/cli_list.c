@@ -2,7 +2,6 @@
 #include "cli_list.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_problem.h"
 #include "cli_show.h"

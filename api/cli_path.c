@@ -3,7 +3,6 @@
 #include "cli_http.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "percent.h"

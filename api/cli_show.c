@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <talloc.h>
 #include <unistd.h>
 
 #include "cli_problem.h"

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
 
 #include "cli_problem.h"
 #include "cli_show.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_problem.h"
 #include "cli_show.h"
 #include "datapath.pb-c.h"
 #include "entryjson.h"

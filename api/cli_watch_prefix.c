@@ -3,7 +3,6 @@
 #include "cli_watch.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_problem.h"
 #include "cli_show.h"

@@ -1,11 +1,12 @@
 /* Making and reading the texts of access tokens. The secret is random enough
  * that its digest needs no salt and no slow hash. */
 #include "credential.h"
-#include "sha256.h"
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
 #include <sys/random.h>
+
+#include "sha256.h"
 
 static const char BEGIN[] = "kindex_";
 enum { BEGIN_SIZE = sizeof BEGIN - 1, ID_BYTES = KX_TOKEN_ID_SIZE / 2 };

@@ -2,13 +2,14 @@
  * lists are linked through their members, so that nothing here allocates: an
  * answer cannot get lost for want of memory. */
 #include "desk.h"
-#include "exchange.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <talloc.h>
 #include <unistd.h>
+
+#include "exchange.h"
 
 /* Time for slices in each turn of the loop: what many long lists and streams
  * may delay everybody else. */

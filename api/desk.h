@@ -6,11 +6,11 @@
 #ifndef API_DESK_H
 #define API_DESK_H
 
-#include "alarms.h"
-#include "service.h"
-
 #include <pthread.h>
 #include <sys/queue.h>
+
+#include "alarms.h"
+#include "service.h"
 
 struct exchange;
 TAILQ_HEAD(exchanges, exchange);

@@ -1,9 +1,10 @@
 /* An answer that needs no connection to a door, and is written past both. */
 #include "dismissal.h"
-#include "journal.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
+
+#include "journal.h"
 
 /* What the client has sent already is read, so that the close does not reset
  * the connection before the answer is read. */

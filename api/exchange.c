@@ -2,14 +2,13 @@
  * (exchange_park.c); what a reply that is a stream does after that is
  * exchange_stream.c's. */
 #include "exchange.h"
+
 #include "access.h"
 #include "admission.h"
 #include "browser.h"
 #include "exchange_park.h"
 #include "exchange_stream.h"
 #include "journal.h"
-
-#include <talloc.h>
 
 enum {
     BODY_RESERVE_MAX = 256 * 1024, /* believed of an announced body size */

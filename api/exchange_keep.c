@@ -1,11 +1,12 @@
 /* Making exchanges, and keeping those that are over for the next ones, with
  * their memory, so that a request in the usual run allocates nothing from the
  * system. */
-#include "access.h"
 #include "exchange.h"
-#include "journal.h"
 
 #include <talloc.h>
+
+#include "access.h"
+#include "journal.h"
 
 enum {
     MEMORY_POOL = 4 * 1024, /* of one request, without malloc */

@@ -1,6 +1,7 @@
 /* An exchange that waits is in the desk's lists or has its ticket with the
  * core; its phase says for what. */
 #include "exchange_park.h"
+
 #include "access.h"
 
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,

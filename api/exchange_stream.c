@@ -2,6 +2,7 @@
  * the one before, on the loop's thread, and kept back until what it shows is on
  * disk. */
 #include "exchange_stream.h"
+
 #include "access.h"
 #include "exchange_park.h"
 

@@ -2,10 +2,11 @@
  * straight to the socket, past handlers and HTTP library, so it is a whole
  * HTTP/1.1 message; its body has the form of every other problem. */
 #include "framing.h"
-#include "httpdate.h"
-#include "problem.h"
 
 #include <stdio.h>
+
+#include "httpdate.h"
+#include "problem.h"
 
 /* The details hold nothing that JSON would escape. */
 static const struct {

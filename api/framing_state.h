@@ -5,10 +5,10 @@
 #ifndef API_FRAMING_STATE_H
 #define API_FRAMING_STATE_H
 
-#include "framing.h"
-
 #include <endian.h>
 #include <string.h>
+
+#include "framing.h"
 
 /* In the order of a request; those before BODY are parts of a head. A name with
  * LF in it waits for the second half of a line's end. */

@@ -1,13 +1,14 @@
 /* Each connection that shakes hands is a source of the loop. What does not
  * begin as TLS does is no TLS: it is told so in plain words. */
 #include "handshake.h"
-#include "dismissal.h"
-#include "source.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
 #include <talloc.h>
+
+#include "dismissal.h"
+#include "source.h"
 
 enum { HANDSHAKE_RECORD = 22 }; /* the first byte of TLS (RFC 8446 section 5) */
 

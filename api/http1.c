@@ -5,15 +5,16 @@
  * it is suspended, then it is resumed. A reply that may last for hours is not
  * the library's any more (http1_stream.c). */
 #include "http1.h"
-#include "exchange.h"
-#include "http1_socket.h"
-#include "http1_stream.h"
-#include "router.h"
 
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <talloc.h>
+
+#include "exchange.h"
+#include "http1_socket.h"
+#include "http1_stream.h"
+#include "router.h"
 
 enum {
     REPLY_MEMORY = 1024, /* of a connection, beside the request's headers */

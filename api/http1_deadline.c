@@ -1,6 +1,7 @@
 /* Two lists, as all heads have the same time and all bodies have: who comes
  * last is due last. */
 #include "http1_deadline.h"
+
 #include "kindex.h"
 
 TAILQ_HEAD(deadlines, http1_deadline);

@@ -4,7 +4,6 @@
 #ifndef API_HTTP1_DEADLINE_H
 #define API_HTTP1_DEADLINE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 

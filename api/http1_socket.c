@@ -7,8 +7,6 @@
  * requests that arrived before it. Two counts tell when: requests that the
  * framing saw complete, and requests that the library has answered. */
 #include "http1_socket.h"
-#include "http1_deadline.h"
-#include "journal.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -16,6 +14,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <talloc.h>
+
+#include "http1_deadline.h"
+#include "journal.h"
 
 enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
 

@@ -8,10 +8,10 @@
 #ifndef API_HTTP1_SOCKET_H
 #define API_HTTP1_SOCKET_H
 
+#include <sys/types.h>
+
 #include "framing.h"
 #include "visit.h"
-
-#include <sys/types.h>
 
 struct http1_socket_limits {
     struct framing_limits framing;

@@ -2,13 +2,14 @@
  * them may have got further. What its exchange has to say goes straight to the
  * socket; no more is asked for while the client has not taken that. */
 #include "http1_stream.h"
-#include "http1_socket.h"
-#include "httpdate.h"
-#include "wire.h"
 
 #include <stdio.h>
 #include <sys/queue.h>
 #include <talloc.h>
+
+#include "http1_socket.h"
+#include "httpdate.h"
+#include "wire.h"
 
 enum {
     PIECE = TLS_RECORD_MAX, /* asked for at a time */

@@ -3,11 +3,12 @@
  * The library itself keeps the rules of RFC 9113: order of frames, flow
  * control, what a head may say; a request that breaks them is reset before it
  * gets here. */
-#include "framing.h"
 #include "http2_state.h"
 
 #include <nghttp2/nghttp2.h>
 #include <talloc.h>
+
+#include "framing.h"
 
 enum {
     DRIBBLE = 1024, /* bytes; smaller DATA frames earn nothing */

@@ -4,7 +4,6 @@
 
 #include <sys/epoll.h>
 #include <talloc.h>
-#include <unistd.h>
 
 static uint64_t idle_ns(const struct http2 *http2)
 {

@@ -1,10 +1,11 @@
 /* Header fields as they came, one after the other in one buffer: a request has
  * few, and handlers ask for fewer. */
 #include "http2_head.h"
-#include "framing.h"
 
 #include <strings.h>
 #include <talloc.h>
+
+#include "framing.h"
 
 /* What stands before each name in the buffer. The limit of a head (headers_max,
  * at most 60 KiB) keeps them small. */

@@ -6,14 +6,14 @@
 #ifndef API_HTTP2_STATE_H
 #define API_HTTP2_STATE_H
 
+#include <sys/queue.h>
+
 #include "exchange.h"
 #include "http2.h"
 #include "http2_calm.h"
 #include "http2_head.h"
 #include "httpdate.h"
 #include "wire.h"
-
-#include <sys/queue.h>
 
 struct nghttp2_session;
 

@@ -4,12 +4,13 @@
  *
  * A stream whose exchange is parked when the client goes away stays behind
  * without a connection until its answer comes. */
-#include "framing.h"
 #include "http2_state.h"
-#include "router.h"
 
 #include <stdlib.h>
 #include <talloc.h>
+
+#include "framing.h"
+#include "router.h"
 
 static const uint64_t SLICE_NS = 1000000;
 

@@ -2,14 +2,14 @@
  * declaration may say is the core's business (kx_commit's KX_DECLARE_INDEX);
  * here it is only known to be JSON. Declaring and dropping are commits like any
  * other and are answered when they are durable; building goes on afterwards. */
-#include "handlers.h"
+#include "indexes.h"
 
 #include "accept.h"
 #include "access.h"
 #include "answer.h"
 #include "body.h"
+#include "handlers.h"
 #include "index_wait.h"
-#include "indexes.h"
 #include "indexjson.h"
 #include "percent.h"
 #include "refusal.h"

@@ -2,10 +2,10 @@
  * done first and is little: two times and two additions. */
 #include "journal.h"
 
+#include <stdio.h>
+
 #include "exchange.h"
 #include "router.h"
-
-#include <stdio.h>
 
 enum { MS_NS = 1000000, LINE_MAX = 640 };
 

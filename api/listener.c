@@ -4,8 +4,6 @@
  * are looked at and left where they are. The listening socket and every
  * connection that waits are sources of the loop's epoll. */
 #include "listener.h"
-#include "dismissal.h"
-#include "handshake.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,6 +12,9 @@
 #include <sys/queue.h>
 #include <talloc.h>
 #include <unistd.h>
+
+#include "dismissal.h"
+#include "handshake.h"
 
 enum {
     BACKLOG = 1024,

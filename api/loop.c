@@ -4,14 +4,15 @@
  * here beside the listening socket, the connections of HTTP/2, the desk's
  * eventfd and the one for stopping. */
 #include "loop.h"
-#include "exchange.h"
-#include "listener.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <talloc.h>
 #include <unistd.h>
+
+#include "exchange.h"
+#include "listener.h"
 
 enum { EVENTS_MAX = 64 };
 

@@ -1,16 +1,16 @@
 /* The program: the server, and the command line that speaks to one (cli.h).
  * Exit status of the server: 0 is success, 1 a server that could not start, 2 a
  * command line or setting that is not valid. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli.h"
 #include "options.h"
 #include "problem.h"
 #include "router.h"
 #include "server.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 enum { EXIT_MISUSE = 2 };
 

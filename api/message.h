@@ -4,9 +4,9 @@
 #ifndef API_MESSAGE_H
 #define API_MESSAGE_H
 
-#include "flaw.h"
-
 #include <protobuf-c/protobuf-c.h>
+
+#include "flaw.h"
 
 /* The body as a message; it lies in the request's memory and is freed with it.
  * What it may take there is bounded by the size of the body, so that a small

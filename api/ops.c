@@ -6,7 +6,6 @@
 #include "answer.h"
 #include "metrics.h"
 #include "openapi.h"
-#include "percent.h"
 #include "query.h"
 #include "service.h"
 

@@ -4,11 +4,11 @@
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
-#include "address.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "address.h"
 
 enum option_type {
     OPTION_TEXT,

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 void option_variable(const struct option_row *row, char *out, size_t size)
 {

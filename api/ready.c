@@ -3,9 +3,7 @@
  * "failing" when the answer is no. */
 #include "handlers.h"
 
-#include <stdio.h>
 #include <strings.h>
-#include <talloc.h>
 
 #include "answer.h"
 #include "query.h"

@@ -3,6 +3,17 @@
  * signal; everything else is done by the loops and by the store's own
  * threads. */
 #include "server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
 #include "framing.h"
 #include "http1_socket.h"
 #include "listener.h"
@@ -11,16 +22,6 @@
 #include "token_file.h"
 #include "tour.h"
 #include "visit.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 enum {
     LOOK_AT_STORE_MS = 500,

@@ -4,11 +4,11 @@
 #ifndef API_SERVICE_H
 #define API_SERVICE_H
 
+#include <stdatomic.h>
+
 #include "options.h"
 #include "request.h"
 #include "slow.h"
-
-#include <stdatomic.h>
 
 struct guests;
 struct tls_keyring;

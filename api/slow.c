@@ -1,13 +1,13 @@
 /* The ring of slow requests, and GET /slow. */
 #include "slow.h"
 
+#include <stdio.h>
+
 #include "answer.h"
 #include "handlers.h"
 #include "percent.h"
 #include "query.h"
 #include "service.h"
-
-#include <stdio.h>
 
 void slow_keep(struct slow *slow, const struct account *account)
 {

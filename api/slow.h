@@ -4,10 +4,10 @@
 #ifndef API_SLOW_H
 #define API_SLOW_H
 
+#include <pthread.h>
+
 #include "timing.h"
 #include "trace.h"
-
-#include <pthread.h>
 
 enum {
     SLOW_KEPT_MAX = 128,   /* requests */

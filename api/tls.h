@@ -5,10 +5,10 @@
 #ifndef API_TLS_H
 #define API_TLS_H
 
-#include "tls_keys.h"
-
 #include <sys/types.h>
 #include <sys/uio.h>
+
+#include "tls_keys.h"
 
 struct tls;
 

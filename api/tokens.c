@@ -3,7 +3,6 @@
  * is not even told that they exist. */
 #include "handlers.h"
 
-#include <stdio.h>
 #include <talloc.h>
 
 #include "access_state.h"

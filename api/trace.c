@@ -1,10 +1,10 @@
 /* Reading what a client says about a request, and making identifiers. */
 #include "trace.h"
 
+#include <ctype.h>
+
 #include "prefer.h"
 #include "service.h"
-
-#include <ctype.h>
 
 enum {
     VERSION_DIGITS = 2,

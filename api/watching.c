@@ -2,11 +2,11 @@
  * what the entries are by then: who reads slowly gets fewer events, and nothing
  * is kept for it. */
 #include "watching.h"
-#include "access.h"
 
 #include <stdatomic.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "entryjson.h"
 #include "problem.h"
 #include "seen.h"

@@ -5,11 +5,11 @@
 #ifndef API_WIRE_H
 #define API_WIRE_H
 
+#include <sys/types.h>
+
 #include "kindex.h"
 #include "source.h"
 #include "tls.h"
-
-#include <sys/types.h>
 
 struct wire {
     struct source source; /* of the loop's epoll; `ready` is called for both

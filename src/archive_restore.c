@@ -2,7 +2,6 @@
  * (marks.h). */
 #include "archive_restore.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

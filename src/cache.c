@@ -9,11 +9,12 @@
  * to the cache. It may forget anything at any time, for example when there is
  * no memory. */
 #include "cache.h"
-#include "hash.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <talloc.h>
+
+#include "hash.h"
 
 enum {
     SHARDS = 16,

@@ -2,7 +2,6 @@
  * extraction have made. Their entries may lie where no look-up finds them, and
  * what they lack cannot be told from them: they are made anew from the data. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <talloc.h>
 
 #include "catalog.h"

@@ -4,8 +4,6 @@
  * come to) are remembered with it. */
 #include "conflict.h"
 
-#include <talloc.h>
-
 #include "range.h"
 #include "rivals.h"
 

@@ -16,7 +16,6 @@
 #include "batch.h"
 #include "preview.h"
 #include "range.h"
-#include "table.h"
 
 /* prefix followed by one byte, in mem. */
 static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)

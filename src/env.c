@@ -6,7 +6,6 @@
  * them. At open the library replays the log from the last checkpoint. */
 #include "engine.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <talloc.h>

@@ -1,10 +1,10 @@
 /* What the library counts about its cache, and what its files take. */
-#include "engine.h"
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "engine.h"
 
 static void read_cache(DB_ENV *db, struct env_figures *figures)
 {

@@ -6,8 +6,6 @@
 
 #include <talloc.h>
 
-#include "where.h"
-
 /* An index and a question while they are compared. */
 struct match {
     const struct declaration *index;

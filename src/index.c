@@ -10,7 +10,6 @@
  * index the key alone does not tell the owner: once an owner has expired
  * another entry may have taken the value over, while the expired one is still
  * stored. So an index entry is removed only if its owner is still the same. */
-#include <talloc.h>
 
 #include "adopt.h"
 #include "conflict.h"

@@ -2,11 +2,12 @@
  * the parts that JSON has no form for are objects with type and value, as in
  * Deno's kv-utils. What one direction writes the other reads as the same key.
  */
-#include "kindex/json.h"
 #include "kindex/key.h"
-#include "kindex/text.h"
 
 #include <stdio.h>
+
+#include "kindex/json.h"
+#include "kindex/text.h"
 
 static enum kx_status bad(struct kx_fault *fault, const char *detail)
 {

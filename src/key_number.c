@@ -1,10 +1,11 @@
 /* Number parts of keys as text. A value may lose digits as a double, as in any
  * JSON program; a key must not, for it would then be another entry's key. */
 #include "kindex/key.h"
-#include "kindex/text.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "kindex/text.h"
 
 /* The longest integer that a double can hold has 309 digits. */
 enum { EXACT_DIGITS = 15, DIGITS_MAX = 320, SHOWN = 60 };

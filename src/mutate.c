@@ -2,7 +2,6 @@
  * those before it have left, so a key may be set, patched and summed in one
  * commit. Keys that belong to an index are left to agree.c, which compares at
  * the end. */
-#include <talloc.h>
 
 #include "plan.h"
 #include "range.h"

@@ -9,8 +9,6 @@
 
 #include <talloc.h>
 
-#include "range.h"
-
 struct plan *plan_create(const struct plan_base *base)
 {
     /* Not zeroed: the lists of counts are large and hardly used. */

@@ -5,7 +5,6 @@
  * directory: a log file whose name is lost in a power cut is lost itself. */
 #include "spare.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>

@@ -2,7 +2,6 @@
  * in years that begin in March, so that the leap day is a year's last. */
 #include "v8_date.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 

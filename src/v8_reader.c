@@ -2,8 +2,6 @@
  * is complete. */
 #include "v8_reader.h"
 
-#include <talloc.h>
-
 enum {
     VERSION_MIN = 13,
     VERSION_MAX = 16,

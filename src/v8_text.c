@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include <talloc.h>
 #include <utf8proc.h>
 
 #include "json_scan.h"

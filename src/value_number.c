@@ -8,7 +8,6 @@
 
 #include "v8_reader.h"
 #include "v8_writer.h"
-#include "value.h"
 
 /* ---- Reading ------------------------------------------------------------ */
 

@@ -4,6 +4,8 @@
  *
  * Nothing gets lost: a change is noted after it can be read. Whoever reads
  * before that is told afterwards; whoever is told reads it. */
+#include "watch.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -13,7 +15,6 @@
 #include "dirty.h"
 #include "hash.h"
 #include "store_state.h"
-#include "watch.h"
 
 #define HASH_NONFATAL_OOM 1
 #define uthash_nonfatal_oom(topic) ((topic)->lost = true)
