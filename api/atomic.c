@@ -15,10 +15,8 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
-    struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                    &flaw) ||
+    if (!query_none(request, &flaw) ||
         !body_document(request, &atomic.deep, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
         return flaw_reply(request, reply, &flaw);

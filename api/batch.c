@@ -135,11 +135,8 @@ enum progress batch_get(struct request *request, struct reply *reply)
 {
     struct wanted wanted = {.memory = request->memory,
                             .reader = request->reader};
-    struct query query;
     struct flaw flaw;
-    if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                    &flaw) ||
-        !body_json(request, &flaw) ||
+    if (!query_none(request, &flaw) || !body_json(request, &flaw) ||
         !wanted_read(request->body, &wanted, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!may_read(request, reply, &wanted))

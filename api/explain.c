@@ -249,11 +249,8 @@ static enum progress explain(struct request *request, struct reply *reply,
 static bool read_question(struct request *request,
                           struct kx_question **question_out, struct flaw *flaw)
 {
-    struct query query;
     struct kx_fault fault = {0};
-    if (!query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                    flaw) ||
-        !body_json(request, flaw))
+    if (!query_none(request, flaw) || !body_json(request, flaw))
         return false;
     fault.status =
         kx_question_read(request->memory, request->body, question_out, &fault);

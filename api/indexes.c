@@ -15,15 +15,6 @@
 #include "refusal.h"
 #include "target.h"
 
-/* Parameters are refused and not ignored: one that has no effect would look as
- * if it had. */
-bool index_no_parameters(const struct request *request, struct flaw *flaw)
-{
-    struct query query;
-    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                      flaw);
-}
-
 bool index_name(const struct request *request, struct kx_buffer *name,
                 struct flaw *flaw)
 {
@@ -54,7 +45,7 @@ enum progress index_list(struct request *request, struct reply *reply)
     struct kx_index_info info;
     struct flaw flaw;
     bool some = false;
-    if (!index_no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     access_asked(request);
@@ -115,8 +106,7 @@ enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) ||
-        !index_name(request, &name, &flaw))
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
@@ -203,8 +193,7 @@ enum progress index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) ||
-        !index_name(request, &name, &flaw))
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_DROP_INDEX;
     request->commit.index_name = kx_buffer_slice(&name);

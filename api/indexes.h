@@ -4,9 +4,6 @@
 
 #include "flaw.h"
 
-/* False with PROBLEM_UNKNOWN_PARAMETER when the request has parameters. */
-bool index_no_parameters(const struct request *request, struct flaw *flaw);
-
 /* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
  */
 bool index_name(const struct request *request, struct kx_buffer *name,

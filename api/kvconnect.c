@@ -31,9 +31,7 @@ static bool is_spoken(const char *version)
 
 bool kvconnect_admit(const struct request *request, struct flaw *flaw)
 {
-    struct query query;
-    if (request->query.size > 0 && !query_read(request->query, TAKES_NOTHING,
-                                               request->memory, &query, flaw))
+    if (!query_none(request, flaw))
         return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && !is_spoken(version))

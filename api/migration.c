@@ -7,6 +7,7 @@
 #include "body.h"
 #include "index_wait.h"
 #include "indexes.h"
+#include "query.h"
 
 static enum progress begin(struct request *request, struct reply *reply,
                            enum kx_commit_kind kind, bool patch)
@@ -14,8 +15,7 @@ static enum progress begin(struct request *request, struct reply *reply,
     struct kx_value value = {.data = {.size = 0}};
     struct kx_buffer name;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) ||
-        !index_name(request, &name, &flaw) ||
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw) ||
         (patch && !body_patch(request, &value, &flaw)))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = kind;

@@ -9,19 +9,12 @@
 #include "query.h"
 #include "service.h"
 
-static bool no_parameters(const struct request *request, struct flaw *flaw)
-{
-    struct query query;
-    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                      flaw);
-}
-
 /* A reply that is always the same. */
 static enum progress constant(struct request *request, struct reply *reply,
                               const char *json)
 {
     struct flaw flaw;
-    if (!no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     kx_add_text(&reply->body, json);
@@ -55,7 +48,7 @@ enum progress ops_service(struct request *request, struct reply *reply)
 enum progress ops_metrics(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
-    if (!no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -66,7 +59,7 @@ enum progress ops_metrics(struct request *request, struct reply *reply)
 enum progress ops_openapi(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
-    if (!no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     answer_json(reply, 200);
     reply->constant = openapi_document();
@@ -79,7 +72,7 @@ enum progress ops_problem(struct request *request, struct reply *reply)
 {
     struct flaw flaw;
     enum problem_code code;
-    if (!no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!problem_find(request->argument, &code))
         return problem(request, reply, PROBLEM_NOT_FOUND,

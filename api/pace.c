@@ -8,6 +8,7 @@
 #include "index_wait.h"
 #include "indexes.h"
 #include "members.h"
+#include "query.h"
 
 enum { PER_SECOND_MAX = 1000000000 };
 
@@ -16,8 +17,7 @@ static enum progress commit_pace(struct request *request, struct reply *reply,
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) ||
-        !index_name(request, &name, &flaw))
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     request->commit.kind = KX_PACE_INDEX;
     request->commit.index_name = kx_buffer_slice(&name);

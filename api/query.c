@@ -135,6 +135,14 @@ bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
     return true;
 }
 
+bool query_none(const struct request *request, struct flaw *flaw)
+{
+    struct query query;
+    return request->query.size == 0 ||
+           query_read(request->query, TAKES_NOTHING, request->memory, &query,
+                      flaw);
+}
+
 bool query_text(const struct query *query, enum parameter parameter,
                 struct kx_buffer *out, struct flaw *flaw)
 {

@@ -64,6 +64,10 @@ struct query {
 bool query_read(struct kx_slice raw, unsigned allowed, const void *memory,
                 struct query *query_out, struct flaw *flaw);
 
+/* Has the request no parameters? False with the flaw of query_read: one that
+ * has no effect would look as if it had. */
+bool query_none(const struct request *request, struct flaw *flaw);
+
 static inline bool query_has(const struct query *query,
                              enum parameter parameter)
 {

@@ -14,13 +14,6 @@
 #include "service.h"
 #include "tokens.h"
 
-static bool no_parameters(const struct request *request, struct flaw *flaw)
-{
-    struct query query;
-    return query_read(request->query, TAKES_NOTHING, request->memory, &query,
-                      flaw);
-}
-
 /* Is all that the token is for the caller's to administer? */
 static bool is_within(const struct request *request,
                       const struct kx_token *token)
@@ -49,7 +42,7 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 {
     struct flaw flaw;
     struct kx_token *token = NULL;
-    if (!no_parameters(request, &flaw)) {
+    if (!query_none(request, &flaw)) {
         *progress_out = flaw_reply(request, reply, &flaw);
         return NULL;
     }
@@ -70,7 +63,7 @@ enum progress token_list(struct request *request, struct reply *reply)
     struct kx_token *token;
     struct flaw flaw;
     bool some = false;
-    if (!no_parameters(request, &flaw))
+    if (!query_none(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     access_asked(request);
     answer_json(reply, 200);
@@ -113,7 +106,7 @@ static bool read_creation(struct request *request, struct creation *creation,
 {
     struct kx_token *token = &creation->token;
     struct credential credential;
-    if (!no_parameters(request, flaw) || !body_json(request, flaw) ||
+    if (!query_none(request, flaw) || !body_json(request, flaw) ||
         !tokens_read(request->body, request->memory, token, flaw))
         return false;
     if (!credential_make(&credential, creation->text))

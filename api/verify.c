@@ -139,8 +139,7 @@ enum progress index_verification(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
     struct flaw flaw;
-    if (!index_no_parameters(request, &flaw) ||
-        !index_name(request, &name, &flaw))
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
         return DONE;
