@@ -9,7 +9,6 @@
 #include "cli_list.h"
 #include "cli_problem.h"
 #include "cli_show.h"
-#include "path.h"
 
 static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)
 {
@@ -52,15 +51,10 @@ static int get_value(struct cli *cli, const char *key)
 /* Appends the key as a JSON array. */
 static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
 {
-    struct kx_buffer path, encoded;
-    struct flaw flaw;
-    kx_buffer_init(&path, cli->memory);
+    struct kx_buffer encoded;
     kx_buffer_init(&encoded, cli->memory);
-    cli_add_key(&path, key);
-    if (!path_read(cli_whole(&path), &encoded, &flaw)) {
-        cli_misuse(cli, "%s: %s", key, flaw.detail);
+    if (!cli_read_key(cli, key, &encoded))
         return false;
-    }
     kx_key_to_json(kx_buffer_slice(&encoded), out);
     return true;
 }

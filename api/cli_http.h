@@ -62,6 +62,11 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
 /* Frees what the requests have kept. */
 void cli_http_end(struct cli *cli);
 
+/* Appends the encoded parts of a key that was typed as a path. False when it is
+ * none, which has been said as misuse. */
+bool cli_read_key(const struct cli *cli, const char *text,
+                  struct kx_buffer *out);
+
 /* A path that was built; empty when memory ran out on the way, which no request
  * is made with: one that is cut off could name another entry. */
 struct kx_slice cli_whole(const struct kx_buffer *path);

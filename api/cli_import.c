@@ -12,7 +12,6 @@
 #include "cli_flight.h"
 #include "cli_progress.h"
 #include "cli_repeats.h"
-#include "path.h"
 
 struct importing {
     struct cli *cli;
@@ -39,18 +38,6 @@ static const uint64_t NOTE_NS = 500000000;
 
 /* ---- Where to begin ----------------------------------------------------- */
 
-static bool encode_key(struct cli *cli, const char *text, struct kx_buffer *out)
-{
-    struct kx_buffer path;
-    struct flaw flaw;
-    kx_buffer_init(&path, cli->memory);
-    cli_add_key(&path, text);
-    if (path_read(cli_whole(&path), out, &flaw))
-        return true;
-    cli_misuse(cli, "%s: %s", text, flaw.detail);
-    return false;
-}
-
 static bool read_keys(struct importing *importing)
 {
     struct cli *cli = importing->cli;
@@ -60,11 +47,11 @@ static bool read_keys(struct importing *importing)
     kx_buffer_init(&importing->from, cli->memory);
     kx_buffer_init(&importing->key, cli->memory);
     if (cli->from_key != NULL &&
-        !encode_key(cli, cli->from_key, &importing->from))
+        !cli_read_key(cli, cli->from_key, &importing->from))
         return false;
     if (cli->prefix == NULL)
         return true;
-    if (!encode_key(cli, cli->prefix, &key))
+    if (!cli_read_key(cli, cli->prefix, &key))
         return false;
     kx_key_to_json(kx_buffer_slice(&key), &importing->prefix);
     importing->rules.prefix =

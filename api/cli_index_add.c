@@ -8,18 +8,12 @@
 #include "cli_input.h"
 #include "cli_problem.h"
 #include "cli_show.h"
-#include "path.h"
-
-static void add_string(struct kx_buffer *out, struct kx_slice text)
-{
-    kx_json_escape(text, out);
-}
 
 /* "email" is short for the pointer "/email". */
 static void add_pointer(struct kx_buffer *out, struct kx_slice name)
 {
     size_t from = out->size;
-    add_string(out, name);
+    kx_json_escape(name, out);
     if (name.size > 0 && name.data[0] == '/')
         return;
     kx_add_byte(out, 0);
@@ -33,7 +27,7 @@ static void add_pointer(struct kx_buffer *out, struct kx_slice name)
 static void add_store(const char *text, struct kx_buffer *out)
 {
     if (strcmp(text, "pointer") == 0 || strcmp(text, "value") == 0) {
-        add_string(out, kx_text(text));
+        kx_json_escape(kx_text(text), out);
         return;
     }
     kx_add_text(out, "{\"fields\":[");
@@ -69,22 +63,17 @@ static void add_field(const struct cli *cli, const char *name,
     }
     if (cli->fold != NULL) {
         kx_add_text(out, ",\"fold\":");
-        add_string(out, kx_text(cli->fold));
+        kx_json_escape(kx_text(cli->fold), out);
     }
     kx_add_byte(out, '}');
 }
 
 static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
 {
-    struct kx_buffer path, key;
-    struct flaw flaw;
-    kx_buffer_init(&path, cli->memory);
+    struct kx_buffer key;
     kx_buffer_init(&key, cli->memory);
-    cli_add_key(&path, cli->words[1]);
-    if (!path_read(cli_whole(&path), &key, &flaw)) {
-        cli_misuse(cli, "%s: %s", cli->words[1], flaw.detail);
+    if (!cli_read_key(cli, cli->words[1], &key))
         return false;
-    }
     kx_key_to_json(kx_buffer_slice(&key), out);
     return true;
 }
@@ -114,14 +103,14 @@ static void add_rest(const struct cli *cli, struct kx_buffer *out)
     }
     if (cli->missing != NULL) {
         kx_add_text(out, ",\"missing\":");
-        add_string(out, kx_text(cli->missing));
+        kx_json_escape(kx_text(cli->missing), out);
     }
 }
 
 static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
 {
     kx_add_text(out, "{\"name\":");
-    add_string(out, kx_text(cli->words[0]));
+    kx_json_escape(kx_text(cli->words[0]), out);
     kx_add_text(out, ",\"prefix\":");
     if (!add_prefix(cli, out))
         return false;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "path.h"
 #include "percent.h"
 
 struct kx_slice cli_whole(const struct kx_buffer *path)
@@ -21,6 +22,19 @@ void cli_add_key(struct kx_buffer *path, const char *key)
         else
             percent_encode(kx_slice(key, 1), path);
     }
+}
+
+bool cli_read_key(const struct cli *cli, const char *text,
+                  struct kx_buffer *out)
+{
+    struct kx_buffer path;
+    struct flaw flaw;
+    kx_buffer_init(&path, cli->memory);
+    cli_add_key(&path, text);
+    if (path_read(cli_whole(&path), out, &flaw))
+        return true;
+    cli_misuse(cli, "%s: %s", text, flaw.detail);
+    return false;
 }
 
 static void add_name(struct kx_buffer *path, const char *name)

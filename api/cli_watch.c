@@ -10,7 +10,6 @@
 #include "entryjson.h"
 #include "kvconnect.h"
 #include "message.h"
-#include "path.h"
 
 enum { FRAME_HEAD = 4, WATCH_KEYS = 1, WATCH_KEY = 1, FRAME_MAX = 72 << 20 };
 
@@ -29,16 +28,10 @@ static bool add_key(struct watching_keys *watching, int i,
                     struct kx_buffer *out)
 {
     struct cli *cli = watching->cli;
-    struct kx_buffer path;
-    struct flaw flaw;
-    kx_buffer_init(&path, cli->memory);
     kx_buffer_init(&watching->keys[i], cli->memory);
     kx_buffer_init(&watching->shown[i], cli->memory);
-    cli_add_key(&path, cli->words[i]);
-    if (!path_read(cli_whole(&path), &watching->keys[i], &flaw)) {
-        cli_misuse(cli, "%s: %s", cli->words[i], flaw.detail);
+    if (!cli_read_key(cli, cli->words[i], &watching->keys[i]))
         return false;
-    }
     size_t place = message_open(WATCH_KEYS, out);
     message_bytes(WATCH_KEY, kx_buffer_slice(&watching->keys[i]), out);
     message_close(place, out);
