@@ -246,6 +246,15 @@ bool declaration_covers(const struct declaration *declaration,
     return declaration->depth == 0 || count_parts(rest) == declaration->depth;
 }
 
+bool declaration_stores(const struct declaration *declaration,
+                        struct kx_slice member)
+{
+    for (size_t i = 0; i < declaration->stored_count; i++)
+        if (kx_pointer_covers(declaration->stored[i], member))
+            return true;
+    return false;
+}
+
 enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
                                 struct kx_declared *declared_out)
 {

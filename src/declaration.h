@@ -90,6 +90,11 @@ void declaration_difference(const struct declaration *have,
 bool declaration_covers(const struct declaration *declaration,
                         struct kx_slice key);
 
+/* Does an index entry hold this member of the value (a JSON Pointer)? Of
+ * STORE_FIELDS. */
+bool declaration_stores(const struct declaration *declaration,
+                        struct kx_slice member);
+
 /* The member's name of a comparison, such as "eq". A constant. */
 const char *declaration_comparison(enum comparison comparison);
 

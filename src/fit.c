@@ -293,14 +293,6 @@ static void check_conditions(struct match *match)
         misfit(match, KX_MISFIT_UNUSED);
 }
 
-static bool stores(const struct declaration *index, struct kx_slice field)
-{
-    for (size_t i = 0; i < index->stored_count; i++)
-        if (kx_pointer_covers(index->stored[i], field))
-            return true;
-    return false;
-}
-
 /* Must the entries be read as well? */
 static bool is_followed(const struct declaration *index,
                         const struct declaration *asked)
@@ -308,7 +300,7 @@ static bool is_followed(const struct declaration *index,
     if (index->store != STORE_FIELDS)
         return index->store == STORE_POINTER;
     for (size_t i = 0; i < asked->stored_count; i++)
-        if (!stores(index, asked->stored[i]))
+        if (!declaration_stores(index, asked->stored[i]))
             return true;
     return asked->stored_count == 0;
 }

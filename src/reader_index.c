@@ -66,20 +66,13 @@ static enum kx_status find_primary(struct kx_reader *reader,
     return status;
 }
 
-static bool stores(const struct declaration *declaration, struct kx_slice field)
-{
-    for (size_t i = 0; i < declaration->stored_count; i++)
-        if (kx_pointer_covers(declaration->stored[i], field))
-            return true;
-    return false;
-}
-
 void reader_asks(struct kx_reader *reader, const struct index *index,
                  const struct kx_slice *fields, size_t count)
 {
     reader->fields_stored = index != NULL && count > 0;
     for (size_t i = 0; i < count && reader->fields_stored; i++)
-        reader->fields_stored = stores(index->declaration, fields[i]);
+        reader->fields_stored =
+            declaration_stores(index->declaration, fields[i]);
 }
 
 /* Does the row itself hold the entry, as far as it is asked for? */

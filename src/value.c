@@ -213,11 +213,6 @@ static bool is_u64(const struct kx_value *value)
     return value->encoding == KX_LE64 && value->data.size == sizeof(uint64_t);
 }
 
-static const char *verb_of(enum kx_mutation_type type)
-{
-    return type == KX_SUM ? "sum" : type == KX_MIN ? "min" : "max";
-}
-
 static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
 {
     bool number = is_number(work->operand);
@@ -228,7 +223,7 @@ static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
         return kx_fail(work->fault, KX_TYPE_MISMATCH,
                        "the operand of %s is %s; it must be a KvU64, a number "
                        "or a bigint",
-                       verb_of(work->type), value_type_text(work->operand));
+                       value_verb(work->type), value_type_text(work->operand));
     if (work->stored == NULL) {
         *result_out = *work->operand;
         return KX_OK;
@@ -240,7 +235,7 @@ static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
     if (!fits)
         return kx_fail(work->fault, KX_TYPE_MISMATCH,
                        "the stored value is %s; %s with %s needs %s",
-                       value_type_text(work->stored), verb_of(work->type),
+                       value_type_text(work->stored), value_verb(work->type),
                        value_type_text(work->operand),
                        value_type_text(work->operand));
     return number ? combine_numbers(work, result_out)

@@ -202,7 +202,7 @@ static const char *kind_text(enum number_kind kind)
     return texts[kind];
 }
 
-static const char *verb_of(enum kx_mutation_type type)
+const char *value_verb(enum kx_mutation_type type)
 {
     return type == KX_SUM ? "sum" : type == KX_MIN ? "min" : "max";
 }
@@ -210,7 +210,7 @@ static const char *verb_of(enum kx_mutation_type type)
 static enum kx_status mismatch(struct work *work)
 {
     return kx_fail(work->fault, KX_TYPE_MISMATCH, "Cannot %s %s with %s",
-                   verb_of(work->mutation->type), kind_text(work->left.kind),
+                   value_verb(work->mutation->type), kind_text(work->left.kind),
                    kind_text(work->right.kind));
 }
 

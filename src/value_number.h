@@ -19,6 +19,9 @@ struct value_number {
 struct value_number value_number(const struct kx_value *value,
                                  const void *memory);
 
+/* "sum", "min" or "max". */
+const char *value_verb(enum kx_mutation_type type);
+
 /* Deno KV's words for an operand that is no number. */
 extern const char value_not_number[];
 
