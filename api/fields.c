@@ -146,7 +146,7 @@ static bool write_typed(const struct fields *fields, struct kx_slice typed,
     void *memory = talloc_new(out->owner);
     kx_buffer_init(&part, memory);
     bool plain =
-        !kx_json_project(typed, fields->paths, fields->count, true, &part);
+        !kx_json_project_typed(typed, fields->paths, fields->count, &part);
     if (memory == NULL || part.failed)
         out->failed = true;
     else if (!plain && kx_value_from_typed(kx_buffer_slice(&part), memory,
@@ -186,7 +186,7 @@ bool fields_write(const struct fields *fields, const struct kx_value *value,
     if (text.failed)
         out->failed = true;
     else if (plain)
-        kx_json_project(json, fields->paths, fields->count, false, out);
+        kx_json_project(json, fields->paths, fields->count, out);
     else
         plain = write_typed(fields, json, out);
     kx_buffer_free(&text);

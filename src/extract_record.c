@@ -19,8 +19,8 @@ static enum kx_status project_typed(struct extract *extract, void *memory)
     enum kx_status status = v8_typed_write(extract->record->value, &whole);
     if (status != KX_OK)
         return status == KX_NO_MEMORY ? status : KX_ABSENT;
-    kx_json_project(kx_buffer_slice(&whole), declaration->stored,
-                    declaration->stored_count, true, &part);
+    kx_json_project_typed(kx_buffer_slice(&whole), declaration->stored,
+                          declaration->stored_count, &part);
     if (part.failed)
         return KX_NO_MEMORY;
     if (part.size == 0)
@@ -56,7 +56,7 @@ static enum kx_status make_stored(struct extract *extract)
         status = make_typed(extract);
     if (status == KX_ABSENT && extract->document.size != 0)
         kx_json_project(extract->document, declaration->stored,
-                        declaration->stored_count, false, stored);
+                        declaration->stored_count, stored);
     if (stored->size == 0)
         kx_add_text(stored, "{}");
     return stored->failed || status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_OK;

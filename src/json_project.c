@@ -115,8 +115,8 @@ static void project(struct kx_slice object, const struct kx_slice *paths,
     kx_add_byte(out, '}');
 }
 
-bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
-                     size_t count, bool typed, struct kx_buffer *out)
+static bool project_text(struct kx_slice text, const struct kx_slice *paths,
+                         size_t count, bool typed, struct kx_buffer *out)
 {
     struct kx_slice object;
     bool found = members_of(text, typed, &object);
@@ -125,6 +125,18 @@ bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
     else
         kx_add_text(out, "{}");
     return found;
+}
+
+bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
+                     size_t count, struct kx_buffer *out)
+{
+    return project_text(text, paths, count, false, out);
+}
+
+bool kx_json_project_typed(struct kx_slice text, const struct kx_slice *paths,
+                           size_t count, struct kx_buffer *out)
+{
+    return project_text(text, paths, count, true, out);
 }
 
 bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other)

@@ -66,10 +66,13 @@ bool kx_pointer_valid(struct kx_slice text);
 bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other);
 /* Appends an object with what is found at the paths (JSON Pointers, at most
  * KX_PROJECTION_MAX, none empty and none covering another), nested as it is in
- * the text. typed: text is in the typed form (value.h), and so is the result.
- * What is no object, arrays included, has no members; if text is none, {} is
- * appended, and the function false. */
+ * the text. What is no object, arrays included, has no members; if text is
+ * none, {} is appended, and the function false. */
 bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
-                     size_t count, bool typed, struct kx_buffer *out);
+                     size_t count, struct kx_buffer *out);
+/* The same of a text in the typed form (value.h), in which the result is, too.
+ */
+bool kx_json_project_typed(struct kx_slice text, const struct kx_slice *paths,
+                           size_t count, struct kx_buffer *out);
 
 #endif

@@ -72,7 +72,7 @@ static void projected(struct kx_slice text, struct kx_slice line, void *memory)
     if (count == 0)
         return;
     kx_buffer_init(&out, memory);
-    kx_json_project(text, paths, count, false, &out);
+    kx_json_project(text, paths, count, &out);
     assert_false(out.failed);
     assert_int_equal(kx_json_check(kx_buffer_slice(&out), NULL), KX_OK);
     for (size_t i = 0; i < count; i++)

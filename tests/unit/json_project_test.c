@@ -19,7 +19,7 @@ static void project(void *memory, const char *text, const char *const *paths,
         assert_true(kx_pointer_valid(list[count]));
         count++;
     }
-    kx_json_project(kx_text(text), list, count, false, &out);
+    kx_json_project(kx_text(text), list, count, &out);
     assert_false(out.failed);
     if (!kx_equal(kx_buffer_slice(&out), kx_text(expected)))
         fail_msg("of %s: %.*s", text, (int)out.size, (const char *)out.data);
@@ -71,11 +71,11 @@ static void typed_values_stay_typed(void **state)
                                kx_text("/a/0"), kx_text("/type")};
     struct kx_buffer out;
     kx_buffer_init(&out, *state);
-    assert_true(kx_json_project(kx_text(text), paths, 4, true, &out));
+    assert_true(kx_json_project_typed(kx_text(text), paths, 4, &out));
     assert_true(kx_equal(kx_buffer_slice(&out), kx_text(expected)));
     out.size = 0;
-    assert_false(kx_json_project(
-        kx_text("{\"type\":\"KvU64\",\"value\":\"1\"}"), paths, 4, true, &out));
+    assert_false(kx_json_project_typed(
+        kx_text("{\"type\":\"KvU64\",\"value\":\"1\"}"), paths, 4, &out));
     assert_true(kx_equal(kx_buffer_slice(&out), kx_text("{}")));
     kx_buffer_free(&out);
 }
@@ -137,7 +137,7 @@ static void it_is_what_a_naive_walk_finds(void **state)
         kx_buffer_init(&text, *state);
         kx_buffer_init(&out, *state);
         random_json(&seed, 4, &text);
-        kx_json_project(kx_buffer_slice(&text), list, PATHS, false, &out);
+        kx_json_project(kx_buffer_slice(&text), list, PATHS, &out);
         json_t *whole = json_loadb((const char *)text.data, text.size,
                                    JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         json_t *got = json_loadb((const char *)out.data, out.size,
