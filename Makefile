@@ -33,13 +33,13 @@ EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
 INCLUDE  = -Isrc -I$(BUILD)/api
 SOURCES  = $(wildcard src/*.[ch] src/kindex/*.h api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
-
 all: $(BUILD)/kindex
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
+$(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
 $(EMBEDS): openapi.yaml
 $(DOORS): | $(MESSAGES).h
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
@@ -69,9 +69,8 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LINK) -o $@ $^ $(MHDLIBS)
 
-$(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
-
 install deb: $(BUILD)/kindex ; @DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) deploy/$@.sh
+deps-%: ; @deploy/packages.sh $*
 
 # ---- The two commands ----------------------------------------------------
 
@@ -85,23 +84,24 @@ test:
 	@deploy/packages.sh build test
 	@MAKE="$(MAKE)" BUILD=$(BUILD) JOBS=$(JOBS) tests/run.sh
 
-deps-%: ; @deploy/packages.sh $*
-
 # ---- Parts of the test (tests/run.sh has their order) --------------------
 
-format format-check: ; @tests/shape/format.sh $(if $(filter format,$@),--write) $(SOURCES)
+format:          ; @tests/shape/format.sh --write $(SOURCES)
+format-check:    ; @tests/shape/format.sh $(SOURCES)
+clang-rest: REST = api/main.c $(filter-out src/%.c api/%.c tests/fuzz/%.c,$(SOURCES))
 clang clang-rest: $(MESSAGES).h # the rest: what fuzz-short does not compile, with WARN as well
-	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" \
-	    $(if $(@:clang=),api/main.c $(filter-out src/%.c api/%.c tests/fuzz/%.c,$(SOURCES)),$(SOURCES))
-shape shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/$(if $(@:shape=),self-test,run).sh
+	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(or $(REST),$(SOURCES))
+shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
+shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
+http deno fault packaging:   $(BUILD)/kindex ; @tests/$@/run.sh
+http-broad:      $(BUILD)/kindex ; @tests/http/run.sh http-broad
+prove:           unit http $(BUILD)/kindex ; @tests/fault/run.sh prove
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
-prove:           unit http
-http http-broad deno fault packaging prove: $(BUILD)/kindex ; @tests/$(subst prove,fault,$(@:-broad=))/run.sh $(filter prove %broad,$@)
-fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind: ; @tests/$(if $(filter fuzz%,$@),fuzz,analysis)/run.sh $(@:fuzz-%=%)
+fuzz fuzz-short fuzz-grow:   ; @tests/fuzz/run.sh $(@:fuzz-%=%)
+cppcheck tidy tsan valgrind: ; @tests/analysis/run.sh $@
 instructions:    $(BUILD)/kindex $(BUILD)/bench/client ; @tests/bench/instructions.sh
-
-asan-%: ; @$(MAKE) --no-print-directory $(ASAN) $*
+asan-%:          ; @$(MAKE) --no-print-directory $(ASAN) $*
 
 # ---- Not part of the test ------------------------------------------------
 
@@ -116,5 +116,5 @@ clean: ; rm -rf $(BUILD)
 
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: all install deb clean run test format format-check clang clang-rest shape shape-self-test unit http \
-        http-broad deno openapi-check fault packaging prove fuzz fuzz-short instructions bench bench-peers fresh
+.PHONY: all install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
+        packaging http-broad prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh
