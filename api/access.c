@@ -187,7 +187,7 @@ uint64_t access_until_ns(const struct request *request)
     if (token == NULL || token->expires_at_ms == 0)
         return 0;
     int64_t left_ms = token->expires_at_ms - kx_now_ms();
-    return kx_monotonic_ns() + (left_ms > 0 ? (uint64_t)left_ms * 1000000 : 0);
+    return kx_monotonic_ns() + (left_ms > 0 ? (uint64_t)left_ms * KX_MS_NS : 0);
 }
 
 /* ---- The end ------------------------------------------------------------ */

@@ -107,7 +107,7 @@ static bool look(struct verifying *verifying, size_t n,
 static void await(struct verifying *verifying, size_t n,
                   struct kx_verification *now)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = LOOK_MS * KX_MS_NS};
     struct kx_index_info info;
     while (look(verifying, n, &info, now) && now->running) {
         cli_progress_show(&verifying->progress, now->done, now->done,

@@ -105,7 +105,7 @@ static int report_once(struct cli *cli)
 static void sleep_ms(uint64_t ms)
 {
     struct timespec time = {.tv_sec = (time_t)(ms / 1000),
-                            .tv_nsec = (long)(ms % 1000) * 1000000};
+                            .tv_nsec = (long)(ms % 1000) * KX_MS_NS};
     nanosleep(&time, NULL);
 }
 

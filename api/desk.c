@@ -13,10 +13,10 @@
 
 /* Time for slices in each turn of the loop: what many long lists and streams
  * may delay everybody else. */
-static const uint64_t SLICES_NS = 1000000;
+static const uint64_t SLICES_NS = KX_MS_NS;
 
 /* What one that waits for memory waits until it looks again. */
-static const uint64_t LATER_NS = 50000000;
+static const uint64_t LATER_NS = 50 * KX_MS_NS;
 
 static struct exchange *exchange_of(struct alarm *alarm)
 {
@@ -219,7 +219,7 @@ int desk_timeout_ms(const struct desk *desk)
         return -1;
     uint64_t now_ns = kx_monotonic_ns();
     uint64_t left_ns = at_ns > now_ns ? at_ns - now_ns : 0;
-    return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / 1000000) + 1;
+    return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / KX_MS_NS) + 1;
 }
 
 bool desk_has_turns(const struct desk *desk)

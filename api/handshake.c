@@ -130,7 +130,7 @@ void handshakes_add(struct handshakes *handshakes, const struct visit *visit)
     handshake->visit = *visit;
     handshake->deadline_ns =
         kx_monotonic_ns() +
-        handshakes->service->options->header_timeout_ms * 1000000;
+        handshakes->service->options->header_timeout_ms * KX_MS_NS;
     TAILQ_INSERT_TAIL(&handshakes->list, handshake, order);
     go_on(handshake);
 }

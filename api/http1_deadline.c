@@ -14,8 +14,8 @@ static uint64_t allowed_ns[PARTS];
 
 void http1_deadline_start(uint64_t head_ms, uint64_t body_ms)
 {
-    allowed_ns[HTTP1_HEAD] = head_ms * 1000000;
-    allowed_ns[HTTP1_BODY] = body_ms * 1000000;
+    allowed_ns[HTTP1_HEAD] = head_ms * KX_MS_NS;
+    allowed_ns[HTTP1_BODY] = body_ms * KX_MS_NS;
 }
 
 void http1_deadline_set(struct http1_deadline *deadline, enum http1_part part)

@@ -295,10 +295,7 @@ void http1_socket_settle(void)
 int http1_socket_timeout_ms(void)
 {
     uint64_t next = http1_deadline_next();
-    uint64_t now = next != 0 ? kx_monotonic_ns() : 0;
-    if (next == 0)
-        return -1;
-    return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+    return next == 0 ? -1 : (int)kx_ms_until(next);
 }
 
 /* ---- Input -------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void set_stalled(struct http1_stream *stream, bool stalled)
         return;
     stream->deadline_ns =
         kx_monotonic_ns() +
-        all->desk->service->options->idle_timeout_ms * UINT64_C(1000000);
+        all->desk->service->options->idle_timeout_ms * KX_MS_NS;
     TAILQ_INSERT_TAIL(&all->stalled, stream, stalled_order);
 }
 
@@ -327,10 +327,5 @@ int http1_streams_timeout_ms(const struct http1_streams *all)
     const struct http1_stream *stream = TAILQ_FIRST(&all->stalled);
     if (!TAILQ_EMPTY(&all->due))
         return 0;
-    if (stream == NULL)
-        return -1;
-    uint64_t now_ns = kx_monotonic_ns();
-    return stream->deadline_ns <= now_ns
-               ? 0
-               : (int)((stream->deadline_ns - now_ns) / 1000000 + 1);
+    return stream == NULL ? -1 : (int)kx_ms_until(stream->deadline_ns);
 }

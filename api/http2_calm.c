@@ -2,7 +2,7 @@
  * at when the bucket is empty: who is calm never gets there. */
 #include "http2_calm.h"
 
-static const uint64_t SECOND_NS = 1000000000;
+#include "kindex.h"
 
 void http2_calm_init(struct http2_calm *calm, uint64_t now_ns)
 {
@@ -12,8 +12,9 @@ void http2_calm_init(struct http2_calm *calm, uint64_t now_ns)
 /* What is over CALM_BURST is lost, and with it the time it stands for. */
 static void refill(struct http2_calm *calm, uint64_t now_ns)
 {
-    uint64_t frames = (now_ns - calm->since_ns) / (SECOND_NS / CALM_PER_SECOND);
-    calm->since_ns += frames * (SECOND_NS / CALM_PER_SECOND);
+    uint64_t frames =
+        (now_ns - calm->since_ns) / (KX_SECOND_NS / CALM_PER_SECOND);
+    calm->since_ns += frames * (KX_SECOND_NS / CALM_PER_SECOND);
     calm->left += frames < CALM_BURST ? (uint32_t)frames : CALM_BURST;
 }
 

@@ -7,7 +7,7 @@
 
 static uint64_t idle_ns(const struct http2 *http2)
 {
-    return http2->desk->service->options->idle_timeout_ms * 1000000;
+    return http2->desk->service->options->idle_timeout_ms * KX_MS_NS;
 }
 
 /* All have the same time: the list stays in the order of the deadlines. */
@@ -261,8 +261,7 @@ int http2_timeout_ms(const struct http2 *http2)
         sooner(&deadline, body->late_ns);
     if (left != NULL)
         sooner(&deadline, left->late_ns);
-    uint64_t now = kx_monotonic_ns();
-    return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
+    return (int)kx_ms_until(deadline);
 }
 
 /* ---- The door ----------------------------------------------------------- */

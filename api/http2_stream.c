@@ -12,7 +12,7 @@
 #include "framing.h"
 #include "router.h"
 
-static const uint64_t SLICE_NS = 1000000;
+static const uint64_t SLICE_NS = KX_MS_NS;
 
 /* ---- Waiting for the client --------------------------------------------- */
 
@@ -31,7 +31,7 @@ void http2_stream_touch(struct http2_stream *stream)
     wait_no_more(stream);
     stream->deadline_ns =
         http2->now_ns +
-        http2->desk->service->options->idle_timeout_ms * 1000000;
+        http2->desk->service->options->idle_timeout_ms * KX_MS_NS;
     stream->waiting = true;
     TAILQ_INSERT_TAIL(&http2->waiting, stream, order);
 }
@@ -46,7 +46,7 @@ static void await(struct http2_stream *stream, struct http2_streams *list,
     stream->awaited = list;
     if (list == NULL)
         return;
-    stream->late_ns = stream->connection->door->now_ns + allowed_ms * 1000000;
+    stream->late_ns = stream->connection->door->now_ns + allowed_ms * KX_MS_NS;
     TAILQ_INSERT_TAIL(list, stream, late);
 }
 

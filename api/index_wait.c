@@ -41,7 +41,7 @@ static struct patience *patience_of(struct request *request)
         return NULL;
     patience->seconds = prefer_wait(request->header(request, "Prefer"));
     patience->until_ns =
-        kx_monotonic_ns() + (uint64_t)patience->seconds * 1000000000;
+        kx_monotonic_ns() + (uint64_t)patience->seconds * KX_SECOND_NS;
     request->state = patience;
     return patience;
 }

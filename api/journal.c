@@ -7,7 +7,7 @@
 #include "exchange.h"
 #include "router.h"
 
-enum { MS_NS = 1000000, LINE_MAX = 640 };
+enum { LINE_MAX = 640 };
 
 static void count(struct service *service, const struct route *route,
                   int status, uint64_t total_ns)
@@ -20,7 +20,7 @@ static void count(struct service *service, const struct route *route,
 static bool is_slow(const struct exchange *exchange)
 {
     return exchange->timing.total_ns >=
-           exchange->desk->service->options->slow_ms * MS_NS;
+           exchange->desk->service->options->slow_ms * KX_MS_NS;
 }
 
 /* An identifier is of use where a log has it, too, and to who sent it or asks
@@ -102,7 +102,7 @@ static void add_phases(char *line, const struct timing *timing)
         char name[24], text[32];
         snprintf(name, sizeof name, "%s_ms", timing_name((enum phase)phase));
         snprintf(text, sizeof text, "%.3f",
-                 (double)timing->phases[phase] / MS_NS);
+                 (double)timing->phases[phase] / KX_MS_NS);
         add_field(line, name, timing->phases[phase] != 0 ? text : "");
     }
 }
@@ -116,7 +116,7 @@ static void log_account(const struct account *account, bool slow)
              "bytes_out=%llu",
              account->trace.request_id, account->method,
              account->route != NULL ? account->route->pattern : "none",
-             account->status, (double)account->timing.total_ns / MS_NS,
+             account->status, (double)account->timing.total_ns / KX_MS_NS,
              (unsigned long long)account->bytes_in,
              (unsigned long long)account->bytes_out);
     add_field(line, "trace", account->trace.trace_id);

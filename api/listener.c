@@ -184,7 +184,7 @@ static void await_greeting(struct listener *listener, struct visit *visit,
     greeting->visit = *visit;
     greeting->deadline_ns =
         kx_monotonic_ns() +
-        listener->service->options->idle_timeout_ms * 1000000;
+        listener->service->options->idle_timeout_ms * KX_MS_NS;
     TAILQ_INSERT_TAIL(&listener->greetings, greeting, order);
     if (!watch(listener, &greeting->source))
         give_up(greeting);
@@ -328,10 +328,7 @@ static uint64_t next_deadline(const struct listener *listener)
 int listener_timeout_ms(const struct listener *listener)
 {
     uint64_t deadline = next_deadline(listener);
-    if (deadline == 0)
-        return -1;
-    uint64_t now = kx_monotonic_ns();
-    return deadline <= now ? 0 : (int)((deadline - now) / 1000000 + 1);
+    return deadline == 0 ? -1 : (int)kx_ms_until(deadline);
 }
 
 static void end_pause(struct listener *listener, uint64_t now)

@@ -299,7 +299,7 @@ static void run_once(struct archive *archive)
 static bool wait_second(struct archive *archive)
 {
     struct kx_store *store = archive->store;
-    uint64_t until_ns = kx_monotonic_ns() + WAITING_SECOND;
+    uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
     pthread_mutex_lock(&store->lock);
     if (!archive->stopping)
         waiting_until(&store->archived, &store->lock, until_ns);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kindex/clock.h"
 #include "logend.h"
 #include "marks.h"
 #include "names.h"
@@ -58,7 +59,7 @@ static bool look_at_time(void *target, const char *name)
     int64_t at_ms = stat(path, &about) != 0
                         ? INT64_MAX
                         : (int64_t)about.st_mtim.tv_sec * 1000 +
-                              about.st_mtim.tv_nsec / 1000000;
+                              about.st_mtim.tv_nsec / KX_MS_NS;
     if (at_ms > newest->at_ms)
         newest->at_ms = at_ms;
     return true;

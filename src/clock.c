@@ -15,7 +15,7 @@ int64_t kx_now_ms(void)
         return now_ms;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / KX_MS_NS;
 }
 
 void kx_clock_set(int64_t now_ms)
@@ -27,5 +27,11 @@ uint64_t kx_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return (uint64_t)now.tv_sec * KX_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+int64_t kx_ms_until(uint64_t at_ns)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    return at_ns <= now_ns ? 0 : (int64_t)((at_ns - now_ns) / KX_MS_NS) + 1;
 }

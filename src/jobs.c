@@ -138,12 +138,9 @@ static bool run_step(struct kx_store *store)
 /* On a full disk nothing is done, for jobs write, too. */
 int64_t jobs_rest_ms(const struct kx_store *store)
 {
-    uint64_t now_ns = kx_monotonic_ns();
-    uint64_t until_ns = store->jobs_rest_until_ns;
     if (env_failed(store->env) || atomic_load(&store->disk_full))
         return INT64_MAX;
-    return until_ns <= now_ns ? 0
-                              : (int64_t)((until_ns - now_ns) / 1000000) + 1;
+    return kx_ms_until(store->jobs_rest_until_ns);
 }
 
 void jobs_failed(struct kx_store *store, const char *job, enum kx_status status)

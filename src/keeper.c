@@ -19,7 +19,7 @@ static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
 /* False: the store is stopping. */
 static bool wait_second(struct kx_store *store)
 {
-    uint64_t until_ns = kx_monotonic_ns() + WAITING_SECOND;
+    uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
     pthread_mutex_lock(&store->lock);
     if (!store->stopping)
         waiting_until(&store->stop, &store->lock, until_ns);

@@ -17,9 +17,9 @@
 #include "env.h"
 
 enum {
-    PAGES = 16,              /* that go to the disk together */
-    MARK_US = 1,             /* what the library asks us to wait after them */
-    REST_MAX_NS = 1000000000 /* in one checkpoint: the log grows meanwhile */
+    PAGES = 16,                /* that go to the disk together */
+    MARK_US = 1,               /* what the library asks us to wait after them */
+    REST_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
 };
 
 struct leeway {
@@ -32,8 +32,8 @@ static _Thread_local struct leeway *current;
 
 static void sleep_ns(uint64_t ns)
 {
-    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
-                            .tv_nsec = (long)(ns % 1000000000)};
+    struct timespec time = {.tv_sec = (time_t)(ns / KX_SECOND_NS),
+                            .tv_nsec = (long)(ns % KX_SECOND_NS)};
     nanosleep(&time, NULL);
 }
 
@@ -74,7 +74,7 @@ static int wait_for_library(u_long seconds, u_long microseconds)
     }
     if (seconds == 0 && microseconds == 0)
         return sched_yield();
-    sleep_ns(seconds * UINT64_C(1000000000) + microseconds * UINT64_C(1000));
+    sleep_ns(seconds * KX_SECOND_NS + microseconds * UINT64_C(1000));
     return 0;
 }
 

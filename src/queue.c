@@ -65,7 +65,7 @@ static uint64_t sleep_until_ns(const struct kx_store *store)
         wait_ms = IDLE_WAIT_MS;
     if (wait_ms < 1)
         wait_ms = 1;
-    return kx_monotonic_ns() + (uint64_t)wait_ms * WAITING_MS;
+    return kx_monotonic_ns() + (uint64_t)wait_ms * KX_MS_NS;
 }
 
 /* Inside the lock: until no other thread does the writer's work. */

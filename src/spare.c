@@ -25,8 +25,8 @@
 
 enum {
     STEP_BYTES = 256 << 10, /* between two syncs: flushes must not wait long */
-    STEP_NS = WAITING_SECOND / 10, /* at most between two steps */
-    RETRY_NS = WAITING_SECOND /* on a full disk; also before the first file */
+    STEP_NS = KX_SECOND_NS / 10, /* at most between two steps */
+    RETRY_NS = KX_SECOND_NS /* on a full disk; also before the first file */
 };
 
 static const char READY[] = "next-log";

@@ -15,9 +15,9 @@ enum {
      * they are larger. */
     SHRINK_ROWS = 4000,
     PASSES_MAX = 5,
-    IDLE_NS = 1000000000, /* since the last commit */
-    REST = 100,           /* times what a step took, if it kept views waiting */
-    PAGES_MIN = 1024      /* smaller files are left alone */
+    IDLE_NS = KX_SECOND_NS, /* since the last commit */
+    REST = 100,      /* times what a step took, if it kept views waiting */
+    PAGES_MIN = 1024 /* smaller files are left alone */
 };
 
 /* `pages` is what the next growth is measured against. */
@@ -57,11 +57,8 @@ bool tidy_waiting(struct kx_store *store)
 
 int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms)
 {
-    uint64_t now_ns = kx_monotonic_ns();
-    uint64_t until_ns = store->tidy.rest_until_ns;
-    if (until_ns <= now_ns)
-        return INT64_MAX;
-    return now_ms + (int64_t)((until_ns - now_ns) / 1000000) + 1;
+    int64_t rest_ms = kx_ms_until(store->tidy.rest_until_ns);
+    return rest_ms == 0 ? INT64_MAX : now_ms + rest_ms;
 }
 
 /* The key some rows behind the last one, fewer of large ones, but never that

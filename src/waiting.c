@@ -3,10 +3,12 @@
 
 #include <time.h>
 
+#include "kindex/clock.h"
+
 bool waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                    uint64_t until_ns)
 {
-    struct timespec limit = {.tv_sec = (time_t)(until_ns / WAITING_SECOND),
-                             .tv_nsec = (long)(until_ns % WAITING_SECOND)};
+    struct timespec limit = {.tv_sec = (time_t)(until_ns / KX_SECOND_NS),
+                             .tv_nsec = (long)(until_ns % KX_SECOND_NS)};
     return pthread_cond_clockwait(cond, lock, CLOCK_MONOTONIC, &limit) == 0;
 }

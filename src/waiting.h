@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WAITING_MS = 1000000, WAITING_SECOND = 1000000000 }; /* nanoseconds */
-
 /* Waits for cond with the lock held, until until_ns (kx_monotonic_ns) at the
  * latest: false when that has come. True may mean nothing, as ever with
  * conditions. */

@@ -10,4 +10,11 @@ void kx_clock_set(int64_t now_ms);
 /* Nanoseconds from an arbitrary point, never going back. */
 uint64_t kx_monotonic_ns(void);
 
+/* In nanoseconds. */
+enum { KX_MS_NS = 1000000, KX_SECOND_NS = 1000000000 };
+
+/* For how many milliseconds to wait, so that this moment of kx_monotonic_ns has
+ * come; 0: it has come already. */
+int64_t kx_ms_until(uint64_t at_ns);
+
 #endif

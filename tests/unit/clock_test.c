@@ -42,12 +42,23 @@ static void the_monotonic_clock_never_goes_back(void **state)
     kx_clock_set(0);
 }
 
+static void a_wait_ends_when_its_moment_has_come(void **state)
+{
+    (void)state;
+    uint64_t now_ns = kx_monotonic_ns();
+    assert_int_equal(kx_ms_until(now_ns), 0);
+    assert_int_equal(kx_ms_until(0), 0);
+    int64_t wait_ms = kx_ms_until(now_ns + 3600 * (uint64_t)KX_SECOND_NS);
+    assert_in_range(wait_ms, 3590001, 3600001);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_clock_stands_still),
         cmocka_unit_test(an_unset_clock_is_the_real_one),
         cmocka_unit_test(the_monotonic_clock_never_goes_back),
+        cmocka_unit_test(a_wait_ends_when_its_moment_has_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
