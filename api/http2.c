@@ -11,8 +11,10 @@
 #include "framing.h"
 
 enum {
-    DRIBBLE = 1024, /* bytes; smaller DATA frames earn nothing */
-    LARGE_HEAD = 20 /* frames of idle talk that a head over its limit is */
+    DRIBBLE = 1024,  /* bytes; smaller DATA frames earn nothing */
+    LARGE_HEAD = 20, /* frames of idle talk that a head over its limit is */
+    FIELD_EXTRA = 32 /* bytes that each field counts besides its own (RFC 9113
+                      * section 6.5.2) */
 };
 
 static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
@@ -56,18 +58,18 @@ static bool is_request(const nghttp2_frame *frame)
            frame->headers.cat == NGHTTP2_HCAT_REQUEST;
 }
 
-/* What the client was told that a head may have. */
+/* What a client is told that a head may have. */
 static size_t head_size_max(const struct http2_connection *connection)
 {
     const struct options *options = connection->door->desk->service->options;
-    return options->headers_max + 32 * options->header_count_max;
+    return options->headers_max + FIELD_EXTRA * options->header_count_max;
 }
 
 /* Through the table of the compression a byte can stand for kilobytes: a head
  * that goes on far beyond its limit is not read to its end. */
 static int count_field(struct http2_connection *connection, size_t size)
 {
-    connection->head_size += size + 32;
+    connection->head_size += size + FIELD_EXTRA;
     if (connection->head_size <= HTTP2_HEADS_MAX * head_size_max(connection))
         return 0;
     connection->flooded = true;
@@ -277,7 +279,7 @@ bool http2_session_open(struct http2_connection *connection)
          (uint32_t)options->streams_max},
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, HTTP2_WINDOW},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE,
-         (uint32_t)(options->headers_max + 32 * options->header_count_max)},
+         (uint32_t)head_size_max(connection)},
         {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
     };
     if (nghttp2_session_server_new2(&connection->session, http2->callbacks,

@@ -36,23 +36,15 @@ void http2_connection_mark(struct http2_connection *connection)
 static void farewell(struct http2_connection *connection, enum http2_error why)
 {
     uint32_t last = (uint32_t)http2_session_last(connection);
-    const uint8_t frame[] = {0,
-                             0,
-                             8 /* bytes */,
-                             7 /* GOAWAY */,
-                             0,
-                             0,
-                             0,
-                             0,
-                             0 /* stream */,
-                             (uint8_t)(last >> 24),
-                             (uint8_t)(last >> 16),
-                             (uint8_t)(last >> 8),
-                             (uint8_t)last,
-                             0,
-                             0,
-                             0,
-                             (uint8_t)why};
+    const uint8_t frame[9 + 8] = {
+        [2] = 8, /* bytes after the nine of its head */
+        [3] = 7, /* GOAWAY */
+        [9] = (uint8_t)(last >> 24),
+        [10] = (uint8_t)(last >> 16),
+        [11] = (uint8_t)(last >> 8),
+        [12] = (uint8_t)last,
+        [16] = (uint8_t)why,
+    };
     if (why == HTTP2_ENHANCE_YOUR_CALM) {
         atomic_fetch_add(&connection->door->desk->service->counters.floods, 1);
         kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
