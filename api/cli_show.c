@@ -83,17 +83,12 @@ static size_t line_width(void)
     return window.ws_col;
 }
 
-/* How many bytes of a value fit behind the key; a cut never splits a
- * character. */
+/* How many bytes of a value fit behind the key. */
 static size_t value_room(struct kx_slice value, size_t used)
 {
     size_t width = line_width();
     size_t room = width > used + VALUE_LEAST ? width - used : VALUE_LEAST;
-    if (width == 0 || value.size <= room)
-        return value.size;
-    while (room > 0 && (value.data[room] & 0xc0) == 0x80)
-        room--;
-    return room;
+    return width == 0 ? value.size : kx_utf8_fit(value, room);
 }
 
 static struct kx_slice value_of(struct kx_slice entry)

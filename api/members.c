@@ -2,7 +2,7 @@
  * the characters of texts. */
 #include "members.h"
 
-enum { SHOWN = 60 };
+#include <stdio.h>
 
 static bool bad(struct flaw *flaw, const char *detail)
 {
@@ -24,10 +24,9 @@ static const struct member *find(const struct member *table,
 static bool unknown(const struct member *table, struct kx_slice name,
                     struct flaw *flaw)
 {
-    char shown[SHOWN + 1];
-    size_t size = name.size < SHOWN ? name.size : SHOWN;
-    memcpy(shown, name.data, size);
-    shown[size] = '\0';
+    char shown[KX_SHOWN_MAX + 1];
+    snprintf(shown, sizeof shown, "%.*s", kx_shown(name),
+             (const char *)name.data);
     flaw_set(flaw, PROBLEM_UNKNOWN_MEMBER, "There is no member \"%s\" here.",
              shown);
     for (; table->name != NULL; table++)

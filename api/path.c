@@ -6,13 +6,10 @@
 #include "hex.h"
 #include "percent.h"
 
-enum { SHOWN = 60 };
-
 static bool bad(struct flaw *flaw, struct kx_slice segment, const char *reason)
 {
     return flaw_set(flaw, PROBLEM_BAD_KEY, "The path segment \"%.*s\" %s.",
-                    (int)(segment.size < SHOWN ? segment.size : SHOWN),
-                    segment.data, reason);
+                    kx_shown(segment), segment.data, reason);
 }
 
 /* What became of adding a part. */

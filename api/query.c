@@ -8,8 +8,6 @@
 #include "path.h"
 #include "percent.h"
 
-enum { SHOWN = 60 };
-
 static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_KEY] = "key",
     [PARAMETER_TTL] = "ttl",
@@ -57,9 +55,8 @@ static bool unknown(struct kx_slice name, const struct query *query,
                     struct flaw *flaw)
 {
     flaw_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
-             "There is no parameter \"%.*s\" here%s.",
-             (int)(name.size < SHOWN ? name.size : SHOWN), name.data,
-             query->allowed == 0 ? ", nor any other" : "");
+             "There is no parameter \"%.*s\" here%s.", kx_shown(name),
+             name.data, query->allowed == 0 ? ", nor any other" : "");
     flaw->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
@@ -221,7 +218,7 @@ static bool read_key(struct kx_slice raw, struct kx_slice text,
                         "\"%.*s\" could mean an encoded '/' or '=' of one "
                         "part, or encoded separators; write the key as a JSON "
                         "array like [\"users\",\"ada\"].",
-                        (int)(raw.size < SHOWN ? raw.size : SHOWN), raw.data);
+                        kx_shown(raw), raw.data);
     return text.size == 0 || path_read(raw, key, flaw);
 }
 

@@ -8,7 +8,7 @@
 #include "kindex/text.h"
 
 /* The longest integer that a double can hold has 309 digits. */
-enum { EXACT_DIGITS = 15, DIGITS_MAX = 320, SHOWN = 60 };
+enum { EXACT_DIGITS = 15, DIGITS_MAX = 320 };
 
 static bool all_digits(struct kx_slice text)
 {
@@ -35,8 +35,8 @@ static bool has_digits(double number, struct kx_slice digits)
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
 {
     kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
-            (int)(token.size < SHOWN ? token.size : SHOWN),
-            (const char *)token.data, token.size < SHOWN ? "" : "...");
+            kx_shown(token), (const char *)token.data,
+            token.size <= KX_SHOWN_MAX ? "" : "...");
     if (fault != NULL)
         fault->inexact = true;
     return KX_BAD_KEY;
@@ -56,8 +56,7 @@ enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
         if (integer && digits.data[0] != '0')
             return inexact(fault, token);
         return kx_fail(fault, KX_BAD_KEY,
-                       "\"%.*s\" is not a finite JSON number.",
-                       (int)(token.size < SHOWN ? token.size : SHOWN),
+                       "\"%.*s\" is not a finite JSON number.", kx_shown(token),
                        (const char *)token.data);
     }
     if (integer && digits.size > EXACT_DIGITS && !has_digits(number, digits))

@@ -95,11 +95,9 @@ static enum kx_status count_rows(struct work *work, struct kx_slice key)
 /* Appends as much of a text as fits in, of whole characters. */
 static void show(const struct kx_buffer *text, size_t most, char *out)
 {
-    size_t size = text->size < most ? text->size : most;
     size_t used = strlen(out);
-    while (size > 0 && size < text->size && (text->data[size] & 0xc0) == 0x80)
-        size--;
-    snprintf(out + used, TEXT_MAX - used, "%.*s", (int)size,
+    snprintf(out + used, TEXT_MAX - used, "%.*s",
+             (int)kx_utf8_fit(kx_buffer_slice(text), most),
              (const char *)text->data);
 }
 

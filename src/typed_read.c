@@ -3,8 +3,6 @@
  * deep as the text, at most KX_JSON_DEPTH_MAX. */
 #include "typed_read.h"
 
-enum { SHOWN = 40 };
-
 enum kx_status typed_bad(struct kx_fault *fault, const char *detail)
 {
     return kx_fail(fault, KX_BAD_VALUE, "%s", detail);
@@ -53,9 +51,9 @@ enum kx_status typed_members(struct kx_slice json, struct typed *out,
     while (kx_json_next(&iter, &name, &value)) {
         struct kx_slice *member = member_of(out, name);
         if (member == NULL)
-            return kx_fail(
-                fault, KX_BAD_VALUE, "A typed value has no member %.*s.",
-                (int)(name.size < SHOWN ? name.size : SHOWN), name.data);
+            return kx_fail(fault, KX_BAD_VALUE,
+                           "A typed value has no member %.*s.", kx_shown(name),
+                           (const char *)name.data);
         *member = value;
     }
     if (out->type.size == 0 || kx_json_type(out->type) != KX_JSON_STRING)

@@ -7,8 +7,6 @@
 #include "v8_encode.h"
 #include "v8_typed.h"
 
-enum { SHOWN = 40 };
-
 typedef enum kx_status put_fn(struct typed_sink *sink, struct kx_slice json);
 
 static put_fn put;
@@ -235,8 +233,7 @@ static enum kx_status put(struct typed_sink *sink, struct kx_slice json)
                    "boolean, null, undefined, bigint, Date, RegExp, Array, "
                    "object, Map, Set, ArrayBuffer, DataView, the typed arrays "
                    "and the errors, and KvU64 as a whole value.",
-                   (int)(typed.type.size < SHOWN ? typed.type.size : SHOWN),
-                   (const char *)typed.type.data);
+                   kx_shown(typed.type), (const char *)typed.type.data);
 }
 
 enum kx_status typed_to_v8(struct kx_slice json, struct kx_buffer *out,

@@ -77,3 +77,17 @@ bool kx_utf8_valid(struct kx_slice text)
     }
     return true;
 }
+
+size_t kx_utf8_fit(struct kx_slice text, size_t most)
+{
+    if (text.size <= most)
+        return text.size;
+    while (most > 0 && continues(text.data[most]))
+        most--;
+    return most;
+}
+
+int kx_shown(struct kx_slice text)
+{
+    return (int)kx_utf8_fit(text, KX_SHOWN_MAX);
+}

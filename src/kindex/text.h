@@ -18,6 +18,13 @@ const char *kx_number_special_name(double number);
 
 /* Strict UTF-8 (no overlong forms, surrogates, or code points over 10FFFF). */
 bool kx_utf8_valid(struct kx_slice text);
+/* How many of its bytes fit in `most`, of whole characters. */
+size_t kx_utf8_fit(struct kx_slice text, size_t most);
+
+/* How many bytes of what a client sent a message shows, as the precision of
+ * "%.*s": at most KX_SHOWN_MAX. */
+enum { KX_SHOWN_MAX = 60 };
+int kx_shown(struct kx_slice text);
 
 /* base64url without padding, RFC 4648 section 5, appended to out. read: false
  * when text is not canonical; out may then have some bytes more. */

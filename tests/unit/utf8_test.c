@@ -131,12 +131,32 @@ static void each_code_point_has_one_form(void **state)
     }
 }
 
+static void a_cut_splits_no_character(void **state)
+{
+    (void)state;
+    struct kx_slice text = kx_text("a\u00e9\u20ac\U0001f40e");
+    static const size_t fit[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    for (size_t most = 0; most < sizeof fit / sizeof *fit; most++)
+        assert_int_equal(kx_utf8_fit(text, most), fit[most]);
+}
+
+static void messages_show_whole_characters(void **state)
+{
+    (void)state;
+    char text[] = "123456789 123456789 123456789 123456789 123456789 "
+                  "123456789\u00e9";
+    assert_int_equal(kx_shown(kx_text(text)), KX_SHOWN_MAX - 1);
+    assert_int_equal(kx_shown(kx_text("Ada")), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sequences_are_judged_wherever_they_stand),
         cmocka_unit_test(zero_bytes_are_characters),
         cmocka_unit_test(each_code_point_has_one_form),
+        cmocka_unit_test(a_cut_splits_no_character),
+        cmocka_unit_test(messages_show_whole_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
