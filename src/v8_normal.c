@@ -313,16 +313,17 @@ static bool is_late(const struct v8_reader *reader,
 }
 
 /* Could there be a host object or an error at all? They begin with a backslash,
- * or with an r and the tag of what is in it. */
+ * or with an r and the tag of what is in it, perhaps after padding. */
 static bool may_be_foreign(struct kx_slice bytes)
 {
+    static const char inner[] = "EFRSTUmsc"; /* and NUL, the padding */
     const uint8_t *end = bytes.data + bytes.size;
     const uint8_t *at = bytes.data;
     if (memchr(at, '\\', bytes.size) != NULL)
         return true;
     while ((at = memchr(at, 'r', (size_t)(end - at))) != NULL) {
         at++;
-        if (at < end && memchr("EFRSTUmsc", *at, 10) != NULL)
+        if (at < end && memchr(inner, *at, sizeof inner) != NULL)
             return true;
     }
     return false;
