@@ -22,9 +22,12 @@ static const char NOTE[] = "restoring";
 
 enum { PATH_SIZE = 4096, READ_BYTES = 1 << 16 };
 static const uint64_t CACHE_BYTES = 64 << 20;
-/* A restored store goes on so far above the last versionstamp that is known:
- * the store that was lost may have given more of them, and none may come
- * again. */
+/* None that the lost store has given may come again, nor any that a store has
+ * which was restored from the same backup before: of those nothing is known
+ * here. So versionstamps go on where the clock is, by so many to a millisecond
+ * since 1970 as no store gives (2^10); all stay below 2^53, exact as a double,
+ * too. By a clock that is behind what is known they go on so far above that. */
+enum { CLOCK_SHIFT = 10 };
 static const uint64_t LEAP = 1ull << 40;
 
 static const char *join(char *path, const char *directory, const char *name)
@@ -168,7 +171,11 @@ enum kx_status restore_unpack(const struct kx_restore *restore,
 static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
 {
     struct txn_write write;
-    catalog->stamp = (catalog->stamp > known ? catalog->stamp : known) + LEAP;
+    int64_t now_ms = kx_now_ms();
+    uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
+    if (catalog->stamp > known)
+        known = catalog->stamp;
+    catalog->stamp = by_clock > known ? by_clock : known + LEAP;
     if (!catalog_facts_write(catalog, catalog, &write))
         return KX_NO_MEMORY;
     enum kx_status status = txn_apply(catalog->env, &write, 1, false);

@@ -138,6 +138,48 @@ static void a_backup_is_restored(void **state)
     talloc_free(mem);
 }
 
+/* The first versionstamp that a store gives which is restored at that time. */
+static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
+{
+    struct test_store test;
+    struct kx_fault fault;
+    char restored[100];
+    test_store_new(&test);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    kx_clock_set(now_ms);
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    move_to(&test, restored);
+    assert_int_equal(test_set(&test, mem, "[1]", "1"), KX_OK);
+    uint64_t stamp = test_stamp(&test, mem, "[1]");
+    test_store_remove(&test);
+    kx_clock_set(0);
+    return stamp;
+}
+
+static void no_two_restores_give_one_versionstamp(void **state)
+{
+    static const int64_t SECOND_MS = 1000, NOW_MS = 1700000000000;
+    struct test_store test;
+    char path[100];
+    uint64_t stamp;
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    save(&test, mem, path, NEVER, &stamp);
+    test_store_remove(&test);
+    uint64_t first = first_stamp(mem, path, NOW_MS);
+    uint64_t second = first_stamp(mem, path, NOW_MS + SECOND_MS);
+    assert_true(first > UINT64_C(1) << 40);
+    assert_true(second >= first + (1 << 19)); /* what a second has room for */
+    assert_true(second < UINT64_C(1) << 53);
+    uint64_t behind = first_stamp(mem, path, -1);
+    assert_int_equal(behind, (UINT64_C(1) << 40) + stamp + 1);
+    unlink(path);
+    talloc_free(mem);
+}
+
 static size_t size_of(struct test_store *test, void *mem, const char *name,
                       int number)
 {
@@ -203,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_so_many_at_a_time),
         cmocka_unit_test(a_backup_is_restored),
+        cmocka_unit_test(no_two_restores_give_one_versionstamp),
         cmocka_unit_test(a_file_may_be_cut_while_it_is_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
