@@ -195,6 +195,16 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
     return status;
 }
 
+static void copy_log(struct archive *archive)
+{
+    struct kx_fault fault = {.detail = ""};
+    uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
+    if (put_logs(archive, &fault) != KX_OK)
+        complain("log", &fault);
+    else
+        atomic_store(&archive->store->archive_s, now_s);
+}
+
 /* ---- Bases -------------------------------------------------------------- */
 
 static bool is_stopping(struct archive *archive)
@@ -205,17 +215,23 @@ static bool is_stopping(struct archive *archive)
     return stopping;
 }
 
-/* A store that is closed does not wait until all of it is written. */
+/* A backup of much data takes minutes. Meanwhile the log is copied as ever, and
+ * a store that is closed does not wait until all of it is written. */
 static enum kx_status write_backup(struct archive *archive,
                                    struct kx_backup *backup, FILE *file,
                                    struct kx_fault *fault)
 {
     struct kx_buffer out;
     enum kx_status status = KX_OK;
+    uint64_t copied_ns = kx_monotonic_ns();
     kx_buffer_init(&out, backup);
     while (status == KX_OK) {
         if (is_stopping(archive))
             return KX_STOPPING;
+        if (kx_monotonic_ns() - copied_ns >= WAITING_SECOND) {
+            copy_log(archive);
+            copied_ns = kx_monotonic_ns();
+        }
         out.size = 0;
         status = kx_backup_next(backup, &out);
         if (out.size != 0 && fwrite(out.data, 1, out.size, file) != out.size)
@@ -262,6 +278,8 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
         status = names_failed(part, fault);
     if (status == KX_OK)
         status = name_base(archive, backup, part, fault);
+    if (status != KX_OK)
+        unlink(part); /* the log may need the room */
     talloc_free(backup);
     return status;
 }
@@ -279,10 +297,7 @@ static void run_once(struct archive *archive)
     struct kx_fault fault = {.detail = ""};
     int64_t interval_ms = archive->store->options.archive_interval_ms;
     int64_t now_ms = kx_now_ms();
-    if (put_logs(archive, &fault) != KX_OK)
-        complain("log", &fault);
-    else
-        atomic_store(&archive->store->archive_s, (uint64_t)now_ms / 1000);
+    copy_log(archive);
     if (is_recent(archive->base_ms, interval_ms, now_ms) ||
         is_recent(archive->failed_ms, RETRY_MS, now_ms))
         return;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
+#include "archive.h"
 #include "archive_files.h"
 #include "archive_old.h"
 #include "archive_restore.h"
@@ -17,12 +18,15 @@ enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out);
 
 static atomic_bool endless; /* there is always more of a backup */
+static atomic_bool broken;  /* it fails */
 static atomic_int pieces;
 
 enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out)
 {
     atomic_fetch_add(&pieces, 1);
+    if (atomic_load(&broken))
+        return KX_FAILED;
     return atomic_load(&endless) ? KX_OK : __real_kx_backup_next(backup, out);
 }
 
@@ -243,19 +247,80 @@ static void an_archive_that_is_not_there(void **state)
     assert_int_equal(strlen(test_get(&s->test, s->mem, "[\"a\"]")), 1000000);
 }
 
-/* A large one takes hours. */
-static void closing_does_not_wait_for_a_base(void **state)
+/* Opens a store whose backups do not come to their end, and returns when one
+ * has begun. */
+static void open_amid_a_base(struct story *s, atomic_bool *how)
 {
-    struct story *s = *state;
-    atomic_store(&endless, true);
+    atomic_store(how, true);
     atomic_store(&pieces, 0);
     open_again(s, archive_of(s));
     while (atomic_load(&pieces) == 0)
         usleep(1000);
+}
+
+/* A large one takes hours. */
+static void closing_does_not_wait_for_a_base(void **state)
+{
+    struct story *s = *state;
+    open_amid_a_base(s, &endless);
     test_store_close(&s->test);
     atomic_store(&endless, false);
     test_store_open(&s->test);
     wait_for_bases(s, 1, 0);
+}
+
+/* The directory of the story's store in its archive. */
+static char *timeline_of(struct story *s)
+{
+    struct kx_fault fault;
+    char *timeline = talloc_array(s->mem, char, ARCHIVE_PATH);
+    assert_int_equal(
+        archive_timeline(archive_of(s), s->test.directory, timeline, &fault),
+        KX_OK);
+    return timeline;
+}
+
+static off_t size_of_tail(const char *timeline)
+{
+    char path[ARCHIVE_PATH];
+    struct stat about;
+    uint32_t last;
+    assert_true(archive_last_log(timeline, &last));
+    archive_tail_path(timeline, last, path);
+    return stat(path, &about) == 0 ? about.st_size : 0;
+}
+
+/* Waits for something that another thread does; not for ever. */
+static void wait_a_moment(uint64_t began_ns)
+{
+    assert_true(kx_monotonic_ns() - began_ns < UINT64_C(60000000000));
+    usleep(10000);
+}
+
+static void the_log_is_copied_while_a_base_is_made(void **state)
+{
+    struct story *s = *state;
+    open_amid_a_base(s, &endless);
+    off_t before = size_of_tail(timeline_of(s));
+    uint64_t began_ns = kx_monotonic_ns();
+    assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", "1"), KX_OK);
+    while (size_of_tail(timeline_of(s)) <= before)
+        wait_a_moment(began_ns);
+    test_store_close(&s->test);
+    atomic_store(&endless, false);
+    test_store_open(&s->test);
+}
+
+/* On a full disk the log would have no room. */
+static void what_there_is_of_a_base_that_failed_goes(void **state)
+{
+    struct story *s = *state;
+    open_amid_a_base(s, &broken);
+    char *part = talloc_asprintf(s->mem, "%s/base.part", timeline_of(s));
+    uint64_t began_ns = kx_monotonic_ns();
+    while (access(part, F_OK) == 0)
+        wait_a_moment(began_ns);
+    atomic_store(&broken, false);
 }
 
 int main(void)
@@ -276,6 +341,10 @@ int main(void)
                                         finish_archive),
         cmocka_unit_test_setup_teardown(closing_does_not_wait_for_a_base, begin,
                                         finish_archive),
+        cmocka_unit_test_setup_teardown(the_log_is_copied_while_a_base_is_made,
+                                        begin, finish_archive),
+        cmocka_unit_test_setup_teardown(
+            what_there_is_of_a_base_that_failed_goes, begin, finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
