@@ -13,10 +13,10 @@
 
 #include "archive_files.h"
 #include "archive_old.h"
+#include "archive_timeline.h"
 #include "backup.h"
 #include "marks.h"
 #include "names.h"
-#include "uuid.h"
 #include "waiting.h"
 #include "zfile.h"
 
@@ -38,74 +38,6 @@ static void complain(const char *what, const struct kx_fault *fault)
 {
     kx_log(KX_LOG_ERROR, "archive", "step=%s detail=\"%s\"", what,
            fault->detail);
-}
-
-/* ---- The timeline ------------------------------------------------------- */
-
-/* KX_ABSENT: there is none, or what is there is none. */
-static enum kx_status read_timeline(const char *directory, char *name,
-                                    struct kx_fault *fault)
-{
-    char path[ARCHIVE_PATH];
-    snprintf(path, sizeof path, "%s/timeline", directory);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
-    bool read =
-        fgets(name, UUID_SIZE, file) != NULL && strlen(name) == UUID_SIZE - 1;
-    enum kx_status status = read           ? KX_OK
-                            : ferror(file) ? names_failed(path, fault)
-                                           : KX_ABSENT;
-    fclose(file);
-    return status;
-}
-
-enum kx_status archive_timeline(const char *archive, const char *directory,
-                                char *out, struct kx_fault *fault)
-{
-    char name[UUID_SIZE];
-    enum kx_status status = read_timeline(directory, name, fault);
-    if (status == KX_OK)
-        snprintf(out, ARCHIVE_PATH, "%s/%s", archive, name);
-    return status;
-}
-
-static bool write_timeline(const char *directory, const char *name)
-{
-    char path[ARCHIVE_PATH];
-    snprintf(path, sizeof path, "%s/timeline", directory);
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        return false;
-    bool done =
-        fputs(name, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && done && names_sync(path);
-}
-
-/* A data directory without one gets one: it is new, or restored. */
-static enum kx_status find_timeline(struct archive *archive,
-                                    struct kx_fault *fault)
-{
-    const struct kx_options *options = &archive->store->options;
-    char name[UUID_SIZE];
-    if (mkdir(options->archive, 0700) != 0 && errno != EEXIST)
-        return kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s",
-                       options->archive, strerror(errno));
-    enum kx_status status = read_timeline(options->directory, name, fault);
-    if (status != KX_OK && status != KX_ABSENT)
-        return status;
-    if (status == KX_ABSENT) {
-        uuid_make(name);
-        if (!write_timeline(options->directory, name))
-            return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s",
-                           options->directory, strerror(errno));
-    }
-    snprintf(archive->timeline, sizeof archive->timeline, "%s/%s",
-             options->archive, name);
-    if (mkdir(archive->timeline, 0700) != 0 && errno != EEXIST)
-        return kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s",
-                       archive->timeline, strerror(errno));
-    return KX_OK;
 }
 
 /* ---- The log ------------------------------------------------------------ */
@@ -389,7 +321,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     if (archive == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     archive->store = store;
-    enum kx_status status = find_timeline(archive, fault);
+    enum kx_status status = archive_timeline_begin(archive, &store->options,
+                                                   archive->timeline, fault);
     if (status == KX_OK)
         status = find_next(archive, fault);
     if (status == KX_OK &&

@@ -7,7 +7,8 @@
 #include "store_state.h"
 
 /* Begins to archive to store->options.archive, if there is one. Before the
- * threads of the store start. KX_OK, KX_BAD_DIRECTORY, KX_NO_MEMORY. */
+ * threads of the store start. KX_OK, KX_BAD_DIRECTORY, KX_IN_USE, KX_NO_MEMORY.
+ */
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault);
 
 /* Archives what is on disk by now, and ends the thread. When the other threads
@@ -17,11 +18,5 @@ void archive_stop(struct kx_store *store);
 /* Notes in the log that what was applied last has the versionstamp that the
  * catalog now has. Writer only. */
 void archive_mark(struct kx_store *store);
-
-/* The directory of the timeline of the store in this data directory, to out,
- * which holds ARCHIVE_PATH bytes. KX_ABSENT: it was never archived;
- * KX_NO_MEMORY, KX_FAILED. */
-enum kx_status archive_timeline(const char *archive, const char *directory,
-                                char *out, struct kx_fault *fault);
 
 #endif

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive.h"
 #include "archive_files.h"
+#include "archive_timeline.h"
 #include "complete.h"
 #include "logend.h"
 #include "logs.h"

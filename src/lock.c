@@ -50,10 +50,14 @@ static enum kx_status lock_file(struct lock *lock, const char *path,
     if (lock->fd < 0)
         return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s", path,
                        strerror(errno));
-    if (flock(lock->fd, LOCK_EX | LOCK_NB) != 0)
+    if (flock(lock->fd, LOCK_EX | LOCK_NB) == 0)
+        return KX_OK;
+    if (errno == EWOULDBLOCK)
         return kx_fail(fault, KX_IN_USE,
                        "data directory %s is used by another process", path);
-    return KX_OK;
+    return kx_fail(fault, KX_BAD_DIRECTORY,
+                   "data directory %s cannot be locked: %s", path,
+                   strerror(errno));
 }
 
 enum kx_status lock_take(void *mem, const char *directory,

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "archive.h"
 #include "archive_restore.h"
+#include "archive_timeline.h"
 #include "inspect.h"
 #include "names.h"
 #include "restore.h"
@@ -175,7 +175,9 @@ static enum kx_status open_or_mend(struct kx_store *store,
 {
     char timeline[ARCHIVE_PATH];
     struct kx_fault unknown;
-    enum kx_status status = inspect(&store->options, fault);
+    enum kx_status status = archive_look_for_other(&store->options, fault);
+    if (status == KX_OK)
+        status = inspect(&store->options, fault);
     if (status != KX_OK && status != KX_DAMAGED)
         return status; /* what could not be looked at stays as it is */
     if (status == KX_OK)

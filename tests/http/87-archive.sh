@@ -180,6 +180,30 @@ is 'and not the second' "$(grep -c '"again"' "$work/restored")" 0
 rm -r "$both/$(cat "$work/data/timeline")" "$work/data"
 mv "$work/second" "$work/data"
 
+test_case 'a copy of a data directory is told that another server archives under its name'
+cp -r "$work/data" "$work/copy"
+archiving
+listed() {
+    (cd "$work/copy" && find . | sort)
+}
+listed >"$work/listed"
+serve=("$KINDEX" serve --data "$work/copy" --archive "$archive" --listen 127.0.0.1:0
+    --port-file "$work/copy-port")
+timeout "$longest" "${serve[@]}" >"$work/null" 2>"$work/refusal"
+is 'the exit status' $? 1
+is 'why' "$(grep -c "another server archives in $archive/$(cat "$work/data/timeline")," "$work/refusal")" 1
+is 'nothing has changed' "$(listed | cmp - "$work/listed" && echo same)" same
+rm "$work/copy/timeline"
+"${serve[@]}" >"$work/null" 2>"$work/refusal" &
+copy=$!
+copy_serves() { [ -s "$work/copy-port" ]; }
+wait_until copy_serves
+is 'a name of its own' "$(cat "$work/data/timeline" "$work/copy/timeline" | fold -w 36 | sort -u | wc -l)" 2
+kill "$copy"
+wait "$copy"
+stop_server
+rm -rf "$archive/$(cat "$work/copy/timeline")" "$work/copy"
+
 test_case 'old backups go, with the log before them'
 archiving --archive-keep 2
 few() { [ "$(find "$archive/$(cat "$work/data/timeline")" -name 'base-*' | wc -l)" -le 2 ]; }

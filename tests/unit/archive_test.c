@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "archive.h"
 #include "archive_files.h"
 #include "archive_old.h"
 #include "archive_restore.h"
+#include "archive_timeline.h"
 #include "marks.h"
 
 enum kx_status __real_kx_backup_next(struct kx_backup *backup,
