@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "checksum.h"
+#include "names.h"
 
 /* Offsets in a page, and in the first page of a file. */
 enum {
@@ -99,9 +100,11 @@ static enum kx_status check_table(const char *directory, const char *name,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return KX_OK;
-    if (fd < 0)
+    if (fd < 0 && errno == EIO)
         return kx_fail(fault, KX_DAMAGED, "%s cannot be read: %s", name,
                        strerror(errno));
+    if (fd < 0) /* as when it belongs to somebody else: that is no damage */
+        return names_failed(path, fault);
     enum kx_status status = check_file(fd, name, fault);
     close(fd);
     return status;

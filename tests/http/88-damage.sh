@@ -166,6 +166,25 @@ expected='event=damaged\|is damaged: '
 refused --archive "$archive"
 is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
 
+test_case 'a table that may not be read is not damaged: it stays where it is, and nothing is restored'
+fresh_copy
+chmod 0 "$work/data/entries.db"
+somebody=()
+if [ "$(id -u)" = 0 ]; then
+    chmod 711 "$work"
+    chown -R 65534 "$work/data" "$archive"
+    somebody=(setpriv --reuid 65534 --clear-groups)
+fi
+for with in '' "--archive $archive"; do
+    # shellcheck disable=SC2086 # two words, or none
+    timeout "$longest" "${somebody[@]}" "$KINDEX" serve --data "$work/data" $with \
+        --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
+    is 'the exit status' $? 1
+    is 'why' "$(grep -c 'entries.db: Permission denied' "$work/refusal")" 1
+    is 'no advice to restore' "$(grep -c 'estore' "$work/refusal")" 0
+    is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
+done
+
 test_case 'damage in the archive leaves a sound store alone, and is mended'
 fresh_copy
 place=$(some_place "$tail" "$(stat -c %s "$tail")")
