@@ -95,16 +95,34 @@ static enum kx_status write_file(const char *path, struct kx_fault *fault)
     return written ? KX_OK : file_fault(path, fault);
 }
 
+/* The path of the file, under no talloc context, and its number. */
+static enum kx_status look(const char *directory, char **path_out,
+                           unsigned long *number_out, struct kx_fault *fault)
+{
+    *path_out = talloc_asprintf(NULL, "%s/format", directory);
+    if (*path_out == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    enum kx_status status = read_file(*path_out, number_out, fault);
+    return status == KX_OK && *number_out > FORMAT_NUMBER
+               ? too_new(*number_out, fault)
+               : status;
+}
+
+enum kx_status format_look(const char *directory, struct kx_fault *fault)
+{
+    unsigned long number = 0;
+    char *path;
+    enum kx_status status = look(directory, &path, &number, fault);
+    talloc_free(path);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
 enum kx_status format_guard(const char *directory, struct kx_fault *fault)
 {
     unsigned long number = 0;
-    char *path = talloc_asprintf(NULL, "%s/format", directory);
-    if (path == NULL)
-        return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    enum kx_status status = read_file(path, &number, fault);
-    if (status == KX_OK && number > FORMAT_NUMBER)
-        status = too_new(number, fault);
-    else if (status == KX_ABSENT || (status == KX_OK && number < FORMAT_NUMBER))
+    char *path;
+    enum kx_status status = look(directory, &path, &number, fault);
+    if (status == KX_ABSENT || (status == KX_OK && number < FORMAT_NUMBER))
         status = write_file(path, fault);
     talloc_free(path);
     return status;

@@ -14,6 +14,10 @@
 /* What this program writes. */
 enum { FORMAT_NUMBER = 2 };
 
+/* May this program look at what is in the directory? KX_OK, also when there is
+ * no file; KX_BAD_DIRECTORY with a sentence; KX_NO_MEMORY. */
+enum kx_status format_look(const char *directory, struct kx_fault *fault);
+
 /* May this program open the directory, which it has locked? A file with a lower
  * number, or none, becomes one with FORMAT_NUMBER, on disk at once. KX_OK;
  * KX_BAD_DIRECTORY with a sentence for a higher number or one that cannot be

@@ -12,6 +12,7 @@
 #include "archive_files.h"
 #include "archive_timeline.h"
 #include "complete.h"
+#include "format.h"
 #include "logend.h"
 #include "logs.h"
 #include "names.h"
@@ -131,7 +132,10 @@ enum kx_status inspect(const struct kx_options *options, struct kx_fault *fault)
     if (restore_broken_off(options->directory))
         return kx_fail(fault, KX_DAMAGED,
                        "a restore into it did not come to its end");
-    enum kx_status status = look_at_tables(options->directory, fault);
+    enum kx_status status = format_look(options->directory, fault);
+    if (status != KX_OK) /* by whose rules nothing here is damaged */
+        return status;
+    status = look_at_tables(options->directory, fault);
     if (status == KX_OK)
         status = pages_check(options->directory, fault);
     struct logend logend = {.directory = options->directory};

@@ -5,11 +5,12 @@
 #include "kindex.h"
 
 /* Looks whether a restore into options->directory has come to its end, whether
- * all tables are there and every page has its checksum, and whether the log can
- * be read, as far as the archive (options->archive, or NULL) has it. Changes
- * nothing but that an archive's damaged part of a sound log is put aside, to be
- * copied again. KX_OK; KX_DAMAGED, with a sentence that says what; other errors
- * when something could not be looked at. */
+ * this program knows its format, whether all tables are there and every page
+ * has its checksum, and whether the log can be read, as far as the archive
+ * (options->archive, or NULL) has it. Changes nothing but that an archive's
+ * damaged part of a sound log is put aside, to be copied again. KX_OK;
+ * KX_DAMAGED, with a sentence that says what; KX_BAD_DIRECTORY: it does not
+ * know the format; other errors when something could not be looked at. */
 enum kx_status inspect(const struct kx_options *options,
                        struct kx_fault *fault);
 

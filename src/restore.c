@@ -13,6 +13,7 @@
 
 #include "archive_restore.h"
 #include "catalog.h"
+#include "format.h"
 #include "logend.h"
 #include "names.h"
 #include "pages.h"
@@ -195,7 +196,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
                                   .lock = lock};
     enum kx_status status = mem == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : pages_check(directory, fault);
+                                : format_look(directory, fault);
+    if (status == KX_OK)
+        status = pages_check(directory, fault);
     struct logend logend = {.directory = directory, .whole = true};
     if (status == KX_OK)
         status = logend_find(&logend, fault);

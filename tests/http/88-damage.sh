@@ -330,8 +330,8 @@ mended
 damage='all files have gone aside, and some are restored'
 later_copy
 mkdir "$work/data/damaged-20200102T030405Z"
-mv "$work"/data/*.db "$work"/data/log.* "$work"/data/damaged-*/
-touch "$work/data/restoring"
+mv "$work"/data/*.db "$work"/data/log.* "$work/data/format" "$work"/data/damaged-*/
+touch "$work/data/restoring" "$work/data/format"
 cp "$work/good/$live" "$work/data/"
 mended
 

@@ -16,7 +16,7 @@ refused_server() {
     exchange='kindex serve'
     rm -f "$work/port"
     timeout "$longest" "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 \
-        --cache 16MiB --port-file "$work/port" >"$work/out" 2>"$work/said"
+        --cache 16MiB --port-file "$work/port" "$@" >"$work/out" 2>"$work/said"
     code=$?
 }
 says() {
@@ -93,4 +93,19 @@ test_case 'the sums would show a change'
 sums >"$work/before"
 request PUT /kv/changed 1
 is 'a difference' "$(sums | cmp -s "$work/before" - || echo differs)" differs
+stop_server
+
+test_case 'nothing of a later program looks damaged, with an archive neither'
+rm -rf "$work/data"
+archived() { [ -n "$(find "$work/archive" -name 'base-*.tar.zst')" ]; }
+start_server --archive "$work/archive"
+wait_until archived
+stop_server
+echo $((number + 1)) >"$work/data/format"
+printf x | dd of="$work/data/entries.db" bs=1 seek=4500 conv=notrunc status=none
+sums >"$work/before"
+refused_server --archive "$work/archive"
+is 'the exit status' $code 1
+says "format $((number + 1))"
+is 'the files' "$(sums | diff "$work/before" -)" ''
 finish
