@@ -127,15 +127,23 @@ bool archive_has_base(const char *timeline)
 
 /* ---- The log ------------------------------------------------------------ */
 
-static bool exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
-static uint64_t size_of(const char *path)
+/* The size of a file. KX_ABSENT: there is none; what cannot be told is not
+ * taken for that, as less would be restored than there is. */
+static enum kx_status measure(const char *path, uint64_t *size_out,
+                              struct kx_fault *fault)
 {
     struct stat about;
-    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+    *size_out = 0;
+    if (stat(path, &about) != 0)
+        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
+    *size_out = (uint64_t)about.st_size;
+    return KX_OK;
+}
+
+/* Nothing has gone wrong so far. */
+static bool may_be_absent(enum kx_status status)
+{
+    return status == KX_OK || status == KX_ABSENT;
 }
 
 static bool copy_all(FILE *in, FILE *out)
@@ -169,34 +177,51 @@ static enum kx_status lay_over(const char *from, const char *to,
 static enum kx_status lay_longer(const char *from, const char *to,
                                  uint64_t size, struct kx_fault *fault)
 {
-    if (!exists(from) || size_of(from) < size)
-        return KX_ABSENT;
-    return lay_over(from, to, fault);
+    uint64_t has;
+    enum kx_status status = measure(from, &has, fault);
+    if (status != KX_OK)
+        return status;
+    return has < size ? KX_ABSENT : lay_over(from, to, fault);
 }
 
-/* Brings log file n into the directory, from wherever there is most of it: what
- * the archive has of it comes over what the damaged directory has, which ends
- * later. KX_ABSENT: it is nowhere. */
+/* Lays what the damaged directory and the archive have of log file n over what
+ * the base has, which ends earlier: the archive's comes last, for the other may
+ * be damaged. KX_ABSENT: none of them has any. */
+static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
+                                  const char *rest, const char *to,
+                                  struct kx_fault *fault)
+{
+    char name[LOG_NAME], from[ARCHIVE_PATH];
+    uint64_t size;
+    enum kx_status status = measure(to, &size, fault);
+    bool there = status == KX_OK;
+    if (rest != NULL && may_be_absent(status)) {
+        logs_name(n, name);
+        snprintf(from, sizeof from, "%s/%s", rest, name);
+        status = lay_longer(from, to, size, fault);
+        there = there || status == KX_OK;
+    }
+    archive_tail_path(choice->best.timeline, n, from);
+    if (may_be_absent(status))
+        status = lay_longer(from, to, size, fault);
+    return status == KX_ABSENT && there ? KX_OK : status;
+}
+
+/* Brings log file n into the directory, from wherever there is most of it.
+ * KX_ABSENT: it is nowhere. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
     char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
-    const char *timeline = choice->best.timeline;
-    enum kx_status status = KX_ABSENT;
+    uint64_t size;
     logs_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
-    archive_log_path(timeline, n, from);
-    if (exists(from))
+    archive_log_path(choice->best.timeline, n, from);
+    enum kx_status status = measure(from, &size, fault);
+    if (status == KX_OK)
         return zfile_expand(from, to, fault);
-    uint64_t size = size_of(to);
-    if (rest != NULL) {
-        snprintf(from, sizeof from, "%s/%s", rest, name);
-        status = lay_longer(from, to, size, fault);
-    }
-    archive_tail_path(timeline, n, from);
-    if (status == KX_OK || status == KX_ABSENT)
-        status = lay_longer(from, to, size, fault);
-    return status == KX_ABSENT && exists(to) ? KX_OK : status;
+    return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
+                               : status;
 }
 
 /* The number of the last log file that there is of any, to *last_out. */
@@ -262,23 +287,35 @@ static bool is_behind(const struct log_place *a, const struct log_place *b)
     return a->file > b->file || (a->file == b->file && a->offset > b->offset);
 }
 
+/* Removes a log file, or what it has behind the place. */
+static enum kx_status cut_file(const char *path, uint32_t n,
+                               struct log_place place, struct kx_fault *fault)
+{
+    uint64_t size;
+    if (n > place.file)
+        return unlink(path) == 0 ? KX_OK : names_failed(path, fault);
+    enum kx_status status = measure(path, &size, fault);
+    if (status == KX_OK && place.offset < size &&
+        truncate(path, place.offset) != 0)
+        status = names_failed(path, fault);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
 /* Removes all of the log behind the place. */
 static enum kx_status cut_log(const char *directory, struct log_place place,
                               struct kx_fault *fault)
 {
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first, last;
+    enum kx_status status = KX_OK;
     if (!logs_span(directory, &first, &last))
         return names_failed(directory, fault);
-    for (uint32_t n = last; n >= place.file && n > 0; n--) {
+    for (uint32_t n = last; status == KX_OK && n >= place.file && n > 0; n--) {
         logs_name(n, name);
         snprintf(path, sizeof path, "%s/%s", directory, name);
-        if (n > place.file ? unlink(path) != 0
-                           : (place.offset < size_of(path) &&
-                              truncate(path, place.offset) != 0))
-            return names_failed(path, fault);
+        status = cut_file(path, n, place, fault);
     }
-    return KX_OK;
+    return status;
 }
 
 /* Does the log go as far as it should? */
@@ -342,12 +379,14 @@ static enum kx_status find_end(const char *directory, struct log_place *end_out,
 {
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first;
+    uint64_t size;
     if (!logs_span(directory, &first, &end_out->file))
         return names_failed(directory, fault);
     logs_name(end_out->file, name);
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    end_out->offset = (uint32_t)size_of(path);
-    return KX_OK;
+    enum kx_status status = measure(path, &size, fault);
+    end_out->offset = (uint32_t)size;
+    return may_be_absent(status) ? KX_OK : status;
 }
 
 enum kx_status archive_restore_with(struct kx_restore *restore,

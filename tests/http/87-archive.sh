@@ -135,6 +135,15 @@ complains 'is damaged'
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
+test_case 'a part of the log that cannot be looked at is not taken for absent'
+unseen=$(find "$timeline" -name 'log.*.tail' | sort | tail -1)
+ln -sf "${unseen##*/}" "$unseen"
+restore
+ends 1
+complains "${unseen##*/}: Too many levels of symbolic links"
+rm -rf "$timeline"
+cp -r "$work/whole" "$timeline"
+
 test_case 'a store that was restored archives under a name of its own'
 read -r stamp _ <"$work/point.8"
 rm -rf "$work/new"
