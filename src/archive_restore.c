@@ -322,7 +322,7 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
 static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
 {
     const struct kx_restore *to = cut->restore;
-    if (cut->beyond)
+    if (cut->beyond || (to->to_stamp != 0 && to->to_stamp <= cut->known))
         return KX_OK;
     if (cut->missing != 0)
         return kx_fail(fault, KX_BAD_ARCHIVE,

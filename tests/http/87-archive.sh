@@ -119,10 +119,14 @@ rm "$gone"
 restore
 ends 1
 complains 'is missing'
+told=${complaint##* }
 read -r stamp _ <"$work/point.1"
 restore --to "$stamp"
 ends 0
 same_as "$work/list.1"
+restore --to "$told"
+ends 0
+complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
