@@ -30,8 +30,8 @@ struct round {
     size_t taken_capacity;
     const struct passage *passage;
     struct extract extract;
-    char failure[KX_DETAIL_MAX]; /* "": none */
-    struct kx_buffer key;        /* scratch */
+    struct kx_fault failure; /* its status KX_OK: none */
+    struct kx_buffer key;    /* scratch */
     struct kx_buffer record;
 };
 
@@ -144,14 +144,12 @@ static enum kx_status add_row(struct round *round, size_t n)
 static void note_failure(struct round *round, struct kx_slice key,
                          struct kx_slice why)
 {
-    struct kx_buffer detail;
-    kx_buffer_init(&detail, round);
-    kx_add_text(&detail, "the entry ");
-    kx_key_to_json(key, &detail);
-    kx_add_text(&detail, " cannot be indexed: ");
-    kx_add_slice(&detail, why);
-    snprintf(round->failure, sizeof round->failure, "%.*s", (int)detail.size,
-             (const char *)detail.data);
+    struct kx_buffer text;
+    kx_buffer_init(&text, round);
+    kx_key_to_json(key, &text);
+    kx_fail(&round->failure, KX_NOT_INDEXABLE,
+            "the entry %.*s cannot be indexed: %.*s", (int)text.size,
+            (const char *)text.data, (int)why.size, (const char *)why.data);
 }
 
 static void note_obstacle(struct round *round, struct kx_slice key)
@@ -213,7 +211,7 @@ enum kx_status round_add(struct round *round, struct kx_slice key,
                          const struct record *record)
 {
     const struct declaration *declaration = round->index->declaration;
-    if (round->failure[0] != '\0' || !takes(round, key))
+    if (round->failure.status != KX_OK || !takes(round, key))
         return KX_OK;
     round->build.done++;
     if (!declaration_covers(declaration, key) ||
@@ -286,7 +284,7 @@ struct txn_write *round_take(struct round *round, size_t limit,
 
 const char *round_failure(const struct round *round)
 {
-    return round->failure[0] != '\0' ? round->failure : NULL;
+    return round->failure.status != KX_OK ? round->failure.detail : NULL;
 }
 
 bool round_failed(const struct round *round)

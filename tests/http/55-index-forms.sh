@@ -272,6 +272,16 @@ until_field .state ready GET /indexes/by_old
 request GET /list?index=by_old
 field '[.entries[].key[1]]' '["1","2"]'
 
+test_case 'what has failed says of a long key as many whole characters as have room'
+long=$(printf 'é%.0s' {1..300})
+request PUT "/kv/long/$long" '{}'
+request PUT "/kv/longer/x$long" '{}'
+for prefix in long longer; do
+    request POST /indexes "{\"name\":\"by_$prefix\",\"prefix\":[\"$prefix\"],\"fields\":[\"/n\"],\"missing\":\"error\"}"
+    until_field .state failed GET "/indexes/by_$prefix"
+    field '.failure | test("^the entry \\[\"long.*é$")' true
+done
+
 test_case 'store fields: the index entry holds a JSON object of these members'
 declare_index '{"name":"cards","prefix":["c"],"fields":["/mail"],"unique":true,"store":{"fields":["/name","/address/city","/address/zip~1code","/tags"]}}'
 field '.store' '{"fields":["/name","/address/city","/address/zip~1code","/tags"]}'
