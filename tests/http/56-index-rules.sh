@@ -110,6 +110,14 @@ request PUT /kv/w/1 '"one"'
 request PUT /kv/w/2 '"one"'
 expect 409 unique-violation
 
+test_case 'a refusal has the number of the mutation, also of one with a suffix'
+request POST /atomic '{"mutations":[{"type":"set","key":["w","2"],"value":"two"},{"type":"set","key":["w"],"value":"one","suffix":"versionstamp"},{"type":"set","key":["w","3"],"value":"three"}]}'
+expect 409 unique-violation
+field '[.mutation, .attemptedKey[0], (.attemptedKey[1] | length)]' '[1,"w",20]'
+request POST /atomic '{"mutations":[{"type":"set","key":["a"],"value":1},{"type":"set","key":["w","2"],"value":"one"},{"type":"set","key":["w"],"value":"two","suffix":"versionstamp"}]}'
+expect 409 unique-violation
+field '[.mutation, .attemptedKey]' '[1,["w","2"]]'
+
 test_case 'several fields make one compound key, in their order'
 declare_index '{"name":"by_name","prefix":["p"],"fields":["/last",{"path":"/first","fold":"lower"}]}'
 for name in 'Lovelace Ada' 'Byron Anne' 'Byron ada' 'Lovelace augusta'; do
