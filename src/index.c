@@ -130,13 +130,17 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
 
 /* An index entry whose owner has expired is in nobody's way: it is overwritten,
  * and was counted already. Unless the value has other owners: then they are
- * in the way, until one of them gets the index entry by the expiry. */
+ * in the way, until one of them gets the index entry by the expiry. What has
+ * expired when it comes has no use for a value, and takes it from nobody. */
 static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
                                 size_t n)
 {
     struct kx_slice index_key = extract_key(&plan->now, n);
     enum kx_status status = KX_OK;
     struct record stored;
+    if (effect->index->declaration->unique &&
+        record_expired(&effect->now, plan->now_ms))
+        return KX_OK;
     if (may_presume(plan, effect->index))
         status = overlay_presume_absent(plan->overlay, index_key);
     if (status == KX_OK)

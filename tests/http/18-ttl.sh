@@ -130,6 +130,18 @@ request PUT /kv/u/=1 "$ada"
 expect 409 unique-violation
 field .existingKey '["u",3]'
 
+test_case 'one that is over when it comes needs no unique value'
+request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"u\",1],\"value\":$ada,\"expiresAt\":1}]}"
+expect 200
+request GET /kv/u/=1
+expect 404
+request GET /indexes/by_email/get/a@x
+header Content-Location /kv/u/=3
+until_field .entries 1 GET /indexes/by_email
+request DELETE /kv/u/=3
+request PUT /kv/u/=1 "$ada"
+expect 201
+
 test_case 'a PUT and a PATCH on what is over create'
 request PUT '/kv/u/=4?ttl=1ms' '{"color":"red"}'
 until_status 404 GET /kv/u/=4
