@@ -94,11 +94,11 @@ enum kx_status adopt_take(struct plan *plan, struct index *index,
                           struct kx_slice index_key)
 {
     struct record hand;
-    enum kx_status status = find(plan, index, index_key, &hand);
-    if (status != KX_OK)
+    enum kx_status status = overlay_record(plan->overlay, index_key, &hand);
+    if (status != KX_OK || hand.index != 0)
         return status == KX_ABSENT ? KX_OK : status;
     plan_count(plan, NULL, -1);
-    if (record_expired(&hand, plan->now_ms))
+    if (!index_adopts(index) || record_expired(&hand, plan->now_ms))
         return KX_OK;
     status = merge(plan, index, index_key, &hand);
     if (status != KX_OK && status != KX_ABSENT)

@@ -19,8 +19,8 @@ enum kx_status adopt_merge(const struct record *hand, struct kx_slice index_key,
                            struct record *row, const void *mem);
 
 /* The row in plan->record is about to be written under index_key by a commit:
- * takes over what is there, if anything is, and counts it. KX_OK, errors of the
- * storage. */
+ * takes over a client's entry that is there, if any is, and counts it. (When
+ * the index adopts none it has expired.) KX_OK, errors of the storage. */
 enum kx_status adopt_take(struct plan *plan, struct index *index,
                           struct kx_slice index_key);
 

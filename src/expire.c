@@ -53,7 +53,8 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
             break;
         }
         status = plan_expire(
-            plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES));
+            plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
+            row_time(row));
         if (status == KX_OK && !jobs_remove(plan, batch, TABLE_EXPIRY, row))
             status = KX_NO_MEMORY;
     }

@@ -117,7 +117,7 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
         form_write(effect->index, &plan->now, n, stamp, &plan->record);
     if (status != KX_OK)
         return status;
-    if (index_adopts(effect->index))
+    if (!needs_no_look(effect->index))
         status = adopt_take(plan, effect->index, index_key);
     if (status != KX_OK)
         return status;
@@ -128,18 +128,40 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
                : overlay_put(plan->overlay, index_key, bytes);
 }
 
-/* An index entry whose owner has expired is in nobody's way: it is overwritten,
- * and was counted already. Unless the value has other owners: then they are
- * in the way, until one of them gets the index entry by the expiry. What has
- * expired when it comes has no use for a value, and takes it from nobody. */
+/* An index entry whose owner has expired is in nobody's way, unless the value
+ * has other owners: then they are, until one of them gets the index entry by
+ * the expiry. KX_ABSENT: nobody is. */
+static enum kx_status refuse_others(struct plan *plan,
+                                    const struct effect *effect,
+                                    struct kx_slice index_key)
+{
+    if (!conflict_possible(plan, effect->index))
+        return KX_ABSENT;
+    struct kx_buffer other;
+    kx_buffer_init(&other, plan);
+    enum kx_status status =
+        conflict_first(plan, effect->index, index_key, &other);
+    if (status == KX_OK)
+        status = refuse(plan, effect, index_key, kx_buffer_slice(&other));
+    kx_buffer_free(&other);
+    return status;
+}
+
+/* What is over when it comes has no use for a value. */
+static bool needs_none(const struct plan *plan, const struct effect *effect)
+{
+    return effect->index->declaration->unique &&
+           record_expired(&effect->now, plan->now_ms);
+}
+
+/* An index entry that is overwritten was counted already. */
 static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
                                 size_t n)
 {
     struct kx_slice index_key = extract_key(&plan->now, n);
     enum kx_status status = KX_OK;
     struct record stored;
-    if (effect->index->declaration->unique &&
-        record_expired(&effect->now, plan->now_ms))
+    if (needs_none(plan, effect))
         return KX_OK;
     if (may_presume(plan, effect->index))
         status = overlay_presume_absent(plan->overlay, index_key);
@@ -155,13 +177,8 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
         struct kx_slice owner = record_owner(&stored, index_key);
         if (!kx_equal(owner, owner_of(effect)))
             return refuse(plan, effect, index_key, owner);
-    } else if (conflict_possible(plan, effect->index)) {
-        struct kx_buffer other;
-        kx_buffer_init(&other, plan);
-        status = conflict_first(plan, effect->index, index_key, &other);
-        if (status == KX_OK)
-            status = refuse(plan, effect, index_key, kx_buffer_slice(&other));
-        kx_buffer_free(&other);
+    } else {
+        status = refuse_others(plan, effect, index_key);
         if (status != KX_ABSENT)
             return status;
     }
@@ -281,17 +298,6 @@ static enum kx_status settle_entry(struct plan *plan,
     return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n, plan->stamp);
 }
 
-/* Only of what is added: an entry can always be removed. */
-static enum kx_status check_bytes(struct plan *plan)
-{
-    if (overlay_put_bytes(plan->overlay) - plan->own_bytes <=
-        KX_COMMIT_INDEX_BYTES_MAX)
-        return KX_OK;
-    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
-                   "the index entries of the commit have more than %d bytes",
-                   KX_COMMIT_INDEX_BYTES_MAX);
-}
-
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
     if (!effect->has)
@@ -301,8 +307,10 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
         return refuse_unindexable(plan->commit, effect->index, &plan->now);
     for (size_t n = 0; status == KX_OK && n < plan->now.count; n++) {
         status = settle_entry(plan, effect, n);
-        if (status == KX_OK)
-            status = check_bytes(plan);
+        if (status == KX_OK) /* an entry can always be removed */
+            status =
+                refuse_large(plan->commit, overlay_put_bytes(plan->overlay) -
+                                               plan->own_bytes);
     }
     return status;
 }
@@ -346,17 +354,6 @@ static enum kx_status hand_over(struct plan *plan, struct index *index,
     return status;
 }
 
-/* What one commit changes is held in memory, and written in one transaction. */
-static enum kx_status check_size(struct plan *plan)
-{
-    if (overlay_change_count(plan->overlay) <= KX_CHANGES_MAX)
-        return KX_OK;
-    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
-                   "with its index entries the commit changes more than %d "
-                   "entries",
-                   KX_CHANGES_MAX);
-}
-
 typedef enum kx_status effect_fn(struct plan *plan,
                                  const struct effect *effect);
 
@@ -378,7 +375,8 @@ static enum kx_status each_effect(struct plan *plan, size_t count,
                 continue;
             enum kx_status status = step(plan, &effect);
             if (status == KX_OK)
-                status = check_size(plan);
+                status = refuse_many(plan->commit,
+                                     overlay_change_count(plan->overlay));
             if (status != KX_OK)
                 return status;
         }

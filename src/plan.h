@@ -67,10 +67,11 @@ struct plan *plan_create(const struct plan_base *base);
  * with a KX_DELETE_RANGE must be the first of its plan. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
-/* Removes the entry under key with its index entries, if its time is over.
- * KX_OK also when there is nothing to remove; KX_NO_MEMORY, KX_FAILED: the plan
- * is as it was before. */
-enum kx_status plan_expire(struct plan *plan, struct kx_slice key);
+/* Removes the entry under key whose time this was, and is over, with its index
+ * entries. KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as
+ * it was before. */
+enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
+                           int64_t expires_at_ms);
 
 /* Does this count, which is in the catalog, take the last conflict out of a
  * conflicted index? And does any of the plan's? */

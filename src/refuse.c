@@ -128,3 +128,22 @@ enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                    held != NULL ? "holds another value there"
                                 : "holds nothing there");
 }
+
+enum kx_status refuse_many(struct kx_commit *commit, size_t changes)
+{
+    if (changes <= KX_CHANGES_MAX)
+        return KX_OK;
+    return kx_fail(&commit->refusal.fault, KX_COMMIT_TOO_LARGE,
+                   "with its index entries the commit changes more than %d "
+                   "entries",
+                   KX_CHANGES_MAX);
+}
+
+enum kx_status refuse_large(struct kx_commit *commit, size_t bytes)
+{
+    if (bytes <= KX_COMMIT_INDEX_BYTES_MAX)
+        return KX_OK;
+    return kx_fail(&commit->refusal.fault, KX_COMMIT_TOO_LARGE,
+                   "the index entries of the commit have more than %d bytes",
+                   KX_COMMIT_INDEX_BYTES_MAX);
+}

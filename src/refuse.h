@@ -36,4 +36,10 @@ enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                             const struct index *index,
                             const struct kx_entry *held);
 
+/* The same for a commit that changes more than KX_CHANGES_MAX entries, or adds
+ * index entries of more than KX_COMMIT_INDEX_BYTES_MAX bytes: it is held in
+ * memory, and written in one transaction. KX_OK, KX_COMMIT_TOO_LARGE. */
+enum kx_status refuse_many(struct kx_commit *commit, size_t changes);
+enum kx_status refuse_large(struct kx_commit *commit, size_t bytes);
+
 #endif

@@ -96,7 +96,7 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
 }
 
 /* A row that cannot be read, or is a client's, is in the way of what should be
- * there, which is missed later. */
+ * there, which is missed later. One whose time is over is expiry's. */
 enum kx_status verify_row(struct verify *job, struct kx_slice key,
                           struct kx_slice bytes)
 {
@@ -105,7 +105,8 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
     if (!record_read(bytes, &row))
         return found_useless(job, KX_DANGLING, key, nobody, 0);
     if (row.index == 0)
-        return found_foreign(job, key);
+        return record_expired(&row, kx_now_ms()) ? KX_OK
+                                                 : found_foreign(job, key);
     if (row.index != job->index->id)
         return KX_OK; /* of another index of this name, which comes or goes */
     job->next->report.done++;

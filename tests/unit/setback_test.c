@@ -6,8 +6,10 @@
 
 #include "plan.h"
 
-enum kx_status __real_plan_expire(struct plan *plan, struct kx_slice key);
-enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key);
+enum kx_status __real_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms);
+enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms);
 bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 
@@ -21,10 +23,12 @@ static atomic_bool keeping;     /* no entry can be removed */
 static atomic_int removals;     /* tried */
 static atomic_int expiries = 2; /* the first one of a test fails */
 
-enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key)
+enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms)
 {
-    return atomic_fetch_add(&expiries, 1) == 0 ? KX_NO_MEMORY
-                                               : __real_plan_expire(plan, key);
+    return atomic_fetch_add(&expiries, 1) == 0
+               ? KX_NO_MEMORY
+               : __real_plan_expire(plan, key, expires_at_ms);
 }
 
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
