@@ -32,8 +32,7 @@ static enum kx_status make_fresh(struct catalog *catalog,
     fresh->build.started_at_ms = kx_now_ms();
     fresh->id = ++catalog->last_id;
     fresh->pace = old->pace;
-    fresh->adoption.asked =
-        old->state == KX_INDEX_BUILDING && old->adoption.asked;
+    fresh->adoption.asked = index_adopts(old);
     *fresh_out = fresh;
     return declaration_parse(fresh, old->declaration->text, &fresh->declaration,
                              NULL);

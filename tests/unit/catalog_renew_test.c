@@ -128,6 +128,28 @@ static void it_happens_once(void **state)
                         "[\"folded\",\"strasse\"] [1]|");
 }
 
+/* There may be hand-kept entries left, also of a build that has failed. */
+static void what_was_to_be_adopted_still_is(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    test_set(&s->test, s->mem, "[\"p\",1]", "{}");
+    test_set(&s->test, s->mem, "[\"plain\",\"x\"]", "1");
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"plain\",\"prefix\":[\"p\"],"
+                     "\"fields\":[{\"path\":\"/s\",\"fold\":\"lower\"}],"
+                     "\"missing\":\"error\",\"adopt\":true}"),
+        KX_OK);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "plain", &info), KX_OK);
+    assert_int_equal(info.state, KX_INDEX_FAILED);
+    test_set(&s->test, s->mem, "[\"p\",1]", "{\"s\":\"a\"}");
+    change_version(s, 1);
+    reopen(s);
+    assert_string_equal(entries_of(s, "plain"), "[\"plain\",\"a\",1] [1]|");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +160,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_version_changes_nothing, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(it_happens_once, begin, finish),
+        cmocka_unit_test_setup_teardown(what_was_to_be_adopted_still_is, begin,
+                                        finish),
     };
     kx_log_level(KX_LOG_WARNING);
     return cmocka_run_group_tests(tests, NULL, NULL);
