@@ -132,8 +132,7 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "GET /indexes/{name} shows how far it is, GET "
          "/indexes/{name}/conflicts what is in the way of a conflicted one; "
          "try again when its state is ready. One that has failed stays so: "
-         "mend the entry that it names, then DELETE /indexes/{name} and "
-         "declare it again.",
+         "mend the entry that it names, then declare it again.",
          NULL},
     [PROBLEM_INDEX_EXISTS] =
         {"index-exists", 409, "An index with this name is declared differently",

@@ -8,7 +8,8 @@
 
 enum catalog_action {
     CATALOG_KEEP,
-    CATALOG_ADD,    /* index is new */
+    CATALOG_ADD,    /* index is new; one of its name that has failed goes, if
+                     * this is not to come in another's place later */
     CATALOG_DROP,   /* its name is free at once, its entries go later */
     CATALOG_FORGET, /* its entries are gone */
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it

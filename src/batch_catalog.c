@@ -9,6 +9,8 @@ struct index *batch_catalog_other(const struct catalog *catalog,
 {
     if (batch->action == CATALOG_DROP)
         return catalog_successor(catalog, batch->index);
+    if (batch->action == CATALOG_ADD && batch->index->replaces == 0)
+        return catalog_find(catalog, batch->index->declaration->name);
     if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&
         batch->index->replaces != 0)
         return catalog_by_id(catalog, batch->index->replaces);
@@ -165,7 +167,8 @@ void batch_catalog_change(struct catalog *catalog, struct batch *batch,
         return;
     note(batch->other, &former_out->other);
     begin_drop(batch->other);
-    index->form.since = catalog->stamp;
+    if (batch->action == CATALOG_BUILD)
+        index->form.since = catalog->stamp;
     index->replaces = 0;
 }
 

@@ -198,20 +198,28 @@ static enum kx_status start_state(struct kx_store *store,
     return status;
 }
 
+/* One that has failed stays so until it is declared again. */
+static bool begins_anew(const struct catalog *catalog, const struct index *have)
+{
+    return have->state == KX_INDEX_FAILED &&
+           catalog_successor(catalog, have) == NULL;
+}
+
 /* Declaring the same again is no change and no error. On success, unless it was
- * there or this is a dry run, the catalog owns the index. */
+ * there or this is a dry run, the catalog owns the index. One that begins anew
+ * has another id: what the failed one has written is nobody's then. */
 static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
     const struct index *have =
         catalog_find(store->catalog, index->declaration->name);
-    if (have != NULL) {
-        if (kx_equal(have->declaration->text, index->declaration->text))
-            return commit->dry
-                       ? preview_index(store, commit, have->declaration, true)
-                       : KX_OK;
+    if (have != NULL &&
+        !kx_equal(have->declaration->text, index->declaration->text))
         return refuse_other(commit, have, index->declaration);
-    }
+    if (have != NULL && !begins_anew(store->catalog, have))
+        return commit->dry
+                   ? preview_index(store, commit, have->declaration, true)
+                   : KX_OK;
     enum kx_status status = check_new(store, commit, index);
     if (status == KX_OK && commit->dry)
         return preview_index(store, commit, index->declaration, false);
@@ -220,6 +228,8 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     if (status != KX_OK)
         return status;
     index->id = store->catalog->last_id + 1;
+    if (have != NULL)
+        index->pace.per_second = have->pace.per_second;
     index->pace.paused = commit->pace.paused;
     struct batch batch = {.action = CATALOG_ADD,
                           .index = index,

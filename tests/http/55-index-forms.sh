@@ -261,16 +261,26 @@ request GET /list?index=by_old
 expect 409 index-not-ready
 field .state failed
 field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
-field '.hint | contains("mend the entry that it names, then DELETE /indexes/{name}")' true
+field '.hint | contains("mend the entry that it names, then declare it again")' true
 request PUT /kv/old/2 '{"n":2}'
+request PUT /kv/old/1 '{"n":3}'
 request GET /list?index=by_old
 expect 409 index-not-ready
-request DELETE /indexes/by_old
-expect 204
+request POST '/indexes?dry=1' '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
+expect 200
+field '[.estimate.entries, .warnings]' '[2,[]]'
+request GET /indexes/by_old
+field .state failed
+request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"]}'
+expect 409 index-exists
 request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
+[ "$status" = 202 ] || expect 201
 until_field .state ready GET /indexes/by_old
+field '[.entries, .failure]' '[2,null]'
+request GET /list?prefix=by_old
+field '[.entries[].key]' '[["by_old",2,"2"],["by_old",3,"1"]]'
 request GET /list?index=by_old
-field '[.entries[].key[1]]' '["1","2"]'
+field '[.entries[].key[1]]' '["2","1"]'
 
 test_case 'what has failed says of a long key as many whole characters as have room'
 long=$(printf 'é%.0s' {1..300})
