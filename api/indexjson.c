@@ -8,7 +8,7 @@
 uint64_t indexjson_eta(const struct kx_index_info *info)
 {
     if (!(info->per_second > 0) || info->paused ||
-        info->migration == KX_INDEX_CONFLICTED)
+        info->migration != KX_INDEX_BUILDING)
         return 0;
     uint64_t left = info->total > info->done ? info->total - info->done : 0;
     return (uint64_t)((double)left / info->per_second) + 1;

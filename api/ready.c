@@ -58,6 +58,7 @@ static void check_indexes(struct kx_reader *reader, struct check *checks)
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         if (info.state == KX_INDEX_FAILED ||
             info.state == KX_INDEX_CONFLICTED ||
+            info.migration == KX_INDEX_FAILED ||
             info.migration == KX_INDEX_CONFLICTED)
             checks[INDEXES] = (struct check){
                 CHECK_WARNING, "An index has failed or is conflicted."};

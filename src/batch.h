@@ -37,8 +37,9 @@ struct batch {
     int64_t index_entries;     /* added to its count */
     int64_t index_conflicts;   /* and to that of its conflict rows */
     enum kx_index_state state; /* CATALOG_BUILD */
-    const char *failure; /* the same: why it is KX_INDEX_FAILED, or NULL */
-    struct build build;  /* CATALOG_BUILD, CATALOG_FORM */
+    const char *failure; /* CATALOG_BUILD, CATALOG_FORM: why it has failed, ""
+                          * for not, or NULL: as it was */
+    struct build build;  /* the same */
     struct pace pace;    /* CATALOG_PACE */
     struct declaration *declaration;   /* CATALOG_FORM */
     struct form form;                  /* the same */

@@ -95,12 +95,17 @@ static void begin_drop(struct index *index)
     index->build = (struct build){.done = 0};
 }
 
+static void set_failure(struct index *index, const struct batch *batch)
+{
+    if (batch->failure != NULL)
+        snprintf(index->failure, sizeof index->failure, "%s", batch->failure);
+}
+
 static void set_build(struct index *index, const struct batch *batch)
 {
     index->state = batch->state;
     index->build = batch->build;
-    if (batch->failure != NULL)
-        snprintf(index->failure, sizeof index->failure, "%s", batch->failure);
+    set_failure(index, batch);
 }
 
 static void set_pace(struct index *index, const struct batch *batch)
@@ -114,6 +119,7 @@ static void set_form(struct index *index, const struct batch *batch)
     index->declaration = batch->declaration;
     index->form = batch->form;
     index->build = batch->build;
+    set_failure(index, batch);
 }
 
 /* (The last index id stays raised after a failure; an unused id does no

@@ -20,6 +20,7 @@
 /* How an index has got its `store`, and gets another one (form.h). */
 struct form {
     struct declaration *target; /* what it is to be, or NULL */
+    struct declaration *failed; /* what it could not be, lately, or NULL */
     uint64_t since; /* the commit with which it got it, 0: declared so */
     bool odd;       /* which of the forms of its rows is shown */
     bool mixed;     /* rows are to be rewritten */

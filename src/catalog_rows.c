@@ -7,8 +7,8 @@
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
  *                 version of Unicode by whose rules its text is folded; of one
- *                 that migrates or did so also target, since, odd, mixed,
- *                 replaces
+ *                 that migrates or did so also target, failed, since, odd,
+ *                 mixed, replaces
  *
  * The facts are few bytes, because they are written with every batch, so that a
  * crash leaves them exact; the rows of indexes are written when one changes. */
@@ -99,6 +99,18 @@ static char *row_key(void *mem, const struct index *index)
     return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
 }
 
+/* A declaration that most indexes have not. */
+static bool add_declaration(json_t *document, const char *name,
+                            const struct declaration *declaration)
+{
+    if (declaration == NULL)
+        return true;
+    struct kx_slice text = declaration->text;
+    return json_object_set_new(
+               document, name,
+               json_stringn((const char *)text.data, text.size)) == 0;
+}
+
 /* Takes the document and returns it with what most indexes have not. */
 static json_t *add_form(json_t *document, const struct index *index)
 {
@@ -107,13 +119,9 @@ static json_t *add_form(json_t *document, const struct index *index)
         json_pack("{s:I, s:b, s:b, s:I}", "since", (json_int_t)form->since,
                   "odd", form->odd, "mixed", form->mixed, "replaces",
                   (json_int_t)index->replaces);
-    bool good = json_object_update(document, more) == 0;
-    if (form->target != NULL)
-        good = json_object_set_new(
-                   document, "target",
-                   json_stringn((const char *)form->target->text.data,
-                                form->target->text.size)) == 0 &&
-               good;
+    bool good = json_object_update(document, more) == 0 &&
+                add_declaration(document, "target", form->target) &&
+                add_declaration(document, "failed", form->failed);
     json_decref(more);
     if (index->verification != NULL)
         good = json_object_set_new(document, "verification",
@@ -193,6 +201,14 @@ static enum kx_status read_verification(struct index *index, json_t *document)
                                                              : KX_FAILED;
 }
 
+static enum kx_status read_declaration(struct index *index, const char *text,
+                                       struct declaration **declaration_out)
+{
+    return text == NULL
+               ? KX_OK
+               : declaration_parse(index, kx_text(text), declaration_out, NULL);
+}
+
 /* Absent in rows of indexes that were made before there were migrations. */
 static enum kx_status read_form(struct index *index, json_t *document)
 {
@@ -201,18 +217,21 @@ static enum kx_status read_form(struct index *index, json_t *document)
     int mixed = 0;
     int odd = 0;
     const char *target = NULL;
-    if (json_unpack(document, "{s?I, s?b, s?b, s?I, s?s}", "since", &since,
+    const char *failed = NULL;
+    if (json_unpack(document, "{s?I, s?b, s?b, s?I, s?s, s?s}", "since", &since,
                     "odd", &odd, "mixed", &mixed, "replaces", &replaces,
-                    "target", &target) != 0)
+                    "target", &target, "failed", &failed) != 0)
         return KX_FAILED;
     index->form.since = (uint64_t)since;
     index->form.odd = odd != 0;
     index->form.mixed = mixed != 0;
     index->replaces = (uint32_t)replaces;
-    if (target == NULL)
-        return KX_OK;
-    index->build.resumed = true;
-    return declaration_parse(index, kx_text(target), &index->form.target, NULL);
+    index->build.resumed = index->build.resumed || target != NULL;
+    enum kx_status status =
+        read_declaration(index, target, &index->form.target);
+    return status == KX_OK
+               ? read_declaration(index, failed, &index->form.failed)
+               : status;
 }
 
 /* Are its entries those that this program would make? */

@@ -130,10 +130,13 @@ enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
                               uint64_t *number_out)
 {
     struct index *index = batch->index;
-    struct declaration *former[2] = {index->declaration, index->form.target};
+    const struct form *form = &index->form;
+    struct declaration *former[] = {index->declaration, form->target,
+                                    form->failed};
     enum kx_status status = batch_apply(store, batch, number_out);
-    for (int i = 0; status == KX_OK && i < 2; i++)
-        if (former[i] != index->declaration && former[i] != index->form.target)
+    for (int i = 0; status == KX_OK && i < 3; i++)
+        if (former[i] != index->declaration && former[i] != form->target &&
+            former[i] != form->failed)
             talloc_free(former[i]);
     return status;
 }
@@ -145,11 +148,13 @@ static enum kx_status migrate_form(struct wish *wish, uint64_t *number_out)
                           .index = index,
                           .declaration = index->declaration,
                           .form = index->form,
+                          .failure = "",
                           .durable = true,
                           .stamp = wish->store->catalog->stamp + 1};
     batch.build.started_at_ms = kx_now_ms();
     batch.build.total = index->entries;
     batch.form.target = wish->want;
+    batch.form.failed = NULL;
     batch.form.mixed = true;
     enum kx_status status = migrate_change(wish->store, &batch, number_out);
     wish->commit->created = status == KX_OK;
@@ -228,7 +233,8 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
                           .index = successor,
                           .durable = true,
                           .stamp = store->catalog->stamp + 1};
-    if (successor == NULL && index->form.target == NULL) {
+    if (successor == NULL && index->form.target == NULL &&
+        index->form.failed == NULL) {
         commit->status =
             fail(commit, KX_NO_MIGRATION, "index %.*s does not migrate", index);
         return;
@@ -241,6 +247,8 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
         batch.declaration = index->declaration;
         batch.form = index->form;
         batch.form.target = NULL;
+        batch.form.failed = NULL;
+        batch.failure = "";
         commit->status = migrate_change(store, &batch, number_out);
     }
     commit->stamp = store->catalog->stamp;

@@ -9,6 +9,7 @@
 #include "jobs.h"
 #include "migrate.h"
 #include "range.h"
+#include "refuse.h"
 #include "stand.h"
 #include "writer.h"
 
@@ -20,6 +21,7 @@ struct step {
     struct batch batch;
     size_t bytes;
     struct stand stand;
+    struct kx_fault fault; /* why the rows cannot have the other form */
 };
 
 /* Commits have taken the last conflict out of an index that is to come in
@@ -77,6 +79,26 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
     return status;
 }
 
+/* The index entries of one entry in the other form, each of which is as large
+ * as this one: may a commit add them? KX_OK, KX_COMMIT_TOO_LARGE, KX_NO_MEMORY.
+ */
+static enum kx_status check_bytes(struct step *step, struct kx_slice made)
+{
+    struct record row;
+    struct stand *stand = &step->stand;
+    struct extract *extract = &stand->extract;
+    size_t most = KX_COMMIT_INDEX_BYTES_MAX;
+    if (!record_read(made, &row) ||
+        row.other.size * KX_INDEX_ENTRIES_MAX <= most)
+        return KX_OK;
+    enum kx_status status = extract_keys(extract, step->index->declaration,
+                                         extract->key, &stand->record);
+    if (status != KX_OK || row.other.size * extract->count <= most)
+        return status;
+    refuse_entry_bytes(&step->fault, step->mem, extract->key);
+    return KX_COMMIT_TOO_LARGE;
+}
+
 /* A row that nothing stands behind could not be shown in another form. */
 static enum kx_status rewrite(struct step *step, struct kx_slice key,
                               struct kx_slice bytes, struct record *row)
@@ -87,6 +109,8 @@ static enum kx_status rewrite(struct step *step, struct kx_slice key,
         step->batch.index_entries--;
         return add_write(step, key, kx_slice(NULL, 0));
     }
+    if (status == KX_OK)
+        status = check_bytes(step, made);
     if (status != KX_OK || kx_equal(made, bytes))
         return status;
     return add_write(step, key, made);
@@ -149,6 +173,16 @@ static void end_form(struct step *step)
     form->odd = !form->odd;
 }
 
+/* The index stays as it was; what its rows have of the other form goes. */
+static void fail_form(struct step *step)
+{
+    struct batch *batch = &step->batch;
+    batch->form.failed = batch->form.target;
+    batch->form.target = NULL;
+    batch->failure = step->fault.detail;
+    batch->build.resume_size = 0;
+}
+
 static enum kx_status apply(struct step *step)
 {
     uint64_t number = 0;
@@ -202,7 +236,9 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         status = take_rows(&step);
     if (status == KX_END)
         end_form(&step);
-    if (status == KX_OK || status == KX_END)
+    if (status == KX_COMMIT_TOO_LARGE)
+        fail_form(&step);
+    if (status == KX_OK || status == KX_END || status == KX_COMMIT_TOO_LARGE)
         status = apply(&step);
     talloc_free(step.mem);
     if (status != KX_OK)

@@ -235,6 +235,8 @@ static void describe(const struct catalog *catalog, const struct index *index,
         describe_migration(successor->declaration, successor->state, info);
     else if (index->form.target != NULL)
         describe_migration(index->form.target, KX_INDEX_BUILDING, info);
+    else if (index->form.failed != NULL)
+        describe_migration(index->form.failed, KX_INDEX_FAILED, info);
     describe_build(built, info);
 }
 

@@ -147,3 +147,24 @@ enum kx_status refuse_large(struct kx_commit *commit, size_t bytes)
                    "the index entries of the commit have more than %d bytes",
                    KX_COMMIT_INDEX_BYTES_MAX);
 }
+
+enum kx_status refuse_entry(struct kx_fault *fault, void *mem,
+                            struct kx_slice key, struct kx_slice why)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, mem);
+    kx_key_to_json(key, &text);
+    return kx_fail(fault, KX_NOT_INDEXABLE,
+                   "the entry %.*s cannot be indexed: %.*s", (int)text.size,
+                   (const char *)text.data, (int)why.size,
+                   (const char *)why.data);
+}
+
+enum kx_status refuse_entry_bytes(struct kx_fault *fault, void *mem,
+                                  struct kx_slice key)
+{
+    char why[80];
+    snprintf(why, sizeof why, "its index entries have more than %d bytes",
+             KX_COMMIT_INDEX_BYTES_MAX);
+    return refuse_entry(fault, mem, key, kx_text(why));
+}

@@ -42,4 +42,12 @@ enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
 enum kx_status refuse_many(struct kx_commit *commit, size_t changes);
 enum kx_status refuse_large(struct kx_commit *commit, size_t bytes);
 
+/* Says of an entry that background work on an index cannot go beyond which one
+ * it is, and why; or that a commit would refuse its index entries for their
+ * size. mem is a talloc context. Returns KX_NOT_INDEXABLE. */
+enum kx_status refuse_entry(struct kx_fault *fault, void *mem,
+                            struct kx_slice key, struct kx_slice why);
+enum kx_status refuse_entry_bytes(struct kx_fault *fault, void *mem,
+                                  struct kx_slice key);
+
 #endif

@@ -14,6 +14,7 @@
 #include "extract.h"
 #include "form.h"
 #include "jobs.h"
+#include "refuse.h"
 #include "sorter.h"
 #include "touched.h"
 
@@ -140,18 +141,6 @@ static enum kx_status add_row(struct round *round, size_t n)
     return KX_OK;
 }
 
-/* Says which entry cannot be indexed, and why. */
-static void note_failure(struct round *round, struct kx_slice key,
-                         struct kx_slice why)
-{
-    struct kx_buffer text;
-    kx_buffer_init(&text, round);
-    kx_key_to_json(key, &text);
-    kx_fail(&round->failure, KX_NOT_INDEXABLE,
-            "the entry %.*s cannot be indexed: %.*s", (int)text.size,
-            (const char *)text.data, (int)why.size, (const char *)why.data);
-}
-
 static void note_obstacle(struct round *round, struct kx_slice key)
 {
     struct kx_buffer why;
@@ -159,16 +148,7 @@ static void note_obstacle(struct round *round, struct kx_slice key)
     kx_buffer_init(&why, round);
     kx_buffer_init(&field, round);
     extract_describe(&round->extract, &why, &field);
-    note_failure(round, key, kx_buffer_slice(&why));
-}
-
-/* As the index's own commits refuse it. */
-static void note_size(struct round *round, struct kx_slice key)
-{
-    char why[80];
-    snprintf(why, sizeof why, "its index entries have more than %d bytes",
-             KX_COMMIT_INDEX_BYTES_MAX);
-    note_failure(round, key, kx_text(why));
+    refuse_entry(&round->failure, round, key, kx_buffer_slice(&why));
 }
 
 /* Gathers the index entries of one entry. */
@@ -194,7 +174,7 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
             break;
     }
     if (bytes > KX_COMMIT_INDEX_BYTES_MAX)
-        note_size(round, key);
+        refuse_entry_bytes(&round->failure, round, key);
     return status;
 }
 

@@ -114,6 +114,40 @@ field .failure 'the entry ["papers","a"] cannot be indexed: its index entries ha
 request GET /kv/papers/a
 expect 200
 
+test_case 'and when its store is changed: the migration fails, and the index stays as it was'
+request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
+field .state ready
+request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
+failed_so='["migrating","pointer",100,"failed","value","the entry [\"papers\",\"a\"] cannot be indexed: its index entries have more than 67108864 bytes"]'
+told='[.state, .store, .entries, .migration.state, .migration.to.store, .migration.failure]'
+field "$told" "$failed_so"
+stop_server
+start_server
+request GET /indexes/papers_tags
+field "$told" "$failed_so"
+request GET '/readyz?verbose=true'
+field '.checks[] | select(.name == "indexes") | .state' warning
+request PUT /kv/papers/a "@$work/heavy"
+expect 200
+request GET '/kv/papers_tags/=7/a'
+body_is '"a"'
+
+test_case 'once it is taken back, or begun anew, that is over'
+request DELETE /indexes/papers_tags/migration
+expect 200
+field '[.state, .store, .migration, .failure]' '["ready","pointer",null,null]'
+request DELETE /indexes/papers_tags/migration
+expect 404 no-migration
+request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
+field .migration.state failed
+document 50 900000 >"$work/heavy"
+request PUT /kv/papers/a "@$work/heavy"
+expect 200
+request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
+field '[.state, .store, .entries, .migration, .failure]' '["ready","value",50,null,null]'
+request PUT /kv/papers/a "@$work/heavy"
+expect 200
+
 test_case 'of large values a range delete removes some at a time'
 document 0 900000 >"$work/plain"
 for i in {1..25}; do
