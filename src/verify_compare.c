@@ -153,6 +153,7 @@ static enum kx_status check_key(struct verify *job, size_t n)
     struct extract *extract = &job->stand.extract;
     struct kx_slice key = extract_key(extract, n);
     size_t skip = job->index->declaration->prefix.size;
+    job->looked_up++;
     enum kx_status status = read_row(job, key, &bytes);
     if (status != KX_OK && status != KX_ABSENT)
         return status;

@@ -32,6 +32,13 @@ struct index *verify_next(const struct kx_store *store)
     return NULL;
 }
 
+/* The rows of an entry, of which it may have many, take as long as entries. */
+static bool reads_on(const struct verify *job, size_t read, size_t limit)
+{
+    return jobs_read_on(job->store, read, limit) &&
+           job->looked_up < job->store->job_size;
+}
+
 static enum kx_status look_at_rows(struct verify *job,
                                    const struct kx_range *rows, size_t limit)
 {
@@ -40,8 +47,7 @@ static enum kx_status look_at_rows(struct verify *job,
     struct range *range = job->store->range;
     struct verification *next = job->next;
     enum kx_status status = range_begin(range, rows->start, rows->end, false);
-    for (size_t i = 0; status == KX_OK && jobs_read_on(job->store, i, limit);
-         i++) {
+    for (size_t i = 0; status == KX_OK && reads_on(job, i, limit); i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;

@@ -8,6 +8,7 @@
 #include "jobs.h"
 #include "range.h"
 #include "store_state.h"
+#include "table.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
@@ -17,6 +18,12 @@ enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, bool neighbours);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, bool neighbours);
+enum kx_status __real_table_get(struct env *env, enum table table,
+                                struct kx_slice key,
+                                struct kx_buffer *value_out);
+enum kx_status __wrap_table_get(struct env *env, enum table table,
+                                struct kx_slice key,
+                                struct kx_buffer *value_out);
 bool __real_jobs_run(struct kx_store *store);
 bool __wrap_jobs_run(struct kx_store *store);
 
@@ -25,6 +32,8 @@ enum { ENTRIES = 24, BYTES = 1000000, ELEMENTS = 500, STEP_ROWS = 5000 };
 static _Atomic size_t step_bytes; /* of the values read by the present step */
 static _Atomic size_t most_bytes; /* and by one of them at most */
 static _Atomic size_t most_rows;  /* of one transaction */
+static _Atomic size_t step_gets;  /* look-ups by the present step */
+static _Atomic size_t most_gets;  /* and by one of them at most */
 
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out)
@@ -43,12 +52,23 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
     return __real_txn_apply(env, writes, count, neighbours);
 }
 
+enum kx_status __wrap_table_get(struct env *env, enum table table,
+                                struct kx_slice key,
+                                struct kx_buffer *value_out)
+{
+    atomic_fetch_add(&step_gets, 1);
+    return __real_table_get(env, table, key, value_out);
+}
+
 bool __wrap_jobs_run(struct kx_store *store)
 {
     atomic_store(&step_bytes, 0);
+    atomic_store(&step_gets, 0);
     bool more = __real_jobs_run(store);
     if (atomic_load(&step_bytes) > atomic_load(&most_bytes))
         atomic_store(&most_bytes, atomic_load(&step_bytes));
+    if (atomic_load(&step_gets) > atomic_load(&most_gets))
+        atomic_store(&most_gets, atomic_load(&step_gets));
     return more;
 }
 
@@ -132,7 +152,7 @@ static void no_step_reads_many_large_entries(void **state)
     went_in_small_steps();
 }
 
-static void set_elements(struct story *s, int n)
+static void set_elements(struct story *s, int n, int64_t expires_at_ms)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, s->mem);
@@ -146,17 +166,15 @@ static void set_elements(struct story *s, int n)
         .type = KX_SET,
         .key = test_key(s->mem, talloc_asprintf(s->mem, "[\"u\",%d]", n)),
         .value = test_json((const char *)text.data),
-        .expires_at_ms = 1000500};
+        .expires_at_ms = expires_at_ms};
     struct kx_commit commit = {
         .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
     assert_int_equal(test_commit(&s->test, &commit), KX_OK);
 }
 
-static void no_step_expires_many_index_entries(void **state)
+/* One for each element, of which every entry has many. */
+static void declare_elements(struct story *s)
 {
-    struct story *s = *state;
-    struct kx_index_info info;
-    kx_clock_set(1000000);
     assert_int_equal(
         test_declare(&s->test, s->mem,
                      "{\"name\":\"by_n\",\"prefix\":[\"u\"],"
@@ -164,8 +182,16 @@ static void no_step_expires_many_index_entries(void **state)
         KX_OK);
     while (is_busy(s))
         usleep(1000);
+}
+
+static void no_step_expires_many_index_entries(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    kx_clock_set(1000000);
+    declare_elements(s);
     for (int n = 0; n < ENTRIES; n++)
-        set_elements(s, n);
+        set_elements(s, n, 1000500);
     assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
     assert_int_equal(info.entries, ENTRIES * ELEMENTS);
     atomic_store(&most_rows, 0);
@@ -176,10 +202,25 @@ static void no_step_expires_many_index_entries(void **state)
     assert_in_range(atomic_load(&most_rows), ELEMENTS, STEP_ROWS);
 }
 
+static void no_step_verifies_many_index_entries(void **state)
+{
+    struct story *s = *state;
+    declare_elements(s);
+    for (int n = 0; n < ENTRIES; n++)
+        set_elements(s, n, 0);
+    atomic_store(&most_gets, 0);
+    assert_int_equal(change(s, KX_VERIFY_INDEX, ""), KX_OK);
+    while (is_busy(s))
+        usleep(1000);
+    assert_in_range(atomic_load(&most_gets), ELEMENTS, STEP_ROWS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_step_expires_many_index_entries,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(no_step_verifies_many_index_entries,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(no_step_reads_many_large_entries, begin,
                                         finish),
