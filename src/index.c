@@ -393,17 +393,17 @@ static bool any_conflicts(const struct plan *plan)
     return i < catalog->count;
 }
 
-/* Gives a value that nobody has now to the first of its other owners. */
+/* Gives a value that nobody has now to the first of its other owners. If nobody
+ * had it before either, all others are over: to look for one again with each of
+ * them that goes would take minutes, where there are many. */
 static enum kx_status promote_other(struct plan *plan, struct index *index,
                                     struct kx_slice index_key)
 {
-    struct record stored;
     struct kx_buffer owner;
-    enum kx_status status = stored_entry(plan, index, index_key, &stored);
-    if (status != KX_ABSENT)
-        return status;
+    if (!overlay_removes(plan->overlay, index_key))
+        return KX_OK;
     kx_buffer_init(&owner, plan);
-    status = conflict_first(plan, index, index_key, &owner);
+    enum kx_status status = conflict_first(plan, index, index_key, &owner);
     if (status == KX_OK)
         status = hand_over(plan, index, index_key, kx_buffer_slice(&owner));
     kx_buffer_free(&owner);

@@ -295,6 +295,13 @@ enum kx_status overlay_presume_absent(struct overlay *overlay,
     return KX_OK;
 }
 
+bool overlay_removes(struct overlay *overlay, struct kx_slice key)
+{
+    const struct slot *slot = find(overlay, key);
+    return slot != NULL && slot->commit == overlay->commit &&
+           slot->now.size == 0;
+}
+
 size_t overlay_change_count(const struct overlay *overlay)
 {
     return overlay->journal_count;

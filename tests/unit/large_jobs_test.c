@@ -27,10 +27,18 @@ enum kx_status __wrap_table_get(struct env *env, enum table table,
 bool __real_jobs_run(struct kx_store *store);
 bool __wrap_jobs_run(struct kx_store *store);
 
-enum { ENTRIES = 24, BYTES = 1000000, ELEMENTS = 500, STEP_ROWS = 5000 };
+enum {
+    ENTRIES = 24,
+    BYTES = 1000000,
+    ELEMENTS = 500,
+    STEP_ROWS = 5000,
+    GROUP = 1000
+};
 
 static _Atomic size_t step_bytes; /* of the values read by the present step */
 static _Atomic size_t most_bytes; /* and by one of them at most */
+static _Atomic size_t step_reads; /* rows that it has read in order */
+static _Atomic size_t most_reads; /* and one of them at most */
 static _Atomic size_t most_rows;  /* of one transaction */
 static _Atomic size_t step_gets;  /* look-ups by the present step */
 static _Atomic size_t most_gets;  /* and by one of them at most */
@@ -41,6 +49,7 @@ enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
     enum kx_status status = __real_range_next(range, key_out, value_out);
     if (status == KX_OK)
         atomic_fetch_add(&step_bytes, value_out->size);
+    atomic_fetch_add(&step_reads, 1);
     return status;
 }
 
@@ -63,10 +72,13 @@ enum kx_status __wrap_table_get(struct env *env, enum table table,
 bool __wrap_jobs_run(struct kx_store *store)
 {
     atomic_store(&step_bytes, 0);
+    atomic_store(&step_reads, 0);
     atomic_store(&step_gets, 0);
     bool more = __real_jobs_run(store);
     if (atomic_load(&step_bytes) > atomic_load(&most_bytes))
         atomic_store(&most_bytes, atomic_load(&step_bytes));
+    if (atomic_load(&step_reads) > atomic_load(&most_reads))
+        atomic_store(&most_reads, atomic_load(&step_reads));
     if (atomic_load(&step_gets) > atomic_load(&most_gets))
         atomic_store(&most_gets, atomic_load(&step_gets));
     return more;
@@ -215,11 +227,38 @@ static void no_step_verifies_many_index_entries(void **state)
     assert_in_range(atomic_load(&most_gets), ELEMENTS, STEP_ROWS);
 }
 
+/* All of them have one value of an index that was declared to be unique. */
+static void no_step_searches_a_group_of_conflicts_for_each(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    kx_clock_set(1000000);
+    for (int n = 0; n < GROUP; n++)
+        assert_int_equal(
+            test_set_until(&s->test, s->mem,
+                           talloc_asprintf(s->mem, "[\"u\",%d]", n), 1000500),
+            KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                                  "\"fields\":[\"\"],\"unique\":true}"),
+                     KX_OK);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    assert_int_equal(info.conflicts, GROUP - 1);
+    atomic_store(&most_reads, 0);
+    kx_clock_set(1001000);
+    while (is_busy(s))
+        usleep(1000);
+    assert_in_range(atomic_load(&most_reads), 1, 4 * GROUP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_step_expires_many_index_entries,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            no_step_searches_a_group_of_conflicts_for_each, begin, finish),
         cmocka_unit_test_setup_teardown(no_step_verifies_many_index_entries,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(no_step_reads_many_large_entries, begin,
