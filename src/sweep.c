@@ -12,7 +12,10 @@ enum {
     /* A larger sweep meets more rows on each page of the index; this much takes
      * little memory. */
     SWEEP_ROWS_MAX = 250000,
-    SWEEP_BYTES_MAX = 32 << 20
+    SWEEP_BYTES_MAX = 32 << 20,
+    /* One entry may bring much more than that in each index: when there is so
+     * much, the others have to wait for a sweep of their own. */
+    SHARED_BYTES_MAX = 128 << 20
 };
 
 struct sweep {
@@ -41,20 +44,24 @@ static bool joins(const struct index *index, const struct index *leader)
            pace_free(&leader->pace);
 }
 
-/* Gives every index that can be built together with the leader a round. */
-static enum kx_status add_rounds(struct sweep *sweep,
-                                 const struct index *leader)
+static enum kx_status add_round(struct sweep *sweep, struct index *index)
+{
+    struct round *round = NULL;
+    enum kx_status status = round_create(sweep, index, &sweep->passage, &round);
+    if (round != NULL)
+        sweep->rounds[sweep->count++] = round;
+    return status;
+}
+
+/* Gives the leader a round, which is the first, and every index that can be
+ * built together with it. */
+static enum kx_status add_rounds(struct sweep *sweep, struct index *leader)
 {
     const struct catalog *catalog = sweep->store->catalog;
-    enum kx_status status = KX_OK;
-    for (size_t i = 0; status == KX_OK && i < catalog->count; i++) {
-        struct index *index = catalog->indexes[i];
-        struct round *round = NULL;
-        if (index == leader || joins(index, leader))
-            status = round_create(sweep, index, &sweep->passage, &round);
-        if (round != NULL)
-            sweep->rounds[sweep->count++] = round;
-    }
+    enum kx_status status = add_round(sweep, leader);
+    for (size_t i = 0; status == KX_OK && i < catalog->count; i++)
+        if (catalog->indexes[i] != leader && joins(catalog->indexes[i], leader))
+            status = add_round(sweep, catalog->indexes[i]);
     return status;
 }
 
@@ -112,30 +119,61 @@ static enum kx_status begin_scan(struct sweep *sweep)
                        sweep->passage.end, false);
 }
 
+static size_t gathered_bytes(const struct sweep *sweep)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < sweep->count; i++)
+        bytes += round_bytes(sweep->rounds[i]);
+    return bytes;
+}
+
+static void take_out(struct sweep *sweep, size_t n)
+{
+    talloc_free(sweep->rounds[n]);
+    sweep->count--;
+    memmove(&sweep->rounds[n], &sweep->rounds[n + 1],
+            (sweep->count - n) * sizeof(struct round *));
+}
+
+/* Nothing of a round that is taken out is stored as progress. */
+static enum kx_status add_to_rounds(struct sweep *sweep, struct kx_slice key,
+                                    const struct record *record)
+{
+    size_t bytes = gathered_bytes(sweep);
+    size_t i = 0;
+    while (i < sweep->count) {
+        struct round *round = sweep->rounds[i];
+        if (i > 0 && bytes > SHARED_BYTES_MAX) {
+            take_out(sweep, i);
+            continue;
+        }
+        bytes -= round_bytes(round);
+        enum kx_status status = round_add(round, key, record);
+        if (status != KX_OK)
+            return status;
+        bytes += round_bytes(round);
+        i++;
+    }
+    return KX_OK;
+}
+
 static enum kx_status read_entry(struct sweep *sweep, struct kx_slice key,
                                  struct kx_slice bytes)
 {
     struct record record;
-    enum kx_status status = KX_OK;
     if (!record_read(bytes, &record))
         return KX_FAILED;
     sweep->entries++;
-    for (size_t i = 0; status == KX_OK && i < sweep->count; i++)
-        if (record.index == 0)
-            status = round_add(sweep->rounds[i], key, &record);
-    return status;
+    return record.index == 0 ? add_to_rounds(sweep, key, &record) : KX_OK;
 }
 
 static bool full(const struct sweep *sweep)
 {
     size_t rows = 0;
-    size_t bytes = 0;
-    for (size_t i = 0; i < sweep->count; i++) {
+    for (size_t i = 0; i < sweep->count; i++)
         rows += round_rows(sweep->rounds[i]);
-        bytes += round_bytes(sweep->rounds[i]);
-    }
     return sweep->entries >= sweep->limit || rows >= SWEEP_ROWS_MAX ||
-           bytes >= SWEEP_BYTES_MAX;
+           gathered_bytes(sweep) >= SWEEP_BYTES_MAX;
 }
 
 static void stop(struct sweep *sweep, bool at_end)
@@ -176,14 +214,6 @@ enum kx_status sweep_read(struct sweep *sweep, size_t limit)
 struct round *sweep_round(struct sweep *sweep)
 {
     return sweep->count == 0 ? NULL : sweep->rounds[0];
-}
-
-static void take_out(struct sweep *sweep, size_t n)
-{
-    talloc_free(sweep->rounds[n]);
-    sweep->count--;
-    memmove(&sweep->rounds[n], &sweep->rounds[n + 1],
-            (sweep->count - n) * sizeof(struct round *));
 }
 
 void sweep_end_round(struct sweep *sweep)
