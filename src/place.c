@@ -10,6 +10,9 @@
 #include "range.h"
 #include "table.h"
 
+/* After so many stored rows it is worth going down the tree. */
+enum { PASSED_FEW = 64 };
+
 struct placing {
     struct kx_store *store;
     struct batch *batch;
@@ -252,23 +255,50 @@ static enum kx_status place_at(struct placing *placing, struct kx_slice key,
     return status;
 }
 
+/* Goes down the tree to the row to place next. */
+static enum kx_status seek(const struct placing *placing)
+{
+    return range_begin(placing->store->range,
+                       placing->batch->writes[placing->next].key,
+                       kx_slice(NULL, 0), false);
+}
+
+/* Reads on, unless there are many rows before the one to place next: a small
+ * sweep has few for a whole index. */
+static enum kx_status read_on(const struct placing *placing, size_t *passed,
+                              struct kx_slice *key_out,
+                              struct kx_slice *bytes_out)
+{
+    enum kx_status status = KX_OK;
+    if (*passed == PASSED_FEW) {
+        status = seek(placing);
+        *passed = 0;
+    }
+    if (status == KX_OK)
+        status = range_next(placing->store->range, key_out, bytes_out);
+    ++*passed;
+    return status;
+}
+
 static enum kx_status place_all(struct placing *placing)
 {
-    struct range *range = placing->store->range;
     struct kx_slice key;
     struct kx_slice bytes;
-    struct kx_slice first = placing->batch->writes[0].key;
     struct kx_slice last = placing->batch->writes[placing->count - 1].key;
-    enum kx_status status = range_begin(range, first, kx_slice(NULL, 0), false);
+    size_t passed = 0;
+    enum kx_status status = seek(placing);
     while (status == KX_OK && placing->next < placing->count) {
-        status = range_next(range, &key, &bytes);
+        size_t before = placing->next;
+        status = read_on(placing, &passed, &key, &bytes);
         if (status != KX_OK || kx_compare(key, last) > 0)
             break;
         status = place_below(placing, key);
         if (status == KX_OK)
             status = place_at(placing, key, bytes);
+        if (placing->next != before)
+            passed = 0;
     }
-    range_end(range);
+    range_end(placing->store->range);
     if (status == KX_OK || status == KX_END)
         status = place_below(placing, kx_slice(NULL, 0));
     return status;

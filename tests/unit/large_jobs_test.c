@@ -227,6 +227,41 @@ static void no_step_verifies_many_index_entries(void **state)
     assert_in_range(atomic_load(&most_gets), ELEMENTS, STEP_ROWS);
 }
 
+static const char *number(void *mem, int n)
+{
+    return talloc_asprintf(mem, "%d", n);
+}
+
+/* The first two entries have the first and the last place in the index; between
+ * them lie those that were written since it was declared. */
+static void no_step_of_a_slow_build_reads_the_whole_index(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.done = 0};
+    struct kx_commit declaration = {
+        .kind = KX_DECLARE_INDEX,
+        .declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                               "\"fields\":[\"\"]}"),
+        .pace.paused = true,
+        .memory = s->mem};
+    struct kx_commit pace = {
+        .kind = KX_PACE_INDEX,
+        .index_name = kx_text("by_n"),
+        .pace = {.sets_paused = true, .sets_limit = true, .per_second = 20},
+        .memory = s->mem};
+    test_set(&s->test, s->mem, "[\"u\",\"a\"]", "-1");
+    test_set(&s->test, s->mem, "[\"u\",\"b\"]", "1e9");
+    assert_int_equal(test_commit(&s->test, &declaration), KX_OK);
+    for (int n = 0; n < STEP_ROWS; n += GROUP)
+        test_fill(&s->test, "u", n, GROUP, number);
+    atomic_store(&most_reads, 0);
+    assert_int_equal(test_commit(&s->test, &pace), KX_OK);
+    while (info.done == 0)
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    assert_in_range(info.done, 2, 10);
+    assert_in_range(atomic_load(&most_reads), 2, GROUP);
+}
+
 /* All of them have one value of an index that was declared to be unique. */
 static void no_step_searches_a_group_of_conflicts_for_each(void **state)
 {
@@ -257,6 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_step_expires_many_index_entries,
                                         begin, finish),
+        cmocka_unit_test_setup_teardown(
+            no_step_of_a_slow_build_reads_the_whole_index, begin, finish),
         cmocka_unit_test_setup_teardown(
             no_step_searches_a_group_of_conflicts_for_each, begin, finish),
         cmocka_unit_test_setup_teardown(no_step_verifies_many_index_entries,
