@@ -144,7 +144,7 @@ static enum kx_status take_rows(struct step *step)
         status = range_begin(store->range, rows.start, rows.end, false);
     size_t limit = pace_take(&step->index->pace, store->job_size, kx_now_ms());
     for (size_t i = 0; status == KX_OK && jobs_read_on(store, i, limit) &&
-                       step->bytes < JOBS_BYTES_MAX;
+                       step->bytes + step->stand.read < JOBS_BYTES_MAX;
          i++) {
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK)

@@ -8,6 +8,7 @@ void stand_init(struct stand *stand, void *mem, struct env *env,
 {
     stand->env = env;
     stand->index = index;
+    stand->read = 0;
     kx_buffer_init(&stand->key, mem);
     kx_buffer_init(&stand->bytes, mem);
     extract_init(&stand->extract, mem);
@@ -29,6 +30,7 @@ static enum kx_status read_entry(struct stand *stand, struct kx_slice index_key,
         table_get(stand->env, TABLE_ENTRIES, key, &stand->bytes);
     if (status != KX_OK)
         return status;
+    stand->read += stand->bytes.size;
     if (!record_read(kx_buffer_slice(&stand->bytes), &stand->record))
         return KX_FAILED;
     return stand->record.index == 0 ? KX_OK : KX_ABSENT;

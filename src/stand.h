@@ -13,6 +13,7 @@ struct stand {
     struct kx_buffer bytes; /* and its record */
     struct record record;
     struct extract extract; /* with this index key alone */
+    size_t read;            /* bytes of entries so far */
 };
 
 /* Buffers are talloc context mem's; all serve one row after the other. */

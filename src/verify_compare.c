@@ -127,11 +127,15 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
 static enum kx_status read_row(struct verify *job, struct kx_slice key,
                                struct kx_slice *bytes_out)
 {
-    if (job->plan != NULL)
-        return overlay_get(job->plan->overlay, key, bytes_out);
-    enum kx_status status =
-        table_get(job->store->env, TABLE_ENTRIES, key, &job->row);
-    *bytes_out = kx_buffer_slice(&job->row);
+    enum kx_status status = KX_OK;
+    if (job->plan != NULL) {
+        status = overlay_get(job->plan->overlay, key, bytes_out);
+    } else {
+        status = table_get(job->store->env, TABLE_ENTRIES, key, &job->row);
+        *bytes_out = kx_buffer_slice(&job->row);
+    }
+    if (status == KX_OK)
+        job->looked_up_bytes += bytes_out->size;
     return status;
 }
 

@@ -32,11 +32,13 @@ struct index *verify_next(const struct kx_store *store)
     return NULL;
 }
 
-/* The rows of an entry, of which it may have many, take as long as entries. */
+/* What is looked up for a row, or for each row that an entry has, takes time as
+ * well. */
 static bool reads_on(const struct verify *job, size_t read, size_t limit)
 {
+    size_t bytes = job->stand.read + job->other.read + job->looked_up_bytes;
     return jobs_read_on(job->store, read, limit) &&
-           job->looked_up < job->store->job_size;
+           job->looked_up < job->store->job_size && bytes < JOBS_BYTES_MAX;
 }
 
 static enum kx_status look_at_rows(struct verify *job,

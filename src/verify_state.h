@@ -17,6 +17,7 @@ struct verify {
     struct verification *next; /* what the verification will be */
     int64_t entries;           /* added to the index's count */
     size_t looked_up;          /* rows of entries that were read so far */
+    size_t looked_up_bytes;
     struct stand stand;
     struct stand other; /* who has the row that another should have */
     struct kx_buffer made;
