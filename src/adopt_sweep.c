@@ -35,18 +35,27 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
     return KX_OK;
 }
 
+/* From where the work goes on. What is not under the name is no place of it: to
+ * read on from there would remove entries that are in nobody's way. */
+static struct kx_slice last_read(const struct index *index)
+{
+    const struct build *build = &index->build;
+    struct kx_slice key = kx_slice(build->resume, build->resume_size);
+    return catalog_is_under(index->declaration->name_key, key)
+               ? key
+               : kx_slice(NULL, 0);
+}
+
 /* Collects the removals among the next rows. KX_END: there are no more. */
 static enum kx_status collect(struct kx_store *store, void *mem,
                               struct batch *batch)
 {
-    const struct build *build = &batch->index->build;
     size_t limit = pace_take(&batch->index->pace, store->job_size, kx_now_ms());
     struct kx_range rows;
     struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
-    enum kx_status status =
-        jobs_rows(mem, batch->index->declaration->name_key,
-                  kx_slice(build->resume, build->resume_size), &rows);
+    enum kx_status status = jobs_rows(mem, batch->index->declaration->name_key,
+                                      last_read(batch->index), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
     for (size_t read = 0; status == KX_OK && jobs_read_on(store, read, limit);

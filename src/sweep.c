@@ -40,7 +40,7 @@ static int leave_store(struct sweep *sweep)
 
 static bool joins(const struct index *index, const struct index *leader)
 {
-    return index->state == KX_INDEX_BUILDING && pace_free(&index->pace) &&
+    return index_gathers(index) && pace_free(&index->pace) &&
            pace_free(&leader->pace);
 }
 
@@ -226,7 +226,7 @@ void sweep_prune(struct sweep *sweep)
 {
     for (size_t i = sweep->count; i-- > 0;) {
         const struct index *index = round_index(sweep->rounds[i]);
-        bool kept = index->state == KX_INDEX_BUILDING &&
+        bool kept = index_gathers(index) &&
                     pace_equal(&index->pace, round_pace(sweep->rounds[i]));
         if (!kept)
             take_out(sweep, i);

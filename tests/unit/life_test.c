@@ -350,9 +350,44 @@ static void samples_of_what_is_skipped_are_few_and_stored(void **state)
     }
 }
 
+/* It has read all it takes, and removes what belongs to none: another one that
+ * has joined it in the middle, and goes on with what is before that, must not
+ * move it to where the entries lie. */
+static void a_build_leaves_an_adoption_where_it_is(void **state)
+{
+    enum { FIRST = 2000 };
+    struct story *s = *state;
+    struct kx_figures figures;
+    struct kx_commit together[] = {
+        let_go(s, "u_by_n"),
+        {.kind = KX_DECLARE_INDEX,
+         .declaration = kx_text("{\"name\":\"beside\",\"prefix\":[\"u\"],"
+                                "\"fields\":[\"/m\"]}"),
+         .memory = s->mem},
+    };
+    together[0].pace.sets_limit = true;
+    kx_clock_set(NOON_MS);
+    fill(s, ENTRIES);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"u_by_n\",\"old\"]", "1"),
+                     KX_OK);
+    declare_paused(s, "{\"name\":\"u_by_n\",\"prefix\":[\"u\"],"
+                      "\"fields\":[\"/n\"],\"adopt\":true}");
+    throttle(s, "u_by_n", FIRST * 10);
+    until_done(s, "u_by_n", FIRST);
+    test_commit_together(&s->test, s->mem, together, 2);
+    until_ready(s, "beside");
+    until_ready(s, "u_by_n");
+    kx_figures(s->test.store, &figures);
+    assert_int_equal(figures.entries, ENTRIES + 1); /* and that of together.h */
+    assert_int_equal(look(s, "u_by_n").entries, ENTRIES);
+    assert_int_equal(look(s, "beside").entries, ENTRIES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_build_leaves_an_adoption_where_it_is,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(
             builds_of_the_same_entries_share_one_scan, begin, finish),
         cmocka_unit_test_setup_teardown(
