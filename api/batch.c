@@ -12,7 +12,8 @@
 #include "handlers.h"
 #include "refusal.h"
 
-/* Bytes of a reply: beyond, the request has to be split. */
+/* Bytes of a reply, and of the entries that it is made of, of which `fields`
+ * may show little: beyond, the request has to be split. */
 enum { REPLY_BYTES_MAX = 16 << 20 };
 
 /* A batch while it is read, and what stopped it: a fault, and the index it is
@@ -43,6 +44,12 @@ static enum kx_status add_key(struct batch *batch, struct kx_slice key)
     return KX_OK;
 }
 
+static bool is_too_large(const struct batch *batch)
+{
+    return batch->out->size > REPLY_BYTES_MAX ||
+           kx_read_bytes(batch->request->reader) > REPLY_BYTES_MAX;
+}
+
 /* False with what stopped it. A key under an index that is being built stops
  * the batch: half an answer would look like a whole one. */
 static bool add_keys(struct batch *batch)
@@ -52,7 +59,7 @@ static bool add_keys(struct batch *batch)
         if (i > 0)
             kx_add_byte(batch->out, ',');
         batch->fault.status = add_key(batch, wanted->keys[i]);
-        batch->too_large = batch->out->size > REPLY_BYTES_MAX;
+        batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
             refusal_index_of(wanted->keys[i], &batch->index);
         if (batch->fault.status != KX_OK || batch->too_large)
@@ -61,6 +68,7 @@ static bool add_keys(struct batch *batch)
     return true;
 }
 
+/* A page that found nothing so far is one: its cursor goes on. */
 static bool add_pages(struct batch *batch)
 {
     struct kx_buffer *out = batch->out;
@@ -69,8 +77,10 @@ static bool add_pages(struct batch *batch)
         kx_add_text(out, i > 0 ? ",{" : "{");
         batch->fault.status =
             page_write(page, batch->request->reader, out, &batch->fault);
+        if (batch->fault.status == KX_AGAIN)
+            batch->fault.status = KX_OK;
         kx_add_text(out, page->more ? ",\"more\":true}" : ",\"more\":false}");
-        batch->too_large = out->size > REPLY_BYTES_MAX;
+        batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
             kx_add_slice(&batch->index, page->selector.index);
         if (batch->fault.status != KX_OK || batch->too_large)

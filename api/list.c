@@ -140,7 +140,6 @@ enum progress list_get(struct request *request, struct reply *reply)
         return DONE;
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);
-    page.selector.range.yields = true;
     return send_page(request, reply, &page);
 }
 

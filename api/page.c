@@ -20,6 +20,7 @@ bool page_begin(struct page *page, struct selection *selection,
     if (!is_possible(&page->shape, flaw) ||
         !selector_make(selection, memory, &page->selector, flaw))
         return false;
+    page->selector.range.yields = true;
     page->selector.range.fields = page->shape.fields.paths;
     page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);
@@ -37,7 +38,7 @@ bool page_begin(struct page *page, struct selection *selection,
 
 /* Appends entries up to the limit; *last is then the position of the last one
  * when there are more of them, else empty. A page ends early where there is too
- * much to pass over; KX_AGAIN: it would be empty. */
+ * much to read or to pass over; KX_AGAIN: it would be empty. */
 static enum kx_status write_entries(const struct page *page,
                                     struct kx_reader *reader,
                                     struct kx_buffer *out,

@@ -34,8 +34,9 @@ bool page_begin(struct page *page, struct selection *selection,
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
  * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by
- * a problem. KX_AGAIN, when page->selector.range.yields: nothing was found so
- * far; the page goes on from there when it is written again in another view. */
+ * a problem. KX_AGAIN: nothing was found so far, and out holds an empty page
+ * with a cursor; the page goes on from there when it is written again in
+ * another view. */
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct kx_buffer *out, struct kx_fault *fault);
 

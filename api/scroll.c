@@ -113,7 +113,6 @@ struct stream *scroll_open(struct request *request, const struct page *page)
     if (scroll == NULL)
         return NULL;
     scroll->page = *page;
-    scroll->page.selector.range.yields = true;
     scroll->page.selector.range.fields = scroll->page.shape.fields.paths;
     scroll->stream.next = scroll_next;
     scroll->stream.request = request;

@@ -55,6 +55,7 @@ static void begin(struct kx_reader *reader)
 {
     reader->now_ms = kx_now_ms();
     reader->flush = 0;
+    reader->looked = 0;
 }
 
 void kx_read_begin(struct kx_reader *reader)
@@ -72,6 +73,11 @@ uint64_t kx_read_end(struct kx_reader *reader)
     reader->resolved = 0;
     gate_leave(&reader->store->gate);
     return reader->flush;
+}
+
+uint64_t kx_read_bytes(const struct kx_reader *reader)
+{
+    return reader->looked;
 }
 
 void reader_saw(struct kx_reader *reader, uint64_t flush)

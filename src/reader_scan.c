@@ -7,6 +7,10 @@
  * millisecond. */
 enum { PASSED_MAX = 1000 };
 
+/* Bytes of rows that it looks at, those it shows included: some milliseconds,
+ * however little of them is wanted. */
+enum { SCAN_BYTES_MAX = 4 << 20 };
+
 /* After so many it is worth going down the tree to be behind all of them. */
 enum { PASSED_FEW = 64 };
 
@@ -19,6 +23,7 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->ended = false;
     reader->count_only = range->count_only;
     reader->yields = range->yields;
+    reader->yielded_at = reader->looked;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
@@ -165,10 +170,17 @@ static enum kx_status pass_over(struct kx_reader *reader)
     return KX_END;
 }
 
+static bool gives_up(const struct kx_reader *reader, int passed)
+{
+    return reader->yields &&
+           (passed >= PASSED_MAX ||
+            reader->looked - reader->yielded_at >= SCAN_BYTES_MAX);
+}
+
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out)
 {
-    for (int passed = 0; !reader->yields || passed < PASSED_MAX; passed++) {
+    for (int passed = 0; !gives_up(reader, passed); passed++) {
         struct kx_slice key;
         struct kx_slice bytes;
         enum kx_status status = range_next(reader->rows, &key, &bytes);
@@ -188,6 +200,7 @@ enum kx_status kx_scan_next(struct kx_reader *reader,
         if (status != KX_ABSENT && status != KX_OK)
             return status;
     }
+    reader->yielded_at = reader->looked;
     return KX_AGAIN;
 }
 

@@ -30,6 +30,8 @@ struct kx_reader {
     struct kx_reads *reads; /* where to count */
     struct kx_reads own;    /* when nobody wants to know */
     uint64_t resolved;      /* entries looked up in this view, by an index */
+    uint64_t looked;        /* bytes of all rows looked at in this view */
+    uint64_t yielded_at;    /* `looked`, when the scan began or gave up last */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
@@ -46,6 +48,7 @@ static inline void reader_count(struct kx_reader *reader, size_t bytes)
 {
     reader->reads->entries++;
     reader->reads->bytes += bytes;
+    reader->looked += bytes;
 }
 
 /* Notes that the view has seen something of this flush (0: nothing). */

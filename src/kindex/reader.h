@@ -45,6 +45,9 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
+/* Bytes of the rows that this view has looked at, as they are stored. */
+uint64_t kx_read_bytes(const struct kx_reader *reader);
+
 struct kx_range {
     struct kx_slice start; /* inclusive */
     struct kx_slice end;   /* exclusive */
@@ -76,8 +79,9 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
 /* Next entry, valid until the next call on the reader: KX_OK, KX_END,
  * KX_FAILED. kx_scan_position is then the key to resume after. KX_AGAIN, for a
  * range that yields: many rows were passed over that nobody is to see (expired
- * ones, those of a dropped index). Call again, or end the view and go on behind
- * kx_scan_position in another one, so that others have their turn. */
+ * ones, those of a dropped index), or megabytes were read. Call again, or end
+ * the view and go on behind kx_scan_position in another one, so that others
+ * have their turn. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
 /* The key in scan order of the entry given last: its own key, or the index

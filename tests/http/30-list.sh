@@ -126,6 +126,27 @@ request GET '/list?prefix=nothing' '' -H 'Accept: application/x-ndjson'
 body_is '{"end":true,"count":0}
 '
 
+# All of large entries is read, however little of them is shown.
+test_case 'a page of large entries ends early, also when little of them is wanted'
+{ printf '{"n":1,"text":"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
+for i in {10..21}; do
+    request PUT "/kv/large/$i" "@$work/large"
+done
+for wanted in fields=n keys=true; do
+    pages='' seen='' cursor=''
+    until [ "$cursor" = null ]; do
+        request GET "/list?prefix=large&limit=1000&$wanted${cursor:+&cursor=$cursor}"
+        pages+="$(value '.entries | length') " seen+="$(value '[.entries[].key[1]] | join(" ")') "
+        cursor=$(value .cursor)
+    done
+    is 'the pages' "$pages" '5 5 2 '
+    is 'the keys' "$seen" "$(echo {10..21}) "
+    request GET "/list?prefix=large&$wanted" '' -H 'Accept: application/x-ndjson'
+    is 'the last line' "$(tail -1 "$answer")" '{"end":true,"count":12}'
+done
+request GET /count?prefix=large
+field .count 12
+
 test_case 'other forms are not acceptable'
 request GET /list '' -H 'Accept: text/csv'
 expect 406 not-acceptable

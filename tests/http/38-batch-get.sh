@@ -56,6 +56,29 @@ field '.entries[0].value' a
 field '.ranges[0].entries[0].key' '["i","a"]'
 field '.ranges[1].entries' '[]'
 
+test_case 'entries that are read count with all of their bytes'
+{ printf '{"n":1,"text":"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
+for i in {10..29}; do
+    request PUT "/kv/large/$i" "@$work/large"
+done
+large() { # COUNT
+    seq -f '["large","%g"]' -s , 10 $((9 + $1))
+}
+request POST /get "{\"keys\":[$(large 16)],\"fields\":[\"n\"]}"
+expect 200
+field '.entries | map(.value) | unique' '[{"n":1}]'
+request POST /get "{\"keys\":[$(large 20)],\"fields\":[\"n\"]}"
+expect 413 payload-too-large
+field .limit 16777216
+request POST /get '{"ranges":[{"prefix":["large"],"fields":["n"]},{"prefix":["large"],"keys":true}]}'
+expect 200
+field '[.ranges[] | [(.entries | length), .more, .cursor != null]]' '[[5,true,true],[5,true,true]]'
+cursor=$(value '.ranges[1].cursor')
+request POST /get "{\"ranges\":[{\"prefix\":[\"large\"],\"keys\":true,\"cursor\":\"$cursor\"}]}"
+field '[.ranges[0].entries[].key[1]]' '["15","16","17","18","19"]'
+request POST /get "{\"ranges\":[$(for i in {1..20}; do printf '%s{"prefix":["large"],"limit":1,"keys":true}' ${sep-}; sep=,; done)]}"
+expect 413 payload-too-large
+
 test_case 'an empty request is answered with nothing'
 request POST /get '{}'
 expect 200

@@ -145,6 +145,45 @@ static void a_scan_yields_where_there_is_nothing_to_see(void **state)
     assert_int_equal(entries, HIDDEN + 1);
 }
 
+/* Of large entries little may be wanted, but all of them is read. */
+static void a_scan_yields_where_entries_are_large(void **state)
+{
+    enum { SIZE = 1 << 20, LARGE = 12, PER_YIELD = 4 };
+    struct story *s = *state;
+    char *text = talloc_size(s->mem, SIZE);
+    memset(text, '"', SIZE);
+    memset(text + 1, 'x', SIZE - 3);
+    text[SIZE - 1] = '\0';
+    for (int i = 0; i < LARGE; i++)
+        test_set(&s->test, s->mem, talloc_asprintf(s->mem, "[\"l\",%d]", i),
+                 text);
+    for (int reverse = 0; reverse < 2; reverse++) {
+        struct kx_range range = {.yields = true,
+                                 .reverse = reverse,
+                                 .count_only = true,
+                                 .start = test_key(s->mem, "[\"a\"]"),
+                                 .end = test_key(s->mem, "[\"z\"]")};
+        struct kx_entry entry;
+        enum kx_status status = KX_OK;
+        int entries[LARGE / PER_YIELD + 1] = {0};
+        int again = 0;
+        kx_read_begin(s->test.reader);
+        assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
+        while (status == KX_OK || status == KX_AGAIN) {
+            status = kx_scan_next(s->test.reader, &entry);
+            again += status == KX_AGAIN;
+            entries[again] += status == KX_OK;
+        }
+        assert_in_range(kx_read_bytes(s->test.reader), LARGE * (SIZE - 100),
+                        LARGE * (SIZE + 100));
+        kx_read_end(s->test.reader);
+        assert_int_equal(status, KX_END);
+        assert_in_range(again, LARGE / PER_YIELD - 1, LARGE / PER_YIELD);
+        assert_in_range(entries[0], PER_YIELD, PER_YIELD + 1);
+        assert_in_range(entries[1], PER_YIELD, PER_YIELD + 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +191,8 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(
             a_scan_yields_where_there_is_nothing_to_see, begin, finish),
+        cmocka_unit_test_setup_teardown(a_scan_yields_where_entries_are_large,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(index_entries_of_a_deleted_range, begin,
                                         finish),
     };
