@@ -140,11 +140,18 @@ bool query_none(const struct request *request, struct flaw *flaw)
                       flaw);
 }
 
+/* A '+' is itself by RFC 3986, but what URLSearchParams and most libraries make
+ * of a space: it is not guessed which. */
 bool query_text(const struct query *query, enum parameter parameter,
                 struct kx_buffer *out, struct flaw *flaw)
 {
     size_t before = out->size;
-    if (!percent_decode(query->raw[parameter], out))
+    struct kx_slice raw = query->raw[parameter];
+    if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL)
+        return bad(flaw, parameter,
+                   "has a '+', which some clients mean as a plus and others as "
+                   "a space; write %2B or %20");
+    if (!percent_decode(raw, out))
         return bad(flaw, parameter, "has a '%' without two hexadecimal digits");
     if (out->failed)
         return flaw_no_memory(flaw);

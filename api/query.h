@@ -74,8 +74,8 @@ static inline bool query_has(const struct query *query,
     return (query->given >> parameter & 1) != 0;
 }
 
-/* Appends the decoded text of a given parameter: UTF-8, '+' is a plus (the
- * query is no HTML form). PROBLEM_BAD_PARAMETER otherwise. */
+/* Appends the decoded text of a given parameter: UTF-8, and no '+' that is not
+ * escaped. PROBLEM_BAD_PARAMETER otherwise. */
 bool query_text(const struct query *query, enum parameter parameter,
                 struct kx_buffer *out, struct flaw *flaw);
 

@@ -24,6 +24,26 @@ is 'an equals sign within' "$(key_of 'a=42')" '["a=42"]'
 is 'letters outside ASCII' "$(key_of 'gr%C3%BC%C3%9Fe/%F0%9F%8D%8E')" '["grüße","🍎"]'
 is 'three dots' "$(key_of '...')" '["..."]'
 
+# URLSearchParams, and the libraries of most languages, write a space as a plus.
+test_case 'a plus in a query is refused: it may be meant as a space'
+for target in 'kv?key=%5B%22a+b%22%5D' 'list?prefix=a+b' 'list?start=a+b&end=c' \
+    'count?prefix=["a+b"]' 'watch?key=a+b'; do
+    request GET "/$target"
+    expect 400 bad-parameter
+    field '.detail | test("write %2B or %20")' true
+done
+request PUT '/kv?key=["a+b"]' 1
+expect 400 bad-parameter
+request PUT '/kv?key=%5B%22k%22,%22a%2Bb%22%5D' '"plus"'
+expect 201
+request PUT '/kv?key=%5B%22k%22,%22a%20b%22%5D' '"space"'
+expect 201
+request GET /kv/k/a+b
+body_is '"plus"'
+request GET '/list?prefix=k'
+field '[.entries[].key[1]]' '["a b","a+b"]'
+request DELETE '/list?prefix=k'
+
 test_case 'an encoded slash stays within its part'
 is 'the key' "$(key_of 'a%2Fb/c')" '["a/b","c"]'
 is 'the key' "$(key_of 'a%2fb')" '["a/b"]'
