@@ -48,7 +48,8 @@ static bool complain(const char *what, const char *which, const char *why)
 
 /* ---- Signals and limits ------------------------------------------------- */
 
-/* Before any thread is made: all of them inherit the mask. */
+/* Before any thread is made: all of them inherit the mask. Who rotates logs
+ * sends SIGUSR1 to any daemon; this one's log is its standard error. */
 static bool catch_signals(struct server *server)
 {
     sigset_t signals;
@@ -57,6 +58,8 @@ static bool catch_signals(struct server *server)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
         return complain("cannot", "block signals", strerror(errno));
     server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);

@@ -45,6 +45,16 @@ is 'the exit status' $? 0
 server=''
 export NOTIFY_SOCKET=$work/socket
 
+test_case 'signals that tell other servers to open their logs again end nothing'
+start_server
+for signal in USR1 USR2; do
+    kill -$signal "$server"
+    request GET /readyz
+    expect 200
+done
+stop_server
+is 'the exit status' $? 0
+
 test_case 'a server that cannot start does not say that it is ready'
 listen_at "$NOTIFY_SOCKET"
 echo 4000000 >"$work/data/format"
