@@ -188,6 +188,21 @@ static void look_at_floor(const struct options *options)
                "on a full disk there may be no room to start\"");
 }
 
+/* Such a value is never taken, or only by PUT: not by POST /atomic, an import
+ * or KV Connect. */
+static void look_at_sizes(const struct options *options)
+{
+    if (options->value_max > options->bodies_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --bodies-max: the largest values "
+               "are always refused\"");
+    else if (options->value_max > options->body_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --body-max: the largest values "
+               "are taken by PUT, and refused in commits of several "
+               "mutations, imports and KV Connect\"");
+}
+
 static bool needs_token(const struct options *options)
 {
     return !options->listen.loopback && !options->insecure &&
@@ -340,6 +355,7 @@ int server_run(const struct options *options)
     }
     fit_connections(&server.options);
     look_at_floor(options);
+    look_at_sizes(options);
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))
         return 1;

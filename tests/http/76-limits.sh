@@ -74,6 +74,17 @@ is 'they' "$(timeout "$longest" node "$here/h2_slow.js" 127.0.0.1 "${url##*:}")"
     $'head: goaway 0\nbody: 408 200 reset 0\ndribble: 408'
 
 stop_server
+test_case 'values that are refused by other limits are told'
+for limits in '--value-max 9MiB --body-max 8MiB' '--value-max 3MiB --bodies-max 2MiB' \
+    '--value-max 8MiB --body-max 8MiB'; do
+    : >"$log"
+    # shellcheck disable=SC2086 # a list of words
+    start_server $limits
+    stop_server
+    grep -o 'event=value-max .* is above --bod[a-z-]*' "$log"
+done >"$work/told"
+is 'what was told' "$(grep -o -e '--bod.*' "$work/told")" $'--body-max\n--bodies-max'
+
 start_server --idle-timeout "$((times > 4 ? 20 : 3))s" --value-max 4MiB
 test_case 'a client that takes nothing of its replies is given up, over HTTP/2 too'
 { printf '"'; bytes 1000000; printf '"'; } >"$work/large"
