@@ -159,19 +159,30 @@ static void show_token(const struct cli *cli, struct kx_slice token)
                (const char *)grants.data);
 }
 
+/* Page by page. */
 int cli_token_ls(struct cli *cli)
 {
-    struct cli_reply reply;
     struct kx_json_iter iter;
     struct kx_slice tokens, name, token;
-    int status = cli_fetch(cli, "/tokens", &reply);
-    if (status != CLI_OK)
-        return status;
-    if (!cli_member(kx_buffer_slice(&reply.body), "tokens", &tokens) ||
-        !kx_json_iterate(tokens, &iter))
-        return cli_fail("the server's answer has no tokens");
-    while (kx_json_next(&iter, &name, &token))
-        show_token(cli, token);
+    const char *cursor = NULL;
+    do {
+        struct kx_buffer path;
+        struct cli_reply reply;
+        kx_buffer_init(&path, cli->memory);
+        kx_add_text(&path, "/tokens");
+        cli_add_parameter(&path, "cursor", cursor);
+        struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+        int status = cli_ask(cli, &call, &reply);
+        if (status != CLI_OK)
+            return status;
+        struct kx_slice page = kx_buffer_slice(&reply.body);
+        if (!cli_member(page, "tokens", &tokens) ||
+            !kx_json_iterate(tokens, &iter))
+            return cli_fail("the server's answer has no tokens");
+        while (kx_json_next(&iter, &name, &token))
+            show_token(cli, token);
+        cursor = cli_text(cli, page, "cursor");
+    } while (cursor != NULL);
     return CLI_OK;
 }
 

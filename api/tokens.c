@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "body.h"
 #include "credential.h"
+#include "page.h"
 #include "query.h"
 #include "refusal.h"
 #include "service.h"
@@ -56,28 +57,92 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 
 /* ---- GET ---------------------------------------------------------------- */
 
-enum progress token_list(struct request *request, struct reply *reply)
+struct token_page {
+    size_t limit;
+    uint64_t list;          /* that its cursors belong to */
+    struct kx_buffer after; /* id of the last token of the page before, then of
+                             * this one */
+};
+
+static bool read_page(struct request *request, struct token_page *page,
+                      struct flaw *flaw)
+{
+    struct query query;
+    struct kx_buffer cursor;
+    struct kx_range range = {.start = kx_text("tokens")};
+    kx_buffer_init(&cursor, request->memory);
+    kx_buffer_init(&page->after, request->memory);
+    page->limit = KX_PAGE_MAX;
+    page->list = cursor_list(kx_slice(NULL, 0), &range);
+    if (!query_read(request->query, TAKES_LIMIT | TAKES_CURSOR, request->memory,
+                    &query, flaw) ||
+        !query_limit(&query, &page->limit, flaw))
+        return false;
+    if (!query_has(&query, PARAMETER_CURSOR))
+        return true;
+    bool done =
+        query_text(&query, PARAMETER_CURSOR, &cursor, flaw) &&
+        cursor_read(kx_buffer_slice(&cursor), page->list, &page->after, flaw);
+    if (!done)
+        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
+    return done;
+}
+
+/* The first token after an id that is the caller's to administer; NULL. */
+static struct kx_token *next_within(const struct request *request,
+                                    struct kx_slice id)
 {
     struct kx_store *store = request->service->store;
-    struct kx_buffer *out = &reply->body;
+    char last[KX_TOKEN_ID_SIZE + 1];
     struct kx_token *token;
+    while ((token = kx_token_after(store, id)) != NULL &&
+           !is_within(request, token)) {
+        memcpy(last, token->id, sizeof last);
+        id = kx_text(last);
+        kx_token_release(token);
+    }
+    return token;
+}
+
+/* True when there are more of them. */
+static bool write_page(const struct request *request, struct token_page *page,
+                       struct kx_buffer *out)
+{
+    struct kx_token *token;
+    size_t count = 0;
+    while ((token = next_within(request, kx_buffer_slice(&page->after))) !=
+           NULL) {
+        bool full = count == page->limit || out->size > PAGE_BYTES_MAX;
+        if (!full) {
+            kx_add(out, ",", count++ > 0);
+            tokens_write(token, NULL, out);
+            page->after.size = 0;
+            kx_add_text(&page->after, token->id);
+        }
+        kx_token_release(token);
+        if (full || page->after.failed)
+            return true;
+    }
+    return false;
+}
+
+enum progress token_list(struct request *request, struct reply *reply)
+{
+    struct kx_buffer *out = &reply->body;
+    struct token_page page;
     struct flaw flaw;
-    bool some = false;
-    if (!query_none(request, &flaw))
+    if (!read_page(request, &page, &flaw))
         return flaw_reply(request, reply, &flaw);
     access_asked(request);
     answer_json(reply, 200);
     kx_add_text(out, "{\"tokens\":[");
-    for (size_t n = 0; (token = kx_token_at(store, n)) != NULL; n++) {
-        if (is_within(request, token)) {
-            if (some)
-                kx_add_byte(out, ',');
-            tokens_write(token, NULL, out);
-            some = true;
-        }
-        kx_token_release(token);
-    }
-    kx_add_text(out, "]}");
+    if (write_page(request, &page, out)) {
+        kx_add_text(out, "],\"cursor\":\"");
+        cursor_write(page.list, kx_buffer_slice(&page.after), out);
+        kx_add_text(out, "\"}");
+    } else
+        kx_add_text(out, "],\"cursor\":null}");
+    out->failed |= page.after.failed;
     return DONE;
 }
 

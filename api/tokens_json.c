@@ -90,7 +90,7 @@ static bool read_grant(struct token_reading *reading, struct kx_slice value,
     return true;
 }
 
-/* A list shows all tokens at once. */
+/* All tokens are in memory, and a page shows many of them. */
 static bool check_prefixes(const struct kx_grant *grants, size_t count,
                            struct flaw *flaw)
 {

@@ -155,12 +155,15 @@ struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id)
     return token;
 }
 
-struct kx_token *kx_token_at(struct kx_store *store, size_t n)
+struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id)
 {
+    size_t at;
     struct kx_token *token = NULL;
     pthread_rwlock_rdlock(&store->tokens->lock);
-    if (n < store->tokens->count)
-        token = store->tokens->list[n];
+    if (look_up(store->tokens, id, &at) != NULL)
+        at++;
+    if (at < store->tokens->count)
+        token = store->tokens->list[at];
     if (token != NULL)
         token_keep(token);
     pthread_rwlock_unlock(&store->tokens->lock);

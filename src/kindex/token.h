@@ -54,11 +54,11 @@ bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
 
 /* Are there any? Any thread, as all of these. */
 bool kx_tokens_any(const struct kx_store *store);
-/* The token with this id, or the n-th in the order of ids; NULL when there is
- * none. It stays until it is given back by kx_token_release (NULL is allowed),
- * also when it is revoked meanwhile. */
+/* The token with this id, or the next in the order of ids (after the empty one:
+ * the first); NULL when there is none. It stays until it is given back by
+ * kx_token_release (NULL is allowed), also when it is revoked meanwhile. */
 struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
-struct kx_token *kx_token_at(struct kx_store *store, size_t n);
+struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id);
 void kx_token_release(struct kx_token *token);
 /* Takes a copy of a token for as long as the store is open, in the place of a
  * stored one with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */

@@ -69,7 +69,9 @@ static void show_indexes(struct kx_reader *reader, struct kx_buffer *out)
 static void show_tokens(struct kx_store *store, struct kx_buffer *out)
 {
     struct kx_token *token;
-    for (size_t n = 0; (token = kx_token_at(store, n)) != NULL; n++) {
+    char id[KX_TOKEN_ID_SIZE + 1] = "";
+    while ((token = kx_token_after(store, kx_text(id))) != NULL) {
+        memcpy(id, token->id, sizeof id);
         if (!token->fixed) {
             kx_add_text(out, token->id);
             kx_add_slice(out, token->name);

@@ -34,7 +34,7 @@ is 'the reason' "$(grep -c 'is revoked' "$work/complaint")" 1
 request GET /kv/a/k
 expect 200
 request GET /tokens
-body_is '{"tokens":[]}'
+body_is '{"tokens":[],"cursor":null}'
 
 test_case 'what is no token, no grant or no scope is refused with its place'
 request POST /tokens '{"name":"x","grants":[{"scopes":["raed"],"prefix":[]}]}' "${json[@]}"
@@ -56,7 +56,7 @@ expect 400 bad-request
 field .pointer /grants
 field '.detail | contains("4096")' true
 request GET /tokens
-body_is '{"tokens":[]}'
+body_is '{"tokens":[],"cursor":null}'
 
 test_case 'the first token ends the streams of those who have none'
 for version in --http1.1 --http2-prior-knowledge; do
@@ -387,6 +387,59 @@ done
 request POST /tokens '{"name":"lent","grants":[{"scopes":["read"],"prefix":["lent"]}],"ttl":"1m"}' "${json[@]}" "${bearer[@]}"
 field ".expiresAt < $end" true
 as "$operator"
+
+test_case 'tokens are listed in pages, to each administrator those of its own'
+for i in 1 2 3 4 5; do
+    KINDEX_TOKEN=$operator program token create "paged$i" read:paged/$i
+done
+KINDEX_TOKEN=$operator program token create pager admin:paged
+request GET /tokens '' "${bearer[@]}"
+field .cursor null
+all=$(value '[.tokens[].id]')
+is 'in the order of their ids' "$(value '[.tokens[].id] | sort')" "$all"
+list_pages() { # LIMIT
+    local cursor='' ids=()
+    until [ "$cursor" = null ]; do
+        request GET "/tokens?limit=$1${cursor:+&cursor=$cursor}" '' "${bearer[@]}"
+        [ "$status" = 200 ] || break
+        is 'at most so many' "$(value "(.tokens | length) <= $1")" true
+        ids+=("$(value '[.tokens[].id]')")
+        cursor=$(value .cursor)
+    done
+    printf '%s\n' "${ids[@]}" | jq -cs add
+}
+is 'all pages' "$(list_pages 2)" "$all"
+as "$(cat "$work/said")"
+request GET /tokens '' "${bearer[@]}"
+field '[.tokens[].name] | sort' '["paged1","paged2","paged3","paged4","paged5","pager"]'
+own=$(value '[.tokens[].id]')
+is 'all pages' "$(list_pages 1)" "$own"
+is 'all pages' "$(list_pages 6)" "$own"
+request GET '/tokens?limit=1' '' "${bearer[@]}"
+cursor=$(value .cursor)
+for query in limit=0 limit=1001 limit=x cursor=x "cursor=${cursor}A" page=2; do
+    request GET "/tokens?$query" '' "${bearer[@]}"
+    expect 400
+done
+request GET "/list?prefix=paged&cursor=$cursor" '' --header "Authorization: Bearer $operator"
+expect 400 cursor-mismatch
+as "$operator"
+
+# What is stored of it is a twentieth of that.
+test_case 'a page of tokens with large grants ends early, the command line shows all'
+grants=$(jq -nc --arg p "$(printf '\001%.0s' {1..2000})" '[range(2) | {scopes: ["read"], prefix: ["large", $p]}]')
+for i in {1..200}; do
+    printf 'next\nurl = "%s/tokens"\nheader = "Content-Type: application/json"\nheader = "%s"\ndata = "@%s"\noutput = "%s"\n' \
+        "$url" "${bearer[1]}" "$work/large" "$work/null"
+done | sed 1d >"$work/calls"
+echo "{\"name\":\"large\",\"grants\":$grants}" >"$work/large"
+curl -s --config "$work/calls"
+request GET /tokens '' "${bearer[@]}"
+expect 200
+field '.cursor != null and (.tokens | length) > 100 and (.tokens | length) < 200' true
+is 'bytes' "$(($(stat -c %s "$answer") < 5000000))" 1
+KINDEX_TOKEN=$operator program token ls -o raw
+is 'ids' "$(sort -u "$work/said" | wc -l)" "$(($(jq length <<<"$all") + 200))"
 
 test_case 'to adopt entries is to list and to write'
 KINDEX_TOKEN=$operator program token create keeper index:mine index:people
