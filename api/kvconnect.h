@@ -21,7 +21,9 @@ enum kvconnect_limit {
     KVCONNECT_CHECKS_MAX = 100,
     KVCONNECT_MUTATIONS_MAX = 1000,
     KVCONNECT_WATCH_KEYS_MAX = 10,
-    KVCONNECT_REPLY_MAX = 72 << 20 /* bytes: that many rows of 64 KiB */
+    /* Bytes: that many rows of 64 KiB, which is what Deno's own stores take, or
+     * a list's usual 100 with values of 1 MiB (--value-max). */
+    KVCONNECT_REPLY_MAX = 104 << 20
 };
 
 enum kvconnect_version { KVCONNECT_FIRST = 1, KVCONNECT_LAST = 3 };

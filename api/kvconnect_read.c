@@ -128,8 +128,12 @@ static uint64_t read_ranges(struct reading *reading,
 {
     struct kx_fault *fault = &reading->fault;
     kx_read_begin(reading->reader);
-    for (size_t i = 0; i < read->n_ranges && fault->status == KX_OK; i++)
+    for (size_t i = 0;
+         i < read->n_ranges && fault->status == KX_OK && !reading->too_large;
+         i++) {
         fault->status = read_range(reading, read->ranges[i]);
+        reading->too_large = reading->writer.out->size > KVCONNECT_REPLY_MAX;
+    }
     return kx_read_end(reading->reader);
 }
 
@@ -228,8 +232,8 @@ static enum progress refuse(struct request *request, struct reply *reply,
     struct kx_buffer index;
     if (reading->too_large)
         return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
-                       "The entries asked for have more than %d bytes; ask "
-                       "for fewer at a time.",
+                       "The entries asked for have more than %d bytes: a list "
+                       "needs a smaller batchSize, getMany fewer keys.",
                        KVCONNECT_REPLY_MAX);
     kx_buffer_init(&index, request->memory);
     refusal_index_of(reading->start, &index);

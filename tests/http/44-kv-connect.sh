@@ -253,6 +253,22 @@ refused 400 "$id"
 request GET /v2/snapshot_read
 expect 405 method-not-allowed
 
+test_case 'a reply has room for a hundred values of 1 MiB'
+stop_server
+start_server --value-max 50MiB
+head -c $((50 << 20)) /dev/zero >"$work/large"
+for i in 1 2 3; do
+    request PUT "/kv/large/$i" "@$work/large" -H 'Content-Type: application/octet-stream'
+done
+message /v2/snapshot_read "$(range "$(part large)00" "$(part large)ff" 2)"
+expect 200
+is 'size' "$(($(stat -c %s "$answer") / (50 << 20)))" 2
+message /v2/snapshot_read "$(range "$(part large)00" "$(part large)ff" 3)"
+refused 413 batchSize
+message /v2/snapshot_read "$(for i in 1 2 3; do range "$(part large)$(part $i)" "$(part large)$(part $i)00" 1; done)"
+refused 413 batchSize
+request DELETE /list?prefix=large
+
 test_case 'the database keeps its name over a restart'
 stop_server
 start_server --host-names kv.example
