@@ -75,6 +75,28 @@ static enum kx_status combine(struct plan *plan,
     return store(plan, mutation->key, &result, expires_at_ms);
 }
 
+/* A patch of a few bytes makes all of a value anew, and the same one a thousand
+ * times. One of any size goes. */
+static enum kx_status check_patched(struct plan *plan)
+{
+    if (plan->patched_bytes <= KX_COMMIT_PATCHED_MAX)
+        return KX_OK;
+    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+                   "the values that the patches of the commit make have more "
+                   "than %d bytes",
+                   KX_COMMIT_PATCHED_MAX);
+}
+
+static enum kx_status patch(struct plan *plan,
+                            const struct kx_mutation *mutation)
+{
+    enum kx_status status = check_patched(plan);
+    if (status == KX_OK)
+        status = combine(plan, mutation);
+    plan->patched_bytes += plan->value.size;
+    return status;
+}
+
 /* Goes on behind the entries of an index, of which there may be many. */
 static enum kx_status pass_over(struct plan *plan, const struct index *index,
                                 struct kx_slice end)
@@ -149,8 +171,9 @@ static enum kx_status mutate(struct plan *plan,
     case KX_SUM:
     case KX_MIN:
     case KX_MAX:
-    case KX_PATCH:
         return combine(plan, mutation);
+    case KX_PATCH:
+        return patch(plan, mutation);
     case KX_DELETE_RANGE:
         return delete_range(plan, mutation);
     }
@@ -204,6 +227,7 @@ enum kx_status mutate_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
     enum kx_status status = check_index_keys(plan);
+    plan->patched_bytes = 0;
     for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];
         if (owned(plan, mutation))

@@ -38,6 +38,7 @@ struct plan {
     struct rivals *rivals;    /* put by a commit so far; NULL: none */
     struct kx_commit *commit; /* being planned */
     size_t own_bytes;         /* that it has put, without index entries */
+    size_t patched_bytes;     /* of values that its patches have made */
     struct kx_buffer key;     /* scratch of the steps */
     struct extract before;    /* index entries of a changed entry */
     struct extract now;

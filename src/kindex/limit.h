@@ -29,16 +29,18 @@ enum kx_limit {
                               * included */
     KX_COMMIT_INDEX_BYTES_MAX = 67108864, /* bytes of the index entries that one
                                            * commit adds */
-    KX_SAMPLES_MAX = 5,          /* keys shown of what a build left out */
-    KX_SAMPLE_KEY_MAX = 256,     /* encoded bytes of such a key */
-    KX_WATCH_KEYS_MAX = 100,     /* keys of one watch */
-    KX_WATCH_CHANGES_MAX = 1000, /* that one of a prefix has yet to show */
-    KX_BACKUPS_MAX = 4,          /* backups being made at a time */
-    KX_TOKENS_MAX = 10000,       /* tokens of a store */
-    KX_GRANTS_MAX = 32,          /* grants of one token */
-    KX_GRANTS_BYTES_MAX = 4096,  /* encoded bytes of their prefixes */
-    KX_TOKEN_NAME_MAX = 128,     /* bytes of a token's name */
-    KX_DETAIL_MAX = 512          /* bytes of a fault's detail, with its NUL */
+    KX_COMMIT_PATCHED_MAX = 16777216, /* bytes of the values that patches of one
+                                       * commit make, without the last one */
+    KX_SAMPLES_MAX = 5,               /* keys shown of what a build left out */
+    KX_SAMPLE_KEY_MAX = 256,          /* encoded bytes of such a key */
+    KX_WATCH_KEYS_MAX = 100,          /* keys of one watch */
+    KX_WATCH_CHANGES_MAX = 1000,      /* that one of a prefix has yet to show */
+    KX_BACKUPS_MAX = 4,               /* backups being made at a time */
+    KX_TOKENS_MAX = 10000,            /* tokens of a store */
+    KX_GRANTS_MAX = 32,               /* grants of one token */
+    KX_GRANTS_BYTES_MAX = 4096,       /* encoded bytes of their prefixes */
+    KX_TOKEN_NAME_MAX = 128,          /* bytes of a token's name */
+    KX_DETAIL_MAX = 512 /* bytes of a fault's detail, with its NUL */
 };
 #define KX_VALUE_MAX_DEFAULT (1u << 20) /* bytes of one value */
 

@@ -110,6 +110,25 @@ expect 413 commit-too-large
 request GET /count?prefix=m
 field .count 1000
 
+# A few bytes make a megabyte anew, and the writer has others to serve.
+test_case 'the patches of a commit make at most 16 MiB of values, and one more'
+{ printf '{"a":0,"text":"'; head -c 999980 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
+request PUT /kv/patched "@$work/large" -H 'Content-Type: application/json'
+patches() { # COUNT
+    jq -nc --argjson n "$1" '{mutations: [range($n) | {type: "patch", key: ["patched"], value: {a: .}}]}'
+}
+request POST /atomic "$(patches 18)"
+expect 413 commit-too-large
+request GET '/kv/patched?fields=a'
+body_is '{"a":0}'
+request POST /atomic "$(patches 17)"
+expect 200
+request GET '/kv/patched?fields=a'
+body_is '{"a":16}'
+request POST /atomic "$(jq -nc '{mutations: [range(1000) | {type: "patch", key: ["small"], value: {a: .}}]}')"
+expect 200
+request DELETE /kv/patched
+
 test_case 'an envelope is at most 8 MiB'
 { printf '{"mutations":[]'; head -c 8388593 /dev/zero | tr '\0' ' '; } >"$work/envelope"
 request POST /atomic "@$work/envelope" # one byte is missing: the brace
