@@ -5,12 +5,29 @@
 #include "v8_reader.h"
 #include "v8_writer.h"
 
+/* A part of what is written, from the beginning of the value. */
+struct stretch {
+    size_t at;
+    size_t size;
+};
+
+enum { LATE_FIELDS = 2 /* message, stack */ };
+
+/* The cause of an error, and the fields that came behind it. */
+struct cause {
+    size_t at;
+    struct stretch late[LATE_FIELDS];
+    size_t late_count;
+};
+
 struct normal {
     struct v8_reader reader;
     struct v8_token token;
     struct v8_writer writer;
     struct kx_buffer ids; /* the new number of each object */
     uint32_t next;
+    struct kx_buffer causes; /* struct cause, in the order of `at` */
+    struct kx_buffer late;   /* struct stretch, likewise: of all of them */
 };
 
 /* ---- Numbers of objects ------------------------------------------------- */
@@ -84,30 +101,20 @@ static void write_bigint(struct normal *normal)
         normal->writer.out->data[at] = 'z';
 }
 
-/* The order of an error's fields is message, stack, cause: what comes behind
- * the cause is moved in front of it. */
+/* What comes behind a cause is noted with it, to be moved in front of it. */
 static void write_field(struct normal *normal, char tag)
 {
     struct kx_buffer *out = normal->writer.out;
-    size_t cause = v8_top(&normal->reader)->note;
-    size_t field = out->size - normal->writer.start;
+    uint32_t number = v8_top(&normal->reader)->note;
+    struct stretch field = {.at = out->size - normal->writer.start};
     v8_put_tag(&normal->writer, tag);
     put_string(normal);
-    if (cause == 0 || out->failed)
+    field.size = out->size - normal->writer.start - field.at;
+    if (number == 0 || normal->causes.failed)
         return;
-    size_t size = out->size - normal->writer.start - field;
-    struct kx_buffer moved;
-    kx_buffer_init(&moved, out->owner);
-    uint8_t *data = out->data + normal->writer.start;
-    kx_add(&moved, data + field, size);
-    if (moved.failed) {
-        out->failed = true;
-        return;
-    }
-    memmove(data + cause + size, data + cause, field - cause);
-    memcpy(data + cause, moved.data, size);
-    v8_top(&normal->reader)->note += (uint32_t)size;
-    kx_buffer_free(&moved);
+    struct cause *cause = (struct cause *)normal->causes.data + number - 1;
+    cause->late[cause->late_count++] = field;
+    kx_add(&normal->late, &field, sizeof field);
 }
 
 static void write_string(struct normal *normal)
@@ -259,16 +266,19 @@ static write_fn *const WRITE[V8_KINDS] = {
 
 /* ---- The whole ---------------------------------------------------------- */
 
-/* Where a cause begins is noted in the frame of its error, which is the one
+/* The number of a cause is noted in the frame of its error, which is the one
  * below a container that is itself the cause. */
 static void note_cause(struct normal *normal)
 {
     size_t depth = normal->reader.depth;
+    struct cause cause = {.at =
+                              normal->writer.out->size - normal->writer.start};
     if (normal->reader.frames[depth].kind != V8_ERROR ||
         normal->reader.frames[depth].count == 0)
         depth--;
+    kx_add(&normal->causes, &cause, sizeof cause);
     normal->reader.frames[depth].note =
-        (uint32_t)(normal->writer.out->size - normal->writer.start);
+        (uint32_t)(normal->causes.size / sizeof cause);
     v8_put_tag(&normal->writer, 'c');
 }
 
@@ -279,10 +289,54 @@ static enum kx_status write_tokens(struct normal *normal)
         if (normal->token.role == V8_CAUSE)
             note_cause(normal);
         WRITE[normal->token.kind](normal);
-        if (normal->ids.failed || normal->writer.out->failed)
+        if (normal->ids.failed || normal->causes.failed ||
+            normal->late.failed || normal->writer.out->failed)
             return KX_NO_MEMORY;
     }
     return status == KX_END ? KX_OK : status;
+}
+
+static void add_late(const struct cause *cause, const uint8_t *written,
+                     struct kx_buffer *whole)
+{
+    for (size_t i = 0; i < cause->late_count; i++)
+        kx_add(whole, written + cause->late[i].at, cause->late[i].size);
+}
+
+/* The order of an error's fields is message, stack, cause. All that came late
+ * is moved at once, since errors may be causes of each other a thousandfold. */
+static enum kx_status order_fields(struct normal *normal)
+{
+    const struct cause *cause = (const struct cause *)normal->causes.data;
+    const struct cause *last = cause + normal->causes.size / sizeof *cause;
+    const struct stretch *late = (const struct stretch *)normal->late.data;
+    const struct stretch *end = late + normal->late.size / sizeof *late;
+    struct kx_buffer *out = normal->writer.out;
+    uint8_t *written = out->data + normal->writer.start;
+    size_t size = out->size - normal->writer.start;
+    struct kx_buffer whole;
+    if (late == end)
+        return KX_OK;
+    kx_buffer_init(&whole, out->owner);
+    kx_buffer_reserve(&whole, size);
+    for (size_t at = 0; at < size;) {
+        size_t next = size;
+        if (late < end)
+            next = late->at;
+        if (cause < last && cause->at < next)
+            next = cause->at;
+        kx_add(&whole, written + at, next - at);
+        at = next;
+        if (cause < last && cause->at == at)
+            add_late(cause++, written, &whole);
+        else if (late < end)
+            at += late++->size;
+    }
+    bool done = !whole.failed;
+    if (done)
+        memcpy(written, whole.data, size);
+    kx_buffer_free(&whole);
+    return done ? KX_OK : KX_NO_MEMORY;
 }
 
 enum kx_status v8_normalize(struct kx_slice bytes, struct kx_buffer *out)
@@ -291,14 +345,20 @@ enum kx_status v8_normalize(struct kx_slice bytes, struct kx_buffer *out)
     size_t start = out->size;
     normal.next = 0;
     kx_buffer_init(&normal.ids, out->owner);
+    kx_buffer_init(&normal.causes, out->owner);
+    kx_buffer_init(&normal.late, out->owner);
     enum kx_status status = v8_open(&normal.reader, bytes, out->owner);
     if (status == KX_OK) {
         v8_begin(&normal.writer, out);
         status = write_tokens(&normal);
     }
+    if (status == KX_OK)
+        status = order_fields(&normal);
     if (status != KX_OK)
         out->size = start;
     kx_buffer_free(&normal.ids);
+    kx_buffer_free(&normal.causes);
+    kx_buffer_free(&normal.late);
     v8_close(&normal.reader);
     return status;
 }

@@ -222,7 +222,58 @@ static void references_find_their_objects(void **state)
     /* an error whose cause, a Map with itself in it, precedes its stack */
     assert_normal(&hex, "ff0f726d22016d633b22016b5e013a02732201732e",
                   "ff0f726d22016d73220173633b22016b5e013a022e");
+    /* causes of each other, whose messages and stacks come behind them */
+    assert_normal(&hex,
+                  "ff0f72637263726d2201332e7322023232"
+                  "6d2201322e7322022d316d2201312e",
+                  "ff0f727322022d316d2201316372732202323"
+                  "26d22013263726d2201332e2e2e");
+    /* one in an array behind another */
+    assert_normal(&hex, "ff0f41027263302e7263306d2201612e240002",
+                  "ff0f41027263302e726d22016163302e240002");
     kx_buffer_free(&hex);
+}
+
+static size_t moved;
+
+void *__real_memmove(void *to, const void *from, size_t size);
+void *__wrap_memmove(void *to, const void *from, size_t size);
+
+void *__wrap_memmove(void *to, const void *from, size_t size)
+{
+    moved += size;
+    return __real_memmove(to, from, size);
+}
+
+/* Each is the cause of the one around it, whose stack comes behind it. */
+static void errors_in_each_other_are_not_moved_one_by_one(void **state)
+{
+    enum { ERRORS = 900, STACK = 100 };
+    struct kx_buffer value;
+    struct kx_buffer out;
+    kx_buffer_init(&value, *state);
+    kx_buffer_init(&out, *state);
+    kx_add(&value, "\xff\x0f", 2);
+    for (int i = 0; i < ERRORS; i++)
+        kx_add_text(&value, "rc");
+    kx_add_byte(&value, '0');
+    for (int i = 0; i < ERRORS; i++) {
+        kx_add(&value, "s\"\x64", 3);
+        for (int n = 0; n < STACK; n++)
+            kx_add_byte(&value, (uint8_t)('a' + i % 26));
+        kx_add_byte(&value, '.');
+    }
+    moved = 0;
+    assert_int_equal(v8_normalize(kx_buffer_slice(&value), &out), KX_OK);
+    assert_int_equal(out.size, value.size);
+    assert_in_range(moved, 0, 4 * value.size);
+    /* the outermost, which came last, is first */
+    assert_memory_equal(out.data, "\xff\x0frs\"\x64", 6);
+    assert_int_equal(out.data[6], 'a' + (ERRORS - 1) % 26);
+    assert_memory_equal(out.data + 6 + STACK, "crs\"\x64", 5);
+    assert_int_equal(out.data[11 + STACK], 'a' + (ERRORS - 2) % 26);
+    kx_buffer_free(&value);
+    kx_buffer_free(&out);
 }
 
 /* ---- Fields ------------------------------------------------------------- */
@@ -292,6 +343,9 @@ int main(void)
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(references_find_their_objects,
                                         memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(
+            errors_in_each_other_are_not_moved_one_by_one, memory_open,
+            memory_close),
         cmocka_unit_test_setup_teardown(
             fields_are_found_in_values_of_javascript, memory_open,
             memory_close),
