@@ -276,6 +276,64 @@ static void errors_in_each_other_are_not_moved_one_by_one(void **state)
     kx_buffer_free(&out);
 }
 
+static size_t passed_over;
+
+bool __real_kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
+                         struct kx_slice *value_out);
+bool __wrap_kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
+                         struct kx_slice *value_out);
+
+bool __wrap_kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
+                         struct kx_slice *value_out)
+{
+    bool next = __real_kx_json_next(iter, name_out, value_out);
+    passed_over += next ? value_out->size : 0;
+    return next;
+}
+
+static void add_times(struct kx_buffer *out, const char *text, int times)
+{
+    for (int i = 0; i < times; i++)
+        kx_add_text(out, text);
+}
+
+/* Not once for each of its arrays and objects. */
+static void a_deep_text_is_passed_over_a_few_times(void **state)
+{
+    enum { DEPTH = 31, ELEMENTS = 1000 };
+    struct kx_buffer json;
+    struct kx_buffer out;
+    struct kx_buffer wanted;
+    kx_buffer_init(&json, *state);
+    kx_buffer_init(&out, *state);
+    kx_buffer_init(&wanted, *state);
+    add_times(&json, "[ {\"a\": ", DEPTH);
+    kx_add_text(&json, "[[] ");
+    add_times(&json, ",\"]\"", ELEMENTS - 1);
+    kx_add_byte(&json, ']');
+    add_times(&json, "}, {} ]", DEPTH);
+    passed_over = 0;
+    kx_v8_from_json(kx_buffer_slice(&json), &out);
+    assert_in_range(passed_over, 0, 2 * json.size);
+    kx_add(&wanted, "\xff\x0f", 2);
+    add_times(&wanted,
+              "A\x02o\"\x01"
+              "a",
+              DEPTH);
+    kx_add(&wanted,
+           "A\xe8\x07"
+           "A\0$\0\0",
+           8);
+    add_times(&wanted, "\"\x01]", ELEMENTS - 1);
+    kx_add(&wanted, "$\0\xe8\x07", 4);
+    for (int i = 0; i < DEPTH; i++)
+        kx_add(&wanted, "{\x01o{\0$\0\x02", 8);
+    assert_true(kx_equal(kx_buffer_slice(&out), kx_buffer_slice(&wanted)));
+    kx_buffer_free(&json);
+    kx_buffer_free(&out);
+    kx_buffer_free(&wanted);
+}
+
 /* ---- Fields ------------------------------------------------------------- */
 
 static void fields_are_found_in_values_of_javascript(void **state)
@@ -342,6 +400,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(node_reads_what_deno_writes,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(references_find_their_objects,
+                                        memory_open, memory_close),
+        cmocka_unit_test_setup_teardown(a_deep_text_is_passed_over_a_few_times,
                                         memory_open, memory_close),
         cmocka_unit_test_setup_teardown(
             errors_in_each_other_are_not_moved_one_by_one, memory_open,
