@@ -222,6 +222,15 @@ struct scan {
     int64_t exponent;
 };
 
+/* The place for digits is not cleared: that would take longer than a number. */
+static void start(struct scan *scan, struct kx_slice token)
+{
+    scan->at = token.data;
+    scan->end = token.data + token.size;
+    scan->count = 0;
+    scan->exponent = 0;
+}
+
 static bool at_digit(const struct scan *scan)
 {
     return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
@@ -294,9 +303,10 @@ static bool take_exponent(struct scan *scan)
 
 bool kx_number_parse(struct kx_slice token, double *number_out)
 {
+    struct scan scan;
     if (token.size == 0)
         return false;
-    struct scan scan = {.at = token.data, .end = token.data + token.size};
+    start(&scan, token);
     bool negative = skip(&scan, '-');
     if (!take_whole(&scan) || !take_fraction(&scan) || !take_exponent(&scan) ||
         scan.at != scan.end)
