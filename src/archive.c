@@ -160,7 +160,7 @@ static enum kx_status write_backup(struct archive *archive,
     while (status == KX_OK) {
         if (is_stopping(archive))
             return KX_STOPPING;
-        if (kx_monotonic_ns() - copied_ns >= WAITING_SECOND) {
+        if (kx_monotonic_ns() - copied_ns >= KX_SECOND_NS) {
             copy_log(archive);
             copied_ns = kx_monotonic_ns();
         }

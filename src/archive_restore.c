@@ -2,6 +2,7 @@
  * (marks.h). */
 #include "archive_restore.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
