@@ -168,6 +168,13 @@ static enum kx_status add_some(struct unpack *unpack, struct kx_slice *bytes,
     return KX_FAILED;
 }
 
+static const char *complaint(size_t error)
+{
+    return ZSTD_getErrorCode(error) == ZSTD_error_prefix_unknown
+               ? "it is no backup: that is a tar archive compressed with zstd"
+               : ZSTD_getErrorName(error);
+}
+
 enum kx_status unpack_add(struct unpack *unpack, struct kx_slice bytes,
                           struct kx_fault *fault)
 {
@@ -182,7 +189,7 @@ enum kx_status unpack_add(struct unpack *unpack, struct kx_slice bytes,
         if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
             return kx_fail(fault, KX_NO_MEMORY, "no memory");
         if (ZSTD_isError(left))
-            return bad(fault, ZSTD_getErrorName(left));
+            return bad(fault, complaint(left));
         unpack->framed = left == 0;
         full = out.pos == out.size && !unpack->framed;
         struct kx_slice rest = kx_slice(unpack->out, out.pos);

@@ -154,6 +154,11 @@ kindex restore --archive "$work" --data "$work/x" --to yesterday
 ends 2
 is 'what was made' "$(ls -d "$work/x" 2>&1 | grep -c 'No such')" 1
 
+test_case 'what is no backup is said to be none'
+restore "$work/users"
+ends 1
+complains 'users: it is no backup'
+
 test_case 'a flipped bit anywhere is refused'
 for i in {1..15}; do
     cp "$backup" "$work/flipped"
