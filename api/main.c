@@ -93,6 +93,11 @@ static int refuse(int argc, const char *name, const char *second)
     if (argc <= 1)
         fputs("kindex: a subcommand is missing; kindex --help lists them\n",
               stderr);
+    else if (*name == '-')
+        fprintf(stderr,
+                "kindex: %s comes behind the command; kindex --help lists the "
+                "commands\n",
+                name);
     else if (!cli_is_group(name))
         fprintf(stderr,
                 "kindex: unknown subcommand %s; kindex --help lists them\n",

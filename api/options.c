@@ -32,11 +32,11 @@ static const struct option_row TABLE[] = {
     {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),
      "1000", 1, 1000000,
      "watches and other streams at a time with one access token"},
-    {"host-names", OPTION_TEXT, offsetof(struct options, host_names), NULL, 0,
+    {"host-names", OPTION_LIST, offsetof(struct options, host_names), NULL, 0,
      0,
      "names, with commas, by which clients address the server; on a loopback "
      "address no others are let in but localhost and addresses"},
-    {"cors-origin", OPTION_TEXT, offsetof(struct options, cors_origin), NULL, 0,
+    {"cors-origin", OPTION_LIST, offsetof(struct options, cors_origin), NULL, 0,
      0,
      "sites, with commas, whose pages may use the service, such as "
      "https://app.example.org"},

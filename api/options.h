@@ -11,7 +11,8 @@
 #include "address.h"
 
 enum option_type {
-    OPTION_TEXT,
+    OPTION_TEXT,     /* a path */
+    OPTION_LIST,     /* names, with commas */
     OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2GiB */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,

@@ -100,6 +100,7 @@ static void describe(const struct option_row *row, char *out, size_t size)
     unsigned long long most = row->most;
     switch (row->type) {
     case OPTION_TEXT:
+    case OPTION_LIST:
         snprintf(out, size, "a text");
         break;
     case OPTION_SIZE:
@@ -132,6 +133,7 @@ static bool parse(const struct option_row *row, const char *text, void *member)
 {
     switch (row->type) {
     case OPTION_TEXT:
+    case OPTION_LIST:
         return parse_text(text, member);
     case OPTION_SIZE:
         return parse_amount(text, SIZES, row, member);

@@ -16,6 +16,8 @@ static const char *placeholder(enum option_type type)
     switch (type) {
     case OPTION_TEXT:
         return " PATH";
+    case OPTION_LIST:
+        return " LIST";
     case OPTION_SIZE:
         return " SIZE";
     case OPTION_DURATION:

@@ -31,12 +31,15 @@ is 'serve is there' "$(grep -c 'kindex serve' "$answer")" 1
 program serve --help
 is 'its exit status' $code 0
 is '--cache is there' "$(grep -c -- '--cache SIZE.*(256MiB)' "$answer")" 1
+is '--host-names is no path' "$(grep -cE -- '--(host-names|cors-origin) LIST' "$answer")" 2
 
 test_case 'a missing or unknown subcommand is refused'
 program
 refused 2 'kindex: a subcommand is missing*'
 program swim
 refused 2 'kindex: unknown subcommand swim*'
+program --token x ls
+refused 2 'kindex: --token comes behind the command*'
 
 test_case 'an unknown option, a bad value and a stray argument are refused'
 program serve --cachr 1MiB
