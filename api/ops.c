@@ -39,7 +39,9 @@ enum progress ops_service(struct request *request, struct reply *reply)
                     "\"links\":{\"openapi\":\"/openapi.json\","
                     "\"entries\":\"/kv\",\"list\":\"/list\","
                     "\"count\":\"/count\",\"get\":\"/get\","
+                    "\"explain\":\"/explain\",\"watch\":\"/watch\","
                     "\"atomic\":\"/atomic\",\"indexes\":\"/indexes\","
+                    "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
                     "\"live\":\"/livez\",\"ready\":\"/readyz\","
                     "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
                     "\"version\":\"/version\"}}");

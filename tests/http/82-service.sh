@@ -10,6 +10,10 @@ for link in $(value '.links[]'); do
     request OPTIONS "$link"
     is "the status of OPTIONS $link" "$status" 204
 done
+request GET /
+named=$(value '.links[] | split("/")[1]' | sort)
+is 'what it has' "$("$KINDEX" serve --print-routes | awk '{ print $2 }' | cut -d / -f 2 | sort -u |
+    grep -vx 'v2\|problems\|')" "$named"
 
 test_case 'it lives, is ready and has a version'
 request GET /livez
