@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli_problem.h"
 #include "cli_show.h"
@@ -143,20 +144,62 @@ int cli_token_create(struct cli *cli)
 
 /* ---- Others ------------------------------------------------------------- */
 
+/* In the form that create takes, with all scopes by their names. */
+static void show_grant(const struct cli *cli, struct kx_slice grant)
+{
+    struct kx_buffer text;
+    struct kx_json_iter iter;
+    struct kx_slice scopes, prefix, name, scope;
+    kx_buffer_init(&text, cli->memory);
+    if (cli_member(grant, "scopes", &scopes) && kx_json_iterate(scopes, &iter))
+        while (kx_json_next(&iter, &name, &scope)) {
+            kx_add_text(&text, text.size > 0 ? "," : "");
+            kx_add_slice(&text, kx_slice(scope.data + 1, scope.size - 2));
+        }
+    kx_add_byte(&text, ':');
+    if (!cli_member(grant, "prefix", &prefix) ||
+        !cli_key_path(cli, prefix, &text))
+        kx_add_byte(&text, '?');
+    printf(" %.*s", (int)text.size, (const char *)text.data);
+    kx_buffer_free(&text);
+}
+
+static void show_row(const struct cli *cli, struct kx_slice token,
+                     const char *id)
+{
+    char end[24] = "never";
+    struct tm parts;
+    struct kx_json_iter iter;
+    struct kx_slice grants, index, grant;
+    time_t seconds = (time_t)(cli_number(token, "expiresAt") / 1000);
+    const char *name = cli_text(cli, token, "name");
+    if (seconds != 0)
+        strftime(end, sizeof end, "%Y-%m-%dT%H:%M:%SZ",
+                 gmtime_r(&seconds, &parts));
+    printf("%s%s%s %-20s %-20s", cli_tint(cli), id, cli_plain(cli),
+           name != NULL ? name : "?", end);
+    if (cli_member(token, "grants", &grants) && kx_json_iterate(grants, &iter))
+        while (kx_json_next(&iter, &index, &grant))
+            show_grant(cli, grant);
+    putchar('\n');
+}
+
 static void show_token(const struct cli *cli, struct kx_slice token)
 {
-    struct kx_slice grants = kx_text("");
     const char *id = cli_text(cli, token, "id");
-    const char *name = cli_text(cli, token, "name");
-    cli_member(token, "grants", &grants);
     if (cli->form == CLI_JSON)
         cli_show_bytes(token);
-    else if (cli->form == CLI_RAW)
+    else if (cli->form == CLI_RAW || id == NULL)
         puts(id != NULL ? id : "?");
     else
-        printf("%s%s%s  %-20s %.*s\n", cli_tint(cli), id != NULL ? id : "?",
-               cli_plain(cli), name != NULL ? name : "?", (int)grants.size,
-               (const char *)grants.data);
+        show_row(cli, token, id);
+}
+
+static void show_heading(const struct cli *cli)
+{
+    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
+        printf("%s%-16s %-20s %-20s %s%s\n", cli_bold(cli), "ID", "NAME",
+               "EXPIRES", "GRANTS", cli_plain(cli));
 }
 
 /* Page by page. */
@@ -179,6 +222,8 @@ int cli_token_ls(struct cli *cli)
         if (!cli_member(page, "tokens", &tokens) ||
             !kx_json_iterate(tokens, &iter))
             return cli_fail("the server's answer has no tokens");
+        if (cursor == NULL)
+            show_heading(cli);
         while (kx_json_next(&iter, &name, &token))
             show_token(cli, token);
         cursor = cli_text(cli, page, "cursor");

@@ -92,7 +92,10 @@ export KINDEX_TOKEN=$operator
 program token create app read,list:a write:a/in --ttl 1h
 app=$(cat "$work/said")
 program token ls
-is 'tokens' "$(wc -l <"$work/said")" 2
+is 'tokens' "$(wc -l <"$work/said")" 3
+is 'the row of one' "$(awk '$2 == "app" { print $1, $4, $5 }' "$work/said")" "${app:7:16} read,list:a write:a/in"
+is 'their ends' "$(awk 'NR > 1 { print $3 }' "$work/said" | sed 's/[0-9]/9/g' | sort | tr '\n' ' ')" \
+    '9999-99-99T99:99:99Z never '
 is 'secrets' "$(grep -cF -- "${app:24}" "$work/said")" 0
 program token show "${app:7:16}" -o json
 is 'its grants' "$(jq -c .grants "$work/said")" \
