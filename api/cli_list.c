@@ -92,6 +92,8 @@ struct listing {
 static bool list_entry(void *target, struct kx_slice entry)
 {
     struct listing *listing = target;
+    if (listing->shown == 0)
+        cli_show_heading(listing->cli);
     cli_show_entry(listing->cli, entry, false);
     listing->shown++;
     return !ferror(stdout) &&
@@ -110,8 +112,10 @@ int cli_ls(struct cli *cli)
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_TABLE;
-    cli_show_heading(cli);
-    return cli_entries(cli, cli_whole(&path), list_entry, &listing);
+    int status = cli_entries(cli, cli_whole(&path), list_entry, &listing);
+    if (status == CLI_OK && listing.shown == 0)
+        cli_show_heading(cli);
+    return status;
 }
 
 /* ---- count -------------------------------------------------------------- */

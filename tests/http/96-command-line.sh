@@ -85,6 +85,12 @@ prints 'users/ada
 users/=42'
 kindex ls users -o raw --reverse --limit 1
 prints users/=42
+kindex ls nothing
+ends 0
+is heading "$(cut -d ' ' -f 1 "$work/out")" KEY
+kindex ls --index nothing
+ends 3
+prints ''
 kindex ls -o json --start users/ada --end users/b --keys
 is keys "$(jq -c .key "$work/out")" '["users","ada"]'
 kindex count users
