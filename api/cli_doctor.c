@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <talloc.h>
 
 #include "cli_problem.h"
 #include "cli_show.h"
@@ -116,6 +117,22 @@ static int ask_ready(struct doctor *doctor)
     return CLI_OK;
 }
 
+/* The state, with what is wrong or where that is listed. */
+static const char *tell(const struct cli *cli, struct kx_slice index,
+                        const char *name, const char *state)
+{
+    const char *failure = cli_text(cli, index, "failure");
+    char *text = NULL;
+    if (failure != NULL)
+        text = talloc_asprintf(cli->memory, "%s: %s", state, failure);
+    else if (strcmp(state, "conflicted") == 0)
+        text = talloc_asprintf(cli->memory,
+                               "%s: \"kindex index conflicts %s\" lists the "
+                               "entries",
+                               state, name);
+    return text != NULL ? text : state;
+}
+
 static void judge_index(struct doctor *doctor, struct kx_slice index)
 {
     const char *name = cli_text(doctor->cli, index, "name");
@@ -127,7 +144,7 @@ static void judge_index(struct doctor *doctor, struct kx_slice index)
         verdict = WELL;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
         verdict = ILL;
-    say(doctor, verdict, name, state);
+    say(doctor, verdict, name, tell(doctor->cli, index, name, state));
 }
 
 static int ask_indexes(struct doctor *doctor)

@@ -204,7 +204,8 @@ ends 4
 prints '{"value":["x"],"keys":[["people","a"],["people","b"]]}'
 kindex doctor
 ends 1
-is ill "$(awk '$1 == "ILL" { print $2 }' "$work/out")" by_mail
+is ill "$(grep '^ILL' "$work/out" | tr -s ' ')" \
+    'ILL by_mail conflicted: "kindex index conflicts by_mail" lists the entries'
 kindex set people/b '{"mail":"y"}'
 kindex index watch by_mail
 ends 0
@@ -220,8 +221,13 @@ kindex index migrate by_twice --unique --wait
 ends 4
 kindex doctor
 ends 1
-is ill "$(awk '$1 == "ILL" { print $2, $3 }' "$work/out")" 'by_twice conflicted'
+is ill "$(awk '$1 == "ILL" { print $2, $3 }' "$work/out")" 'by_twice conflicted:'
 kindex index rm by_twice
+kindex index add by_none twice none --missing error --wait
+kindex doctor
+ends 1
+is ill "$(grep -c '^ILL *by_none *failed: the entry \["twice","1"\] cannot be indexed' "$work/out")" 1
+kindex index rm by_none
 kindex del twice/1
 kindex del twice/2
 
