@@ -93,6 +93,7 @@ struct cli_command {
     int least, most;   /* how many arguments; most -1: any */
     int (*run)(struct cli *cli);
     const char *more; /* sentences for help; NULL: none */
+    bool asks;        /* a server: it takes the options that are for one */
 };
 
 /* The commands, *count_out of them. */

@@ -34,7 +34,7 @@ void cli_help_print(const struct cli_command *command)
         if (!options[i].common && cli_takes(command, &options[i]))
             print_option(&options[i]);
     for (size_t i = 0; i < count; i++)
-        if (options[i].common)
+        if (options[i].common && cli_takes(command, &options[i]))
             print_option(&options[i]);
 }
 

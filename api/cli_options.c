@@ -85,7 +85,9 @@ bool cli_takes(const struct cli_command *command,
     char names[256], name[64];
     snprintf(names, sizeof names, " %s ", command->takes);
     snprintf(name, sizeof name, " %s ", option->row.name);
-    return option->common || strstr(names, name) != NULL;
+    if (option->common)
+        return command->asks || option->word == NULL;
+    return strstr(names, name) != NULL;
 }
 
 static bool set(struct cli *cli, const struct cli_option *option,
@@ -241,5 +243,5 @@ bool cli_options_read(struct cli *cli, int argc, char **argv)
     const char *plain = getenv("NO_COLOR");
     cli->colour = isatty(STDOUT_FILENO) && (plain == NULL || *plain == '\0');
     return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli) &&
-           check_server(cli);
+           (!cli->command->asks || check_server(cli));
 }

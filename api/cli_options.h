@@ -10,7 +10,7 @@ struct cli_option {
     struct option_row row; /* offset is of struct cli */
     const char *word;      /* what help calls the value; NULL: it takes none */
     char letter;           /* -o; 0: none */
-    bool common;           /* every command takes it */
+    bool common; /* every command takes it, with a word those that ask */
 };
 
 /* The table, *count_out rows. */

@@ -325,6 +325,13 @@ while read -r command; do
     is "$command in the page" "$(grep -cF "\\fBkindex $command\\fR" "$work/page")" 1
     is "$command in completion" "$(grep -cE "^ *'$command ?'\\*?\\)" "$work/completion")" 1
 done <<<"$commands"
+for command in restore man 'completion bash' 'token generate'; do
+    is "what $command has for a server" "$("$KINDEX" help ${command% bash} | grep -c -e '--\(url\|token\|output\) ')" 0
+    KINDEX_URL='no?server' kindex $command --help
+    ends 0
+    kindex $command --url "$url"
+    ends 2
+done
 is completed "$(bash -c 'source "$0"; COMP_WORDS=(kindex index mig); COMP_CWORD=2
     _kindex; echo "${COMPREPLY[@]}"' "$work/completion")" migrate
 kindex completion fish
