@@ -101,9 +101,10 @@ enum kx_status reader_not_ready(const struct index *index,
                        size, name, index->failure);
     if (index->state == KX_INDEX_CONFLICTED)
         return kx_fail(fault, KX_INDEX_NOT_READY,
-                       "index %.*s is conflicted: %llu of the entries have a "
-                       "value that another one has, too",
-                       size, name, (unsigned long long)index->conflicts);
+                       "index %.*s is conflicted: %llu %s a value that is "
+                       "taken",
+                       size, name, (unsigned long long)index->conflicts,
+                       index->conflicts == 1 ? "entry has" : "entries have");
     return kx_fail(fault, KX_INDEX_NOT_READY,
                    "index %.*s is %s: %.0f %% of the entries are read", size,
                    name, kx_index_state_text(index->state),

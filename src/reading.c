@@ -100,11 +100,11 @@ static enum kx_status unknown(struct reading *reading,
     const char *meant = nearest(table, name);
     bool cut = name.size > SHOWN;
     list_names(table, names, sizeof names);
-    reading_bad(reading, "\"%.*s\"%s is no member of %s%s%s%s; it has %s",
+    reading_bad(reading, "\"%.*s\"%s is no member of %s%s%s%s it has %s",
                 (int)(cut ? 0 : name.size), (const char *)name.data,
                 cut ? " (a long name)" : "", what,
                 meant == NULL ? "" : ": did you mean \"",
-                meant == NULL ? "" : meant, meant == NULL ? "" : "\"?", names);
+                meant == NULL ? "" : meant, meant == NULL ? ";" : "\"?", names);
     if (meant != NULL && reading->fault != NULL)
         snprintf(reading->fault->suggestion, sizeof reading->fault->suggestion,
                  "%s", meant);

@@ -9,8 +9,12 @@
 /* Only in so many documents is looked for what was meant. */
 enum { COMPARED_MAX = 200, SHOWN = 120 };
 
+/* A path is named once, in the first of its roles. */
 static void watch(struct survey *survey, struct kx_slice path, const char *role)
 {
+    for (size_t i = 0; i < survey->count; i++)
+        if (kx_equal(survey->paths[i].path, path))
+            return;
     survey->paths[survey->count++] = (struct survey_path){
         .path = path, .role = role, .distance = KX_NEAR + 1};
 }

@@ -13,6 +13,7 @@ while IFS='|' read -r declaration pointer meant; do
     request POST /indexes "$declaration"
     expect 400 bad-index-definition
     is "pointer and name for $declaration" "$(value '[.pointer, .didYouMean]')" "[\"$pointer\",\"$meant\"]"
+    field ".detail | contains(\"did you mean \\\"$meant\\\"? it has \")" true
 done <<'END'
 {"name":"i","prefix":["a"],"fields":["/a"],"uniqe":true}|/uniqe|unique
 {"name":"i","prefix":["a"],"feilds":["/a"]}|/feilds|fields
@@ -94,6 +95,8 @@ expect 200
 field '.warnings | length' 2
 field '.warnings[0] | contains("/emial") and contains("did you mean /email?") and contains("5 sampled")' true
 field '.warnings[1] | contains("/tag") and contains("did you mean /tags?")' true
+request POST '/indexes?dry=1' '{"name":"dry1","prefix":["dry"],"fields":["/emial"],"where":{"path":"/emial","ge":"a","lt":"b"}}'
+field '[.warnings[] | select(contains("/emial"))] | length' 1
 
 test_case 'a dry declaration warns of everything that would be in vain'
 request POST '/indexes?dry=1' '{"name":"dry1","prefix":["nobody"],"fields":["/a"]}'
