@@ -29,7 +29,8 @@ bool flight_begin(struct flight *flight, struct cli *cli, size_t count)
     return true;
 }
 
-struct flight_slot *flight_filling(struct flight *flight, uint64_t from)
+struct flight_slot *flight_filling(struct flight *flight,
+                                   const struct flight_place *from)
 {
     struct flight_slot *free_slot = NULL;
     for (size_t i = 0; i < flight->slot_count; i++) {
@@ -41,7 +42,7 @@ struct flight_slot *flight_filling(struct flight *flight, uint64_t from)
     if (free_slot == NULL)
         return NULL;
     free_slot->state = SLOT_FILLING;
-    free_slot->from = from;
+    free_slot->from = *from;
     free_slot->count = free_slot->tries = 0;
     free_slot->texts.size = 0;
     return free_slot;
@@ -55,12 +56,15 @@ bool flight_busy(const struct flight *flight)
     return false;
 }
 
-uint64_t flight_safe(const struct flight *flight, uint64_t read)
+struct flight_place flight_safe(const struct flight *flight,
+                                const struct flight_place *read)
 {
+    const struct flight_place *safe = read;
     for (size_t i = 0; i < flight->slot_count; i++)
-        if (flight->slots[i].state != SLOT_FREE && flight->slots[i].from < read)
-            read = flight->slots[i].from;
-    return read;
+        if (flight->slots[i].state != SLOT_FREE &&
+            flight->slots[i].from.at < safe->at)
+            safe = &flight->slots[i].from;
+    return *safe;
 }
 
 /* ---- Sending ------------------------------------------------------------ */

@@ -18,6 +18,13 @@ struct flight_item {
     bool dropped; /* it is there already */
 };
 
+/* A place in the input, and the hash of the bytes before it, which tells
+ * whether it is one in another input. */
+struct flight_place {
+    uint64_t at;
+    uint64_t hash;
+};
+
 /* A slot that failed stays so: what it had was not stored. */
 enum flight_state {
     SLOT_FREE,
@@ -36,8 +43,8 @@ struct flight_slot {
     struct kx_buffer reply;
     struct flight_item items[FLIGHT_ENTRIES_MAX];
     size_t count;
-    uint64_t from;   /* place in the input of the first line */
-    uint64_t due_ns; /* of one that waits */
+    struct flight_place from; /* of the first line */
+    uint64_t due_ns;          /* of one that waits */
     unsigned tries;
 };
 
@@ -56,7 +63,8 @@ bool flight_begin(struct flight *flight, struct cli *cli, size_t count);
 
 /* The slot that is being filled, or a free one, which `from` is noted in; NULL
  * when all are under way. */
-struct flight_slot *flight_filling(struct flight *flight, uint64_t from);
+struct flight_slot *flight_filling(struct flight *flight,
+                                   const struct flight_place *from);
 
 /* Sends off a slot that was filled. */
 void flight_send(struct flight *flight, struct flight_slot *slot);
@@ -67,9 +75,10 @@ void flight_wait(struct flight *flight, bool idle);
 /* Is anything under way? */
 bool flight_busy(const struct flight *flight);
 
-/* The place in the input before which all lines are stored; `read` is how far
- * the input was read. */
-uint64_t flight_safe(const struct flight *flight, uint64_t read);
+/* The place before which all lines are stored; `read` is how far the input was
+ * read. */
+struct flight_place flight_safe(const struct flight *flight,
+                                const struct flight_place *read);
 
 /* Frees what libcurl holds. */
 void flight_end(struct flight *flight);

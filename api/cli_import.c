@@ -1,9 +1,11 @@
 /* kindex import: lines of entries into the store, in commits of a batch each,
  * several at a time. The state file keeps the place in the input before which
- * everything is stored. A line with the key of one before it waits until that
- * is stored: so the last of them wins with --overwrite, and the first without.
+ * everything is stored, with a hash of what is there. A line with the key of
+ * one before it waits until that is stored: so the last of them wins with
+ * --overwrite, and the first without.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,9 @@ struct importing {
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded, of the present line */
     struct cli_progress progress;
-    uint64_t at; /* place in the input */
+    struct flight_place place; /* behind the present line */
+    uint64_t hash_before;      /* that line */
+    uint64_t skipped;          /* bytes that a former run has stored */
     uint64_t whole;
     uint64_t lines;
     uint64_t expired;
@@ -67,9 +71,13 @@ static ssize_t next_line(struct importing *importing)
     if (size == 0)
         size = getline(&importing->line, &importing->capacity, importing->in);
     if (size > 0) {
-        importing->at += (uint64_t)size;
+        importing->place.at += (uint64_t)size;
+        importing->hash_before = importing->place.hash;
         importing->lines++;
     }
+    if (size > 0 && importing->cli->state != NULL)
+        importing->place.hash = kx_hash(
+            importing->place.hash, kx_slice(importing->line, (size_t)size));
     return size;
 }
 
@@ -77,22 +85,27 @@ static ssize_t next_line(struct importing *importing)
 static void hold_line(struct importing *importing, ssize_t size)
 {
     importing->held = size;
-    importing->at -= (uint64_t)size;
+    importing->place.at -= (uint64_t)size;
+    importing->place.hash = importing->hash_before;
     importing->lines--;
 }
 
-/* False when the input ends before the place. */
-static bool skip_to(struct importing *importing, uint64_t place)
+/* False when the input ends before the place, or is another one. */
+static bool skip_to(struct importing *importing,
+                    const struct flight_place *place)
 {
-    while (importing->at < place)
+    while (importing->place.at < place->at)
         if (next_line(importing) < 0)
             return false;
-    return importing->at == place;
+    importing->skipped = place->at;
+    return importing->place.at == place->at &&
+           importing->place.hash == place->hash;
 }
 
-static int read_place(const char *path, FILE *file, unsigned long long *place)
+static int read_place(const char *path, FILE *file, struct flight_place *place)
 {
-    bool read = fscanf(file, "%llu", place) == 1;
+    bool read =
+        fscanf(file, "%" SCNu64 " %" SCNx64, &place->at, &place->hash) == 2;
     if (ferror(file))
         return cli_fail("%s: %s", path, strerror(errno));
     return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
@@ -101,20 +114,23 @@ static int read_place(const char *path, FILE *file, unsigned long long *place)
 /* Lines before the place in the state file were stored by a former run. */
 static int skip_stored(struct importing *importing, const char *path)
 {
-    unsigned long long place = 0;
+    struct flight_place place;
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return errno == ENOENT ? CLI_OK
                                : cli_fail("%s: %s", path, strerror(errno));
     int status = read_place(path, file, &place);
     fclose(file);
-    if (status == CLI_OK && !skip_to(importing, place))
-        return cli_fail("%s does not belong to this input", path);
+    if (status == CLI_OK && !skip_to(importing, &place))
+        return cli_fail("%s does not belong to this input, or what it had of "
+                        "it has changed; without that file the import begins "
+                        "anew",
+                        path);
     return status;
 }
 
 /* The old file is there until the new one is whole. */
-static bool write_state(const char *path, uint64_t place)
+static bool write_state(const char *path, const struct flight_place *place)
 {
     char part[4096];
     if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
@@ -122,7 +138,8 @@ static bool write_state(const char *path, uint64_t place)
     FILE *file = fopen(part, "w");
     if (file == NULL)
         return false;
-    bool written = fprintf(file, "%llu\n", (unsigned long long)place) > 0;
+    bool written = fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", place->at,
+                           place->hash) > 0;
     written = fclose(file) == 0 && written;
     return written && rename(part, path) == 0;
 }
@@ -135,8 +152,9 @@ static void note_place(struct importing *importing, bool now)
         (!now && time - importing->noted_ns < NOTE_NS))
         return;
     importing->noted_ns = time;
-    if (!write_state(cli->state,
-                     flight_safe(&importing->flight, importing->at)))
+    struct flight_place safe =
+        flight_safe(&importing->flight, &importing->place);
+    if (!write_state(cli->state, &safe))
         importing->flight.status =
             cli_fail("%s: %s", cli->state, strerror(errno));
 }
@@ -284,13 +302,13 @@ static void run(struct importing *importing)
 {
     struct flight *flight = &importing->flight;
     while (flight->status == CLI_OK && !importing->ended) {
-        struct flight_slot *slot = flight_filling(flight, importing->at);
+        struct flight_slot *slot = flight_filling(flight, &importing->place);
         if (slot != NULL)
             send_lines(importing, slot);
         flight_wait(flight, slot == NULL);
         note_place(importing, false);
-        cli_progress_show(&importing->progress, flight->stored, importing->at,
-                          importing->whole);
+        cli_progress_show(&importing->progress, flight->stored,
+                          importing->place.at, importing->whole);
     }
     settle(importing);
     note_place(importing, true);
@@ -310,6 +328,9 @@ static void report(const struct importing *importing)
     if (importing->expired > 0)
         fprintf(stderr, ", %llu had expired",
                 (unsigned long long)importing->expired);
+    if (importing->skipped > 0)
+        fprintf(stderr, "; the %llu bytes before them were stored already",
+                (unsigned long long)importing->skipped);
     fputc('\n', stderr);
 }
 
@@ -320,7 +341,7 @@ static void tell_rest(const struct importing *importing)
         return;
     if (importing->cli->state != NULL)
         fprintf(stderr, "  the same command goes on behind byte %llu\n",
-                (unsigned long long)flight_safe(flight, importing->at));
+                (unsigned long long)flight_safe(flight, &importing->place).at);
     else
         fputs("  the same command stores what is missing; with --state FILE "
               "it goes on where it broke off\n",
@@ -354,7 +375,9 @@ static FILE *open_input(const char *path)
 
 int cli_import(struct cli *cli)
 {
-    struct importing importing = {.cli = cli, .rules = {.deno = cli->deno}};
+    struct importing importing = {.cli = cli,
+                                  .rules = {.deno = cli->deno},
+                                  .place = {.hash = KX_HASH_START}};
     const char *path = cli->count > 0 ? cli->words[0] : cli->file;
     if (!read_keys(&importing))
         return CLI_MISUSE;

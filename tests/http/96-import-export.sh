@@ -120,7 +120,7 @@ kindex import "$work/many" --state "$work/state" --jobs 8 --batch 500
 ends 0
 kindex count many
 prints 20000
-is place "$(cat "$work/state")" "$(wc -c <"$work/many")"
+is place "$(cut -d " " -f 1 "$work/state")" "$(wc -c <"$work/many")"
 kindex export many
 is entries "$(jq -c '{key,value}' "$work/out" | cmp - "$work/many" && echo same)" same
 
@@ -156,7 +156,7 @@ complains 'imported 1 entries'
 complains '2 were there already'
 kindex get spelt/a
 prints 1
-is place "$(cat "$work/state3")" "$(wc -c <"$work/given")"
+is place "$(cut -d " " -f 1 "$work/state3")" "$(wc -c <"$work/given")"
 kindex import --overwrite
 complains 'imported 3 entries'
 kindex get spelt/a
@@ -173,16 +173,38 @@ ends 1
 complains 'line 2501 is no entry: column '
 kindex count again
 prints 2000
-is place "$(cat "$work/state2")" "$(head -2000 "$work/again" | wc -c)"
+is place "$(cut -d " " -f 1 "$work/state2")" "$(head -2000 "$work/again" | wc -c)"
 sed 's/many/again/' "$work/many" >"$work/again"
 kindex import "$work/again" --state "$work/state2"
 ends 0
 complains 'imported 18000 entries'
 kindex count again
 prints 20000
+kindex import "$work/again" --state "$work/state2"
+ends 0
+complains "imported 0 entries in 0.0 s; the $(wc -c <"$work/again") bytes before them"
 kindex import "$work/users" --state "$work/state2"
 ends 1
 complains 'does not belong'
+
+test_case 'the state of an import does not leave out the lines of another file'
+sed 's/again/third/' "$work/again" >"$work/third"
+kindex import "$work/third" --state "$work/state2"
+ends 1
+complains 'does not belong to this input'
+kindex count third
+prints 0
+head -1000 "$work/third" >"$work/begun"
+kindex import "$work/begun" --state "$work/state4"
+kindex import "$work/third" --state "$work/state4" --jobs 8 --batch 300
+ends 0
+complains 'imported 19000 entries'
+kindex count third
+prints 20000
+cut -d ' ' -f 1 "$work/state4" >"$work/old"
+kindex import "$work/third" --state "$work/old"
+ends 1
+complains 'keeps no place'
 
 test_case 'an import that a commit of is refused says which line'
 kindex set users/cy '{"email":"cy@x.org"}'
