@@ -108,6 +108,28 @@ enum kx_status refuse_range(struct kx_commit *commit, const struct index *index)
                    refusal->index);
 }
 
+static const char *what_is_held(const struct kx_mutation *mutation, bool held)
+{
+    if (!held)
+        return "nothing";
+    return mutation->type == KX_DELETE ? "a value" : "another value";
+}
+
+/* The key is named last: a long one is cut. */
+static enum kx_status describe_owned(struct kx_commit *commit,
+                                     const struct kx_mutation *mutation)
+{
+    struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer key;
+    kx_buffer_init(&key, commit->memory);
+    kx_key_to_json(mutation->key, &key);
+    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
+                   "the key belongs to index %s, which holds %s there after "
+                   "this commit: %.*s",
+                   refusal->index, what_is_held(mutation, refusal->held),
+                   (int)key.size, (const char *)key.data);
+}
+
 enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                             const struct index *index,
                             const struct kx_entry *held)
@@ -122,11 +144,7 @@ enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
         refusal->holds.data = copy(commit, held->value.data);
         refusal->holds.media_type = copy(commit, held->value.media_type);
     }
-    return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
-                   "the key belongs to index %s, which %s after this commit",
-                   refusal->index,
-                   held != NULL ? "holds another value there"
-                                : "holds nothing there");
+    return describe_owned(commit, &commit->mutations[mutation]);
 }
 
 enum kx_status refuse_many(struct kx_commit *commit, size_t changes)

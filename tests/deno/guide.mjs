@@ -156,7 +156,7 @@ async function emails(guide, declared) {
   assert.equal(await guide.getUserByEmail('new@x.org'), null);
   assert.equal((await guide.getUserByEmail('moved@x.org')).id, '4');
   // A mistake is refused: the address of another user.
-  await assert.rejects(kv.set(['users_by_email', 'moved@x.org'], '2'));
+  await assert.rejects(kv.set(['users_by_email', 'moved@x.org'], '2'), /"moved@x.org"/);
 }
 
 async function colors(guide, declared) {

@@ -160,6 +160,7 @@ for form in pointer value; do
     request POST /atomic '{"mutations":[{"type":"delete","key":["users","zoe"]},{"type":"delete","key":["users_by_email","zoe@x.org"]}]}'
     expect 409 index-owned-key
     field '[.index, .mutation, .key]' '["users_by_email",1,["users_by_email","zoe@x.org"]]'
+    field .detail 'the key belongs to index users_by_email, which holds a value there after this commit: ["users_by_email","zoe@x.org"]'
     field ".holds | tojson" "$(held $form "$(user eve zoe@x.org red)")"
     request GET /kv/users/zoe
     expect 200
@@ -168,6 +169,7 @@ for form in pointer value; do
     request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"users_by_email","max@x.org"\],"value"/"users_by_email","MAX@x.org"],"value"/')"
     expect 409 index-owned-key
     field '[.key, .holds]' '[["users_by_email","MAX@x.org"],null]'
+    field '.detail | contains("holds nothing there after this commit: [\"users_by_email\",\"MAX@x.org\"]")' true
     request POST /atomic "$(insert_user $form "$(user max max@x.org blue)" | sed 's/"blue","max"\],"value":.*/"blue","max"],"value":"maxi"}]}/')"
     expect 409 index-owned-key
     field '[.index, .mutation]' '["users_by_favorite_color",2]'
