@@ -172,8 +172,8 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                  NULL},
     [PROBLEM_NO_ADMIN] =
         {"no-admin", 409, "No token would be left that may make others",
-         "As long as there are tokens, one must have the scope admin for all "
-         "keys: make another one first.",
+         "As long as there are tokens, one must have every scope for all "
+         "keys; kindex token create NAME all makes one.",
          NULL},
     [PROBLEM_TYPE_MISMATCH] =
         {"type-mismatch", 409, "The stored value has another type",

@@ -181,15 +181,29 @@ static bool read_creation(struct request *request, struct creation *creation,
     return true;
 }
 
-/* Nobody gives what is not theirs to give. That an index's entries may be read
- * by who may read what it covers does not make its name theirs: a grant
- * outlives the index. */
+static bool has_all_of(struct request *request, struct reply *reply,
+                       const struct kx_grant *grant)
+{
+    static const enum scope SCOPES[] = {SCOPE_READ,  SCOPE_LIST,
+                                        SCOPE_WATCH, SCOPE_WRITE,
+                                        SCOPE_INDEX, SCOPE_MONITOR};
+    for (size_t i = 0; i < sizeof SCOPES / sizeof *SCOPES; i++)
+        if ((grant->scopes & access_bit(SCOPES[i])) != 0 &&
+            !access_prefix(request, reply, SCOPES[i], grant->prefix))
+            return false;
+    return true;
+}
+
+/* Nobody gives what is not theirs to give, neither keys nor scopes. That an
+ * index's entries may be read by who may read what it covers does not make its
+ * name theirs: a grant outlives the index. */
 static bool may_grant(struct request *request, struct reply *reply,
                       const struct kx_token *token)
 {
     for (size_t i = 0; i < token->grant_count; i++)
         if (!access_prefix(request, reply, SCOPE_ADMIN,
-                           token->grants[i].prefix))
+                           token->grants[i].prefix) ||
+            !has_all_of(request, reply, &token->grants[i]))
             return false;
     return true;
 }

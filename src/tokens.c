@@ -193,10 +193,13 @@ enum kx_status kx_token_fix(struct kx_store *store,
     return status;
 }
 
+/* Nobody gives more than they have, so one must have everything. */
 static bool is_admin(const struct kx_token *token, int64_t now_ms)
 {
-    return kx_token_is_whole(token, KX_MAY_ADMIN) &&
-           (token->expires_at_ms == 0 || token->expires_at_ms > now_ms);
+    for (unsigned scope = 1; scope < KX_MAY_ALL; scope <<= 1)
+        if (!kx_token_is_whole(token, (enum kx_scope)scope))
+            return false;
+    return token->expires_at_ms == 0 || token->expires_at_ms > now_ms;
 }
 
 /* The array is changed by the writer alone once the store is open, so that it
@@ -237,8 +240,8 @@ static enum kx_status may_add(const struct tokens *tokens,
     if (is_admin(token, kx_now_ms()) || has_admin(tokens, NULL))
         return KX_OK;
     return kx_fail(fault, KX_NO_ADMIN,
-                   "the first token must have the scope admin for all keys: "
-                   "without it nobody could make another one");
+                   "the first token must have every scope for all keys: none "
+                   "that is made by another has more than that one");
 }
 
 /* Those who wait for something may have lost the right to it. */
@@ -287,7 +290,7 @@ static enum kx_status may_revoke(const struct tokens *tokens,
     if (tokens->count == 1 || has_admin(tokens, token))
         return KX_OK;
     return kx_fail(fault, KX_NO_ADMIN,
-                   "the token %s is the last one with the scope admin for all "
+                   "the token %s is the last one with every scope for all "
                    "keys, and there are others",
                    token->id);
 }

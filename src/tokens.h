@@ -12,7 +12,7 @@ enum kx_status tokens_load(struct kx_store *store, struct kx_fault *fault);
 
 /* Carry out a KX_ADD_TOKEN or KX_REVOKE_TOKEN commit and set its result;
  * *number_out is the batch to flush, unchanged when nothing was applied. As
- * long as there are tokens, one is an administrator's for all keys that has not
+ * long as there are tokens, one has every scope for all keys and has not
  * expired. KX_TOO_MANY_TOKENS, KX_TOKEN_ABSENT, KX_TOKEN_FIXED, KX_NO_ADMIN,
  * errors of the storage. Writer thread only. */
 void tokens_add(struct kx_store *store, struct kx_commit *commit,

@@ -86,7 +86,7 @@ request GET /kv/a
 body_is 2
 
 test_case 'a preflight needs no token, and the request after it does'
-request POST /tokens '{"name":"x","grants":[{"scopes":["admin"],"prefix":[]}]}' "${json[@]}"
+request POST /tokens '{"name":"x","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}' "${json[@]}"
 expect 201
 request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT'
 is status "$status" 204

@@ -17,9 +17,12 @@ test_case 'without tokens whoever can connect may do everything'
 request PUT /kv/a/k 1
 expect 201
 
-test_case 'the first token must be an administrator of everything'
+test_case 'the first token must be one that may do everything'
 request POST /tokens "$grant" "${json[@]}"
 expect 409 no-admin
+program token create keys admin:
+is 'exit status' $code 4
+is 'what makes one' "$(grep -c 'kindex token create NAME all' "$work/complaint")" 1
 program token create app read:a
 is 'exit status' $code 4
 request GET /kv/a/k
@@ -376,6 +379,28 @@ for range in '' yes; do
     request GET /kv/byx/1 '' "${bearer[@]}"
     expect 404
 done
+
+test_case "a token that another one made has no rights beyond that one's"
+KINDEX_TOKEN=$operator program token create lender admin,read:team list,admin:team/a
+lender=$(cat "$work/said")
+for what in read:team admin,read:team/b read,list:team/a; do
+    KINDEX_TOKEN=$lender program token create within "$what"
+    is "exit status for $what" $code 0
+done
+while read -r what scope; do
+    KINDEX_TOKEN=$lender program token create beyond read:team "$what"
+    is "exit status for $what" $code 1
+    is "what is missing for $what" "$(grep -c "not have the scope $scope " "$work/complaint")" 1
+done <<'END'
+write:team write
+list:team list
+read,list,watch:team/a watch
+index:team/a/b index
+read: admin
+monitor: admin
+END
+KINDEX_TOKEN=$lender program token ls
+is 'those who are beyond' "$(grep -c beyond "$work/said")" 0
 
 test_case 'a token ends no later than the one that made it'
 KINDEX_TOKEN=$operator program token create deputy admin,read:lent --ttl 1h

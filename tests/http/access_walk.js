@@ -190,10 +190,10 @@ row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index"
   body: JSON.stringify({ ...declaration("ia", ["a"]), unique: true }) });
 row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
 
-// Tokens: ["a"]'s administrator deals with what is for ["a"].
+// Tokens: an administrator of ["a"] deals with what is for ["a"], and gives what it has.
 const grant = (prefix) => JSON.stringify({ name: "made", grants: [{ scopes: ["read"], prefix }], ttl: "1ms" });
 for (const prefix of [["a"], ["a", "k"], ["ab"], []])
-  row("createToken", "POST", "/tokens", { route: "admin", needs: [["admin", prefix]], ok: 201, body: grant(prefix) });
+  row("createToken", "POST", "/tokens", { route: "admin", needs: [["admin", prefix], ["read", prefix]], ok: 201, body: grant(prefix) });
 row("listTokens", "GET", "/tokens", { route: "admin", ok: 200 });
 for (const [operation, method] of [["getToken", "GET"], ["revokeToken", "DELETE"]])
   row(operation, method, "/tokens/0000000000000000", { route: "admin", ok: 404 });

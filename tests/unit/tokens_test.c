@@ -152,17 +152,20 @@ static void a_watch_is_told_of_a_revocation(void **state)
     kx_watch_close(watch);
 }
 
-static void an_administrator_of_all_keys_must_be_left(void **state)
+static void one_that_may_do_everything_must_be_left(void **state)
 {
     struct story *s = *state;
     const struct kx_grant some = {.scopes = KX_MAY_ADMIN,
                                   .prefix = test_key(s->mem, "[\"a\"]")};
+    const struct kx_grant keys = {.scopes = KX_MAY_ALL & ~KX_MAY_READ};
     struct kx_token narrow = token_of(&some, 'd');
+    struct kx_token blind = token_of(&keys, 'b');
     struct kx_token admin = token_of(&ADMIN, 'a');
     struct kx_token over = token_of(&ADMIN, 'e');
     over.expires_at_ms = kx_now_ms() - 1;
     assert_int_equal(add(s, &narrow), KX_NO_ADMIN);
     assert_int_equal(add(s, &over), KX_NO_ADMIN);
+    assert_int_equal(add(s, &blind), KX_NO_ADMIN);
     assert_false(kx_tokens_any(s->test.store));
     assert_int_equal(add(s, &admin), KX_OK);
     assert_int_equal(add(s, &narrow), KX_OK);
@@ -214,8 +217,8 @@ int main(void)
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_watch_is_told_of_a_revocation, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(
-            an_administrator_of_all_keys_must_be_left, begin, finish),
+        cmocka_unit_test_setup_teardown(one_that_may_do_everything_must_be_left,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(a_token_can_be_revoked_on_a_full_disk,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_fixed_token_is_not_stored_nor_revoked,
