@@ -248,6 +248,16 @@ is 'the command line' "$("$KINDEX" set cli/a 1 --url "$url" \
 "$KINDEX" get cli/a --url "$url" >"$work/null" 2>&1
 is 'and without' $? 5
 
+test_case 'the certificate that the README makes is taken, and signs no other'
+makes=$(sed -n '/^    openssl req -x509/,/[^\\]$/p' "$here/../../README.md")
+(cd "$sheaf" && eval "$makes") >"$work/openssl" 2>&1 || cat "$work/openssl"
+stop_server
+start_https
+request GET /livez '' --cacert "$sheaf/server.pem"
+expect 200
+is 'what it may do' "$(openssl x509 -in "$sheaf/server.pem" -noout -ext basicConstraints | tail -1)" \
+    '    CA:FALSE'
+
 test_case 'a handshake has a limited time'
 stop_server
 start_https --header-timeout 300ms
