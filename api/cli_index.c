@@ -63,6 +63,18 @@ static struct kx_slice member_or(struct kx_slice object, const char *name,
     return cli_member(object, name, &value) ? value : kx_text(other);
 }
 
+/* What makes it another index than one with the same fields. */
+static void show_rest(struct kx_slice index)
+{
+    struct kx_slice store = member_or(index, "store", "\"pointer\"");
+    struct kx_slice where;
+    if (!kx_equal(store, kx_text("\"pointer\"")))
+        printf(" store %.*s", (int)store.size, (const char *)store.data);
+    if (cli_member(index, "where", &where))
+        printf(" where %.*s", (int)where.size, (const char *)where.data);
+    putchar('\n');
+}
+
 static void show_row(const struct cli *cli, struct kx_slice index)
 {
     struct kx_slice entries = member_or(index, "entries", "");
@@ -70,13 +82,14 @@ static void show_row(const struct cli *cli, struct kx_slice index)
     struct kx_slice fields = member_or(index, "fields", "");
     bool unique = kx_equal(member_or(index, "unique", ""), kx_text("true"));
     const char *name = cli_text(cli, index, "name");
-    const char *state = cli_text(cli, index, "state");
-    printf("%s%-28s%s %-10s %10.*s %-7s %.*s %.*s\n", cli_tint(cli),
+    const char *state = cli_index_state(cli, index);
+    printf("%s%-28s%s %-10s %10.*s %-7s %.*s %.*s", cli_tint(cli),
            name != NULL ? name : "?", cli_plain(cli),
            state != NULL ? state : "?", (int)entries.size,
            (const char *)entries.data, unique ? "unique" : "", (int)prefix.size,
            (const char *)prefix.data, (int)fields.size,
            (const char *)fields.data);
+    show_rest(index);
 }
 
 static void show_index(const struct cli *cli, struct kx_slice index)
