@@ -41,9 +41,11 @@ static bool read_all_keys(struct watching *watching, struct query *query,
     size_t count = query->key_count;
     watching->count = count;
     if (count < 1 || count > KX_WATCH_KEYS_MAX) {
-        flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-                 "There are %zu keys; a watch has 1 to %d (key=...&key=...).",
-                 count, KX_WATCH_KEYS_MAX);
+        flaw_set(
+            flaw, PROBLEM_BAD_PARAMETER,
+            "There are %zu keys; a watch has 1 to %d (key=...&key=...), or "
+            "one prefix (prefix=...).",
+            count, KX_WATCH_KEYS_MAX);
         flaw->parameter = kx_text("key");
         return false;
     }

@@ -103,6 +103,7 @@ is 'in order' "$(sort -n "$work/seen" | uniq)" "$(cat "$work/seen")"
 test_case 'what cannot be watched is refused'
 request GET /watch
 expect 400 bad-parameter
+field '.detail | contains("or one prefix (prefix=...)")' true
 request GET '/watch?key='
 expect 400 bad-key
 request GET '/watch?key=a&key=%zz'
