@@ -230,6 +230,18 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
+/* What is shown is the end, as of a declaration that is waited for. */
+static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, "", &path);
+    struct cli_call call = {
+        .method = "PATCH", .path = cli_whole(&path), .body = patch};
+    int status = cli_ask(cli, &call, &reply);
+    return status == CLI_OK ? cli_index_follow(cli) : status;
+}
+
 int cli_index_migrate(struct cli *cli)
 {
     struct kx_buffer body;
@@ -245,6 +257,7 @@ int cli_index_migrate(struct cli *cli)
     if (cli->unique && cli->not_unique)
         return cli_misuse(cli, "--unique and --not-unique are opposites");
     add_patch(cli, &body);
-    int status = cli_index_call(cli, "PATCH", "", kx_buffer_slice(&body));
-    return status == CLI_OK && cli->wait ? cli_index_follow(cli) : status;
+    struct kx_slice patch = kx_buffer_slice(&body);
+    return cli->wait ? migrate_and_follow(cli, patch)
+                     : cli_index_call(cli, "PATCH", "", patch);
 }

@@ -240,6 +240,7 @@ kindex del twice/2
 test_case 'an index migrates, rests, goes on and is dropped'
 kindex index migrate by_email --store value --wait
 ends 0
+is 'what it prints' "$(jq -c '[.state, .store]' "$work/out")" '["ready","value"]'
 request GET /indexes/by_email
 field '[.store, .unique]' '["value",true]'
 kindex index migrate by_email --not-unique --store pointer --wait
