@@ -85,6 +85,8 @@ prints 'users/ada
 users/=42'
 kindex ls users -o raw --reverse --limit 1
 prints users/=42
+KINDEX_OUTPUT=raw kindex ls users --limit 1
+prints users/ada
 kindex ls nothing
 ends 0
 is heading "$(cut -d ' ' -f 1 "$work/out")" KEY
