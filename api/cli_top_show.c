@@ -36,6 +36,12 @@ static double mean_batch(const struct cli_top *top)
     return count > 0 ? value(top, "kindex_batch_commits_sum") / count : 0;
 }
 
+/* Of a report of many hours a rate may be small, but it is not nothing. */
+static int decimals(double rate)
+{
+    return rate > 0 && rate < 1 ? 3 : 1;
+}
+
 struct size_text {
     char of[32];
 };
@@ -63,31 +69,34 @@ static void heading(const struct cli_top *top, const char *text)
 static void show_route(const struct cli_top *top, const char *method,
                        const char *route, const char *labels, size_t number)
 {
+    double rate = cli_top_rate(top, REQUESTS, labels);
+    double mistakes = failures(top, labels, "4xx");
+    double errors = failures(top, labels, "5xx");
     (void)number;
-    printf("%-7s %-28s %10.1f %9.3f %9.3f %9.1f %9.1f\n", method, route,
-           cli_top_rate(top, REQUESTS, labels),
-           quantile_ms(top, DURATION, labels, 0.5),
-           quantile_ms(top, DURATION, labels, 0.99),
-           failures(top, labels, "4xx"), failures(top, labels, "5xx"));
+    printf("%-7s %-28s %10.*f %9.3f %9.3f %9.*f %9.*f\n", method, route,
+           decimals(rate), rate, quantile_ms(top, DURATION, labels, 0.5),
+           quantile_ms(top, DURATION, labels, 0.99), decimals(mistakes),
+           mistakes, decimals(errors), errors);
 }
 
 static void show_requests(const struct cli_top *top)
 {
-    printf("requests  %.1f/s, %.0f in flight, %.0f connections, %.0f watches, "
-           "%.2f/s slow\n",
-           cli_top_rate(top, REQUESTS, ""),
-           value(top, "kindex_http_requests_in_flight"),
+    double rate = cli_top_rate(top, REQUESTS, "");
+    double slow = cli_top_rate(top, "kindex_http_slow_requests_total", "");
+    printf("requests  %.*f/s, %.0f in flight, %.0f connections, %.0f watches, "
+           "%.*f/s slow\n",
+           decimals(rate), rate, value(top, "kindex_http_requests_in_flight"),
            value(top, "kindex_http_connections"),
-           value(top, "kindex_watch_streams"),
-           cli_top_rate(top, "kindex_http_slow_requests_total", ""));
+           value(top, "kindex_watch_streams"), decimals(slow), slow);
 }
 
 static void show_writer(const struct cli_top *top)
 {
     double commits = cli_top_rate(top, "kindex_txn_total", "result=\"commit\"");
-    printf("commits   %.1f/s, %.1f/s refused, %.0f waiting, p50 %.3f ms, "
+    double refused = cli_top_rate(top, "kindex_txn_total", "") - commits;
+    printf("commits   %.*f/s, %.*f/s refused, %.0f waiting, p50 %.3f ms, "
            "p99 %.3f ms\n",
-           commits, cli_top_rate(top, "kindex_txn_total", "") - commits,
+           decimals(commits), commits, decimals(refused), refused,
            value(top, "kindex_commits_queued"),
            quantile_ms(top, "kindex_txn_duration_seconds", "", 0.5),
            quantile_ms(top, "kindex_txn_duration_seconds", "", 0.99));
@@ -138,10 +147,12 @@ static void show_index(const struct cli_top *top, const struct sample *sample)
         snprintf(progress, sizeof progress, "%.1f %%",
                  100 * scrape_sum(top->scrape,
                                   "kindex_index_build_progress_ratio", labels));
-    printf("%-28.*s %-11.*s %12.0f %10.1f %10.1f %9s\n", (int)name.size,
+    double reads = cli_top_rate(top, "kindex_index_reads_total", labels);
+    double writes = cli_top_rate(top, "kindex_index_writes_total", labels);
+    printf("%-28.*s %-11.*s %12.0f %10.*f %10.*f %9s\n", (int)name.size,
            (const char *)name.data, (int)state.size, (const char *)state.data,
-           sample->value, cli_top_rate(top, "kindex_index_reads_total", labels),
-           cli_top_rate(top, "kindex_index_writes_total", labels), progress);
+           sample->value, decimals(reads), reads, decimals(writes), writes,
+           progress);
 }
 
 static void show_indexes(const struct cli_top *top)

@@ -165,6 +165,22 @@ is 'the last picture shows only its own requests' \
 kill $typist
 wait $typist 2>"$work/null"
 
+test_case 'few requests in many minutes are not none'
+curl -s "$url/metrics" | awk '$1 == "process_start_time_seconds" { $2 -= 1000 } { print }' \
+    >"$work/earlier"
+node -e 'const fs = require("fs");
+const listener = require("http").createServer((request, reply) => {
+    reply.end(fs.readFileSync(process.argv[2]));
+    listener.close();
+}).listen(0, "127.0.0.1", () => fs.writeFileSync(process.argv[1], `${listener.address().port}\n`))' \
+    "$work/listener" "$work/earlier" &
+listener=$!
+wait_until test -s "$work/listener"
+kindex top --once --url "http://127.0.0.1:$(cat "$work/listener")"
+ends 0
+is 'their rate' "$(awk '$1 == "GET" && $2 == "/kv/..." { print ($3 > 0 && $3 < 0.1) }' <<<"$out")" 1
+wait $listener
+
 test_case 'without a server there is nothing to show'
 stop_server
 kindex top --once
