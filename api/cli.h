@@ -77,6 +77,7 @@ struct cli {
     bool merge;
     bool once;
     bool overwrite;
+    bool paused;
     bool repair;
     bool reverse;
     bool undo;

@@ -22,7 +22,7 @@ static const struct cli_command COMMANDS[] = {
      "The document is that of POST /atomic: {\"checks\":[...],\"mutations\":[...]}.", ASKS},
     {"explain", "[QUESTION] ", "find the index that answers a question", "file", 0, 1, cli_explain,
      "The question is that of POST /explain: {\"prefix\":[...],\"where\":[...]}.", ASKS},
-    {"index add", "NAME PREFIX FIELD... ", "declare an index", "unique store missing where fold each depth adopt dry-run wait file", 0, -1, cli_index_add,
+    {"index add", "NAME PREFIX FIELD... ", "declare an index", "unique store missing where fold each depth adopt dry-run paused wait file", 0, -1, cli_index_add,
      "A field is a member of the value (email, /address/city) or key:N, the N-th part\nof the key after the prefix. Declaring the same again does nothing.", ASKS},
     {"index ls", "", "list the indexes with their states", "", 0, 0, cli_index_ls, NULL, ASKS},
     {"index show", "NAME ", "show one index", "", 1, 1, cli_index_show, NULL, ASKS},

@@ -199,13 +199,19 @@ int cli_index_add(struct cli *cli)
 {
     struct kx_buffer body;
     struct cli_reply reply;
+    struct kx_buffer path;
+    if (cli->paused && cli->wait)
+        return cli_misuse(cli, "--paused and --wait exclude each other");
     int status = read_declaration(cli, &body);
     if (status != CLI_OK)
         return status;
-    struct cli_call call = {
-        .method = "POST",
-        .path = kx_text(cli->dry_run ? "/indexes?dry=1" : "/indexes"),
-        .body = kx_buffer_slice(&body)};
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/indexes");
+    cli_add_parameter(&path, "dry", cli->dry_run ? "true" : NULL);
+    cli_add_parameter(&path, "paused", cli->paused ? "true" : NULL);
+    struct cli_call call = {.method = "POST",
+                            .path = cli_whole(&path),
+                            .body = kx_buffer_slice(&body)};
     status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;

@@ -45,6 +45,7 @@ static const struct cli_option TABLE[] = {
     {{"each", OPTION_TEXT, offsetof(struct cli, each), NULL, 0, 0, "this field is an array: an index entry for each element"}, "FIELD", 0, false},
     {{"adopt", OPTION_FLAG, offsetof(struct cli, adopt), NULL, 0, 0, "take over entries that a program has kept by hand"}, NULL, 0, false},
     {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "until the index is ready, showing how far it is"}, NULL, 0, false},
+    {{"paused", OPTION_FLAG, offsetof(struct cli, paused), NULL, 0, 0, "declare it, but build it only when index resume says so"}, NULL, 0, false},
     {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "take a migration back that is not over"}, NULL, 0, false},
 
     {{"once", OPTION_FLAG, offsetof(struct cli, once), NULL, 0, 0, "one report of the time since the server's start"}, NULL, 0, false},

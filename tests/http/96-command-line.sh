@@ -256,6 +256,16 @@ kindex index migrate by_email --unique --store value --wait
 ends 0
 request GET /indexes/by_email
 field '[.store, .unique]' '["value",true]'
+kindex index add by_rest users email --paused
+ends 0
+request GET /indexes/by_rest
+field '[.state, .pace.paused]' '["building",true]'
+kindex index resume by_rest
+kindex index watch by_rest
+ends 0
+kindex index rm by_rest
+kindex index add by_rest users email --paused --wait
+ends 2
 kindex index throttle by_email 5000
 kindex index pause by_email
 request GET /indexes/by_email
