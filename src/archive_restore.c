@@ -238,22 +238,36 @@ static bool find_last(const char *timeline, const char *rest,
     return true;
 }
 
-/* Files that the base holds all of are right as they are. *missing_out: the
- * first that is not there although later ones are, or 0. */
-static enum kx_status fetch_all(const struct choice *choice, const char *rest,
-                                uint32_t *missing_out, struct kx_fault *fault)
+/* Says what the log lacks from file n on; "": nothing, it ends there. */
+static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
+                                    const char *rest, char *lack_out,
+                                    struct kx_fault *fault)
 {
-    uint32_t first, n, last;
+    uint32_t last;
+    if (!find_last(choice->best.timeline, rest, &last))
+        return names_failed(choice->best.timeline, fault);
+    if (last > n)
+        snprintf(lack_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
+                 choice->restore->source);
+    return KX_OK;
+}
+
+/* Files that the base holds all of are right as they are. Behind one that is
+ * missing, or damaged in the archive, none is of use: *lack_out says so. */
+static enum kx_status fetch_all(const struct choice *choice, const char *rest,
+                                char *lack_out, struct kx_fault *fault)
+{
+    uint32_t first, n;
     enum kx_status status = KX_OK;
     if (!logs_span(choice->restore->directory, &first, &n))
         return names_failed(choice->restore->directory, fault);
-    for (; status == KX_OK; n++)
-        status = fetch(choice, n, rest, fault);
-    if (status != KX_ABSENT)
+    while ((status = fetch(choice, n, rest, fault)) == KX_OK)
+        n++;
+    if (status == KX_ABSENT)
+        return describe_lack(choice, n, rest, lack_out, fault);
+    if (status != KX_BAD_ARCHIVE)
         return status;
-    if (!find_last(choice->best.timeline, rest, &last))
-        return names_failed(choice->best.timeline, fault);
-    *missing_out = last >= n ? n - 1 : 0;
+    snprintf(lack_out, KX_DETAIL_MAX, "%s", fault->detail);
     return KX_OK;
 }
 
@@ -263,8 +277,8 @@ struct cut {
     const struct kx_restore *restore;
     struct log_place base_end;
     uint64_t base_stamp;
-    uint32_t missing; /* a log file, or 0 */
-    struct mark last; /* not behind the point */
+    char lack[KX_DETAIL_MAX]; /* of the log; "": nothing */
+    struct mark last;         /* not behind the point */
     uint64_t known;
     bool beyond; /* there are marks behind it */
 };
@@ -325,11 +339,11 @@ static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
     const struct kx_restore *to = cut->restore;
     if (cut->beyond || (to->to_stamp != 0 && to->to_stamp <= cut->known))
         return KX_OK;
-    if (cut->missing != 0)
+    if (cut->lack[0] != '\0')
         return kx_fail(fault, KX_BAD_ARCHIVE,
-                       "log file %u is missing in %s; it can be restored up "
-                       "to versionstamp %016" PRIx64 "0000",
-                       cut->missing, to->source, cut->known);
+                       "%s; it can be restored up to versionstamp %016" PRIx64
+                       "0000",
+                       cut->lack, cut->known);
     if (to->to_stamp > cut->known && to->to_stamp > cut->base_stamp)
         return kx_fail(fault, KX_BAD_ARCHIVE,
                        "%s ends at versionstamp %016" PRIx64 "0000", to->source,
@@ -407,7 +421,7 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
     if (status == KX_OK)
         status = find_end(restore->directory, &cut.base_end, fault);
     if (status == KX_OK)
-        status = fetch_all(&choice, rest, &cut.missing, fault);
+        status = fetch_all(&choice, rest, cut.lack, fault);
     if (status == KX_OK)
         status = cut_at_point(restore, &cut, fault);
     *known_out = cut.known;

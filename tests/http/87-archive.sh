@@ -130,12 +130,19 @@ complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
-test_case 'a log file that is damaged is told'
+test_case 'so it is with a log file that is damaged'
 find "$timeline" -name 'base-*' | sort | tail -n +2 | xargs rm
 printf 'xxxx' | dd of="$gone" bs=1 seek=5000 conv=notrunc status=none
 restore
 ends 1
 complains 'is damaged'
+told=${complaint##* }
+restore --to "$stamp"
+ends 0
+same_as "$work/list.1"
+restore --to "$told"
+ends 0
+complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
