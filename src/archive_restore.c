@@ -404,19 +404,33 @@ static enum kx_status find_end(const char *directory, struct log_place *end_out,
     return may_be_absent(status) ? KX_OK : status;
 }
 
+/* A damaged base is not all that there is. */
+static enum kx_status unpack_base(const struct choice *choice,
+                                  struct kx_fault *fault)
+{
+    char path[2 * ARCHIVE_PATH], detail[KX_DETAIL_MAX];
+    snprintf(path, sizeof path, "%s/%s", choice->best.timeline,
+             choice->best.name);
+    enum kx_status status = restore_unpack(choice->restore, path, fault);
+    if (status != KX_BAD_ARCHIVE)
+        return status;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status,
+                   "%s; without that file it is restored from the backup "
+                   "before it, if there is one",
+                   detail);
+}
+
 enum kx_status archive_restore_with(struct kx_restore *restore,
                                     const char *rest, uint64_t *known_out,
                                     struct kx_fault *fault)
 {
     struct choice choice = {.restore = restore};
     struct cut cut = {.restore = restore};
-    char path[2 * ARCHIVE_PATH];
     enum kx_status status = choose(&choice, fault);
     if (status != KX_OK)
         return status;
-    snprintf(path, sizeof path, "%s/%s", choice.best.timeline,
-             choice.best.name);
-    status = restore_unpack(restore, path, fault);
+    status = unpack_base(&choice, fault);
     cut.base_stamp = choice.best.stamp;
     if (status == KX_OK)
         status = find_end(restore->directory, &cut.base_end, fault);

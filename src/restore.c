@@ -153,8 +153,8 @@ enum kx_status restore_unpack(const struct kx_restore *restore,
                                .close = close_member,
                                .target = &target};
     FILE *file = fopen(path, "rbe");
-    if (file == NULL)
-        return kx_fail(fault, KX_BAD_ARCHIVE, "%s: %s", path, strerror(errno));
+    if (file == NULL) /* which says nothing about what is in it */
+        return names_failed(path, fault);
     struct unpack *unpack = unpack_create(NULL, &sink);
     enum kx_status status = unpack == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")

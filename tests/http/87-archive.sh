@@ -146,6 +146,19 @@ complains "up to versionstamp $told"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
+test_case 'of a backup that is damaged it is said that the one before it will do'
+newest=$(find "$timeline" -name 'base-*' -printf '%f\n' | sort | tail -1)
+printf 'xxxx' | dd of="$timeline/$newest" bs=1 seek=2000 conv=notrunc status=none
+restore
+ends 1
+complains "$newest: "
+complains 'without that file it is restored from the backup before it'
+rm "$timeline/$newest"
+restore
+ends 0
+same_as "$work/list.14"
+cp "$work/whole/$newest" "$timeline/"
+
 test_case 'a part of the log that cannot be looked at is not taken for absent'
 unseen=$(find "$timeline" -name 'log.*.tail' | sort | tail -1)
 ln -sf "${unseen##*/}" "$unseen"
