@@ -73,7 +73,9 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     while (start < end) {
         size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
         ssize_t got = pread(from, bytes, size, (off_t)start);
-        if (got <= 0 || pwrite(to, bytes, (size_t)got, (off_t)start) != got)
+        if (got > 0) /* the last bytes of a full disk are a part of it */
+            got = pwrite(to, bytes, (size_t)got, (off_t)start);
+        if (got <= 0)
             return false;
         start += (uint64_t)got;
     }

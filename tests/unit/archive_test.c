@@ -11,6 +11,7 @@
 #include "archive_restore.h"
 #include "archive_timeline.h"
 #include "marks.h"
+#include "store_state.h"
 
 enum kx_status __real_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out);
@@ -20,6 +21,7 @@ enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
 static atomic_bool endless; /* there is always more of a backup */
 static atomic_bool broken;  /* it fails */
 static atomic_int pieces;
+static atomic_bool halves; /* no more is written at once */
 
 enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out)
@@ -28,6 +30,16 @@ enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
     if (atomic_load(&broken))
         return KX_FAILED;
     return atomic_load(&endless) ? KX_OK : __real_kx_backup_next(backup, out);
+}
+
+ssize_t __real_pwrite(int file, const void *bytes, size_t size, off_t place);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t size, off_t place);
+
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t size, off_t place)
+{
+    if (atomic_load(&halves))
+        size -= size / 2;
+    return __real_pwrite(file, bytes, size, place);
 }
 
 /* The store of a story again, with an archive or without. */
@@ -311,6 +323,25 @@ static void the_log_is_copied_while_a_base_is_made(void **state)
     test_store_open(&s->test);
 }
 
+static uint32_t end_of_log(struct story *s)
+{
+    struct log_place end;
+    assert_int_equal(logs_end(s->test.store->env, &end), KX_OK);
+    return end.offset;
+}
+
+static void a_part_of_the_log_may_be_written_in_parts(void **state)
+{
+    struct story *s = *state;
+    atomic_store(&halves, true);
+    open_again(s, archive_of(s));
+    uint64_t began_ns = kx_monotonic_ns();
+    assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", "1"), KX_OK);
+    while (size_of_tail(timeline_of(s)) != end_of_log(s))
+        wait_a_moment(began_ns);
+    atomic_store(&halves, false);
+}
+
 /* On a full disk the log would have no room. */
 static void what_there_is_of_a_base_that_failed_goes(void **state)
 {
@@ -343,6 +374,8 @@ int main(void)
                                         finish_archive),
         cmocka_unit_test_setup_teardown(the_log_is_copied_while_a_base_is_made,
                                         begin, finish_archive),
+        cmocka_unit_test_setup_teardown(
+            a_part_of_the_log_may_be_written_in_parts, begin, finish_archive),
         cmocka_unit_test_setup_teardown(
             what_there_is_of_a_base_that_failed_goes, begin, finish_archive),
     };
