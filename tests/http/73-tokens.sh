@@ -275,7 +275,7 @@ request GET /kv/a/k '' --header "Authorization: Bearer $kept"
 expect 200
 request GET /kv/a/k '' --header "Authorization: Bearer $gone"
 expect 401 unauthorized
-is 'what is stored has no secret' "$(grep -rcF -- "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
+is 'what is stored has no secret' "$(grep -rscF -- "${kept:24:20}" "$work/data" | grep -vc ':0$')" 0
 
 test_case 'a token has so many streams at a time, and a place is free again when one ends'
 KINDEX_URL=$url program token create two watch,monitor:
