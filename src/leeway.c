@@ -17,7 +17,7 @@
 #include "env.h"
 
 enum {
-    PAGES = 16,                /* that go to the disk together */
+    PAGES = 64,                /* that go to the disk together */
     MARK_US = 1,               /* what the library asks us to wait after them */
     REST_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
 };

@@ -24,7 +24,7 @@
 #include "waiting.h"
 
 enum {
-    STEP_BYTES = 256 << 10, /* between two syncs: flushes must not wait long */
+    STEP_BYTES = 512 << 10, /* between two syncs: flushes must not wait long */
     STEP_NS = KX_SECOND_NS / 10, /* at most between two steps */
     RETRY_NS = KX_SECOND_NS /* on a full disk; also before the first file */
 };

@@ -14,7 +14,7 @@ int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
 int __real_nanosleep(const struct timespec *time, struct timespec *rest);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
 
-enum { ROWS = 2000, ROW_BYTES = 1000, PAGES_MIN = 500, TOGETHER = 16 };
+enum { ROWS = 2000, ROW_BYTES = 1000, PAGES_MIN = 500, TOGETHER = 64 };
 
 static atomic_int waits; /* for pages, over all files */
 static int wait_error;   /* what each of them fails with */
