@@ -5,19 +5,16 @@
 
 #include "access.h"
 #include "answer.h"
-#include "cursor.h"
 #include "indexes.h"
 #include "page.h"
-#include "query.h"
+#include "paging.h"
 #include "refusal.h"
 
 enum { KEYS_MAX = KX_PAGE_MAX };
 
 struct conflict_page {
     struct kx_slice name;
-    size_t limit;           /* groups */
-    uint64_t list;          /* that its cursors belong to */
-    struct kx_buffer after; /* position of the last page, then of this one */
+    struct paging paging;
     size_t groups;
     size_t keys;
     bool open; /* a group is */
@@ -26,25 +23,10 @@ struct conflict_page {
 static bool read_page(struct request *request, struct conflict_page *page,
                       struct flaw *flaw)
 {
-    struct query query;
-    struct kx_buffer cursor;
     struct kx_range range = {.start = kx_text("conflicts")};
-    kx_buffer_init(&cursor, request->memory);
-    kx_buffer_init(&page->after, request->memory);
-    page->limit = PAGE_LIMIT_DEFAULT;
-    page->list = cursor_list(page->name, &range);
-    if (!query_read(request->query, TAKES_LIMIT | TAKES_CURSOR, request->memory,
-                    &query, flaw) ||
-        !query_limit(&query, &page->limit, flaw))
-        return false;
-    if (!query_has(&query, PARAMETER_CURSOR))
-        return true;
-    bool done =
-        query_text(&query, PARAMETER_CURSOR, &cursor, flaw) &&
-        cursor_read(kx_buffer_slice(&cursor), page->list, &page->after, flaw);
-    if (!done)
-        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
-    return done;
+    page->paging.limit = PAGE_LIMIT_DEFAULT;
+    page->paging.list = cursor_list(page->name, &range);
+    return paging_read(request, &page->paging, flaw);
 }
 
 static void close_group(struct conflict_page *page, struct kx_buffer *out)
@@ -72,7 +54,8 @@ static void add_conflict(struct conflict_page *page,
     kx_key_to_json(conflict->key, out);
 }
 
-/* KX_OK: there is more, and page->after is where. KX_END: that was all. */
+/* KX_OK: there is more, and page->paging.after is where. KX_END: that was all.
+ */
 static enum kx_status add_all(struct conflict_page *page,
                               struct kx_reader *reader, struct kx_buffer *out)
 {
@@ -81,17 +64,17 @@ static enum kx_status add_all(struct conflict_page *page,
     while ((status = kx_conflict_next(reader, &conflict)) == KX_OK) {
         /* A group is not begun with room for one of its keys. */
         bool full = page->keys + conflict.first >= KEYS_MAX ||
-                    (conflict.first && page->groups == page->limit);
+                    (conflict.first && page->groups == page->paging.limit);
         if (full && (conflict.first || page->open))
             break;
         add_conflict(page, &conflict, out);
         if (conflict.first)
             continue;
-        page->after.size = 0;
-        kx_add_slice(&page->after, kx_conflict_position(reader));
+        page->paging.after.size = 0;
+        kx_add_slice(&page->paging.after, kx_conflict_position(reader));
     }
     close_group(page, out);
-    out->failed |= page->after.failed;
+    out->failed |= page->paging.after.failed;
     return status;
 }
 
@@ -103,7 +86,7 @@ static void add_cursor(const struct conflict_page *page, bool more,
         return;
     }
     kx_add_text(out, "],\"cursor\":\"");
-    cursor_write(page->list, kx_buffer_slice(&page->after), out);
+    cursor_write(page->paging.list, kx_buffer_slice(&page->paging.after), out);
     kx_add_text(out, "\"}");
 }
 
@@ -112,8 +95,9 @@ static enum kx_status write_page(struct request *request, struct reply *reply,
                                  struct kx_fault *fault)
 {
     struct kx_index_info info;
-    enum kx_status status = kx_conflicts(request->reader, page->name,
-                                         kx_buffer_slice(&page->after), fault);
+    enum kx_status status =
+        kx_conflicts(request->reader, page->name,
+                     kx_buffer_slice(&page->paging.after), fault);
     if (status == KX_OK)
         status = kx_index_find(request->reader, page->name, &info);
     if (status != KX_OK)

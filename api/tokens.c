@@ -10,6 +10,7 @@
 #include "body.h"
 #include "credential.h"
 #include "page.h"
+#include "paging.h"
 #include "query.h"
 #include "refusal.h"
 #include "service.h"
@@ -57,35 +58,13 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 
 /* ---- GET ---------------------------------------------------------------- */
 
-struct token_page {
-    size_t limit;
-    uint64_t list;          /* that its cursors belong to */
-    struct kx_buffer after; /* id of the last token of the page before, then of
-                             * this one */
-};
-
-static bool read_page(struct request *request, struct token_page *page,
+static bool read_page(struct request *request, struct paging *page,
                       struct flaw *flaw)
 {
-    struct query query;
-    struct kx_buffer cursor;
     struct kx_range range = {.start = kx_text("tokens")};
-    kx_buffer_init(&cursor, request->memory);
-    kx_buffer_init(&page->after, request->memory);
     page->limit = KX_PAGE_MAX;
     page->list = cursor_list(kx_slice(NULL, 0), &range);
-    if (!query_read(request->query, TAKES_LIMIT | TAKES_CURSOR, request->memory,
-                    &query, flaw) ||
-        !query_limit(&query, &page->limit, flaw))
-        return false;
-    if (!query_has(&query, PARAMETER_CURSOR))
-        return true;
-    bool done =
-        query_text(&query, PARAMETER_CURSOR, &cursor, flaw) &&
-        cursor_read(kx_buffer_slice(&cursor), page->list, &page->after, flaw);
-    if (!done)
-        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
-    return done;
+    return paging_read(request, page, flaw);
 }
 
 /* The first token after an id that is the caller's to administer; NULL. */
@@ -105,7 +84,7 @@ static struct kx_token *next_within(const struct request *request,
 }
 
 /* True when there are more of them. */
-static bool write_page(const struct request *request, struct token_page *page,
+static bool write_page(const struct request *request, struct paging *page,
                        struct kx_buffer *out)
 {
     struct kx_token *token;
@@ -129,7 +108,7 @@ static bool write_page(const struct request *request, struct token_page *page,
 enum progress token_list(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
-    struct token_page page;
+    struct paging page;
     struct flaw flaw;
     if (!read_page(request, &page, &flaw))
         return flaw_reply(request, reply, &flaw);
