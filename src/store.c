@@ -26,10 +26,10 @@ void kx_options_default(struct kx_options *options)
         .value_max = KX_VALUE_MAX_DEFAULT,
         .queue_max = 16384,
         .checkpoint_seconds = 30,
-        .checkpoint_bytes = 64u << 20,
+        .checkpoint_bytes = 128u << 20,
         .archive_interval_ms = 24 * 3600 * 1000,
         .archive_keep = 7,
-        .disk_floor = 64u << 20,
+        .disk_floor = 128u << 20,
     };
 }
 
