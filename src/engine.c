@@ -19,6 +19,8 @@ enum kx_status engine_status(struct env *env, int error, const char *call)
     case EDQUOT:
         return KX_DISK_FULL;
     case ENOMEM:
+    case EMFILE:
+    case ENFILE:
         return KX_NO_MEMORY;
     case DB_RUNRECOVERY:
         atomic_store(&env->failed, true);

@@ -14,6 +14,7 @@
 #include "complete.h"
 #include "format.h"
 #include "leeway.h"
+#include "listing.h"
 #include "logs.h"
 #include "pages.h"
 #include "slab.h"
@@ -87,6 +88,7 @@ static enum kx_status open_environment(struct env *env,
     spare_install();
     slab_install(options->cache_bytes);
     leeway_install();
+    listing_install();
     int error = db_env_create(&env->db, 0);
     if (error != 0)
         return engine_status(env, error, "db_env_create");
@@ -184,7 +186,7 @@ static enum kx_status mark_complete(struct env *env, const char *directory)
     return engine_status(env, error, "checkpoint");
 }
 
-/* What cannot be written for want of room is not damaged. */
+/* What cannot be written for want of room, or not be listed, is not damaged. */
 static enum kx_status fail_to_open(const struct env_options *options,
                                    enum kx_status status,
                                    struct kx_fault *fault)
@@ -193,6 +195,9 @@ static enum kx_status fail_to_open(const struct env_options *options,
         return kx_fail(fault, KX_DISK_FULL,
                        "cannot open the store in %s: its disk is full",
                        options->directory);
+    if (listing_error() != 0)
+        return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s",
+                       options->directory, strerror(listing_error()));
     return kx_fail(fault, status, "cannot open the store in %s",
                    options->directory);
 }
