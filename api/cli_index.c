@@ -6,6 +6,7 @@
 #include <string.h>
 #include <talloc.h>
 
+#include "cli_pages.h"
 #include "cli_problem.h"
 #include "cli_show.h"
 
@@ -179,11 +180,13 @@ static void show_key(const struct cli *cli, struct kx_slice key)
 }
 
 /* The value and, indented, its entries; raw: the entries' paths alone. */
-static void show_group(const struct cli *cli, struct kx_slice group)
+static void show_group(const struct cli *cli, void *target,
+                       struct kx_slice group)
 {
     struct kx_slice value = member_or(group, "value", "?");
     struct kx_slice keys, name, key;
     struct kx_json_iter iter;
+    *(bool *)target = true;
     if ((cli->form != CLI_TABLE && cli->form != CLI_RAW) ||
         !cli_member(group, "keys", &keys) || !kx_json_iterate(keys, &iter)) {
         cli_show_bytes(group);
@@ -199,31 +202,13 @@ static void show_group(const struct cli *cli, struct kx_slice group)
     }
 }
 
-/* Page by page; a line for each group. CLI_CONFLICT when there is any. */
+/* CLI_CONFLICT when there is any. */
 int cli_index_conflicts(struct cli *cli)
 {
-    struct kx_slice groups, name, group;
-    struct kx_json_iter iter;
-    const char *cursor = NULL;
-    int found = CLI_OK;
-    do {
-        struct kx_buffer path;
-        struct cli_reply reply;
-        cli_index_path(cli, "/conflicts", &path);
-        cli_add_parameter(&path, "cursor", cursor);
-        struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
-        int status = cli_ask(cli, &call, &reply);
-        if (status != CLI_OK)
-            return status;
-        struct kx_slice page = kx_buffer_slice(&reply.body);
-        if (!cli_member(page, "conflicts", &groups) ||
-            !kx_json_iterate(groups, &iter))
-            return cli_fail("the server's answer has no conflicts");
-        while (kx_json_next(&iter, &name, &group)) {
-            show_group(cli, group);
-            found = CLI_CONFLICT;
-        }
-        cursor = cli_text(cli, page, "cursor");
-    } while (cursor != NULL);
-    return found;
+    struct kx_buffer path;
+    bool found = false;
+    cli_index_path(cli, "/conflicts", &path);
+    int status =
+        cli_pages(cli, cli_whole(&path), "conflicts", show_group, &found);
+    return status == CLI_OK && found ? CLI_CONFLICT : status;
 }

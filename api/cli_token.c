@@ -1,5 +1,5 @@
 /* kindex token create, ls, show, revoke, generate. */
-#include "cli_http.h"
+#include "cli_pages.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -184,9 +184,21 @@ static void show_row(const struct cli *cli, struct kx_slice token,
     putchar('\n');
 }
 
-static void show_token(const struct cli *cli, struct kx_slice token)
+static void show_heading(const struct cli *cli)
 {
+    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
+        printf("%s%-16s %-20s %-20s %s%s\n", cli_bold(cli), "ID", "NAME",
+               "EXPIRES", "GRANTS", cli_plain(cli));
+}
+
+static void show_token(const struct cli *cli, void *target,
+                       struct kx_slice token)
+{
+    bool *headed = target;
     const char *id = cli_text(cli, token, "id");
+    if (!*headed)
+        show_heading(cli);
+    *headed = true;
     if (cli->form == CLI_JSON)
         cli_show_bytes(token);
     else if (cli->form == CLI_RAW || id == NULL)
@@ -195,40 +207,14 @@ static void show_token(const struct cli *cli, struct kx_slice token)
         show_row(cli, token, id);
 }
 
-static void show_heading(const struct cli *cli)
-{
-    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
-        printf("%s%-16s %-20s %-20s %s%s\n", cli_bold(cli), "ID", "NAME",
-               "EXPIRES", "GRANTS", cli_plain(cli));
-}
-
-/* Page by page. */
 int cli_token_ls(struct cli *cli)
 {
-    struct kx_json_iter iter;
-    struct kx_slice tokens, name, token;
-    const char *cursor = NULL;
-    do {
-        struct kx_buffer path;
-        struct cli_reply reply;
-        kx_buffer_init(&path, cli->memory);
-        kx_add_text(&path, "/tokens");
-        cli_add_parameter(&path, "cursor", cursor);
-        struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
-        int status = cli_ask(cli, &call, &reply);
-        if (status != CLI_OK)
-            return status;
-        struct kx_slice page = kx_buffer_slice(&reply.body);
-        if (!cli_member(page, "tokens", &tokens) ||
-            !kx_json_iterate(tokens, &iter))
-            return cli_fail("the server's answer has no tokens");
-        if (cursor == NULL)
-            show_heading(cli);
-        while (kx_json_next(&iter, &name, &token))
-            show_token(cli, token);
-        cursor = cli_text(cli, page, "cursor");
-    } while (cursor != NULL);
-    return CLI_OK;
+    bool headed = false;
+    int status =
+        cli_pages(cli, kx_text("/tokens"), "tokens", show_token, &headed);
+    if (status == CLI_OK && !headed)
+        show_heading(cli);
+    return status;
 }
 
 static int call_token(struct cli *cli, const char *method)
