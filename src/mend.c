@@ -17,6 +17,7 @@
 #include "restore.h"
 
 static const char ASIDE[] = "damaged-"; /* and the time */
+enum { ASIDE_MAX = 9 /* of one second */ };
 
 /* The files of the store, but the lock, the ballast, what went aside before,
  * and the note that says so. What else lies there is not ours: a token file, or
@@ -60,6 +61,7 @@ static bool find_newest(void *target, const char *name)
     return true;
 }
 
+/* A new one: a mending of the same second may have come no further. */
 static bool make_aside(const char *directory, char *aside)
 {
     char moment[32];
@@ -67,7 +69,13 @@ static bool make_aside(const char *directory, char *aside)
     struct tm parts;
     strftime(moment, sizeof moment, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
     snprintf(aside, ARCHIVE_PATH, "%s/%s%s", directory, ASIDE, moment);
-    return mkdir(aside, 0700) == 0;
+    bool made = mkdir(aside, 0700) == 0;
+    for (int n = 2; !made && errno == EEXIST && n <= ASIDE_MAX; n++) {
+        snprintf(aside, ARCHIVE_PATH, "%s/%s%s-%d", directory, ASIDE, moment,
+                 n);
+        made = mkdir(aside, 0700) == 0;
+    }
+    return made;
 }
 
 /* The directory for the damaged files: that of a mending that broke off, whose

@@ -104,6 +104,20 @@ for table in entries.db expiry.db catalog.db; do
     refused
 done
 
+test_case 'files go aside into a directory of their own, if there is one of that second'
+fresh_copy
+for ((i = 0; i < 900; i++)); do
+    printf 'damaged-%(%Y%m%dT%H%M%SZ)T\n' $((EPOCHSECONDS + i))
+done | (cd "$work/data" && TZ=UTC xargs mkdir)
+flip "$work/data/entries.db" "$(some_place "$work/data/entries.db")"
+start_server --archive "$archive"
+whole_list >"$work/found"
+is 'the entries' "$(cmp "$work/found" "$work/wanted" 2>&1 && echo same)" same
+is 'the damaged files' "$(find "$work"/data/damaged-*-2 -name entries.db | wc -l)" 1
+is 'what the log says' "$(grep -c 'event=restored.*damaged=[^ ]*Z-2 ' "$log")" 1
+stop_server
+restores=$((restores + 1))
+
 test_case 'so it is in a store with hardly an entry'
 rm -rf "$work/data"
 start_server
