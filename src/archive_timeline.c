@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <talloc.h>
 #include <unistd.h>
 
@@ -105,7 +104,7 @@ static enum kx_status name_of(const char *directory, char *name,
 
 static enum kx_status make_directory(const char *path, struct kx_fault *fault)
 {
-    return mkdir(path, 0700) == 0 || errno == EEXIST
+    return names_make_directory(path)
                ? KX_OK
                : kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s", path,
                          strerror(errno));

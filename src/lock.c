@@ -9,6 +9,8 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "names.h"
+
 struct lock {
     int fd;
 };
@@ -28,7 +30,7 @@ static bool is_other(const char *path)
 
 static enum kx_status make_directory(const char *path, struct kx_fault *fault)
 {
-    if (mkdir(path, 0700) == 0 || errno == EEXIST) {
+    if (names_make_directory(path)) {
         if (is_other(path))
             return kx_fail(fault, KX_BAD_DIRECTORY,
                            "data directory %s: it is a file, not a directory",

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool names_sync(const char *path)
@@ -27,6 +28,21 @@ bool names_sync(const char *path)
         close(fd);
     errno = error;
     return done;
+}
+
+/* A parent that may not be read cannot be synced, and is good enough. */
+bool names_make_directory(const char *path)
+{
+    char name[PATH_MAX];
+    size_t size = strnlen(path, sizeof name - 1);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    memcpy(name, path, size);
+    name[size] = '\0';
+    if (mkdir(path, 0700) != 0)
+        return errno == EEXIST;
+    (void)names_sync(name);
+    return true;
 }
 
 enum kx_status names_failed(const char *path, struct kx_fault *fault)

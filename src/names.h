@@ -11,6 +11,11 @@
  * renamed or removed there. False: it may not be; errno says why. */
 bool names_sync(const char *path);
 
+/* Makes a directory that only its owner may use, durably as far as its parent
+ * can be synced. True also when something of that name is there; false with
+ * errno. */
+bool names_make_directory(const char *path);
+
 /* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status names_failed(const char *path, struct kx_fault *fault);

@@ -244,7 +244,7 @@ static int count_used(const char *path)
 /* A new directory, or one in which there is nothing. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    if (!names_make_directory(path))
         return bad_directory(path, fault);
     int count = count_used(path);
     if (count < 0)
