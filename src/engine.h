@@ -19,6 +19,7 @@ struct env {
     struct leeway *leeway;
     struct witness witness;
     atomic_bool failed; /* the library panicked or a flush failed */
+    atomic_int panic;   /* the error that the library gave up for, or 0 */
     _Atomic uint64_t checkpoints;
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;

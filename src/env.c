@@ -42,8 +42,9 @@ const char *env_table_file(enum table table)
 /* Called by the library, on whatever thread notices. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
-    (void)info;
     struct env *env = db->app_private;
+    if (event == DB_EVENT_PANIC && info != NULL)
+        atomic_store(&env->panic, *(const int *)info);
     if (event == DB_EVENT_PANIC || event == DB_EVENT_WRITE_FAILED)
         atomic_store(&env->failed, true);
 }
@@ -186,6 +187,14 @@ static enum kx_status mark_complete(struct env *env, const char *directory)
     return engine_status(env, error, "checkpoint");
 }
 
+/* Why the library gave up, which its calls do not say from then on. */
+static enum kx_status why_failed(struct env *env, enum kx_status status)
+{
+    int panic = atomic_load(&env->panic);
+    return status == KX_FAILED && panic != 0 ? engine_status(env, panic, "open")
+                                             : status;
+}
+
 /* What cannot be written for want of room, or not be listed, is not damaged. */
 static enum kx_status fail_to_open(const struct env_options *options,
                                    enum kx_status status,
@@ -235,6 +244,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     if (status == KX_OK)
         status = mark_complete(env, options->directory);
     if (status != KX_OK) {
+        status = why_failed(env, status);
         talloc_free(env);
         return fail_to_open(options, status, fault);
     }

@@ -8,8 +8,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
-enum { READINGS_MAX = 1000 };
+enum { READINGS_MAX = 1000, DESCRIPTORS_MAX = 100 };
 
 static atomic_int readings; /* still to go well; below 0: all do */
 static atomic_bool failed;
@@ -56,11 +57,35 @@ static void a_reading_that_fails(void **state)
     test_store_open(test);
 }
 
+/* However few descriptors there are, that is no damage. */
+static void too_few_descriptors(void **state)
+{
+    struct story *s = *state;
+    struct test_store *test = &s->test;
+    struct rlimit usual;
+    enum kx_status status = KX_FAILED;
+    test_set(test, s->mem, "[\"a\"]", "1");
+    test_store_close(test);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    for (rlim_t n = 3; n < DESCRIPTORS_MAX && status != KX_OK; n++) {
+        struct rlimit few = {.rlim_cur = n, .rlim_max = usual.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        status = kx_open(&test->options, &test->store, NULL);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        assert_int_not_equal(status, KX_DAMAGED);
+    }
+    assert_int_equal(status, KX_OK);
+    kx_close(test->store);
+    test_store_open(test);
+    assert_string_equal(test_get(test, s->mem, "[\"a\"]"), "1");
+}
+
 int main(void)
 {
     atomic_store(&readings, -1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_reading_that_fails, begin, finish),
+        cmocka_unit_test_setup_teardown(too_few_descriptors, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
