@@ -64,7 +64,10 @@ bool access_spans(const struct request *request, enum scope scope,
 bool access_sees_all(const struct request *request, enum scope scope,
                      const struct kx_slice *keys, size_t count);
 
-/* The same for what a list is of, for those that go on for longer. */
+/* The same for an index (not inside a view), and for what a list is of, for
+ * those that go on for longer. */
+bool access_sees_index(const struct request *request, enum scope scope,
+                       struct kx_slice name);
 bool access_selects(const struct request *request, enum scope scope,
                     const struct selector *selector);
 

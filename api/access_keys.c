@@ -172,13 +172,19 @@ bool access_index(struct request *request, struct reply *reply,
            access_refuse_index(request, reply, scope, name);
 }
 
+bool access_sees_index(const struct request *request, enum scope scope,
+                       struct kx_slice name)
+{
+    return access_covers(request, scope, kx_slice(NULL, 0)) ||
+           index_covered(request, scope, name);
+}
+
 bool access_selects(const struct request *request, enum scope scope,
                     const struct selector *selector)
 {
-    if (!selector->indexed)
-        return access_spans(request, scope, &selector->range);
-    return access_covers(request, scope, kx_slice(NULL, 0)) ||
-           index_covered(request, scope, selector->index);
+    if (selector->indexed)
+        return access_sees_index(request, scope, selector->index);
+    return access_spans(request, scope, &selector->range);
 }
 
 bool access_selector(struct request *request, struct reply *reply,

@@ -29,13 +29,14 @@ static void settle_bounds(struct selection *selection)
         selection->end = selection->start;
 }
 
-bool ask_estimate(const struct kx_fit *fit, struct kx_reader *reader,
+bool ask_estimate(const struct kx_fit *fit, const struct request *request,
                   struct selection *selection, struct kx_estimate *estimate_out)
 {
+    struct kx_reader *reader = request->reader;
     struct selector selector;
     struct flaw flaw;
     select_fit(fit, selection);
-    if (!selection_fold(selection, reader, &flaw))
+    if (!selection_fold(selection, request, &flaw))
         return false;
     settle_bounds(selection);
     if (!selector_make(selection, selection->prefix.owner, &selector, &flaw))

@@ -6,9 +6,10 @@
 #include "selector.h"
 
 /* What GET /list would select, folded as the index does; with the number of
- * entries that it would read. Views of its own are opened on the reader. False
- * when memory ran out, or the index is not there any more. */
-bool ask_estimate(const struct kx_fit *fit, struct kx_reader *reader,
+ * entries that it would read. In views of its own, with what the request's
+ * caller may list. False when memory ran out, or the index is not there any
+ * more. */
+bool ask_estimate(const struct kx_fit *fit, const struct request *request,
                   struct selection *selection,
                   struct kx_estimate *estimate_out);
 

@@ -143,8 +143,7 @@ static bool may_read(struct request *request, struct reply *reply,
 
 enum progress batch_get(struct request *request, struct reply *reply)
 {
-    struct wanted wanted = {.memory = request->memory,
-                            .reader = request->reader};
+    struct wanted wanted = {.request = request, .memory = request->memory};
     struct flaw flaw;
     if (!query_none(request, &flaw) || !body_json(request, &flaw) ||
         !wanted_read(request->body, &wanted, &flaw))

@@ -37,7 +37,7 @@ static bool begin(struct request *request, struct count *count,
     kx_buffer_init(&count->position, request->memory);
     if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
         !selection_read(&query, &count->selection, flaw) ||
-        !selection_fold(&count->selection, request->reader, flaw) ||
+        !selection_fold(&count->selection, request, flaw) ||
         !selector_make(&count->selection, request->memory, &count->selector,
                        flaw))
         return false;

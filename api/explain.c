@@ -100,7 +100,7 @@ static void add_request(struct explanation *explanation,
     struct request *request = explanation->request;
     selection_init(&selection, request->memory);
     kx_buffer_init(&address, request->memory);
-    if (!ask_estimate(fit, request->reader, &selection, &estimate))
+    if (!ask_estimate(fit, request, &selection, &estimate))
         return;
     ask_address(&selection, explanation->question, &address);
     kx_add_text(explanation->out, ",\"request\":\"/list");

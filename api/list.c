@@ -36,7 +36,7 @@ static bool read_page(struct request *request, struct page *page,
     return query_read(request->query, SELECTION, request->memory, &query,
                       flaw) &&
            selection_read(&query, selection, flaw) &&
-           selection_fold(selection, request->reader, flaw) &&
+           selection_fold(selection, request, flaw) &&
            query_flag(&query, PARAMETER_KEYS, &page->shape.keys_only, flaw) &&
            fields_read(&query, &page->shape.fields, flaw) &&
            query_limit(&query, &page->limit, flaw) &&

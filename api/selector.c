@@ -6,6 +6,8 @@
 
 #include <talloc.h>
 
+#include "access.h"
+
 void selection_init(struct selection *selection, const void *memory)
 {
     *selection = (struct selection){0};
@@ -63,10 +65,15 @@ static bool fold_key(struct selection *selection, struct kx_reader *reader,
     return status != KX_NO_MEMORY;
 }
 
-bool selection_fold(struct selection *selection, struct kx_reader *reader,
+/* By what is wrong with a key that was folded one could tell a hidden index
+ * from one that is not there. */
+bool selection_fold(struct selection *selection, const struct request *request,
                     struct flaw *flaw)
 {
-    if (!selection->has_index)
+    struct kx_reader *reader = request->reader;
+    if (!selection->has_index ||
+        !access_sees_index(request, SCOPE_LIST,
+                           kx_buffer_slice(&selection->index)))
         return true;
     kx_read_begin(reader);
     bool done = fold_key(selection, reader, &selection->prefix) &&

@@ -35,10 +35,10 @@ void selection_init(struct selection *selection, const void *memory);
 bool selection_read(const struct query *query, struct selection *selection,
                     struct flaw *flaw);
 
-/* Folds text in the keys as the index does, when there is one of that name:
- * what is asked for is then what its entries have. In a view of its own. False
- * when memory ran out. */
-bool selection_fold(struct selection *selection, struct kx_reader *reader,
+/* Folds text in the keys as the index does, when there is one of that name that
+ * the caller may list by: what is asked for is then what its entries have. In a
+ * view of its own. False when memory ran out. */
+bool selection_fold(struct selection *selection, const struct request *request,
                     struct flaw *flaw);
 
 /* Makes the range. A prefix covers the keys that have more parts than it;

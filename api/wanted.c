@@ -110,7 +110,7 @@ static bool read_range(struct wanted *wanted, struct kx_slice value,
     if (!members_read(value, RANGE_MEMBERS, &reading, flaw))
         return false;
     wanted->total += page->limit;
-    if (selection_fold(reading.selection, wanted->reader, flaw) &&
+    if (selection_fold(reading.selection, wanted->request, flaw) &&
         page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
                    wanted->memory, flaw))
         return true;
@@ -209,8 +209,8 @@ static const struct member DOCUMENT_MEMBERS[] = {
 bool wanted_read(struct kx_slice document, struct wanted *wanted_out,
                  struct flaw *flaw)
 {
-    *wanted_out = (struct wanted){.memory = wanted_out->memory,
-                                  .reader = wanted_out->reader};
+    *wanted_out = (struct wanted){.request = wanted_out->request,
+                                  .memory = wanted_out->memory};
     if (!members_read(document, DOCUMENT_MEMBERS, wanted_out, flaw))
         return false;
     return wanted_out->total <= KX_PAGE_MAX || too_many(flaw);

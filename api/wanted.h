@@ -7,8 +7,8 @@
 #include "page.h"
 
 struct wanted {
-    void *memory;             /* talloc context of all that is made */
-    struct kx_reader *reader; /* for what indexes say of their keys */
+    const struct request *request; /* that brought the document */
+    void *memory;                  /* talloc context of all that is made */
     struct kx_slice *keys;
     size_t key_count;
     struct shape shape; /* of the entries of keys */
@@ -17,8 +17,8 @@ struct wanted {
     size_t total; /* entries that may come: keys and limits of ranges */
 };
 
-/* Reads the document, which kx_json_check accepted. wanted_out->memory and
- * reader are set by the caller; no view is open. False with a flaw whose
+/* Reads the document, which kx_json_check accepted. wanted_out->request and
+ * memory are set by the caller; no view is open. False with a flaw whose
  * pointer leads to the place in the document; PROBLEM_BAD_REQUEST when more
  * than KX_PAGE_MAX entries are asked for. */
 bool wanted_read(struct kx_slice document, struct wanted *wanted_out,

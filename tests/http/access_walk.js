@@ -183,6 +183,15 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("listEntries", "GET", `/list?prefix=${json([name])}`, { ...list, ok: 200 });
   row("declareIndex", "POST", "/indexes", { ...change, ok: 200, body: JSON.stringify(declaration(name, source)) });
 }
+// An index that folds is told by what is wrong with a folded key only to those who
+// may list by it: fb is declared for ["b"], and there is no fx.
+const FOLDING = { name: "fb", prefix: ["b"], fields: [{ path: "/x", fold: "lower" }] };
+for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
+  const needs = { needs: [["list", source]], ok };
+  for (const [operation, path] of [["listEntries", "/list"], ["countEntries", "/count"]])
+    row(operation, "GET", `${path}?index=${name}&start=B&end=a`, { route: "list", ...needs });
+  row("getMany", "POST", "/get", { ...needs, body: JSON.stringify({ ranges: [{ index: name, start: ["B"], end: ["a"] }] }) });
+}
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", []], ["index", ["ia"]]], ok: 409,
   body: JSON.stringify(declaration("ia", [])) });
 // A declaration that is there is told only to those who may see it.
@@ -285,6 +294,7 @@ async function main() {
     await ask("POST", "/indexes", declaration(name, source));
     await ask("POST", `/indexes/${name}/verify`);
   }
+  await ask("POST", "/indexes", FOLDING);
   const tokens = await makeTokens();
   // A dropped index has not been verified: that row comes before it is.
   const order = rows.filter((r) => r.operation !== "dropIndex");

@@ -106,6 +106,7 @@ static size_t follow(struct world *world, const struct question *question,
                      const struct kx_fit *fit, bool exactly)
 {
     struct kx_reader *reader = world->story->test.reader;
+    struct request request = {.reader = reader};
     struct selection selection;
     struct selector selector;
     struct kx_estimate estimate;
@@ -115,7 +116,7 @@ static size_t follow(struct world *world, const struct question *question,
     size_t last = ENTRIES;
     size_t rows = 0;
     selection_init(&selection, world->story->mem);
-    assert_true(ask_estimate(fit, reader, &selection, &estimate));
+    assert_true(ask_estimate(fit, &request, &selection, &estimate));
     assert_true(selector_make(&selection, world->story->mem, &selector, &flaw));
     kx_read_begin(reader);
     assert_int_equal(selector_scan(&selector, reader, NULL), KX_OK);
