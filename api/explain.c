@@ -183,17 +183,20 @@ static bool keep_names(struct explanation *explanation)
     return true;
 }
 
-/* KX_OK; *advice is the declaration when one is wanted and there is one. */
+/* KX_OK; *advice is the declaration when one is wanted and there is one.
+ * Whether its name is free is told only to those who may list everything. */
 static enum kx_status find_out(struct explanation *explanation,
                                struct kx_buffer *advice)
 {
-    struct kx_reader *reader = explanation->request->reader;
+    const struct request *request = explanation->request;
+    struct kx_reader *reader = request->reader;
+    bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
     kx_read_begin(reader);
     enum kx_status status = take_fits(explanation);
     if (status == KX_OK && !keep_names(explanation))
         status = KX_NO_MEMORY;
     if (status == KX_OK && !explanation->answered)
-        status = kx_advise(reader, explanation->question, advice);
+        status = kx_advise(reader, explanation->question, all, advice);
     kx_read_end(reader);
     return status == KX_ABSENT ? KX_OK : status;
 }

@@ -95,15 +95,20 @@ static enum kx_status find_entries(void *mem, struct kx_reader *reader,
     return status;
 }
 
-/* Does the name belong to an index, to keys that one covers, or would this one
- * cover, or to entries that are there? KX_OK, KX_END: it is free. */
+/* Does the name belong to keys that this index would cover, or, if that is
+ * looked at, to another index, to keys that one covers, or to entries that are
+ * there? KX_OK, KX_END: it does not. */
 static enum kx_status find_owner(void *mem, struct kx_reader *reader,
-                                 const struct declaration *declaration)
+                                 const struct declaration *declaration,
+                                 bool look)
 {
     const struct catalog *catalog = reader->store->catalog;
     struct kx_slice key = declaration->name_key;
-    if (catalog_find(catalog, declaration->name) != NULL ||
-        kx_starts_with(declaration->prefix, key))
+    if (kx_starts_with(declaration->prefix, key))
+        return KX_OK;
+    if (!look)
+        return KX_END;
+    if (catalog_find(catalog, declaration->name) != NULL)
         return KX_OK;
     for (size_t i = 0; i < catalog->count; i++)
         if (kx_starts_with(catalog->indexes[i]->declaration->prefix, key))
@@ -114,7 +119,8 @@ static enum kx_status find_owner(void *mem, struct kx_reader *reader,
 /* The first name that is free. There may be many that are not: clients' own
  * entries are in the way of the first ones only, if at all. */
 static enum kx_status choose_name(struct kx_reader *reader,
-                                  struct declaration *declaration)
+                                  struct declaration *declaration,
+                                  bool check_name)
 {
     struct kx_buffer name;
     struct kx_buffer key;
@@ -129,7 +135,7 @@ static enum kx_status choose_name(struct kx_reader *reader,
         declaration->name_key = kx_buffer_slice(&key);
         if (name.failed || key.failed)
             return KX_NO_MEMORY;
-        status = find_owner(declaration, reader, declaration);
+        status = find_owner(declaration, reader, declaration, check_name);
     }
     if (status == KX_END)
         return KX_OK;
@@ -137,7 +143,7 @@ static enum kx_status choose_name(struct kx_reader *reader,
 }
 
 enum kx_status kx_advise(struct kx_reader *reader,
-                         const struct kx_question *question,
+                         const struct kx_question *question, bool check_name,
                          struct kx_buffer *out)
 {
     struct declaration *declaration = NULL;
@@ -148,7 +154,7 @@ enum kx_status kx_advise(struct kx_reader *reader,
         catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
         status = KX_ABSENT; /* entries of an index are not indexed */
     if (status == KX_OK)
-        status = choose_name(reader, declaration);
+        status = choose_name(reader, declaration, check_name);
     if (status == KX_OK)
         status = declaration_write(declaration);
     if (status == KX_OK)

@@ -64,11 +64,11 @@ enum kx_status kx_fit_at(struct kx_reader *reader, struct kx_question *question,
 /* The fit of the entries themselves. KX_OK, KX_NO_MEMORY. */
 enum kx_status kx_fit_entries(struct kx_question *question,
                               struct kx_fit *fit_out);
-/* Appends the declaration of an index that would answer the question, with a
- * name that is free, inside a view. KX_OK; KX_ABSENT: there is none;
- * KX_NO_MEMORY. */
+/* Appends the declaration of an index that would answer the question, inside a
+ * view; with a name that is free (check_name), or else with one that depends on
+ * nothing that is stored. KX_OK; KX_ABSENT: there is none; KX_NO_MEMORY. */
 enum kx_status kx_advise(struct kx_reader *reader,
-                         const struct kx_question *question,
+                         const struct kx_question *question, bool check_name,
                          struct kx_buffer *out);
 
 #endif

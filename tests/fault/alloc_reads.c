@@ -77,7 +77,7 @@ static enum kx_status fit_all(struct world *world, struct kx_question *question)
         status = kx_fit_at(world->test.reader, question, n, &fit);
     if (status != KX_END)
         return status;
-    status = kx_advise(world->test.reader, question, &out);
+    status = kx_advise(world->test.reader, question, true, &out);
     return status == KX_ABSENT ? KX_OK : status;
 }
 

@@ -18,6 +18,17 @@ test_case 'the log has the denials, and neither secrets nor keys'
 is 'denials' "$(($(grep -c 'event=audit-denied' "$log") > 50))" 1
 is 'secrets' "$(grep -cF -- "${token:24}" "$log")" 0
 is 'tokens' "$(grep -c 'kindex_' "$log")" 0
+
+test_case 'the name of an explanation says nothing about names of others'
+request POST /indexes '{"name":"a_by_n","prefix":["b"],"fields":["/n"]}' --oauth2-bearer "$token"
+request POST /tokens '{"name":"lister","grants":[{"scopes":["list"],"prefix":["a"]}]}' --oauth2-bearer "$token"
+expect 201
+lister=$(value .token)
+question='{"prefix":["a"],"where":[{"path":"/n","eq":1}]}'
+request POST /explain "$question" --oauth2-bearer "$token"
+field .declaration.name a_by_n_2
+request POST /explain "$question" --oauth2-bearer "$lister"
+field .declaration.name a_by_n
 stop_server
 
 test_case 'the walk finds tokens that allow more than it believes, on every route'

@@ -179,7 +179,7 @@ static void try_advice(struct world *world, const struct question *question,
     struct kx_fit fit;
     kx_buffer_init(&advice, world->story->mem);
     kx_read_begin(test->reader);
-    enum kx_status status = kx_advise(test->reader, asked, &advice);
+    enum kx_status status = kx_advise(test->reader, asked, true, &advice);
     kx_read_end(test->reader);
     if (status == KX_ABSENT)
         return;
