@@ -162,6 +162,12 @@ static enum exchange_next finish(struct exchange *exchange)
                                                              &exchange->reply));
 }
 
+/* The half that has begun has said AGAIN or WAIT. */
+static enum exchange_next go_on(struct exchange *exchange)
+{
+    return exchange->finishing ? finish(exchange) : handle(exchange);
+}
+
 /* A body that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is
  * not refused for its size before it is there. */
 static bool may_have_body(const struct request *request)
@@ -231,9 +237,8 @@ static enum exchange_next take_answer(struct exchange *exchange)
     case EXCHANGE_AWAITS_COMMIT:
         return finish(exchange);
     case EXCHANGE_AWAITS_TURN:
-        return handle(exchange);
     case EXCHANGE_AWAITS_NEWS:
-        return exchange->finishing ? finish(exchange) : handle(exchange);
+        return go_on(exchange);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
     case EXCHANGE_CHUNK_AWAITS_TURN:

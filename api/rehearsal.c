@@ -3,6 +3,7 @@
  * in slices, so that a large index holds up nobody. */
 #include "indexes.h"
 
+#include "access.h"
 #include "answer.h"
 #include "indexjson.h"
 #include "refusal.h"
@@ -29,6 +30,8 @@ enum progress index_rehearse(struct request *request, struct reply *reply,
     struct kx_rehearsal *rehearsal = request->state;
     struct kx_fault fault = {0};
     const struct kx_adoption *result = NULL;
+    if (!access_admit_again(request, reply))
+        return DONE;
     if (rehearsal == NULL && adopts(request, name)) {
         fault.status =
             kx_rehearse(request->memory, request->body, &rehearsal, &fault);

@@ -121,6 +121,32 @@ expect 400 bad-parameter
 request POST '/indexes?dri=1' '{"name":"i","prefix":["p"],"fields":["/a"]}'
 expect 400 unknown-parameter
 
+# A declaration in earnest comes while the dry one looks through the entries: if it
+# was planned again for each part of them, it would now be refused.
+test_case 'a dry declaration is planned once, however long it looks at entries kept by hand'
+jq -nc 'range(20) as $p | {mutations: [range(1000) | {type: "set", key: ["by_hand", $p * 1000 + ., 1], value: 1}]}' >"$work/pages"
+while read -r page; do
+    curl -s -o "$work/null" "$url/atomic" -d "$page"
+done <"$work/pages"
+node -e '
+    const session = require("node:http2").connect(process.argv[1]);
+    const ask = (method, path, body) => new Promise((resolve) => {
+        const stream = session.request({ ":method": method, ":path": path });
+        let status, text = "";
+        stream.on("response", (head) => { status = head[":status"]; });
+        stream.setEncoding("utf8").on("data", (part) => { text += part; });
+        stream.on("end", () => resolve([status, text])).end(JSON.stringify(body));
+    });
+    const by_hand = { name: "by_hand", prefix: ["dry"], fields: ["/email"], adopt: true };
+    (async () => {
+        const dry = ask("POST", "/indexes?dry=1", by_hand);
+        await ask("PUT", "/kv/after/it", 1); // answered no sooner than the plan was
+        const [status] = await ask("POST", "/indexes", { ...by_hand, unique: true });
+        console.log(status, (await dry)[0]);
+        session.close();
+    })();' "$url" >"$work/both"
+is 'the declaration, and the dry one' "$(cat "$work/both")" '202 200'
+
 test_case 'large entries are sampled as well, but not all of them'
 printf '{"a":"%01000000d"}' 0 >"$work/million"
 curl -s -o "$work/null" -X PUT "$url/kv/large/[1-24]" -d "@$work/million"
