@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <talloc.h>
 
-#include "access.h"
+#include "indexes.h"
 #include "indexjson.h"
 #include "service.h"
 
@@ -48,8 +48,7 @@ static struct mark mark_of(const struct kx_index_info *info)
                          .per_second_max = info->per_second_max};
 }
 
-/* The index now. One of the same name that is not for the caller to know is
- * another one. */
+/* The index now. */
 static enum outlook look(struct events *events, uint64_t *flush_out)
 {
     struct kx_reader *reader = events->stream.request->reader;
@@ -58,8 +57,7 @@ static enum outlook look(struct events *events, uint64_t *flush_out)
     bool settled = false;
     events->now.size = 0;
     kx_read_begin(reader);
-    bool found = kx_index_find(reader, events->name, &info) == KX_OK &&
-                 access_covers(events->stream.request, SCOPE_READ, info.prefix);
+    bool found = index_find(events->stream.request, events->name, &info);
     if (found) {
         mark = mark_of(&info);
         settled = index_settled(&info);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <talloc.h>
 
+#include "access.h"
 #include "indexes.h"
 #include "prefer.h"
 #include "service.h"
@@ -46,11 +47,13 @@ static struct patience *patience_of(struct request *request)
     return patience;
 }
 
+/* Of what was begun with a token that is not good any more the end is not
+ * waited for. */
 static bool is_over(const struct request *request,
                     const struct patience *patience)
 {
     return patience->seconds == 0 || kx_monotonic_ns() >= patience->until_ns ||
-           atomic_load(&request->service->stopping);
+           !access_holds(request) || atomic_load(&request->service->stopping);
 }
 
 /* False when there is no such index. */
@@ -59,7 +62,7 @@ static bool is_settled(struct request *request, struct kx_slice name,
 {
     struct kx_index_info info;
     kx_read_begin(request->reader);
-    bool found = kx_index_find(request->reader, name, &info) == KX_OK;
+    bool found = index_find(request, name, &info);
     *settled_out = found && index_settled(&info);
     kx_read_end(request->reader);
     return found;

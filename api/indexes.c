@@ -64,12 +64,19 @@ enum progress index_list(struct request *request, struct reply *reply)
     return DONE;
 }
 
+bool index_find(const struct request *request, struct kx_slice name,
+                struct kx_index_info *info_out)
+{
+    return kx_index_find(request->reader, name, info_out) == KX_OK &&
+           access_covers(request, request->route->scope, info_out->prefix);
+}
+
 bool index_append(struct request *request, struct reply *reply,
                   struct kx_slice name, enum kx_index_state *state_out)
 {
     struct kx_index_info info;
     kx_read_begin(request->reader);
-    bool found = kx_index_find(request->reader, name, &info) == KX_OK;
+    bool found = index_find(request, name, &info);
     if (found && state_out != NULL) {
         *state_out = info.state;
         indexjson_write(&info, &reply->body);
@@ -97,7 +104,7 @@ static bool is_there(struct request *request, struct kx_slice name)
 {
     struct kx_index_info info;
     kx_read_begin(request->reader);
-    bool found = kx_index_find(request->reader, name, &info) == KX_OK;
+    bool found = index_find(request, name, &info);
     kx_read_end(request->reader);
     return found;
 }

@@ -18,6 +18,12 @@ enum progress index_missing(struct request *request, struct reply *reply,
 enum progress index_refused(struct request *request, struct reply *reply,
                             struct kx_slice name);
 
+/* The index of this name, for what may go on for longer: one that is not for
+ * the caller to know has taken the name since, and is not found. Inside a
+ * view. */
+bool index_find(const struct request *request, struct kx_slice name,
+                struct kx_index_info *info_out);
+
 /* Appends the index as JSON to the reply's body; false when there is none.
  * *state_out is then unchanged; without it how much the index is used is shown,
  * too. */

@@ -91,7 +91,7 @@ static enum progress show(struct request *request, struct reply *reply,
 {
     struct kx_index_info info = {.verification = NULL};
     kx_read_begin(request->reader);
-    bool there = kx_index_find(request->reader, name, &info) == KX_OK;
+    bool there = index_find(request, name, &info);
     bool verified = there && info.verification != NULL;
     if (verified) {
         answer_json(reply, info.verification->running ? 202 : 200);

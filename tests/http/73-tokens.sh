@@ -262,6 +262,22 @@ request GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/sai
 expect 401 unauthorized
 is 'it is told' "$(value .detail)" 'The access token has expired.'
 
+test_case 'nobody waits for an index for longer than the token is good'
+request PUT /kv/held/1 '{"n":1}' "${json[@]}" "${bearer[@]}"
+request POST '/indexes?paused=1' '{"name":"by_held","prefix":["held"],"fields":["/n"]}' "${json[@]}" "${bearer[@]}"
+expect 202
+curl --silent --output "$work/null" "${bearer[@]}" --header 'Prefer: wait=60' "$url/indexes/by_held" &
+waiter=$!
+program token create builder index:held index:by_held --ttl 3s
+request POST /indexes/by_held/throttle '{"perSecond":5}' "${json[@]}" --header 'Prefer: wait=60' \
+    --header "Authorization: Bearer $(cat "$work/said")"
+expect 200
+field '[.state, .pace.perSecond]' '["building",5]'
+is 'who began to wait before, and may, waits still' "$(kill -0 $waiter && echo yes)" yes
+request DELETE /indexes/by_held '' "${bearer[@]}"
+expect 204
+wait $waiter
+
 test_case 'tokens and revocations survive SIGKILL'
 program token create gone read:
 gone=$(cat "$work/said")
