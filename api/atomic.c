@@ -6,6 +6,7 @@
 
 #include "answer.h"
 #include "body.h"
+#include "conditions.h"
 #include "entryjson.h"
 #include "handlers.h"
 #include "query.h"
@@ -16,7 +17,7 @@ enum progress atomic_commit(struct request *request, struct reply *reply)
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
     struct flaw flaw;
-    if (!query_none(request, &flaw) ||
+    if (!query_none(request, &flaw) || !conditions_none(request, &flaw) ||
         !body_document(request, &atomic.deep, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
         return flaw_reply(request, reply, &flaw);

@@ -138,6 +138,15 @@ request POST /atomic "@$work/envelope" -H 'Expect:'
 expect 413 payload-too-large
 field .limit 8388608
 
+test_case 'conditions of headers are no checks, and are not passed over'
+for condition in 'If-Match: "00000000000000010000"' 'If-None-Match: *'; do
+    request POST /atomic '{"mutations":[{"type":"set","key":["unchecked"],"value":1}]}' -H "$condition"
+    expect 400 bad-request
+    is 'the header is named' "$(value ".detail | startswith(\"${condition%%:*}\")")" true
+done
+request GET /count?prefix=unchecked
+field .count 0
+
 test_case 'what is wrong in the document is pointed at'
 while IFS='|' read -r document code pointer; do
     request POST /atomic "$document"
