@@ -56,6 +56,14 @@ static bool check_coding(const struct request *request, struct flaw *flaw)
     return false;
 }
 
+/* A word alone, like a misspelt "json", is no media type. */
+static bool is_media_type(const char *text)
+{
+    size_t size = strcspn(text, "/; \t");
+    return size > 0 && text[size] == '/' &&
+           strcspn(text + size + 1, "; \t") > 0;
+}
+
 /* The media type is stored and one day sent back as a header, so it must not
  * hold what could end a header line. */
 static bool take_bytes(const struct request *request, const char *content_type,
@@ -64,21 +72,38 @@ static bool take_bytes(const struct request *request, const char *content_type,
     struct kx_slice media_type = kx_text(content_type);
     if (media_type.size > KX_MEDIA_TYPE_MAX)
         return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                        "The media type has %zu bytes; the limit is %d.",
+                        "The Content-Type has %zu bytes; the limit is %d.",
                         media_type.size, KX_MEDIA_TYPE_MAX);
     if (content_type[strcspn(content_type, ",\"")] == ',')
         return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                         "The body has several media types: %s; send one "
                         "Content-Type.",
                         content_type);
+    if (!is_media_type(content_type))
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The Content-Type is \"%s\", which is no media type, "
+                        "such as application/json or text/plain.",
+                        content_type);
     for (size_t i = 0; i < media_type.size; i++)
         if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
             return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                            "The media type has a character that is not "
+                            "The Content-Type has a character that is not "
                             "printable ASCII.");
     *value_out = (struct kx_value){
         .encoding = KX_BYTES, .data = request->body, .media_type = media_type};
     return true;
+}
+
+/* RFC 9110 section 14.5: a part must not be stored as the whole. One of a JSON
+ * text is hardly ever JSON. */
+static bool check_whole(const struct request *request, struct flaw *flaw)
+{
+    const char *range = request->header(request, "Content-Range");
+    return range == NULL ||
+           flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "The body has the Content-Range %s; a value is sent as a "
+                    "whole, without one.",
+                    range);
 }
 
 static bool take_json(const struct request *request, struct kx_value *value_out,
@@ -121,15 +146,16 @@ bool body_value(const struct request *request, struct kx_value *value_out,
     case MEDIA_OTHER:
         break;
     }
-    return take_bytes(request, content_type, value_out, flaw);
+    return check_whole(request, flaw) &&
+           take_bytes(request, content_type, value_out, flaw);
 }
 
 static bool unsupported(struct flaw *flaw, const char *content_type,
                         const char *patch)
 {
     struct kx_slice given = kx_text(content_type);
-    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE, "The body is %s.",
-             content_type);
+    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+             "The body has the Content-Type %s.", content_type);
     flaw_offer(flaw, given, "application/json");
     if (patch != NULL)
         flaw_offer(flaw, given, patch);

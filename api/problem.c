@@ -192,7 +192,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          NULL},
     [PROBLEM_PAYLOAD_TOO_LARGE] = {"payload-too-large", 413,
                                    "The body of the request is too large",
-                                   "Split the request.", NULL},
+                                   "Split the request; where no body is taken "
+                                   "send none.",
+                                   NULL},
     [PROBLEM_VALUE_TOO_LARGE] =
         {"value-too-large", 413, "The value is too large",
          "Split the value over several entries, or start the server with a "
@@ -207,8 +209,8 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
         {"unsupported-media-type", 415,
          "The body has a media type that is not supported here",
-         "Name one of the media types in `supported` in the header "
-         "Content-Type.",
+         "The detail names the header; `supported`, if it is there, lists "
+         "what it may say.",
          NULL},
     [PROBLEM_HOST_NOT_ALLOWED] =
         {"host-not-allowed", 421, "This server does not go by that name",

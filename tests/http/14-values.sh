@@ -92,6 +92,22 @@ expect 415 unsupported-media-type
 request PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
 expect 201
 
+test_case 'a word alone is no media type: a misspelt one does not make bytes of JSON'
+for type in json text/ /plain 'text; charset=utf-8'; do
+    request PUT /kv/media 1 -H "Content-Type: $type"
+    expect 415 unsupported-media-type
+    is 'it is named' "$(value '.detail | contains("Content-Type is \"'"$type"'\"")')" true
+done
+
+test_case 'a part of a value is not stored as the whole'
+for method in PUT POST; do
+    request $method /kv/part abc -H 'Content-Type: image/png' -H 'Content-Range: bytes 0-2/9'
+    expect 400 bad-request
+    is 'it is named' "$(value '.detail | contains("Content-Range bytes 0-2/9")')" true
+done
+request GET /count?prefix=part
+field .count 0
+
 test_case 'a packed body is refused: nobody would unpack it on its way back'
 for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic' 'POST /get' 'POST /indexes'; do
     request ${door% *} "${door#* }" '{}' -H 'Content-Encoding: gzip'
