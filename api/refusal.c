@@ -159,6 +159,11 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
     case KX_NOT_INDEXABLE:
         members_not_indexable(request, reply);
         break;
+    case KX_INDEX_NOT_READY:
+        if (request->commit.kind == KX_WRITE)
+            problem_member_text(reply, "index",
+                                kx_text(request->commit.refusal.index));
+        break;
     case KX_TYPE_MISMATCH:
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:

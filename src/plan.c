@@ -9,6 +9,8 @@
 
 #include <talloc.h>
 
+#include "refuse.h"
+
 struct plan *plan_create(const struct plan_base *base)
 {
     /* Not zeroed: the lists of counts are large and hardly used. */
@@ -89,14 +91,6 @@ static void keep_counts(struct plan *plan)
         add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
 }
 
-static enum kx_status not_ready(struct plan *plan, const struct index *index)
-{
-    return kx_fail(&plan_refusal(plan)->fault, KX_INDEX_NOT_READY,
-                   "index %.*s is %s", (int)index->declaration->name.size,
-                   (const char *)index->declaration->name.data,
-                   kx_index_state_text(index->state));
-}
-
 typedef enum kx_status read_fn(struct overlay *overlay, struct kx_slice key,
                                struct record *record_out);
 
@@ -105,7 +99,7 @@ static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
 {
     const struct index *owner = catalog_owner(plan->catalog, key);
     if (owner != NULL && !index_shown(owner))
-        return not_ready(plan, owner);
+        return refuse_unready(plan_refusal(plan), owner);
     struct record record;
     enum kx_status status = read(plan->overlay, key, &record);
     if (status != KX_OK)

@@ -213,8 +213,9 @@ enum kx_status reading_count(struct reading *reading, struct kx_slice value,
     if (kx_json_type(value) != KX_JSON_NUMBER ||
         !kx_number_parse(value, &count) || count < 1 || count > KX_KEY_MAX ||
         count != (double)(size_t)count)
-        return reading_bad(reading, "a whole number from 1 is expected: %s",
-                           meaning);
+        return reading_bad(reading,
+                           "a whole number from 1 to %d is expected: %s",
+                           KX_KEY_MAX, meaning);
     *count_out = (size_t)count;
     return KX_OK;
 }

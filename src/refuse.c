@@ -108,6 +108,14 @@ enum kx_status refuse_range(struct kx_commit *commit, const struct index *index)
                    refusal->index);
 }
 
+enum kx_status refuse_unready(struct kx_refusal *refusal,
+                              const struct index *index)
+{
+    name_index(refusal, index);
+    return kx_fail(&refusal->fault, KX_INDEX_NOT_READY, "index %s is %s",
+                   refusal->index, kx_index_state_text(index->state));
+}
+
 static const char *what_is_held(const struct kx_mutation *mutation, bool held)
 {
     if (!held)

@@ -36,6 +36,11 @@ enum kx_status refuse_owned(struct kx_commit *commit, size_t mutation,
                             const struct index *index,
                             const struct kx_entry *held);
 
+/* The same for a commit that reads or writes keys of an index which cannot be
+ * read now: KX_INDEX_NOT_READY. */
+enum kx_status refuse_unready(struct kx_refusal *refusal,
+                              const struct index *index);
+
 /* The same for a commit that changes more than KX_CHANGES_MAX entries, or adds
  * index entries of more than KX_COMMIT_INDEX_BYTES_MAX bytes: it is held in
  * memory, and written in one transaction. KX_OK, KX_COMMIT_TOO_LARGE. */

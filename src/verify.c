@@ -63,8 +63,8 @@ static struct index *find(const struct kx_store *store,
         return index;
     commit->status =
         kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
-                "index %.*s cannot be verified while it is built, adopts "
-                "entries or migrates",
+                "index %.*s cannot be verified while it is built, conflicted "
+                "or failed, adopts entries or migrates",
                 (int)name.size, (const char *)name.data);
     return NULL;
 }

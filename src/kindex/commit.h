@@ -73,7 +73,8 @@ struct kx_refusal {
     size_t check_count;
     size_t mutation;                   /* number of the mutation concerned */
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION, _OWNED_KEY,
-                                        * KX_NOT_INDEXABLE */
+                                        * KX_NOT_INDEXABLE; of writes also
+                                        * KX_INDEX_NOT_READY */
     struct kx_slice field; /* KX_NOT_INDEXABLE: JSON Pointer into the entry's
                             * value, empty when it is about the key */
     struct kx_slice index_value;  /* encoded field parts of the index key */

@@ -101,6 +101,9 @@ expect 409 index-not-ready
 field '[.index, .state]' '["by_slow","building"]'
 field '.build | .done > 0 and .done < .total and has("percent")' true
 header Retry-After '[1-9]*'
+request POST /kv/by_slow 1
+expect 409 index-not-ready
+field .index by_slow
 request POST /indexes/by_slow/throttle '{"perSecond":null}'
 until_field .state ready GET /indexes/by_slow
 field .entries 5001
