@@ -105,11 +105,14 @@ request() {
 
 # A line of JSON, made without jq, which takes longer to start than the rest.
 record() {
-    local type target=${2//\\/\\\\}
+    local type line names='' target=${2//\\/\\\\}
     find_header Content-Type
     type=$found
-    printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s",' \
-        "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}"
+    while IFS= read -r line; do
+        [[ $line != *:* ]] || names+=",\"${line%%:*}\""
+    done <"$head"
+    printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s","headers":[%s],' \
+        "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}" "${names:1}"
     if [[ $type == *json* || ! -s $answer ]]; then
         printf '"body":"'
         escaped_answer

@@ -261,7 +261,8 @@ class Story {
 
   // What is wrong with the answer to a command of the document.
   judge(entry, label, answer) {
-    const found = this.check({ ...answer, operationId: entry.id });
+    const found = this.check({ ...answer, operationId: entry.id,
+      headers: Object.keys(answer.headers) });
     const described = entry.operation.responses[answer.status];
     if (!described || found.length > 0) {
       return [`status ${answer.status}, body ${answer.body}`, ...found];

@@ -5,7 +5,8 @@
 //    "contentType": "application/json", "body": "..."}
 //
 // Instead of operationId a line may have "method" and "target" (path and
-// query); a body that is no text is left out or comes as "bodyBase64".
+// query); a body that is no text is left out or comes as "bodyBase64". "headers"
+// are the names of the answer's headers.
 //
 //   node responses.js OPENAPI FILE...       checks the lines of the files
 //   node responses.js OPENAPI --self-test   plants wrong answers
@@ -19,6 +20,14 @@ const PROBLEM = 'application/problem+json';
 const NDJSON = 'application/x-ndjson';
 const KEYWORDS = ['components', 'discriminator'];
 const SHARED = 'shared';
+
+// What belongs to the message, what any answer may have by the document's
+// introduction, and what browsers are told.
+const GENERAL = new Set(['date', 'connection', 'content-length', 'content-type',
+  'transfer-encoding', 'x-request-id', 'server-timing', 'ratelimit',
+  'ratelimit-policy', 'access-control-allow-origin',
+  'access-control-expose-headers', 'vary', 'x-content-type-options',
+  'content-security-policy']);
 
 // A client must ignore members that it does not know, so the document leaves
 // answers open. The tests do not: a member that is not described is a finding.
@@ -117,6 +126,15 @@ function checker(doc) {
     return found;
   }
 
+  function checkHeaders(response, names = []) {
+    const known = Object.keys(response.headers ?? {});
+    const described = new Set(known.map((name) => name.toLowerCase()));
+    return names
+      .map((name) => name.toLowerCase())
+      .filter((name) => !GENERAL.has(name) && !described.has(name))
+      .map((name) => `the header ${name} is not described`);
+  }
+
   // A Deno program may open the store by any path: the exchange of metadata is
   // answered wherever there is nothing else.
   function exchange({ method, status }) {
@@ -140,8 +158,9 @@ function checker(doc) {
     if (!described && line.status < 400) {
       return [`the status ${line.status} is not described`];
     }
+    const found = checkHeaders(response, line.headers);
     try {
-      return checkBody(entry, response, line);
+      return [...found, ...checkBody(entry, response, line)];
     } catch (error) {
       return [`the body is not JSON: ${error.message}`];
     }
@@ -204,6 +223,9 @@ const GOOD = [
     method: 'GET', target: '/count?prefix=a' },
   { ...answer('', 200, JSON_TYPE, ''), method: 'HEAD', target: '/kv/a/b' },
   { ...answer('', 304, '', 'HTTP/1.1'), method: 'HEAD', target: '/kv/a/b' },
+  answer('getEntry', 304, '', '', { headers: ['Date', 'etag', 'X-Request-Id'] }),
+  answer('putEntry', 503, PROBLEM, problem(503, 'overloaded'),
+    { headers: ['Retry-After'] }),
 ];
 const BAD = [
   answer('getNothing', 200, JSON_TYPE, {}),
@@ -230,6 +252,8 @@ const BAD = [
     method: 'GET', target: '/count?prefix=a' },
   { ...answer('', 200, JSON_TYPE, {}), method: 'GET', target: '/nothing' },
   { ...answer('', 404, JSON_TYPE, ''), method: 'HEAD', target: '/kv/a/b' },
+  answer('getEntry', 404, PROBLEM, problem(404, 'key-not-found'),
+    { headers: ['Date', 'Retry-After'] }),
 ];
 
 function selfTest(doc) {
