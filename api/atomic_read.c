@@ -39,7 +39,7 @@ static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
 }
 
 /* A text asks for that very version, null for the entry's absence, as in Deno's
- * atomic().check(). */
+ * atomic().check(). No entry has the first of all versions. */
 static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
 {
     struct check_reading *reading = target;
@@ -52,9 +52,11 @@ static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
     if (stamp == NULL)
         return flaw_no_memory(flaw);
     if (kx_json_type(value) != KX_JSON_STRING ||
-        !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp))
-        return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits, "
-                         "or null for an entry that must be absent.");
+        !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
+        *stamp == 0)
+        return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits "
+                         "as an entry shows it, or null for an entry that must "
+                         "be absent.");
     check->condition = KX_IS_ONE_OF;
     check->stamps = stamp;
     check->stamp_count = 1;

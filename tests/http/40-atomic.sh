@@ -159,6 +159,7 @@ done <<'END'
 {"dry":1}|bad-request|/dry
 {"checks":[{"key":["a"]}]}|bad-request|/checks/0
 {"checks":[{"key":["a"],"versionstamp":"1"}]}|bad-request|/checks/0/versionstamp
+{"checks":[{"key":["a"],"versionstamp":"00000000000000000000"}]}|bad-request|/checks/0/versionstamp
 {"checks":[{"key":["a"],"versionstamp":null,"value":1}]}|unknown-member|/checks/0/value
 {"checks":[{"key":["a"],"versionstamp":null},{"key":[],"versionstamp":null}]}|bad-key|/checks/1/key
 {"mutations":[{"type":"put","key":["a"]}]}|bad-request|/mutations/0/type
