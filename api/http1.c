@@ -17,9 +17,11 @@
 #include "router.h"
 
 enum {
-    REPLY_MEMORY = 1024, /* of a connection, beside the request's headers */
-    HEADER_MEMORY = 64,  /* what the library keeps for each header */
-    STREAM_BLOCK = 1024  /* made for each stream, used for HTTP/1.0 only */
+    KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
+    REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
+                                         * headers: a Location, and the rest */
+    HEADER_MEMORY = 64, /* what the library keeps for each header */
+    STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
 };
 
 struct http1 {
@@ -335,7 +337,9 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
         visit_end(http1->desk->service, &visit);
 }
 
-/* Enough for the largest head that framing.h lets through. */
+/* Enough for the largest head that framing.h lets through and that of any reply
+ * to it, which the library would not send otherwise, whatever was done. Only
+ * what is used of it takes memory. */
 static size_t connection_memory(const struct options *options)
 {
     return options->headers_max + HEADER_MEMORY * options->header_count_max +

@@ -54,4 +54,27 @@ expect 201
 request POST "/kv/$(printf '%02019d' 0)" 1
 expect 400 key-too-long
 
+# Fifty headers of so many bytes each, in $padding.
+pad() {
+    padding=()
+    for i in {1..50}; do
+        padding+=(-H "X-Padding-$i: $(printf "%0$1d" 0)")
+    done
+}
+
+test_case 'a long Location has room beside a request with long headers'
+long=$(printf '%%C3%%BC%.0s' {1..1000})
+pad 50
+request POST "/kv/$long" 1 "${padding[@]}"
+expect 201
+header Location "/kv/$long/*"
+request GET "/count?prefix=$long"
+field .count 1
+request PUT "/kv/owned/$long" '{"e":"x"}'
+request POST /indexes '{"name":"by_e","prefix":["owned"],"fields":["/e"],"unique":true}' -H 'Prefer: wait=30'
+pad 150
+request GET /indexes/by_e/get/x '' "${padding[@]}"
+expect 200
+header Content-Location "/kv/owned/$long"
+
 finish
