@@ -41,7 +41,7 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
 $(EMBEDS): openapi.yaml
-$(DOORS): | $(MESSAGES).h
+$(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
 $(MESSAGES).c $(MESSAGES).h &: api/datapath.proto
 	@mkdir -p $(@D)

@@ -3,6 +3,8 @@
  * exchange_stream.c's. */
 #include "exchange.h"
 
+#include <talloc.h>
+
 #include "access.h"
 #include "admission.h"
 #include "browser.h"
@@ -50,6 +52,9 @@ static void refuse_memory(struct exchange *exchange)
     const struct options *options = exchange->desk->service->options;
     exchange_empty(&exchange->body);
     exchange_empty(&exchange->reply.body);
+    if (exchange->request.kept > 0)
+        TALLOC_FREE(exchange->request.state);
+    exchange->request.kept = 0;
     problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
             "The bodies of all requests and replies take more than %llu bytes "
             "(--bodies-max).",
@@ -59,11 +64,10 @@ static void refuse_memory(struct exchange *exchange)
 
 /* A small reply is always sent, and so is one that tells what was done. Any
  * other is as easily made again. */
-static bool is_too_much(const struct exchange *exchange)
+static bool is_too_much(const struct exchange *exchange, size_t size)
 {
     const struct route *route = exchange->request.route;
-    return exchange->reply.body.size > SMALL_BODY && route != NULL &&
-           route->finish == NULL &&
+    return size > SMALL_BODY && route != NULL && route->finish == NULL &&
            !exchange_has_memory(exchange->desk->service, exchange->held);
 }
 
@@ -72,7 +76,7 @@ static bool is_too_much(const struct exchange *exchange)
 static enum exchange_next complete(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
-    if (is_too_much(exchange))
+    if (is_too_much(exchange, exchange->reply.body.size))
         refuse_memory(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
@@ -117,6 +121,17 @@ static bool submit(struct exchange *exchange)
     return false;
 }
 
+/* What a handler has made so far counts while it waits for its next turn. */
+static bool may_go_on(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    if (!is_too_much(exchange,
+                     exchange->reply.body.size + exchange->request.kept))
+        return true;
+    refuse_memory(exchange);
+    return false;
+}
+
 /* What follows from how a handler ended. */
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
@@ -128,8 +143,11 @@ static enum exchange_next proceed(struct exchange *exchange,
             return EXCHANGE_PARK;
         break;
     case AGAIN:
-        exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
-        return EXCHANGE_PARK;
+        if (may_go_on(exchange)) {
+            exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
+            return EXCHANGE_PARK;
+        }
+        break;
     case WAIT:
         exchange_await_news(exchange, EXCHANGE_AWAITS_NEWS);
         return EXCHANGE_PARK;

@@ -14,7 +14,8 @@ void exchange_empty(struct kx_buffer *buffer)
 
 void exchange_count_memory(struct exchange *exchange)
 {
-    uint64_t held = exchange->body.size + exchange->reply.body.size;
+    uint64_t held = exchange->body.size + exchange->reply.body.size +
+                    exchange->request.kept;
     if (held == exchange->held)
         return;
     atomic_fetch_add_explicit(&exchange->desk->service->counters.body_bytes,

@@ -3,6 +3,7 @@
  *   kvconnect_metadata.c  the exchange that tells a client where to read and
  *                         write
  *   kvconnect_read.c      snapshot_read: ranges in one view
+ *   kvconnect_rows.c      and its reply
  *   kvconnect_write.c     atomic_write: checks and mutations
  *   kvconnect_watch.c     watch: entries again whenever they have changed
  *

@@ -1,23 +1,23 @@
 /* POST .../snapshot_read: some ranges in one view. Most requests are for one
  * key, asked for as a range with room for nothing else (Deno) or as the first
- * entry from the key on (@deno/kv); both are a look-up. */
+ * entry from the key on (@deno/kv); both are a look-up. What a large reply is
+ * made of is converted after the view has ended (kvconnect_rows.h). */
 #include "handlers.h"
 
 #include <talloc.h>
 
 #include "access.h"
 #include "datapath.pb-c.h"
-#include "kvconnect.h"
+#include "kvconnect_rows.h"
 #include "message.h"
 #include "refusal.h"
 
-enum { OUTPUT_RANGES = 1, OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
-enum { RANGE_VALUES = 1 };
+enum { OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
 
 /* A read under way, and what stopped it. */
 struct reading {
     struct kx_reader *reader;
-    struct kvconnect_writer writer;
+    struct kvconnect_rows rows;
     struct kx_buffer record; /* of a look-up */
     struct kx_fault fault;
     struct kx_slice start; /* of the present range */
@@ -46,10 +46,14 @@ static bool asks_first(const struct kx_range *range,
            kx_compare(range->start, range->end) < 0;
 }
 
+static bool is_too_large(const struct reading *reading)
+{
+    return kvconnect_rows_size(&reading->rows) > KVCONNECT_REPLY_MAX;
+}
+
 static enum kx_status read_rows(struct reading *reading,
                                 const struct kx_range *range, size_t limit)
 {
-    const struct kx_buffer *out = reading->writer.out;
     struct kx_entry entry;
     enum kx_status status = kx_scan(reading->reader, range, &reading->fault);
     if (status != KX_OK)
@@ -57,8 +61,8 @@ static enum kx_status read_rows(struct reading *reading,
     while (status == KX_OK && limit-- > 0 && !reading->too_large) {
         status = kx_scan_next(reading->reader, &entry);
         if (status == KX_OK)
-            kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
-        reading->too_large = out->size > KVCONNECT_REPLY_MAX;
+            kvconnect_rows_add(&reading->rows, &entry);
+        reading->too_large = is_too_large(reading);
     }
     kx_scan_end(reading->reader);
     return status == KX_END ? KX_OK : status;
@@ -72,7 +76,7 @@ static enum kx_status read_first(struct reading *reading,
     enum kx_status status = kx_read(reading->reader, range->start,
                                     &reading->record, &entry, &reading->fault);
     if (status == KX_OK)
-        kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
+        kvconnect_rows_add(&reading->rows, &entry);
     else if (status == KX_ABSENT && is_one_key(range))
         status = KX_OK;
     else if (status == KX_ABSENT)
@@ -80,19 +84,17 @@ static enum kx_status read_first(struct reading *reading,
     return status;
 }
 
-/* An empty range is an answer as well: its place is kept. */
 static enum kx_status read_range(struct reading *reading,
                                  const Datapath__ReadRange *message)
 {
     struct kx_range range = range_of(message);
-    size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
     enum kx_status status = KX_OK;
     reading->start = range.start;
+    kvconnect_rows_range(&reading->rows);
     if (asks_first(&range, message))
         status = read_first(reading, &range);
     else if (kx_compare(range.start, range.end) < 0)
         status = read_rows(reading, &range, (size_t)message->limit);
-    message_close(place, reading->writer.out);
     return status;
 }
 
@@ -116,10 +118,7 @@ static bool read_get(struct reading *reading,
         fault->status = KX_OK;
     if (!found && fault->status == KX_OK && !is_one_key(&range))
         return false;
-    size_t place = message_open(OUTPUT_RANGES, reading->writer.out);
-    if (found)
-        kvconnect_entry(&reading->writer, RANGE_VALUES, &entry);
-    message_close(place, reading->writer.out);
+    kvconnect_rows_only(&reading->rows, found ? &entry : NULL);
     return true;
 }
 
@@ -132,7 +131,7 @@ static uint64_t read_ranges(struct reading *reading,
          i < read->n_ranges && fault->status == KX_OK && !reading->too_large;
          i++) {
         fault->status = read_range(reading, read->ranges[i]);
-        reading->too_large = reading->writer.out->size > KVCONNECT_REPLY_MAX;
+        reading->too_large = is_too_large(reading);
     }
     return kx_read_end(reading->reader);
 }
@@ -224,6 +223,14 @@ static bool may_read(struct request *request, struct reply *reply,
     return true;
 }
 
+static enum progress refuse_size(struct request *request, struct reply *reply)
+{
+    return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+                   "The entries asked for have more than %d bytes: a list "
+                   "needs a smaller batchSize, getMany fewer keys.",
+                   KVCONNECT_REPLY_MAX);
+}
+
 /* The refusal is made after the view has ended, because it looks up the index
  * in a view of its own. */
 static enum progress refuse(struct request *request, struct reply *reply,
@@ -231,10 +238,7 @@ static enum progress refuse(struct request *request, struct reply *reply,
 {
     struct kx_buffer index;
     if (reading->too_large)
-        return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
-                       "The entries asked for have more than %d bytes: a list "
-                       "needs a smaller batchSize, getMany fewer keys.",
-                       KVCONNECT_REPLY_MAX);
+        return refuse_size(request, reply);
     kx_buffer_init(&index, request->memory);
     refusal_index_of(reading->start, &index);
     return refusal_read(request, reply, &reading->fault,
@@ -250,15 +254,50 @@ static void start_reading(struct reading *reading,
     reading->fault.detail[0] = reading->fault.pointer[0] = '\0';
     reading->too_large = false;
     kx_buffer_init(&reading->record, request->memory);
-    kvconnect_writer_init(&reading->writer, request, request->memory, out);
+    kvconnect_rows_init(&reading->rows, request, out);
+}
+
+static enum progress end_reply(struct reply *reply)
+{
+    message_number(OUTPUT_STRONG, true, &reply->body);
+    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                   &reply->body);
+    return kvconnect_answer(reply);
+}
+
+/* Not all is written: the rest has another turn. */
+static enum progress go_on(struct request *request, struct reply *reply,
+                           const struct kvconnect_rows *rows)
+{
+    if (request->state != NULL)
+        return AGAIN;
+    request->state = talloc_memdup(request->memory, rows, sizeof *rows);
+    if (request->state == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    talloc_steal(request->state, rows->pool);
+    return AGAIN;
+}
+
+/* Once all is read. */
+static enum progress write_reply(struct request *request, struct reply *reply,
+                                 struct kvconnect_rows *rows)
+{
+    bool done = kvconnect_rows_write(rows);
+    request->kept = rows->kept;
+    if (kvconnect_rows_size(rows) > KVCONNECT_REPLY_MAX)
+        return refuse_size(request, reply);
+    return done ? end_reply(reply) : go_on(request, reply, rows);
 }
 
 enum progress kvconnect_read(struct request *request, struct reply *reply)
 {
-    struct kx_buffer *out = &reply->body;
     struct reading reading;
     struct kx_fault *fault = &reading.fault;
     struct flaw flaw;
+    if (request->state != NULL)
+        return write_reply(request, reply, request->state);
     if (!kvconnect_admit(request, &flaw))
         return flaw_reply(request, reply, &flaw);
     const Datapath__SnapshotRead *read =
@@ -267,13 +306,12 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
         return flaw_reply(request, reply, &flaw);
     if (!may_read(request, reply, read))
         return DONE;
-    start_reading(&reading, request, out);
-    if (!read_get(&reading, read, &reply->flush))
+    start_reading(&reading, request, &reply->body);
+    bool alone = read_get(&reading, read, &reply->flush);
+    if (!alone)
         reply->flush = read_ranges(&reading, read);
     if (fault->status != KX_OK || reading.too_large)
         return refuse(request, reply, &reading);
-    message_number(OUTPUT_STRONG, true, out);
-    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
-                   out);
-    return kvconnect_answer(reply);
+    return alone ? end_reply(reply)
+                 : write_reply(request, reply, &reading.rows);
 }

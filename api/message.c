@@ -93,18 +93,27 @@ void message_varint(uint64_t number, struct kx_buffer *out)
     kx_add(out, bytes, put_varint(number, bytes));
 }
 
+/* The tag of a field, and a varint. */
+static void add_head(unsigned field, unsigned wire, uint64_t number,
+                     struct kx_buffer *out)
+{
+    uint8_t bytes[1 + VARINT_MAX] = {(uint8_t)(field << 3 | wire),
+                                     (uint8_t)number};
+    if (number < 0x80)
+        kx_add(out, bytes, 2);
+    else
+        kx_add(out, bytes, 1 + put_varint(number, bytes + 1));
+}
+
 void message_number(unsigned field, uint64_t number, struct kx_buffer *out)
 {
-    if (number == 0)
-        return;
-    kx_add_byte(out, (uint8_t)(field << 3 | WIRE_VARINT));
-    message_varint(number, out);
+    if (number != 0)
+        add_head(field, WIRE_VARINT, number, out);
 }
 
 void message_begin(unsigned field, size_t size, struct kx_buffer *out)
 {
-    kx_add_byte(out, (uint8_t)(field << 3 | WIRE_BYTES));
-    message_varint(size, out);
+    add_head(field, WIRE_BYTES, size, out);
 }
 
 void message_bytes(unsigned field, struct kx_slice bytes, struct kx_buffer *out)
@@ -121,17 +130,31 @@ size_t message_open(unsigned field, struct kx_buffer *out)
     return out->size;
 }
 
-void message_close(size_t place, struct kx_buffer *out)
+/* Bytes of the length before a place; before that is a tag of one byte. */
+static size_t length_width(const uint8_t *end)
+{
+    size_t width = 1;
+    while ((end[-1 - (ptrdiff_t)width] & 0x80) != 0)
+        width++;
+    return width;
+}
+
+size_t message_expect(size_t place, size_t size, struct kx_buffer *out)
 {
     uint8_t bytes[VARINT_MAX];
-    if (out->failed)
-        return;
-    size_t size = out->size - place;
-    size_t more = put_varint(size, bytes) - 1;
-    if (!kx_buffer_reserve(out, more))
-        return;
-    if (more > 0)
-        memmove(out->data + place + more, out->data + place, size);
-    memcpy(out->data + place - 1, bytes, more + 1);
-    out->size += more;
+    size_t width = put_varint(size, bytes);
+    if (out->failed || !kx_buffer_reserve(out, width))
+        return place;
+    size_t begin = place - length_width(out->data + place);
+    size_t moved = begin + width;
+    if (moved != place)
+        memmove(out->data + moved, out->data + place, out->size - place);
+    memcpy(out->data + begin, bytes, width);
+    out->size += moved - place;
+    return moved;
+}
+
+void message_close(size_t place, struct kx_buffer *out)
+{
+    message_expect(place, out->size - place, out);
 }

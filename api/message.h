@@ -40,8 +40,11 @@ void message_begin(unsigned field, size_t size, struct kx_buffer *out);
 
 /* The same for a message whose size is not known yet: what is appended between
  * open and close. open returns the place for close. Close moves what was
- * appended when the size needs more than one byte. */
+ * appended when the size needs more than one byte, or than was expected. */
 size_t message_open(unsigned field, struct kx_buffer *out);
 void message_close(size_t place, struct kx_buffer *out);
+/* An open message is going to have about so many bytes: there will be less to
+ * move. Returns the place that it has now. */
+size_t message_expect(size_t place, size_t size, struct kx_buffer *out);
 
 #endif

@@ -86,6 +86,8 @@ struct request {
     struct wait wait;         /* for WAIT */
     unsigned slices;          /* calls of the handler before this one */
     void *state;              /* what the handler keeps between its calls */
+    size_t kept; /* bytes in it that --bodies-max counts: it is freed
+                  * when there is no memory for them */
 };
 
 /* Both strings must live until the reply is sent. */

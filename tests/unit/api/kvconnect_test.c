@@ -1,5 +1,6 @@
 /* KV Connect as its clients speak it: recorded exchanges of Deno and @deno/kv,
  * and what is refused. Handlers are called as a door calls them. */
+#include "datapath.pb-c.h"
 #include "hex.h"
 #include "kvconnect.h"
 #include "router.h"
@@ -31,10 +32,8 @@ struct answer {
     struct kx_slice body;
 };
 
-/* POSTs a body as an event loop would; the answer lies in the story's
- * memory. */
-static struct answer post(struct story *story, const char *path,
-                          struct kx_slice body)
+static struct request request_to(struct story *story, const char *path,
+                                 struct kx_slice body)
 {
     static struct service service;
     service.store = story->test.store;
@@ -46,10 +45,19 @@ static struct answer post(struct story *story, const char *path,
                               .body = body,
                               .memory = story->mem,
                               .commit = {.memory = story->mem}};
-    struct reply reply = {.status = 0};
-    kx_buffer_init(&reply.body, story->mem);
     route_find(&request);
     assert_non_null(request.route);
+    return request;
+}
+
+/* POSTs a body as an event loop would; the answer lies in the story's
+ * memory. */
+static struct answer post(struct story *story, const char *path,
+                          struct kx_slice body)
+{
+    struct request request = request_to(story, path, body);
+    struct reply reply = {.status = 0};
+    kx_buffer_init(&reply.body, story->mem);
     if (request.route->handle(&request, &reply) == COMMIT) {
         test_commit(&story->test, &request.commit);
         assert_int_equal(request.route->finish(&request, &reply), DONE);
@@ -72,6 +80,18 @@ static char *hex_of(void *mem, struct kx_slice bytes)
     char *text = talloc_zero_size(mem, 2 * bytes.size + 1);
     for (size_t i = 0; i < bytes.size; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes.data[i]);
+    return text;
+}
+
+/* Without the spaces that make a row readable. */
+static const char *compact(void *mem, const char *spaced)
+{
+    char *text = talloc_strdup(mem, spaced);
+    char *to = text;
+    for (const char *from = spaced; *from != '\0'; from++)
+        if (*from != ' ')
+            *to++ = *from;
+    *to = '\0';
     return text;
 }
 
@@ -176,6 +196,89 @@ static void node_is_answered_as_it_was_by_its_own_server(void **state)
     replay(*state, "node");
 }
 
+/* ---- Large replies ------------------------------------------------------ */
+
+/* A JSON array of elements, each followed by a comma but the last. */
+static const char *array_of(void *mem, const char *element, size_t count)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, mem);
+    kx_add_byte(&text, '[');
+    for (size_t i = 0; i < count; i++) {
+        kx_add_text(&text, i == 0 ? "" : ",");
+        kx_add_text(&text, element);
+    }
+    kx_add(&text, "]", 2);
+    assert_false(text.failed);
+    return (const char *)text.data;
+}
+
+/* Under "b" they take less than 2 MiB, and more in V8; under "d" it is the
+ * other way round: the length of a range has as many bytes as it needs. */
+static void set_large(struct story *story)
+{
+    static const struct {
+        const char *key;
+        const char *element;
+        size_t count;
+    } values[] = {
+        {"[\"a\",1]", "1", 1},
+        {"[\"a\",2]", "2", 1},
+        {"[\"b\",1]", "1.5", 200000},
+        {"[\"b\",2]", "1.5", 240000},
+        {"[\"b\",3]", "3", 1},
+        {"[\"d\",1]", "\"\\u0061\\u0061\"", 65000},
+        {"[\"d\",2]", "\"\\u0061\\u0061\"", 65000},
+        {"[\"d\",3]", "\"\\u0061\\u0061\"", 65000},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        assert_int_equal(
+            test_set(&story->test, story->mem, values[i].key,
+                     array_of(story->mem, values[i].element, values[i].count)),
+            KX_OK);
+}
+
+/* The reply shows what was there when it was read. */
+static void a_large_reply_is_written_after_its_view(void **state)
+{
+    static const char hex[] = "0a0d0a0302610012040261 00ff180a"
+                              "0a0f0a0302620012040262 00ff180a2001"
+                              "0a0d0a0302630012040263 00ff180a"
+                              "0a0d0a0302640012040264 00ff180a"
+                              "0a0d0a0302610012040261 00ff180a";
+    static const size_t counts[] = {2, 3, 0, 3, 2};
+    struct story *story = *state;
+    struct reply reply = {.status = 0};
+    size_t turns = 1;
+    set_large(story);
+    kx_buffer_init(&reply.body, story->mem);
+    struct request request =
+        request_to(story, "/v2/snapshot_read",
+                   bytes_of(story->mem, compact(story->mem, hex)));
+    assert_int_equal(request.route->handle(&request, &reply), AGAIN);
+    assert_true(request.kept > 1 << 20);
+    test_delete(&story->test, story->mem, "[\"a\",1]");
+    test_delete(&story->test, story->mem, "[\"d\",1]");
+    for (; request.route->handle(&request, &reply) == AGAIN; turns++)
+        assert_true(turns < 100);
+    assert_true(turns > 2);
+    assert_int_equal(request.kept, 0);
+    assert_int_equal(reply.status, 200);
+    Datapath__SnapshotReadOutput *output =
+        datapath__snapshot_read_output__unpack(NULL, reply.body.size,
+                                               reply.body.data);
+    assert_non_null(output);
+    assert_int_equal(datapath__snapshot_read_output__get_packed_size(output),
+                     reply.body.size);
+    assert_int_equal(output->n_ranges, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(output->ranges[i]->n_values, counts[i]);
+    assert_true(output->ranges[1]->values[1]->value.len > 2 << 20);
+    assert_true(output->ranges[1]->values[2]->value.len < 2 << 20);
+    assert_true(output->ranges[3]->values[2]->value.len < 300000);
+    datapath__snapshot_read_output__free_unpacked(output, NULL);
+}
+
 /* ---- Refusals ----------------------------------------------------------- */
 
 static const struct {
@@ -216,18 +319,6 @@ static const struct {
     {"/", "5b5d", "supportedVersions"},
     {"/", "7b", ""},
 };
-
-/* Without the spaces that make a row readable. */
-static const char *compact(void *mem, const char *spaced)
-{
-    char *text = talloc_strdup(mem, spaced);
-    char *to = text;
-    for (const char *from = spaced; *from != '\0'; from++)
-        if (*from != ' ')
-            *to++ = *from;
-    *to = '\0';
-    return text;
-}
 
 static void what_is_wrong_is_said_in_plain_text(void **state)
 {
@@ -392,6 +483,8 @@ int main(void)
             deno_is_answered_as_it_was_by_its_own_server, begin, finish),
         cmocka_unit_test_setup_teardown(
             node_is_answered_as_it_was_by_its_own_server, begin, finish),
+        cmocka_unit_test_setup_teardown(a_large_reply_is_written_after_its_view,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_said_in_plain_text,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(numbers_of_parts_are_limited, begin,
