@@ -37,34 +37,45 @@ struct watching {
 
 /* ---- Frames ------------------------------------------------------------- */
 
-/* One frame under way. */
+/* What is read for one frame. */
 struct frame {
-    struct kvconnect_writer writer;
-    struct kx_buffer record;
+    struct kx_buffer records[KVCONNECT_WATCH_KEYS_MAX];
+    struct kx_entry entries[KVCONNECT_WATCH_KEYS_MAX]; /* stamp 0: absent */
     bool changed; /* it has something to show */
 };
 
 /* A key of an index that cannot be read for now is shown as absent: when it can
  * be, there is news. */
-static enum kx_status add_key(struct watching *watching, size_t i,
-                              struct frame *frame)
+static enum kx_status read_key(struct watching *watching, size_t i,
+                               struct frame *frame)
 {
-    struct kx_buffer *out = frame->writer.out;
-    struct kx_entry entry = {.stamp = 0};
+    struct kx_entry *entry = &frame->entries[i];
     struct kx_fault fault = {.status = KX_OK};
+    entry->stamp = 0;
     enum kx_status status =
         kx_read(watching->stream.request->reader, watching->keys[i],
-                &frame->record, &entry, &fault);
+                &frame->records[i], entry, &fault);
     if (status != KX_OK && status != KX_ABSENT && status != KX_INDEX_NOT_READY)
         return status;
-    size_t place = message_open(OUTPUT_KEYS, out);
-    message_number(KEY_CHANGED, true, out);
-    if (status == KX_OK)
-        kvconnect_entry(&frame->writer, KEY_ENTRY, &entry);
-    message_close(place, out);
-    frame->changed |= entry.stamp != watching->stamps[i];
-    watching->stamps[i] = entry.stamp;
+    frame->changed |= entry->stamp != watching->stamps[i];
+    watching->stamps[i] = entry->stamp;
     return KX_OK;
+}
+
+/* All keys in one view, which ends before any value is made for JavaScript. */
+static enum kx_status read_keys(struct watching *watching, const void *memory,
+                                struct frame *frame, uint64_t *flush_out)
+{
+    struct kx_reader *reader = watching->stream.request->reader;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; i < watching->count; i++)
+        kx_buffer_init(&frame->records[i], memory);
+    frame->changed = false;
+    kx_read_begin(reader);
+    for (size_t i = 0; i < watching->count && status == KX_OK; i++)
+        status = read_key(watching, i, frame);
+    *flush_out = kx_read_end(reader);
+    return status;
 }
 
 static void put_length(size_t length, uint8_t *out)
@@ -73,33 +84,42 @@ static void put_length(size_t length, uint8_t *out)
         out[i] = (uint8_t)(length >> (8 * i));
 }
 
+static void write_frame(struct watching *watching, const void *memory,
+                        const struct frame *frame, struct kx_buffer *chunk)
+{
+    struct kvconnect_writer writer;
+    size_t start = chunk->size;
+    kvconnect_writer_init(&writer, watching->stream.request, memory, chunk);
+    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
+    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                   chunk);
+    for (size_t i = 0; i < watching->count; i++) {
+        size_t place = message_open(OUTPUT_KEYS, chunk);
+        message_number(KEY_CHANGED, true, chunk);
+        if (frame->entries[i].stamp != 0)
+            kvconnect_entry(&writer, KEY_ENTRY, &frame->entries[i]);
+        message_close(place, chunk);
+    }
+    if (!chunk->failed)
+        put_length(chunk->size - start - FRAME_HEAD, chunk->data + start);
+    watching->sent_ns = kx_monotonic_ns();
+}
+
 /* Appends a frame if there is something to show; false when the entries cannot
  * be read any more. What is not shown need not be on disk. */
 static bool add_frame(struct watching *watching, struct kx_buffer *chunk,
                       uint64_t *flush_out)
 {
-    struct request *request = watching->stream.request;
-    void *memory = talloc_new(request->memory);
-    struct frame frame = {.changed = false};
-    enum kx_status status = memory == NULL ? KX_NO_MEMORY : KX_OK;
-    size_t start = chunk->size;
-    kx_buffer_init(&frame.record, memory);
-    kvconnect_writer_init(&frame.writer, request, memory, chunk);
-    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
-    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
-                   chunk);
-    kx_read_begin(request->reader);
-    for (size_t i = 0; i < watching->count && status == KX_OK; i++)
-        status = add_key(watching, i, &frame);
-    *flush_out = kx_read_end(request->reader);
-    talloc_free(memory);
-    if (status != KX_OK || !frame.changed || chunk->failed) {
+    void *memory = talloc_new(watching->stream.request->memory);
+    struct frame frame;
+    if (memory == NULL)
+        return false;
+    enum kx_status status = read_keys(watching, memory, &frame, flush_out);
+    if (status == KX_OK && frame.changed)
+        write_frame(watching, memory, &frame, chunk);
+    else
         *flush_out = 0;
-        chunk->size = start;
-    } else {
-        put_length(chunk->size - start - FRAME_HEAD, chunk->data + start);
-        watching->sent_ns = kx_monotonic_ns();
-    }
+    talloc_free(memory);
     return status == KX_OK;
 }
 
