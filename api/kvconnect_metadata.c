@@ -11,8 +11,9 @@
 #include "kvconnect.h"
 #include "service.h"
 
-/* That of a token that has no end. Long, since clients ask again and again once
- * it is over by their clock. */
+/* Long, whatever the end of the token: Deno asks again without a pause once it
+ * is less than ten seconds away, by a clock that may be wrong. A token that has
+ * ended is refused all the same. */
 enum { GOOD_FOR_SECONDS = 10 * 365 * 24 * 3600 };
 
 static const char UNSPOKEN[] =
@@ -92,13 +93,11 @@ static void add_token(const struct request *request, struct kx_buffer *out)
     kx_json_escape(kx_text(good ? given : "none"), out);
 }
 
-static void add_expiry(const struct kx_token *token, struct kx_buffer *out)
+static void add_expiry(struct kx_buffer *out)
 {
     char text[32];
     struct tm tm;
     time_t at = (time_t)(kx_now_ms() / 1000) + GOOD_FOR_SECONDS;
-    if (token != NULL && token->expires_at_ms != 0)
-        at = (time_t)(token->expires_at_ms / 1000);
     gmtime_r(&at, &tm);
     kx_add(out, text, strftime(text, sizeof text, "\"%Y-%m-%dT%TZ\"", &tm));
 }
@@ -131,7 +130,7 @@ enum progress kvconnect_metadata(struct request *request, struct reply *reply)
     kx_add_text(out, ",\"consistency\":\"strong\"}],\"token\":");
     add_token(request, out);
     kx_add_text(out, ",\"expiresAt\":");
-    add_expiry(request->caller.token, out);
+    add_expiry(out);
     kx_add_byte(out, '}');
     return DONE;
 }
