@@ -4,7 +4,11 @@
  * length 0 says that the connection is alive.
  *
  * A frame is made when the client has room for it, from what the entries are by
- * then: who reads slowly gets fewer frames, and nothing is kept for it. */
+ * then: who reads slowly gets fewer frames, and nothing is kept for it.
+ *
+ * Clients take no frame of more than 16 MiB. They say nothing of it and ask
+ * again, so it is refused in words while there is no reply yet; when the frame
+ * becomes so large later, the reply ends and they are refused. */
 #include "handlers.h"
 
 #include <stdatomic.h>
@@ -20,7 +24,7 @@
 
 enum { OUTPUT_STATUS = 1, OUTPUT_KEYS = 2 };
 enum { KEY_CHANGED = 1, KEY_ENTRY = 2 };
-enum { FRAME_HEAD = 4 /* bytes */ };
+enum { FRAME_HEAD = 4, FRAME_MAX = 16 << 20 /* bytes */ };
 
 static const uint64_t SILENCE_NS = 5000000000;
 static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
@@ -84,8 +88,10 @@ static void put_length(size_t length, uint8_t *out)
         out[i] = (uint8_t)(length >> (8 * i));
 }
 
-static void write_frame(struct watching *watching, const void *memory,
-                        const struct frame *frame, struct kx_buffer *chunk)
+/* KX_OK, KX_COMMIT_TOO_LARGE; the chunk may have failed. */
+static enum kx_status write_frame(struct watching *watching, const void *memory,
+                                  const struct frame *frame,
+                                  struct kx_buffer *chunk)
 {
     struct kvconnect_writer writer;
     size_t start = chunk->size;
@@ -100,27 +106,35 @@ static void write_frame(struct watching *watching, const void *memory,
             kvconnect_entry(&writer, KEY_ENTRY, &frame->entries[i]);
         message_close(place, chunk);
     }
-    if (!chunk->failed)
-        put_length(chunk->size - start - FRAME_HEAD, chunk->data + start);
+    size_t size = chunk->size - start - FRAME_HEAD;
     watching->sent_ns = kx_monotonic_ns();
+    if (chunk->failed)
+        return KX_OK;
+    if (size > FRAME_MAX) {
+        chunk->size = start;
+        return KX_COMMIT_TOO_LARGE;
+    }
+    put_length(size, chunk->data + start);
+    return KX_OK;
 }
 
-/* Appends a frame if there is something to show; false when the entries cannot
- * be read any more. What is not shown need not be on disk. */
-static bool add_frame(struct watching *watching, struct kx_buffer *chunk,
-                      uint64_t *flush_out)
+/* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
+ * why the entries cannot be read any more. What is not shown need not be on
+ * disk. */
+static enum kx_status add_frame(struct watching *watching,
+                                struct kx_buffer *chunk, uint64_t *flush_out)
 {
     void *memory = talloc_new(watching->stream.request->memory);
     struct frame frame;
     if (memory == NULL)
-        return false;
+        return KX_NO_MEMORY;
     enum kx_status status = read_keys(watching, memory, &frame, flush_out);
     if (status == KX_OK && frame.changed)
-        write_frame(watching, memory, &frame, chunk);
+        status = write_frame(watching, memory, &frame, chunk);
     else
         *flush_out = 0;
     talloc_free(memory);
-    return status == KX_OK;
+    return status;
 }
 
 static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
@@ -142,7 +156,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
         if (atomic_load(&stream->request->service->stopping) ||
             !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
                              watching->count) ||
-            !add_frame(watching, chunk, flush_out))
+            add_frame(watching, chunk, flush_out) != KX_OK)
             return false;
         if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
             return true;
@@ -197,18 +211,47 @@ static enum kx_status try_keys(struct watching *watching, size_t *at_out,
     return status;
 }
 
+/* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
+static enum kx_status try_frame(struct watching *watching)
+{
+    struct kx_buffer chunk;
+    uint64_t flush;
+    kx_buffer_init(&chunk, watching->stream.request->memory);
+    enum kx_status status = add_frame(watching, &chunk, &flush);
+    if (chunk.failed)
+        status = KX_NO_MEMORY;
+    kx_buffer_free(&chunk);
+    for (size_t i = 0; i < watching->count; i++)
+        watching->stamps[i] = NOT_SHOWN;
+    return status;
+}
+
 /* The watch is open before the first frame is read: no change gets lost. */
+static enum kx_status open_watch(struct watching *watching, size_t *at_out,
+                                 struct kx_fault *fault)
+{
+    struct request *request = watching->stream.request;
+    enum kx_status status = try_keys(watching, at_out, fault);
+    if (status == KX_OK)
+        status = try_frame(watching);
+    return status != KX_OK ? status
+                           : kx_watch_open(request->service->store,
+                                           watching->keys, watching->count,
+                                           request->memory, &watching->watch);
+}
+
 static enum progress begin(struct watching *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     struct kx_fault fault = {.status = KX_OK};
     struct kx_buffer index;
     size_t at = 0;
-    fault.status = try_keys(watching, &at, &fault);
-    if (fault.status == KX_OK)
-        fault.status =
-            kx_watch_open(request->service->store, watching->keys,
-                          watching->count, request->memory, &watching->watch);
+    fault.status = open_watch(watching, &at, &fault);
+    if (fault.status == KX_COMMIT_TOO_LARGE)
+        return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+                       "The entries to be watched have more than %d bytes: "
+                       "watch fewer at a time.",
+                       FRAME_MAX);
     if (fault.status != KX_OK) {
         kx_buffer_init(&index, request->memory);
         refusal_index_of(watching->keys[at], &index);

@@ -40,6 +40,30 @@ is 'all changes were stored' "$stored" 150
 is 'who reads has seen the last' "$last" 150
 is 'who reads late sees few, and the last' "$((frames < 20)) $late" '1 150'
 
+test_case 'what clients take no frame of is refused in words, and a watch of it ends'
+stop_server
+start_server --value-max 17MiB
+head -c $((16 << 20)) /dev/zero >"$work/large"
+octets=(--header 'Content-Type: application/octet-stream')
+request PUT /kv/large 1 "${json[@]}"
+watch_of large
+curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" \
+    "$url/v2/watch" >"$work/frames" &
+watch=$!
+until [ -s "$work/frames" ]; do sleep 0.05; done
+request PUT /kv/large "@$work/large" "${octets[@]}"
+wait $watch
+is 'the end of the watch' $? 0
+request POST /v2/watch "@$work/message" --max-time "$longest"
+is status "$status" 413
+header Content-Type 'text/plain*'
+is 'the limit is named' "$(grep -c 16777216 "$answer")" 1
+head -c $(((16 << 20) - 100)) /dev/zero >"$work/large"
+request PUT /kv/large "@$work/large" "${octets[@]}"
+{ curl --silent --no-buffer --max-time "$longest" --data-binary "@$work/message" \
+    "$url/v2/watch" | head -c $((16 << 20)) >"$answer"; } 2>"$work/null"
+is 'size' "$(stat -c %s "$answer")" $((16 << 20))
+
 test_case 'a key of an index that is not ready cannot be watched'
 request PUT /kv/u/0 '{"mail":"b@x.org"}' "${json[@]}"
 request POST '/indexes?paused=true' \
