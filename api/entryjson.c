@@ -28,7 +28,7 @@ static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
     add_constant(out, ",\"versionstamp\":");
     entryjson_write_stamp(entry->stamp, out);
     if (entry->expires_at_ms != 0) {
-        char digits[32];
+        char digits[40];
         int size = snprintf(digits, sizeof digits, ",\"expiresAt\":%lld",
                             (long long)entry->expires_at_ms);
         kx_add(out, digits, (size_t)size);

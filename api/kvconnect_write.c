@@ -9,6 +9,7 @@
 #include "kvconnect.h"
 #include "message.h"
 #include "refusal.h"
+#include "ttl.h"
 
 enum { OUTPUT_STATUS = 1, OUTPUT_STAMP = 2, OUTPUT_FAILED_CHECKS = 4 };
 
@@ -107,7 +108,8 @@ static bool fits(const Datapath__Mutation *message,
     return true;
 }
 
-/* -1 is an old way to say never. */
+/* -1 is an old way to say never. What is later than JSON can show is as late as
+ * that: such an entry can be exported, and imported again. */
 static bool read_expiry(const Datapath__Mutation *message,
                         struct kx_mutation *mutation, struct flaw *flaw)
 {
@@ -116,7 +118,9 @@ static bool read_expiry(const Datapath__Mutation *message,
                         "expire_at_ms is %lld; it must not be negative.",
                         (long long)message->expire_at_ms);
     if (mutation->type == KX_SET && message->expire_at_ms > 0)
-        mutation->expires_at_ms = message->expire_at_ms;
+        mutation->expires_at_ms = message->expire_at_ms < EXPIRES_AT_MAX_MS
+                                      ? message->expire_at_ms
+                                      : EXPIRES_AT_MAX_MS;
     return true;
 }
 

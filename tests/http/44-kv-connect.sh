@@ -139,6 +139,15 @@ refused 400 V8
 request GET /kv/u/=1
 body_is '{"a":1}'
 
+test_case 'an expiry later than JSON can show is as late as that'
+message /v2/atomic_write "$(field_of 2 "$(field_of 1 "$(part late)")" \
+    "$(field_of 2 "$(field_of 1 ff0f30)" "$(number 2 $V8)")" \
+    "$(number 3 $SET)" "$(number 4 9223372036854775807)")"
+expect 200
+request GET '/list?prefix=[]&keys=true&limit=1'
+field '.entries[0] | [.key, .expiresAt]' '[["late"],9007199254740991]'
+request DELETE /kv/late
+
 test_case 'a check that fails is told by its number, and nothing is written'
 message /v2/atomic_write "$(check "$(part z)")$(check "$one")$(mutation $SET "$(part z)" $BYTES 00)"
 expect 200
