@@ -18,8 +18,9 @@ struct env {
     struct spare *spare; /* the next log file */
     struct leeway *leeway;
     struct witness witness;
-    atomic_bool failed; /* the library panicked or a flush failed */
-    atomic_int panic;   /* the error that the library gave up for, or 0 */
+    atomic_bool failed;    /* the library panicked or a flush failed */
+    unsigned syncs_failed; /* in the process, when it was opened */
+    atomic_int panic;      /* the error that the library gave up for, or 0 */
     _Atomic uint64_t checkpoints;
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;

@@ -19,6 +19,7 @@
 #include "pages.h"
 #include "slab.h"
 #include "spare.h"
+#include "syncs.h"
 #include "witness.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
@@ -87,6 +88,7 @@ static enum kx_status open_environment(struct env *env,
 {
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
     spare_install();
+    syncs_install();
     slab_install(options->cache_bytes);
     leeway_install();
     listing_install();
@@ -162,9 +164,31 @@ static int open_table(struct env *env, enum table table)
     return error;
 }
 
+static bool has_lost_a_sync(const struct env *env)
+{
+    return syncs_failed() != env->syncs_failed;
+}
+
+static void say_nothing(const DB_ENV *db, const char *prefix, const char *text)
+{
+    (void)db;
+    (void)prefix;
+    (void)text;
+}
+
+/* From now on the library writes nothing: the log may lack what is in its
+ * pages. */
+static void give_up(DB_ENV *db)
+{
+    db->set_errcall(db, say_nothing);
+    db->set_flags(db, DB_PANIC_ENVIRONMENT, 1);
+}
+
 /* Tables before their environment, and the lock, a child, last. */
 static int finish(struct env *env)
 {
+    if (env->db != NULL && env_failed(env))
+        give_up(env->db);
     talloc_free(env->spare);
     for (int i = 0; i < TABLE_COUNT; i++)
         if (env->tables[i] != NULL)
@@ -219,6 +243,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     if (env == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     env->logs_kept_from = UINT32_MAX;
+    env->syncs_failed = syncs_failed();
     pthread_mutex_init(&env->logs_lock, NULL);
     talloc_set_destructor(env, finish);
     enum kx_status status = KX_OK;
@@ -264,18 +289,18 @@ void env_close(struct env *env)
     talloc_free(env);
 }
 
-/* Never tried again: after a failed sync the system may have dropped the dirty
- * pages, and a second sync would succeed without having written them. */
+/* Never tried again, nor believed when a sync on another thread has failed
+ * (syncs.h). */
 enum kx_status env_flush(struct env *env)
 {
     uint64_t put = witness_put(env);
     int error = env->db->log_flush(env->db, NULL);
-    if (error == 0) {
+    if (error == 0 && !has_lost_a_sync(env)) {
         witness_flushed(env, put);
         return KX_OK;
     }
     atomic_store(&env->failed, true);
-    return engine_status(env, error, "flush");
+    return error == 0 ? KX_FAILED : engine_status(env, error, "flush");
 }
 
 /* Where in the log it is; 0 when that is not known. */
@@ -316,7 +341,7 @@ uint64_t env_log_since_checkpoint(const struct env *env)
 
 bool env_failed(const struct env *env)
 {
-    return atomic_load(&env->failed);
+    return atomic_load(&env->failed) || has_lost_a_sync(env);
 }
 
 uint64_t env_free_bytes(const char *directory)
