@@ -128,19 +128,6 @@ bool archive_has_base(const char *timeline)
 
 /* ---- The log ------------------------------------------------------------ */
 
-/* The size of a file. KX_ABSENT: there is none; what cannot be told is not
- * taken for that, as less would be restored than there is. */
-static enum kx_status measure(const char *path, uint64_t *size_out,
-                              struct kx_fault *fault)
-{
-    struct stat about;
-    *size_out = 0;
-    if (stat(path, &about) != 0)
-        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
-    *size_out = (uint64_t)about.st_size;
-    return KX_OK;
-}
-
 /* Nothing has gone wrong so far. */
 static bool may_be_absent(enum kx_status status)
 {
@@ -179,7 +166,7 @@ static enum kx_status lay_longer(const char *from, const char *to,
                                  uint64_t size, struct kx_fault *fault)
 {
     uint64_t has;
-    enum kx_status status = measure(from, &has, fault);
+    enum kx_status status = names_measure(from, &has, fault);
     if (status != KX_OK)
         return status;
     return has < size ? KX_ABSENT : lay_over(from, to, fault);
@@ -194,7 +181,7 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
 {
     char name[LOG_NAME], from[ARCHIVE_PATH];
     uint64_t size;
-    enum kx_status status = measure(to, &size, fault);
+    enum kx_status status = names_measure(to, &size, fault);
     bool there = status == KX_OK;
     if (rest != NULL && may_be_absent(status)) {
         logs_name(n, name);
@@ -218,7 +205,7 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
     logs_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
     archive_log_path(choice->best.timeline, n, from);
-    enum kx_status status = measure(from, &size, fault);
+    enum kx_status status = names_measure(from, &size, fault);
     if (status == KX_OK)
         return zfile_expand(from, to, fault);
     return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
@@ -309,7 +296,7 @@ static enum kx_status cut_file(const char *path, uint32_t n,
     uint64_t size;
     if (n > place.file)
         return unlink(path) == 0 ? KX_OK : names_failed(path, fault);
-    enum kx_status status = measure(path, &size, fault);
+    enum kx_status status = names_measure(path, &size, fault);
     if (status == KX_OK && place.offset < size &&
         truncate(path, place.offset) != 0)
         status = names_failed(path, fault);
@@ -399,7 +386,7 @@ static enum kx_status find_end(const char *directory, struct log_place *end_out,
         return names_failed(directory, fault);
     logs_name(end_out->file, name);
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    enum kx_status status = measure(path, &size, fault);
+    enum kx_status status = names_measure(path, &size, fault);
     end_out->offset = (uint32_t)size;
     return may_be_absent(status) ? KX_OK : status;
 }

@@ -2,7 +2,6 @@
 #include "complete.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "names.h"
 
@@ -16,10 +15,12 @@ static bool path_of(const char *directory, char *out)
     return size > 0 && size < PATH_BYTES;
 }
 
-bool complete_is_marked(const char *directory)
+enum kx_status complete_look(const char *directory, struct kx_fault *fault)
 {
     char path[PATH_BYTES];
-    return path_of(directory, path) && access(path, F_OK) == 0;
+    uint64_t size;
+    return path_of(directory, path) ? names_measure(path, &size, fault)
+                                    : names_failed(directory, fault);
 }
 
 bool complete_mark(const char *directory)

@@ -7,8 +7,8 @@
 
 #include "kindex.h"
 
-/* Is it there? */
-bool complete_is_marked(const char *directory);
+/* KX_OK: it is there; KX_ABSENT: it is not; other statuses: nobody can tell. */
+enum kx_status complete_look(const char *directory, struct kx_fault *fault);
 
 /* Makes it. What is in the tables' files is on disk; that the files have their
  * names there is seen to before. False: it is not there for sure; errno. */

@@ -7,6 +7,7 @@
 
 enum kx_status engine_status(struct env *env, int error, const char *call)
 {
+    int none = 0;
     switch (error) {
     case 0:
         return KX_OK;
@@ -28,6 +29,7 @@ enum kx_status engine_status(struct env *env, int error, const char *call)
     default:
         break;
     }
+    atomic_compare_exchange_strong(&env->error, &none, error);
     kx_log(KX_LOG_ERROR, "storage", "call=%s error=\"%s\"", call,
            db_strerror(error));
     return KX_FAILED;

@@ -20,7 +20,7 @@ struct env {
     struct witness witness;
     atomic_bool failed;    /* the library panicked or a flush failed */
     unsigned syncs_failed; /* in the process, when it was opened */
-    atomic_int panic;      /* the error that the library gave up for, or 0 */
+    atomic_int error;      /* the first that is no everyday answer, or 0 */
     _Atomic uint64_t checkpoints;
     pthread_mutex_t logs_lock; /* guards what follows (logs.h) */
     unsigned logs_held;

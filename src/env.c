@@ -6,6 +6,7 @@
  * them. At open the library replays the log from the last checkpoint. */
 #include "engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <talloc.h>
@@ -16,6 +17,8 @@
 #include "leeway.h"
 #include "listing.h"
 #include "logs.h"
+#include "names.h"
+#include "openings.h"
 #include "pages.h"
 #include "slab.h"
 #include "spare.h"
@@ -44,8 +47,9 @@ const char *env_table_file(enum table table)
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
     struct env *env = db->app_private;
+    int none = 0;
     if (event == DB_EVENT_PANIC && info != NULL)
-        atomic_store(&env->panic, *(const int *)info);
+        atomic_compare_exchange_strong(&env->error, &none, *(const int *)info);
     if (event == DB_EVENT_PANIC || event == DB_EVENT_WRITE_FAILED)
         atomic_store(&env->failed, true);
 }
@@ -87,7 +91,7 @@ static enum kx_status open_environment(struct env *env,
                                        const struct env_options *options)
 {
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
-    spare_install();
+    openings_install();
     syncs_install();
     slab_install(options->cache_bytes);
     leeway_install();
@@ -199,40 +203,67 @@ static int finish(struct env *env)
     return 0;
 }
 
-/* A mark that cannot be made is tried again at the next open: until then a
- * table that goes missing is not noticed in every case. */
+/* A mark for which there is no room is tried again at the next open: until then
+ * a table that goes missing is not noticed in every case. */
 static enum kx_status mark_complete(struct env *env, const char *directory)
 {
-    if (complete_is_marked(directory))
+    if (complete_look(directory, NULL) == KX_OK)
         return KX_OK;
     int error = env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
-    if (error == 0)
-        (void)complete_mark(directory);
+    if (error == 0 && !complete_mark(directory) && errno != ENOSPC &&
+        errno != EDQUOT)
+        error = errno;
     return engine_status(env, error, "checkpoint");
 }
 
-/* Why the library gave up, which its calls do not say from then on. */
-static enum kx_status why_failed(struct env *env, enum kx_status status)
+/* An error of the system, which says nothing about what is in the files? What
+ * they do not hold as they should the library says by an error of its own, by
+ * EINVAL, or ENOENT. (That the disk cannot read them is found before.) */
+static bool is_of_system(int error)
 {
-    int panic = atomic_load(&env->panic);
-    return status == KX_FAILED && panic != 0 ? engine_status(env, panic, "open")
-                                             : status;
+    return error > 0 && error != EINVAL && error != ENOENT;
 }
 
-/* What cannot be written for want of room, or not be listed, is not damaged. */
+/* What cannot be written for want of room, or not be listed, opened or synced,
+ * is not damaged. error: the first of those that led to KX_FAILED. */
 static enum kx_status fail_to_open(const struct env_options *options,
-                                   enum kx_status status,
+                                   enum kx_status status, int error,
                                    struct kx_fault *fault)
 {
-    if (env_free_bytes(options->directory) < options->disk_floor / 2 + ROOM_MIN)
+    const char *directory = options->directory;
+    if (env_free_bytes(directory) < options->disk_floor / 2 + ROOM_MIN)
         return kx_fail(fault, KX_DISK_FULL,
                        "cannot open the store in %s: its disk is full",
-                       options->directory);
+                       directory);
     if (listing_error() != 0)
         return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s",
-                       options->directory, strerror(listing_error()));
-    return kx_fail(fault, status, "cannot open the store in %s",
-                   options->directory);
+                       directory, strerror(listing_error()));
+    if (openings_failed(fault))
+        return KX_BAD_DIRECTORY;
+    if (status != KX_FAILED || !is_of_system(error))
+        return kx_fail(fault, status, "cannot open the store in %s", directory);
+    errno = error;
+    status = names_failed(directory, fault);
+    return status == KX_FAILED ? KX_BAD_DIRECTORY : status;
+}
+
+static enum kx_status open_all(struct env *env,
+                               const struct env_options *options)
+{
+    enum kx_status status = open_environment(env, options);
+    for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
+        status = engine_status(env, open_table(env, i), "open table");
+    if (status == KX_OK)
+        status = begin_spare(env, options);
+    if (status == KX_OK) {
+        env->leeway = leeway_create(env, options->directory);
+        status = env->leeway == NULL ? KX_NO_MEMORY : witness_start(env);
+    }
+    if (status == KX_OK)
+        status = mark_complete(env, options->directory);
+    if (status == KX_OK && has_lost_a_sync(env))
+        status = KX_BAD_DIRECTORY;
+    return status;
 }
 
 enum kx_status env_open(void *mem, const struct env_options *options,
@@ -257,21 +288,11 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         talloc_free(env);
         return status;
     }
-    status = open_environment(env, options);
-    for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
-        status = engine_status(env, open_table(env, i), "open table");
-    if (status == KX_OK)
-        status = begin_spare(env, options);
-    if (status == KX_OK) {
-        env->leeway = leeway_create(env, options->directory);
-        status = env->leeway == NULL ? KX_NO_MEMORY : witness_start(env);
-    }
-    if (status == KX_OK)
-        status = mark_complete(env, options->directory);
+    status = open_all(env, options);
     if (status != KX_OK) {
-        status = why_failed(env, status);
+        int error = atomic_load(&env->error);
         talloc_free(env);
-        return fail_to_open(options, status, fault);
+        return fail_to_open(options, status, error, fault);
     }
     *env_out = env;
     return KX_OK;

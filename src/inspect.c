@@ -101,12 +101,14 @@ static enum kx_status look_at_log(const struct kx_options *options,
                : status;
 }
 
-static uint64_t size_of_table(const char *directory, enum table table)
+/* Of one that is missing it is 0. */
+static enum kx_status measure_table(const char *directory, enum table table,
+                                    uint64_t *size_out, struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];
-    struct stat about;
     snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
-    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+    enum kx_status status = names_measure(path, size_out, fault);
+    return status == KX_ABSENT ? KX_OK : status;
 }
 
 /* Tables are made in the order of their numbers, so a crash can only leave out
@@ -114,11 +116,19 @@ static uint64_t size_of_table(const char *directory, enum table table)
 static enum kx_status look_at_tables(const char *directory,
                                      struct kx_fault *fault)
 {
-    bool had_all = size_of_table(directory, TABLE_ENTRIES) > NEW_TABLE_BYTES ||
-                   complete_is_marked(directory);
+    uint64_t sizes[TABLE_COUNT];
     bool later = false;
+    enum kx_status status = complete_look(directory, fault);
+    bool had_all = status == KX_OK;
+    if (status == KX_ABSENT)
+        status = KX_OK;
+    for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
+        status = measure_table(directory, i, &sizes[i], fault);
+    if (status != KX_OK)
+        return status;
+    had_all = had_all || sizes[TABLE_ENTRIES] > NEW_TABLE_BYTES;
     for (int i = TABLE_COUNT; i-- > 0;) {
-        bool there = size_of_table(directory, i) >= PAGE_BYTES;
+        bool there = sizes[i] >= PAGE_BYTES;
         if (!there && (later || had_all))
             return kx_fail(fault, KX_DAMAGED, "%s is missing or empty",
                            env_table_file(i));
@@ -129,10 +139,12 @@ static enum kx_status look_at_tables(const char *directory,
 
 enum kx_status inspect(const struct kx_options *options, struct kx_fault *fault)
 {
-    if (restore_broken_off(options->directory))
+    enum kx_status status = restore_broken_off(options->directory, fault);
+    if (status == KX_OK)
         return kx_fail(fault, KX_DAMAGED,
                        "a restore into it did not come to its end");
-    enum kx_status status = format_look(options->directory, fault);
+    if (status == KX_ABSENT)
+        status = format_look(options->directory, fault);
     if (status != KX_OK) /* by whose rules nothing here is damaged */
         return status;
     status = look_at_tables(options->directory, fault);

@@ -47,6 +47,7 @@ static void drop(struct log_file *file)
     file->bytes = NULL;
 }
 
+/* False with errno; EIO also when the file has become shorter. */
 static bool read_bytes(int fd, uint8_t *bytes, size_t size)
 {
     size_t done = 0;
@@ -55,6 +56,8 @@ static bool read_bytes(int fd, uint8_t *bytes, size_t size)
         got = pread(fd, bytes + done, size - done, (off_t)done);
         done += got > 0 ? (size_t)got : 0;
     }
+    if (got == 0)
+        errno = EIO;
     return done == size;
 }
 
@@ -75,10 +78,8 @@ static enum kx_status map(struct log_file *file, int fd, const char *path,
         file->size = 0;
         return kx_fail(fault, KX_NO_MEMORY, "no memory to read %s", path);
     }
-    if (read_bytes(fd, file->bytes, file->size))
-        return KX_OK;
-    return kx_fail(fault, KX_DAMAGED, "%s cannot be read: %s", path,
-                   strerror(errno));
+    return read_bytes(fd, file->bytes, file->size) ? KX_OK
+                                                   : names_unread(path, fault);
 }
 
 static uint32_t number_at(const struct log_file *file, size_t at)
@@ -127,7 +128,7 @@ static enum kx_status read_file(const char *directory, uint32_t number,
     if (fd < 0 && errno == ENOENT)
         return kx_fail(fault, KX_DAMAGED, "%s is missing", name);
     if (fd < 0)
-        return names_failed(path, fault);
+        return names_unread(path, fault);
     enum kx_status status = map(file, fd, path, fault);
     close(fd);
     if (status == KX_OK)

@@ -83,8 +83,9 @@ static bool make_aside(const char *directory, char *aside)
 static bool choose_aside(const char *directory, char *aside)
 {
     char newest[NAME_MAX + 1] = "";
-    if (restore_broken_off(directory) &&
-        !names_each(directory, find_newest, newest))
+    enum kx_status status = restore_broken_off(directory, NULL);
+    if (status != KX_ABSENT &&
+        (status != KX_OK || !names_each(directory, find_newest, newest)))
         return false;
     if (newest[0] == '\0')
         return make_aside(directory, aside);

@@ -55,6 +55,24 @@ enum kx_status names_failed(const char *path, struct kx_fault *fault)
     return kx_fail(fault, status, "%s: %s", path, strerror(errno));
 }
 
+enum kx_status names_unread(const char *path, struct kx_fault *fault)
+{
+    return errno == EIO ? kx_fail(fault, KX_DAMAGED, "%s cannot be read: %s",
+                                  path, strerror(errno))
+                        : names_failed(path, fault);
+}
+
+enum kx_status names_measure(const char *path, uint64_t *size_out,
+                             struct kx_fault *fault)
+{
+    struct stat about;
+    *size_out = 0;
+    if (stat(path, &about) != 0)
+        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
+    *size_out = (uint64_t)about.st_size;
+    return KX_OK;
+}
+
 FILE *names_write(const char *path, int flags)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);

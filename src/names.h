@@ -20,6 +20,15 @@ bool names_make_directory(const char *path);
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status names_failed(const char *path, struct kx_fault *fault);
 
+/* The same of a file of the store that cannot be opened to be read, or read:
+ * KX_DAMAGED if it is the disk that cannot (EIO). */
+enum kx_status names_unread(const char *path, struct kx_fault *fault);
+
+/* The size of a file. KX_ABSENT: there is none. What cannot be told is not
+ * taken for that: other statuses. */
+enum kx_status names_measure(const char *path, uint64_t *size_out,
+                             struct kx_fault *fault);
+
 /* Opens a file to be written by its owner only, made when it is missing; flags:
  * O_TRUNC, or 0. NULL with errno, and nothing open. */
 FILE *names_write(const char *path, int flags);

@@ -70,7 +70,7 @@ static enum kx_status check_pages(const uint8_t *pages, size_t count,
 }
 
 /* What is behind the last whole page was never finished. */
-static enum kx_status check_file(int fd, const char *name,
+static enum kx_status check_file(int fd, const char *path, const char *name,
                                  struct kx_fault *fault)
 {
     uint8_t *pages = malloc(READ_PAGES * PAGE_BYTES);
@@ -81,8 +81,7 @@ static enum kx_status check_file(int fd, const char *name,
         size = pread(fd, pages, READ_PAGES * PAGE_BYTES,
                      (off_t)(first * PAGE_BYTES));
         if (size < 0)
-            status = kx_fail(fault, KX_DAMAGED, "%s cannot be read: %s", name,
-                             strerror(errno));
+            status = names_unread(path, fault);
         else
             status = check_pages(pages, (size_t)size / PAGE_BYTES, first, name,
                                  fault);
@@ -100,12 +99,9 @@ static enum kx_status check_table(const char *directory, const char *name,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return KX_OK;
-    if (fd < 0 && errno == EIO)
-        return kx_fail(fault, KX_DAMAGED, "%s cannot be read: %s", name,
-                       strerror(errno));
     if (fd < 0) /* as when it belongs to somebody else: that is no damage */
-        return names_failed(path, fault);
-    enum kx_status status = check_file(fd, name, fault);
+        return names_unread(path, fault);
+    enum kx_status status = check_file(fd, path, name, fault);
     close(fd);
     return status;
 }

@@ -37,10 +37,11 @@ static const char *join(char *path, const char *directory, const char *name)
     return path;
 }
 
-bool restore_broken_off(const char *directory)
+enum kx_status restore_broken_off(const char *directory, struct kx_fault *fault)
 {
     char path[PATH_SIZE];
-    return access(join(path, directory, NOTE), F_OK) == 0;
+    uint64_t size;
+    return names_measure(join(path, directory, NOTE), &size, fault);
 }
 
 bool restore_begin(const char *directory)
@@ -251,7 +252,7 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
         return bad_directory(path, fault);
     if (count == 0)
         return KX_OK;
-    if (restore_broken_off(path))
+    if (restore_broken_off(path, NULL) == KX_OK)
         return kx_fail(fault, KX_BAD_DIRECTORY,
                        "%s holds the rest of a restore that failed; remove it, "
                        "then restore again",

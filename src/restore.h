@@ -6,8 +6,10 @@
 
 #include "lock.h"
 
-/* Is this the directory of a restore that did not come to its end? */
-bool restore_broken_off(const char *directory);
+/* KX_OK: this is the directory of a restore that did not come to its end;
+ * KX_ABSENT: it is not; other statuses: nobody can tell. */
+enum kx_status restore_broken_off(const char *directory,
+                                  struct kx_fault *fault);
 
 /* Notes in the directory that a restore is under way, or that it has come to
  * its end. False with errno. */

@@ -5,18 +5,16 @@
  * directory: a log file whose name is lost in a power cut is lost itself. */
 #include "spare.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 #include <unistd.h>
-
-#include <db.h>
 
 #include "env.h"
 #include "leeway.h"
@@ -55,8 +53,7 @@ static void tell(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. Without
- * one the library makes its own: true. */
+/* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. */
 static bool take(const char *path, const char *name)
 {
     char ready[PATH_MAX];
@@ -75,23 +72,14 @@ static bool is_log(const char *name)
            strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-static int open_file(const char *path, int flags, ...)
+/* Over a log file that may be there no other is put. */
+bool spare_take(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
-    va_list arguments;
-    va_start(arguments, flags);
-    int mode = (flags & O_CREAT) != 0 ? va_arg(arguments, int) : 0;
-    va_end(arguments);
-    if ((flags & O_CREAT) != 0 && is_log(name) && access(path, F_OK) != 0 &&
-        !take(path, name))
-        return -1;
-    return open(path, flags, (mode_t)mode);
-}
-
-void spare_install(void)
-{
-    db_env_set_func_open(open_file);
+    if (!is_log(name) || access(path, F_OK) == 0)
+        return true;
+    return errno == ENOENT && take(path, name);
 }
 
 /* ---- Making it ---------------------------------------------------------- */

@@ -9,9 +9,10 @@
 
 struct spare;
 
-/* From now on the library opens files through us. To be called before the first
- * environment is made; any number of times. */
-void spare_install(void);
+/* For a path that is about to be created: if it is a log file's that is not
+ * there, the file that is ready becomes it, its name on disk. Without one the
+ * library makes its own: true. False with errno. */
+bool spare_take(const char *path);
 
 /* Starts the thread that keeps one file of so many bytes ready in the
  * directory, as a child of mem, when `reserve` bytes stay free beside it.

@@ -180,24 +180,31 @@ expected='event=damaged\|is damaged: '
 refused --archive "$archive"
 is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
 
-test_case 'a table that may not be read is not damaged: it stays where it is, and nothing is restored'
-fresh_copy
-chmod 0 "$work/data/entries.db"
+test_case 'a file that may not be read or written is not damaged: it stays where it is, and nothing is restored'
 somebody=()
 if [ "$(id -u)" = 0 ]; then
     chmod 711 "$work"
-    chown -R 65534 "$work/data" "$archive"
     somebody=(setpriv --reuid 65534 --clear-groups)
 fi
-for with in '' "--archive $archive"; do
-    # shellcheck disable=SC2086 # two words, or none
-    timeout "$longest" "${somebody[@]}" "$KINDEX" serve --data "$work/data" $with \
-        --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
-    is 'the exit status' $? 1
-    is 'why' "$(grep -c 'entries.db: Permission denied' "$work/refusal")" 1
-    is 'no advice to restore' "$(grep -c 'estore' "$work/refusal")" 0
-    is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
-done
+while read -r mode file; do
+    fresh_copy
+    chmod "$mode" "$work/data/$file"
+    [ ${#somebody[@]} = 0 ] || chown -R 65534 "$work/data" "$archive"
+    for with in '' "--archive $archive"; do
+        # shellcheck disable=SC2086 # two words, or none
+        timeout "$longest" "${somebody[@]}" "$KINDEX" serve --data "$work/data" $with \
+            --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal" </dev/null
+        is "the exit status, $file $mode" $? 1
+        is 'why' "$(grep -c "^kindex: .*$file: Permission denied" "$work/refusal")" 1
+        is 'no advice to restore' "$(grep -c 'estore' "$work/refusal")" 0
+        is 'nothing went aside' "$(find "$work/data" -name 'damaged-*' | wc -l)" 0
+    done
+done <<END
+0 entries.db
+0400 entries.db
+0400 catalog.db
+0400 $live
+END
 
 test_case 'damage in the archive leaves a sound store alone, and is mended'
 fresh_copy
