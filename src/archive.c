@@ -27,8 +27,7 @@ struct archive {
     char timeline[ARCHIVE_PATH];
     uint32_t next;      /* log file, not in the archive yet */
     uint64_t tail_size; /* of it that is */
-    int64_t base_ms;    /* when the last base was made; 0: there is none */
-    uint32_t base_log;  /* the first log file that it needs */
+    int64_t base_ms;    /* when the last base was made; 0: one is needed */
     int64_t failed_ms;  /* when one could not be made */
     pthread_t thread;
     bool stopping; /* under store->lock */
@@ -271,23 +270,33 @@ static void *run(void *argument)
 
 static void note_newest(void *target, const struct archive_base *base)
 {
-    struct archive *archive = target;
-    if (base->at_ms <= archive->base_ms)
-        return;
-    archive->base_ms = base->at_ms;
-    archive->base_log = base->first_log;
+    struct archive_base *newest = target;
+    if (newest->at_ms == 0 || archive_compare_bases(base, newest) > 0)
+        *newest = *base;
 }
 
 /* The store was open without its archive, and removed log files that are not
  * there: the newest base leads no further than to the first of them. */
-static void look_for_gap(struct archive *archive)
+static bool has_gap(const struct archive *archive, uint32_t first)
 {
     char path[ARCHIVE_PATH];
-    for (uint32_t n = archive->base_log; n < archive->next; n++) {
+    for (uint32_t n = first; n < archive->next; n++) {
         archive_log_path(archive->timeline, n, path);
         if (access(path, F_OK) != 0)
-            archive->base_ms = 0;
+            return true;
     }
+    return false;
+}
+
+static enum kx_status find_newest(struct archive *archive,
+                                  struct kx_fault *fault)
+{
+    struct archive_base newest = {.at_ms = 0};
+    if (!archive_bases(archive->timeline, note_newest, &newest))
+        return names_failed(archive->timeline, fault);
+    if (newest.at_ms != 0 && !has_gap(archive, newest.first_log))
+        archive->base_ms = newest.at_ms;
+    return KX_OK;
 }
 
 /* Log files that are in the archive already need not go there again. */
@@ -327,11 +336,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
                                                    archive->timeline, fault);
     if (status == KX_OK)
         status = find_next(archive, fault);
-    if (status == KX_OK &&
-        !archive_bases(archive->timeline, note_newest, archive))
-        status = names_failed(archive->timeline, fault);
-    if (archive->base_ms != 0)
-        look_for_gap(archive);
+    if (status == KX_OK)
+        status = find_newest(archive, fault);
     if (status == KX_OK &&
         pthread_create(&archive->thread, NULL, run, archive) != 0)
         status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");

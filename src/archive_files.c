@@ -15,6 +15,21 @@ void archive_base_name(struct archive_base *base)
              base->first_log, base->at_ms);
 }
 
+static int compare(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+int archive_compare_bases(const struct archive_base *left,
+                          const struct archive_base *right)
+{
+    int order = compare(left->stamp, right->stamp);
+    if (order == 0)
+        order = compare(left->first_log, right->first_log);
+    return order != 0 ? order
+                      : compare((uint64_t)left->at_ms, (uint64_t)right->at_ms);
+}
+
 void archive_log_path(const char *timeline, uint32_t number, char *out)
 {
     snprintf(out, ARCHIVE_PATH, "%s/log.%010u.zst", timeline, number);

@@ -23,6 +23,11 @@ struct archive_base {
 /* Makes the name of a base from its other members. */
 void archive_base_name(struct archive_base *base);
 
+/* Which of two bases of one timeline has more in it, as strcmp. Their times do
+ * not tell: the clock may have been set back. */
+int archive_compare_bases(const struct archive_base *left,
+                          const struct archive_base *right);
+
 /* The path of a file of a timeline, to out, which holds ARCHIVE_PATH bytes. */
 void archive_log_path(const char *timeline, uint32_t number, char *out);
 void archive_tail_path(const char *timeline, uint32_t number, char *out);

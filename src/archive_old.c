@@ -25,14 +25,9 @@ static void add_base(void *target, const struct archive_base *base)
         bases->list[bases->count++] = *base;
 }
 
-/* By what is in them: their times are the clock's, which may be set back. */
-static int compare_bases(const void *a, const void *b)
+static int compare_bases(const void *left, const void *right)
 {
-    const struct archive_base *left = a;
-    const struct archive_base *right = b;
-    if (left->stamp != right->stamp)
-        return left->stamp < right->stamp ? -1 : 1;
-    return (left->at_ms > right->at_ms) - (left->at_ms < right->at_ms);
+    return archive_compare_bases(left, right);
 }
 
 struct logs {

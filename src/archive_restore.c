@@ -27,13 +27,22 @@ struct choice {
     char rival[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
 };
 
+/* Timelines are told apart by their times, as one goes on from another. */
+static bool is_better(const struct archive_base *base,
+                      const struct archive_base *best)
+{
+    return strcmp(base->timeline, best->timeline) == 0
+               ? archive_compare_bases(base, best) > 0
+               : base->at_ms > best->at_ms;
+}
+
 static void consider(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
     const struct kx_restore *to = choice->restore;
     if ((to->to_stamp != 0 && base->stamp > to->to_stamp) ||
         (to->to_ms != 0 && base->at_ms > to->to_ms) ||
-        (choice->found && base->at_ms < choice->best.at_ms))
+        (choice->found && !is_better(base, &choice->best)))
         return;
     choice->best = *base;
     choice->found = true;
@@ -81,14 +90,16 @@ static void look_for_rival(void *target, const struct archive_base *base)
         snprintf(choice->rival, sizeof choice->rival, "%s", base->timeline);
 }
 
-/* Of several stores' timelines. */
+/* Of several stores' timelines. The base is the last one of the timeline that
+ * has the latest. */
 static enum kx_status choose_timeline(struct choice *choice,
                                       struct kx_fault *fault)
 {
     const char *archive = choice->restore->source;
     if (!archive_all_bases(archive, consider, choice) ||
         (choice->found &&
-         (!archive_bases(choice->best.timeline, note_oldest, choice) ||
+         (!archive_bases(choice->best.timeline, consider, choice) ||
+          !archive_bases(choice->best.timeline, note_oldest, choice) ||
           !archive_all_bases(archive, look_for_rival, choice))))
         return names_failed(archive, fault);
     if (choice->rival[0] == '\0')

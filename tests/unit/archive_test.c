@@ -233,6 +233,31 @@ static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
     wait_for_bases(s, 1, 1700000000000);
 }
 
+/* Behind the base of the later time there is a gap. */
+static void a_clock_that_was_set_back_leads_to_the_last_base(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault = {.detail = ""};
+    struct kx_restore restore = {
+        .source = archive_of(s),
+        .directory = talloc_asprintf(s->mem, "%s/new", archive_of(s))};
+    kx_clock_set(2000000000000);
+    open_again(s, archive_of(s));
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    wait_for_bases(s, 1, 2000000000000);
+    open_again(s, NULL);
+    write_much(s);
+    kx_clock_set(1700000000000);
+    open_again(s, archive_of(s));
+    wait_for_bases(s, 2, 1700000000000);
+    test_set(&s->test, s->mem, "[\"b\"]", "2");
+    test_store_close(&s->test);
+    enum kx_status status = kx_restore(&restore, &fault);
+    test_store_open(&s->test);
+    assert_int_equal(status, KX_OK);
+    assert_int_equal(restore.at_ms, 1700000000000);
+}
+
 /* Where the directory should be there is something else, for the time being:
  * nothing is taken out of the data directory, and no log file is lost. */
 static void an_archive_that_is_not_there(void **state)
@@ -367,6 +392,9 @@ int main(void)
                                         begin, finish_archive),
         cmocka_unit_test_setup_teardown(
             a_clock_that_was_set_back_keeps_no_base_away, begin,
+            finish_archive),
+        cmocka_unit_test_setup_teardown(
+            a_clock_that_was_set_back_leads_to_the_last_base, begin,
             finish_archive),
         cmocka_unit_test_setup_teardown(an_archive_that_is_not_there, begin,
                                         finish_archive),
