@@ -15,6 +15,7 @@
 #include "archive_old.h"
 #include "archive_timeline.h"
 #include "backup.h"
+#include "backup_time.h"
 #include "marks.h"
 #include "names.h"
 #include "waiting.h"
@@ -191,6 +192,7 @@ static enum kx_status name_base(struct archive *archive,
     if (rename(part, path) != 0 || !names_sync(path))
         return names_failed(path, fault);
     archive->base_ms = base.at_ms;
+    backup_time_note(archive->store);
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);
     return KX_OK;
 }
@@ -203,6 +205,7 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
         kx_backup_begin(archive->store, archive, &backup, fault);
     if (status != KX_OK)
         return status;
+    backup_leave_unnoted(backup);
     snprintf(part, sizeof part, "%s/base.part", archive->timeline);
     FILE *file = names_write(part, O_TRUNC);
     status = file == NULL ? names_failed(part, fault)

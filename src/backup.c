@@ -53,6 +53,7 @@ struct kx_backup {
     struct log_place end;
     uint32_t first_log;
     uint64_t stamp;
+    bool unnoted;
     int fd; /* of the file that is being copied, or -1 */
     char name[LOG_NAME];
     bool paged;
@@ -253,7 +254,8 @@ enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
     pack_target(backup->pack, out);
     if (backup->phase == COPY_END) {
         pack_finish(backup->pack);
-        backup_time_note(backup->store);
+        if (!out->failed && !backup->unnoted)
+            backup_time_note(backup->store);
         return out->failed ? KX_NO_MEMORY : KX_END;
     }
     if (backup->fd < 0)
@@ -288,6 +290,11 @@ uint64_t kx_backup_size(const struct kx_backup *backup)
         size += size_of(backup, name);
     }
     return size + end.offset;
+}
+
+void backup_leave_unnoted(struct kx_backup *backup)
+{
+    backup->unnoted = true;
 }
 
 uint64_t backup_stamp(const struct kx_backup *backup)

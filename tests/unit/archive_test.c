@@ -21,6 +21,7 @@ enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
 static atomic_bool endless; /* there is always more of a backup */
 static atomic_bool broken;  /* it fails */
 static atomic_int pieces;
+static atomic_bool ended;  /* one has come to its end */
 static atomic_bool halves; /* no more is written at once */
 
 enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
@@ -29,7 +30,11 @@ enum kx_status __wrap_kx_backup_next(struct kx_backup *backup,
     atomic_fetch_add(&pieces, 1);
     if (atomic_load(&broken))
         return KX_FAILED;
-    return atomic_load(&endless) ? KX_OK : __real_kx_backup_next(backup, out);
+    if (atomic_load(&endless))
+        return KX_OK;
+    enum kx_status status = __real_kx_backup_next(backup, out);
+    atomic_store(&ended, status == KX_END);
+    return status;
 }
 
 ssize_t __real_pwrite(int file, const void *bytes, size_t size, off_t place);
@@ -379,6 +384,29 @@ static void what_there_is_of_a_base_that_failed_goes(void **state)
     atomic_store(&broken, false);
 }
 
+/* There is something in the place of its name. */
+static void a_base_that_gets_no_name_is_no_backup(void **state)
+{
+    struct story *s = *state;
+    struct archive_base base = {.first_log = 1, .at_ms = 1700000000000};
+    kx_clock_set(base.at_ms);
+    archive_base_name(&base);
+    atomic_store(&ended, false);
+    open_amid_a_base(s, &endless);
+    char *part = talloc_asprintf(s->mem, "%s/base.part", timeline_of(s));
+    char *name = talloc_asprintf(s->mem, "%s/%s", timeline_of(s), base.name);
+    assert_int_equal(mkdir(name, 0700), 0);
+    atomic_store(&endless, false);
+    uint64_t began_ns = kx_monotonic_ns();
+    while (!atomic_load(&ended) || access(part, F_OK) == 0)
+        wait_a_moment(began_ns);
+    assert_int_equal(atomic_load(&s->test.store->backup_s), 0);
+    assert_int_equal(rmdir(name), 0);
+    kx_clock_set(base.at_ms + 60000);
+    while (atomic_load(&s->test.store->backup_s) == 0)
+        wait_a_moment(began_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +434,8 @@ int main(void)
             a_part_of_the_log_may_be_written_in_parts, begin, finish_archive),
         cmocka_unit_test_setup_teardown(
             what_there_is_of_a_base_that_failed_goes, begin, finish_archive),
+        cmocka_unit_test_setup_teardown(a_base_that_gets_no_name_is_no_backup,
+                                        begin, finish_archive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
