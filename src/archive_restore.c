@@ -152,7 +152,7 @@ static bool copy_all(FILE *in, FILE *out)
     bool done = true;
     while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
         done = fwrite(bytes, 1, size, out) == size;
-    return done && !ferror(in) && fflush(out) == 0;
+    return done && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
 }
 
 /* Writes a file over the beginning of another, or of none. */
@@ -163,8 +163,9 @@ static enum kx_status lay_over(const char *from, const char *to,
     if (in == NULL)
         return names_failed(from, fault);
     FILE *out = names_write(to, 0);
-    enum kx_status status =
-        out != NULL && copy_all(in, out) ? KX_OK : names_failed(to, fault);
+    enum kx_status status = KX_OK;
+    if (out == NULL || !copy_all(in, out))
+        status = names_failed(ferror(in) ? from : to, fault);
     fclose(in);
     if (out != NULL && fclose(out) != 0 && status == KX_OK)
         status = names_failed(to, fault);

@@ -300,14 +300,17 @@ enum kx_status env_open(void *mem, const struct env_options *options,
 
 /* The checkpoint spares the next open the replay of the log. After a failure
  * the files are left as they are, for recovery. */
-void env_close(struct env *env)
+enum kx_status env_close(struct env *env)
 {
+    unsigned failed = env->syncs_failed;
     if (!env_failed(env))
         witness_last(env);
-    if (!env_failed(env) &&
-        env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE) == 0)
+    bool whole = !env_failed(env) &&
+                 env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE) == 0;
+    if (whole)
         logs_trim(env);
     talloc_free(env);
+    return whole && syncs_failed() == failed ? KX_OK : KX_FAILED;
 }
 
 /* Never tried again, nor believed when a sync on another thread has failed

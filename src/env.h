@@ -39,8 +39,9 @@ enum kx_status env_open(void *mem, const struct env_options *options,
                         struct env **env_out, struct kx_fault *fault);
 
 /* Writes a checkpoint, unless the environment has failed, and closes and frees
- * everything. No other call may be running. */
-void env_close(struct env *env);
+ * everything. No other call may be running. KX_OK: all is on disk; KX_FAILED:
+ * perhaps only in the log, as far as it was flushed. */
+enum kx_status env_close(struct env *env);
 
 /* Returns when all transactions committed before are on disk: KX_OK. Any
  * failure is final: the environment has failed and must be opened anew. */

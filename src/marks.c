@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "listing.h"
+#include "names.h"
+#include "openings.h"
 #include "slab.h"
 
 static const char WORD[] = "kindex-mark ";
@@ -89,6 +92,8 @@ enum kx_status marks_read(const char *directory, mark_fn *each, void *target,
                           struct kx_fault *fault)
 {
     DB_ENV *db = NULL;
+    listing_install();
+    openings_install();
     int error = db_env_create(&db, 0);
     if (error == 0)
         error = slab_except_results(db);
@@ -101,6 +106,11 @@ enum kx_status marks_read(const char *directory, mark_fn *each, void *target,
         db->close(db, 0);
     if (error == 0)
         return KX_OK;
+    errno = listing_error();
+    if (errno != 0)
+        return names_failed(directory, fault);
+    if (openings_failed(fault))
+        return KX_FAILED;
     return kx_fail(fault, error == ENOMEM ? KX_NO_MEMORY : KX_DAMAGED,
                    "the log in %s cannot be read: %s", directory,
                    db_strerror(error));

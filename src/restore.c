@@ -211,8 +211,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
         *stamp_out = catalog->stamp;
         status = raise_stamp(catalog, known);
     }
-    if (env != NULL)
-        env_close(env);
+    if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
+        status = kx_fail(fault, KX_FAILED,
+                         "%s: what was restored is not all on disk", directory);
     talloc_free(mem);
     return status;
 }

@@ -10,6 +10,10 @@
 #include <stdatomic.h>
 #include <sys/resource.h>
 
+#include <db.h>
+
+#include "marks.h"
+
 enum { READINGS_MAX = 1000, DESCRIPTORS_MAX = 100 };
 
 static atomic_int readings; /* still to go well; below 0: all do */
@@ -57,6 +61,38 @@ static void a_reading_that_fails(void **state)
     test_store_open(test);
 }
 
+static bool pass_over(void *target, const struct mark *mark)
+{
+    (void)target;
+    (void)mark;
+    return true;
+}
+
+/* As before a restore from an archive, when no store was opened yet. */
+static void a_reading_of_the_log_that_fails(void **state)
+{
+    struct story *s = *state;
+    struct test_store *test = &s->test;
+    struct kx_fault fault;
+    test_set(test, s->mem, "[\"a\"]", "1");
+    test_store_close(test);
+    db_env_set_func_dirlist(NULL);
+    db_env_set_func_dirfree(NULL);
+    for (int n = 0; n < READINGS_MAX; n++) {
+        atomic_store(&failed, false);
+        atomic_store(&readings, n);
+        enum kx_status status =
+            marks_read(test->directory, pass_over, NULL, &fault);
+        atomic_store(&readings, -1);
+        if (!atomic_load(&failed))
+            break;
+        assert_int_equal(status, KX_FAILED);
+    }
+    assert_false(atomic_load(&failed));
+    test_store_open(test);
+    assert_string_equal(test_get(test, s->mem, "[\"a\"]"), "1");
+}
+
 /* However few descriptors there are, that is no damage. */
 static void too_few_descriptors(void **state)
 {
@@ -85,6 +121,8 @@ int main(void)
     atomic_store(&readings, -1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_reading_that_fails, begin, finish),
+        cmocka_unit_test_setup_teardown(a_reading_of_the_log_that_fails, begin,
+                                        finish),
         cmocka_unit_test_setup_teardown(too_few_descriptors, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

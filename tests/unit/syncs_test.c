@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "restore.h"
 #include "table.h"
 
 enum { ROWS = 40, VALUE_BYTES = 1 << 20 }; /* two log files and more */
 
 /* The end of the name of the file whose next sync fails, or NULL. */
 static const char *_Atomic failing;
+static atomic_int left;         /* syncs of it that go well before that */
 static atomic_int table_writes; /* since that sync */
 
 /* What the library has when it is told to give up stays. */
@@ -38,7 +40,7 @@ int fdatasync(int fd)
     int (*real)(int) = NULL;
     const char *part = atomic_load(&failing);
     *(void **)&real = dlsym(RTLD_NEXT, "fdatasync");
-    if (part == NULL || !is_name_of(fd, part))
+    if (part == NULL || !is_name_of(fd, part) || atomic_fetch_sub(&left, 1) > 0)
         return real(fd);
     atomic_store(&failing, NULL);
     atomic_store(&table_writes, 0);
@@ -123,6 +125,29 @@ static void a_flush_after_a_failed_one_is_not_believed(void **state)
     test_store_open(&s->test);
 }
 
+/* Whichever sync it is, up to the last one of closing. */
+static void what_is_not_on_disk_is_not_restored(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault;
+    uint64_t stamp;
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    test_store_close(&s->test);
+    for (int n = 0;; n++) {
+        atomic_store(&left, n);
+        atomic_store(&failing, s->test.directory);
+        enum kx_status status =
+            restore_replay(s->test.directory, NULL, 0, &stamp, &fault);
+        if (atomic_exchange(&failing, NULL) != NULL)
+            break;
+        assert_int_not_equal(status, KX_OK);
+        assert_int_not_equal(status, KX_DAMAGED);
+    }
+    atomic_store(&left, 0);
+    test_store_open(&s->test);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +155,8 @@ int main(void)
             a_table_that_cannot_be_synced_keeps_the_log, begin, finish),
         cmocka_unit_test_setup_teardown(
             a_flush_after_a_failed_one_is_not_believed, begin, finish),
+        cmocka_unit_test_setup_teardown(what_is_not_on_disk_is_not_restored,
+                                        begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
