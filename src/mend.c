@@ -49,7 +49,9 @@ static bool move_file(void *target, const char *name)
     snprintf(new, sizeof new, "%s/%s", move->to, name);
     if (!goes_aside(name))
         return true;
-    return access(new, F_OK) == 0 ? unlink(old) == 0 : rename(old, new) == 0;
+    if (access(new, F_OK) == 0)
+        return unlink(old) == 0;
+    return errno == ENOENT && rename(old, new) == 0;
 }
 
 /* The names are in the order of their times. */

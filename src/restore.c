@@ -210,6 +210,9 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
     if (status == KX_OK) {
         *stamp_out = catalog->stamp;
         status = raise_stamp(catalog, known);
+        if (status != KX_OK)
+            kx_fail(fault, status, "%s: its versionstamp cannot be raised",
+                    directory);
     }
     if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
         status = kx_fail(fault, KX_FAILED,

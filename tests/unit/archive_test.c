@@ -3,6 +3,7 @@
  * calls kx_backup_next. */
 #include "../lib/store.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -45,6 +46,20 @@ ssize_t __wrap_pwrite(int file, const void *bytes, size_t size, off_t place)
     if (atomic_load(&halves))
         size -= size / 2;
     return __real_pwrite(file, bytes, size, place);
+}
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+static const char *_Atomic hidden; /* part of the names that access refuses */
+
+int __wrap_access(const char *path, int mode)
+{
+    const char *part = atomic_load(&hidden);
+    if (part == NULL || strstr(path, part) == NULL)
+        return __real_access(path, mode);
+    errno = EIO;
+    return -1;
 }
 
 /* The store of a story again, with an archive or without. */
@@ -269,11 +284,11 @@ static void an_archive_that_is_not_there(void **state)
 {
     struct story *s = *state;
     uint32_t first, last;
-    const char *hidden = talloc_asprintf(s->mem, "%s-hidden", archive_of(s));
+    const char *moved = talloc_asprintf(s->mem, "%s-hidden", archive_of(s));
     open_again(s, archive_of(s));
     test_set(&s->test, s->mem, "[\"a\"]", "1");
     wait_for_bases(s, 1, 0);
-    assert_int_equal(rename(archive_of(s), hidden), 0);
+    assert_int_equal(rename(archive_of(s), moved), 0);
     fclose(fopen(archive_of(s), "w"));
     write_much(s);
     test_store_close(&s->test);
@@ -281,7 +296,7 @@ static void an_archive_that_is_not_there(void **state)
     enum kx_status status = kx_open(&s->test.options, &store, NULL);
     assert_true(logs_span(s->test.directory, &first, &last));
     assert_int_equal(remove(archive_of(s)), 0);
-    assert_int_equal(rename(hidden, archive_of(s)), 0);
+    assert_int_equal(rename(moved, archive_of(s)), 0);
     test_store_open(&s->test);
     assert_int_not_equal(status, KX_OK);
     assert_int_equal(first, 1);
@@ -407,6 +422,46 @@ static void a_base_that_gets_no_name_is_no_backup(void **state)
         wait_a_moment(began_ns);
 }
 
+static void move(const char *from, const char *to, const char *name)
+{
+    char old[512], new[512];
+    snprintf(old, sizeof old, "%s/%s", from, name);
+    snprintf(new, sizeof new, "%s/%s", to, name);
+    assert_int_equal(rename(old, new), 0);
+}
+
+/* A mending broke off when some of the log was restored. What was put aside is
+ * not covered by that: it alone has the last commit. */
+static void what_was_put_aside_stays(void **state)
+{
+    struct story *s = *state;
+    struct kx_fault fault;
+    char tail[ARCHIVE_PATH];
+    const char *directory = s->test.directory;
+    const char *aside = talloc_asprintf(s->mem, "%s/damaged-1", directory);
+    const char *const names[] = {"entries.db", "expiry.db", "catalog.db",
+                                 "timeline", "log.0000000001"};
+    open_again(s, archive_of(s));
+    wait_for_bases(s, 1, 0);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    test_store_close(&s->test);
+    archive_tail_path(timeline_of(s), 1, tail);
+    assert_int_equal(remove(tail), 0);
+    assert_int_equal(mkdir(aside, 0700), 0);
+    for (int i = 0; i < 5; i++)
+        move(directory, aside, names[i]);
+    make_file(directory, "restoring");
+    make_file(directory, "log.0000000001");
+    atomic_store(&hidden, "damaged-1/log.");
+    enum kx_status status = kx_open(&s->test.options, &s->test.store, &fault);
+    atomic_store(&hidden, NULL);
+    if (status == KX_OK)
+        kx_close(s->test.store);
+    test_store_open(&s->test);
+    assert_int_not_equal(status, KX_OK);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +489,8 @@ int main(void)
             a_part_of_the_log_may_be_written_in_parts, begin, finish_archive),
         cmocka_unit_test_setup_teardown(
             what_there_is_of_a_base_that_failed_goes, begin, finish_archive),
+        cmocka_unit_test_setup_teardown(what_was_put_aside_stays, begin,
+                                        finish_archive),
         cmocka_unit_test_setup_teardown(a_base_that_gets_no_name_is_no_backup,
                                         begin, finish_archive),
     };
