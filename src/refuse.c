@@ -174,6 +174,7 @@ enum kx_status refuse_large(struct kx_commit *commit, size_t bytes)
                    KX_COMMIT_INDEX_BYTES_MAX);
 }
 
+/* The key is named last: a long one is cut. */
 enum kx_status refuse_entry(struct kx_fault *fault, void *mem,
                             struct kx_slice key, struct kx_slice why)
 {
@@ -181,9 +182,9 @@ enum kx_status refuse_entry(struct kx_fault *fault, void *mem,
     kx_buffer_init(&text, mem);
     kx_key_to_json(key, &text);
     return kx_fail(fault, KX_NOT_INDEXABLE,
-                   "the entry %.*s cannot be indexed: %.*s", (int)text.size,
-                   (const char *)text.data, (int)why.size,
-                   (const char *)why.data);
+                   "an entry cannot be indexed, since %.*s: %.*s",
+                   (int)why.size, (const char *)why.data, (int)text.size,
+                   (const char *)text.data);
 }
 
 enum kx_status refuse_entry_bytes(struct kx_fault *fault, void *mem,

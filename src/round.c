@@ -141,9 +141,14 @@ static enum kx_status add_row(struct round *round, size_t n)
     return KX_OK;
 }
 
+/* The build has failed, for the first of these; it counts what else there is of
+ * them in its sweep, so that all can be mended before it is begun anew. */
 static void note_obstacle(struct round *round, struct kx_slice key)
 {
     struct kx_buffer why;
+    build_skip(&round->build, key);
+    if (round->failure.status != KX_OK)
+        return;
     struct kx_buffer field;
     kx_buffer_init(&why, round);
     kx_buffer_init(&field, round);
@@ -164,6 +169,8 @@ static enum kx_status add_entry(struct round *round, struct kx_slice key,
         note_obstacle(round, key);
         return KX_OK;
     }
+    if (round->failure.status != KX_OK)
+        return status;
     if (round->extract.count == 0 && !round->extract.excluded)
         build_skip(&round->build, key);
     size_t bytes = 0;
@@ -191,7 +198,7 @@ enum kx_status round_add(struct round *round, struct kx_slice key,
                          const struct record *record)
 {
     const struct declaration *declaration = round->index->declaration;
-    if (round->failure.status != KX_OK || !takes(round, key))
+    if (!takes(round, key))
         return KX_OK;
     round->build.done++;
     if (!declaration_covers(declaration, key) ||

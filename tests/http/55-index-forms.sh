@@ -110,7 +110,7 @@ request PUT /kv/papers/a "@$work/heavy"
 expect 201
 request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field .state failed
-field .failure 'the entry ["papers","a"] cannot be indexed: its index entries have more than 67108864 bytes'
+field .failure 'an entry cannot be indexed, since its index entries have more than 67108864 bytes: ["papers","a"]'
 request GET /kv/papers/a
 expect 200
 
@@ -118,7 +118,7 @@ test_case 'and when its store is changed: the migration fails, and the index sta
 request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
 field .state ready
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
-failed_so='["migrating","pointer",100,"failed","value","the entry [\"papers\",\"a\"] cannot be indexed: its index entries have more than 67108864 bytes"]'
+failed_so='["migrating","pointer",100,"failed","value","an entry cannot be indexed, since its index entries have more than 67108864 bytes: [\"papers\",\"a\"]"]'
 told='[.state, .store, .entries, .migration.state, .migration.to.store, .migration.failure]'
 field "$told" "$failed_so"
 stop_server
@@ -289,6 +289,18 @@ request PUT /kv/old/2 '{}'
 request POST /indexes '{"name":"by_old","prefix":["old"],"fields":["/n"],"missing":"error"}'
 until_field .state failed GET /indexes/by_old
 field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
+field '[.skipped, .skippedKeys]' '[1,[["old","2"]]]'
+
+test_case 'it counts all that it finds, to be mended together, and a long key leaves room for the reason'
+long=$(printf '%01900d' 0)
+for n in "$long" 1 2 3 4 5 6; do
+    request PUT "/kv/olds/$n" '{"n":null}'
+done
+request PUT /kv/olds/7 '{"n":1}'
+request POST /indexes '{"name":"by_olds","prefix":["olds"],"fields":["/n"],"missing":"error"}' "${json[@]}" -H 'Prefer: wait=10'
+field '[.state, .skipped, .skippedKeys[]]' '["failed",7,["olds","1"],["olds","2"],["olds","3"],["olds","4"],["olds","5"]]'
+field '.failure | contains("null, an array or an object is at \"/n\": [\"olds\",\"000")' true
+request DELETE /indexes/by_olds
 
 test_case 'reads by it say what is to be done, and that helps'
 request GET /list?index=by_old
@@ -323,7 +335,7 @@ request PUT "/kv/longer/x$long" '{}'
 for prefix in long longer; do
     request POST /indexes "{\"name\":\"by_$prefix\",\"prefix\":[\"$prefix\"],\"fields\":[\"/n\"],\"missing\":\"error\"}"
     until_field .state failed GET "/indexes/by_$prefix"
-    field '.failure | test("^the entry \\[\"long.*é$")' true
+    field '.failure | test("^an entry cannot be indexed.*: \\[\"long.*é$")' true
 done
 
 test_case 'store fields: the index entry holds a JSON object of these members'
