@@ -12,7 +12,7 @@
 /* Of the rules by which entries are made from values. Whoever changes what an
  * extraction gives for any value raises it: a store's indexes that were made by
  * other rules are then built anew (catalog_renew). */
-enum { EXTRACT_VERSION = 2 };
+enum { EXTRACT_VERSION = 3 };
 
 /* One index key: where it lies in the extraction's bytes, and where in it the
  * owner begins (0 for a unique index). */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "json_string.h"
+#include "typed_read.h"
 #include "v8_date.h"
 
 static enum kx_status add_text(struct kx_slice utf8, enum fold fold,
@@ -57,14 +58,12 @@ static enum kx_status add_string(struct kx_slice token, enum fold fold,
 /* The text of a Date in the kv-utils form; false for all other objects. */
 static bool is_date(struct kx_slice object, struct kx_slice *text_out)
 {
-    struct kx_slice type;
-    struct kx_slice value;
-    if (!kx_json_find(object, kx_text("/type"), &type) ||
-        !kx_equal(type, kx_text("\"Date\"")) ||
-        !kx_json_find(object, kx_text("/value"), &value) ||
-        kx_json_type(value) != KX_JSON_STRING)
+    struct typed typed;
+    if (typed_members(object, &typed, NULL) != KX_OK ||
+        !kx_equal(typed.type, kx_text("Date")) ||
+        kx_json_type(typed.value) != KX_JSON_STRING)
         return false;
-    *text_out = json_string_body(value);
+    *text_out = json_string_body(typed.value);
     return true;
 }
 

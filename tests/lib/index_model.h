@@ -45,6 +45,8 @@ static const struct sample_value sample_values[] = {
     {"{}", SAME(NULL), 'o'},
     {"[1]", SAME(NULL), 'o'},
     {"{\"type\":\"bigint\",\"value\":\"?\"}", SAME(NULL), 'o'},
+    {"{\"type\":\"Date\",\"value\":\"1970-01-01T00:00:00.100Z\",\"n\":1}",
+     SAME(NULL), 'o'},
 };
 #undef SAME
 
