@@ -8,14 +8,15 @@
 
 enum catalog_action {
     CATALOG_KEEP,
-    CATALOG_ADD,    /* index is new; one of its name that has failed goes, if
-                     * this is not to come in another's place later */
+    CATALOG_ADD,    /* index is new; one of its name that has failed goes: if
+                     * this is to come in another's place, one that was to */
     CATALOG_DROP,   /* its name is free at once, its entries go later */
     CATALOG_FORGET, /* its entries are gone */
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
                      * comes in the place of the one that it replaces */
     CATALOG_PACE,   /* it gets `pace` */
-    CATALOG_FORM,   /* it gets `declaration`, `form` and `build` */
+    CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; one that has
+                     * failed to come in its place goes */
     CATALOG_VERIFY  /* it gets `verification` */
 };
 

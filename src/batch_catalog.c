@@ -4,12 +4,26 @@
 
 #include <stdio.h>
 
+/* A migration that has failed is forgotten when another begins. */
+static struct index *failed_successor(const struct catalog *catalog,
+                                      const struct index *index)
+{
+    struct index *successor = catalog_successor(catalog, index);
+    return successor != NULL && successor->state == KX_INDEX_FAILED ? successor
+                                                                    : NULL;
+}
+
 struct index *batch_catalog_other(const struct catalog *catalog,
                                   const struct batch *batch)
 {
     if (batch->action == CATALOG_DROP)
         return catalog_successor(catalog, batch->index);
-    if (batch->action == CATALOG_ADD && batch->index->replaces == 0)
+    if (batch->action == CATALOG_FORM)
+        return failed_successor(catalog, batch->index);
+    if (batch->action == CATALOG_ADD && batch->index->replaces != 0)
+        return failed_successor(catalog,
+                                catalog_by_id(catalog, batch->index->replaces));
+    if (batch->action == CATALOG_ADD)
         return catalog_find(catalog, batch->index->declaration->name);
     if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&
         batch->index->replaces != 0)
@@ -173,8 +187,9 @@ void batch_catalog_change(struct catalog *catalog, struct batch *batch,
         return;
     note(batch->other, &former_out->other);
     begin_drop(batch->other);
-    if (batch->action == CATALOG_BUILD)
-        index->form.since = catalog->stamp;
+    if (batch->action != CATALOG_BUILD)
+        return;
+    index->form.since = catalog->stamp;
     index->replaces = 0;
 }
 

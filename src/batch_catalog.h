@@ -27,7 +27,8 @@ struct former {
 };
 
 /* The index that is dropped together with what the batch does: the one that is
- * replaced, or the one that would have replaced it; or NULL. */
+ * replaced, or the one that would have replaced it, or has failed to; or NULL.
+ */
 struct index *batch_catalog_other(const struct catalog *catalog,
                                   const struct batch *batch);
 

@@ -85,11 +85,14 @@ static enum kx_status read_patch(struct wish *wish, void *mem)
     return status == KX_OK ? check_change(wish) : status;
 }
 
+/* A migration that has failed is none: it can begin anew. */
 static const struct declaration *target_of(const struct catalog *catalog,
                                            const struct index *index)
 {
     const struct index *successor = catalog_successor(catalog, index);
-    return successor != NULL ? successor->declaration : index->form.target;
+    return successor != NULL && successor->state != KX_INDEX_FAILED
+               ? successor->declaration
+               : index->form.target;
 }
 
 /* One that cannot become ready as it is can become another one, unless there

@@ -315,6 +315,44 @@ static void a_failed_index_that_takes_entries_over_stays_it(void **state)
     expect_state(s, KX_INDEX_FAILED);
 }
 
+static void wait_migration(struct story *s, enum kx_index_state wanted)
+{
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration = KX_INDEX_BUILDING;
+    for (; migration != wanted; usleep(1000))
+        states(s, &index, &migration);
+}
+
+/* As one of `store` does. */
+static void a_migration_of_unique_that_has_failed_begins_anew(void **state)
+{
+    struct story *s = *state;
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
+    set(s, "[\"u\",2]", "{}");
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],"
+                     "\"missing\":\"error\"}"),
+        KX_OK);
+    while (index != KX_INDEX_FAILED)
+        states(s, &index, &migration);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
+        wait_migration(s, KX_INDEX_FAILED);
+    }
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    wait_migration(s, KX_INDEX_FAILED);
+    set(s, "[\"u\",2]", "{\"e\":\"b\"}");
+    assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
+    while (index != KX_INDEX_READY)
+        states(s, &index, &migration);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"i\"]"),
+                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
+}
+
 /* The place in a list of an entry whose index key changes with `unique`. */
 static void a_list_goes_on_behind_the_same_entry(void **state)
 {
@@ -368,6 +406,8 @@ int main(void)
                                         finish),
         cmocka_unit_test_setup_teardown(
             a_failed_index_that_takes_entries_over_stays_it, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_migration_of_unique_that_has_failed_begins_anew, begin, finish),
         cmocka_unit_test_setup_teardown(a_list_goes_on_behind_the_same_entry,
                                         begin, finish),
     };
