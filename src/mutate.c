@@ -97,6 +97,17 @@ static enum kx_status patch(struct plan *plan,
     return status;
 }
 
+/* An index, perhaps a dropped one, at whose entries the range is; none of them
+ * is removed. */
+static const struct index *index_at(const struct plan *plan,
+                                    struct kx_slice key, struct kx_slice bytes)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner == NULL && record_of_index(bytes))
+        owner = catalog_sole_owner(plan->catalog, key);
+    return owner;
+}
+
 /* Goes on behind the entries of an index, of which there may be many. */
 static enum kx_status pass_over(struct plan *plan, const struct index *index,
                                 struct kx_slice end)
@@ -135,9 +146,9 @@ static enum kx_status delete_range(struct plan *plan,
         status = range_next(plan->range, &key, &bytes);
         if (status != KX_OK)
             break;
-        const struct index *owner = catalog_owner(plan->catalog, key);
-        if (owner != NULL) {
-            status = pass_over(plan, owner, mutation->end);
+        const struct index *index = index_at(plan, key, bytes);
+        if (index != NULL) {
+            status = pass_over(plan, index, mutation->end);
             continue;
         }
         if (!record_read(bytes, &record))

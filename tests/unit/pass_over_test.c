@@ -80,6 +80,22 @@ static void index_entries_of_a_deleted_range(void **state)
     assert_string_equal(test_list(&s->test, s->mem, "[]"), "");
 }
 
+/* Removes the only entry that lies behind what nobody sees. */
+static void delete_behind(struct story *s, int rows_most)
+{
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = test_key(s->mem, "[\"by\"]"),
+                                   .end = test_key(s->mem, "[\"c\"]"),
+                                   .limit = 10};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    test_set(&s->test, s->mem, "[\"by_o\"]", "1");
+    atomic_store(&rows, 0);
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(commit.deleted, 1);
+    assert_in_range(atomic_load(&rows), 1, rows_most);
+}
+
 static size_t count_seen(struct story *s, bool reverse)
 {
     struct kx_range range = {.start = test_key(s->mem, "[\"a\"]"),
@@ -105,6 +121,7 @@ static void index_entries_that_nobody_sees(void **state)
         assert_int_equal(count_seen(s, reverse), ENTRIES + 2);
         assert_in_range(atomic_load(&rows), ENTRIES + 2, ENTRIES + FEW + 10);
     }
+    delete_behind(s, 4);
     test_set(&s->test, s->mem, "[\"by_n\",1,1000]", "1");
     for (int reverse = 0; reverse < 2; reverse++)
         assert_int_equal(count_seen(s, reverse), ENTRIES + 3);
