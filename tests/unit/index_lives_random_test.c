@@ -1,0 +1,496 @@
+/* Indexes of every form that live all at once: declared over data and over
+ * hand-kept entries, migrated and taken back, paused, throttled, verified and
+ * dropped in the middle of each, while entries are written and expire and the
+ * store is opened anew. Whenever it comes to rest each index is what one is
+ * that is built anew from the data, conflicts included, its verification finds
+ * nothing, and no row of the table is left or counted twice. KX_TEST_SEED=n
+ * replays a run.
+ */
+#include <inttypes.h>
+
+#include "index_changes.h"
+#include "range.h"
+#include "reader_state.h"
+#include "table.h"
+
+enum { STORES = 6, RESTS = 3, STEPS = 300, NAMES = 4, MUTATIONS = 4 };
+
+struct world {
+    struct test_store test;
+    struct data data;
+    bool declared[NAMES];
+    unsigned ready;   /* compared so far */
+    char wrong[4000]; /* what was found, "" while all is well */
+};
+
+static size_t below(struct world *world, size_t limit)
+{
+    return random_below(&world->data.seed, limit);
+}
+
+static const char *name_of(struct world *world, char letter, size_t n)
+{
+    return talloc_asprintf(world->data.mem, "%c%zu", letter, n);
+}
+
+/* ---- Changes ------------------------------------------------------------ */
+
+static enum kx_status about(struct world *world, size_t n,
+                            struct kx_commit commit)
+{
+    commit.index_name = kx_text(name_of(world, 'i', n));
+    commit.memory = world->data.mem;
+    return test_commit(&world->test, &commit);
+}
+
+static void write_random(struct world *world)
+{
+    struct kx_mutation mutations[MUTATIONS];
+    struct data *data = &world->data;
+    size_t count = 1 + below(world, MUTATIONS);
+    memcpy(data->before, data->slots, sizeof data->slots);
+    for (size_t i = 0; i < count; i++)
+        mutations[i] = random_mutation(data);
+    if (below(world, 20) == 0) {
+        memcpy(data->slots, data->before, sizeof data->slots);
+        mutations[0] = random_range(data);
+        count = 1;
+    }
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = count, .memory = data->mem};
+    enum kx_status status = test_commit(&world->test, &commit);
+    assert_true(status == KX_OK || status == KX_UNIQUE_VIOLATION ||
+                status == KX_NOT_INDEXABLE);
+    if (status != KX_OK)
+        memcpy(data->slots, data->before, sizeof data->slots);
+}
+
+/* Entries under a name that is free, which an index may have as well. */
+static void keep_by_hand(struct world *world, size_t n)
+{
+    static const char *const values[] = {"\"a\"", "1", "true,1", "\"a\",1"};
+    for (size_t i = 1 + below(world, 3); i > 0; i--) {
+        char *key = talloc_asprintf(world->data.mem, "[\"i%zu\",%s]", n,
+                                    values[below(world, 4)]);
+        struct kx_mutation mutation = {.type = KX_SET,
+                                       .key = test_key(world->data.mem, key),
+                                       .value = test_json("1"),
+                                       .expires_at_ms =
+                                           random_expiry(&world->data)};
+        struct kx_commit commit = {.mutations = &mutation,
+                                   .mutation_count = 1,
+                                   .memory = world->data.mem};
+        assert_int_equal(test_commit(&world->test, &commit), KX_OK);
+    }
+}
+
+/* A few entries for each step of the test's own clock, or all. */
+static void set_pace(struct world *world, size_t n, bool paused, bool slow)
+{
+    struct kx_pace pace = {.sets_paused = true,
+                           .paused = paused,
+                           .sets_limit = true,
+                           .per_second =
+                               slow ? 300 + (uint32_t)below(world, 3000) : 0};
+    about(world, n, (struct kx_commit){.kind = KX_PACE_INDEX, .pace = pace});
+}
+
+static void declare_random(struct world *world, size_t n)
+{
+    struct shape shape = random_shape(&world->data.seed, n);
+    bool slow = below(world, 3) > 0;
+    if (below(world, 3) == 0)
+        keep_by_hand(world, n);
+    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
+                               .declaration = kx_text(talloc_asprintf(
+                                   world->data.mem, "{\"adopt\":true,%s",
+                                   shape_json(world->data.mem, &shape) + 1)),
+                               .pace = {.paused = slow}};
+    assert_int_equal(about(world, n, commit), KX_OK);
+    world->declared[n] = true;
+    if (slow)
+        set_pace(world, n, below(world, 8) == 0, true);
+}
+
+static void declare_or_drop(struct world *world, size_t n)
+{
+    if (!world->declared[n]) {
+        declare_random(world, n);
+        return;
+    }
+    if (below(world, 2) == 0)
+        return;
+    assert_int_equal(about(world, n, (struct kx_commit){.kind = KX_DROP_INDEX}),
+                     KX_OK);
+    world->declared[n] = false;
+}
+
+static void migrate(struct world *world, size_t n)
+{
+    static const char *const stores[] = {"\"pointer\"", "\"value\"",
+                                         "{\"fields\":[\"/t\",\"/n/x\"]}"};
+    struct kx_commit commit = {
+        .kind = below(world, 3) == 0 ? KX_UNDO_MIGRATION : KX_MIGRATE_INDEX,
+        .declaration = kx_text(talloc_asprintf(
+            world->data.mem, "{\"unique\":%s,\"store\":%s}",
+            below(world, 2) == 0 ? "true" : "false", stores[below(world, 3)]))};
+    enum kx_status status = about(world, n, commit);
+    assert_true(status == KX_OK || status == KX_INDEX_BUSY ||
+                status == KX_NO_MIGRATION || status == KX_INDEX_NOT_READY ||
+                status == KX_INDEX_ABSENT);
+}
+
+/* The index was made by other rules, as the catalog has it. */
+static void make_outdated(struct world *world, size_t n)
+{
+    struct kx_buffer row;
+    struct kx_store *store = world->test.store;
+    const struct index *index =
+        catalog_find(store->catalog, kx_text(name_of(world, 'i', n)));
+    char *key =
+        talloc_asprintf(world->data.mem, "index/%010" PRIu32, index->id);
+    struct txn_write write = {
+        .type = TXN_PUT, .table = TABLE_CATALOG, .key = kx_text(key)};
+    kx_buffer_init(&row, world->data.mem);
+    kx_read_begin(world->test.reader);
+    assert_int_equal(table_get(store->env, TABLE_CATALOG, write.key, &row),
+                     KX_OK);
+    kx_read_end(world->test.reader);
+    kx_add_byte(&row, 0);
+    strstr((char *)row.data, "\"extraction\":")[strlen("\"extraction\":")] =
+        '1';
+    write.value = kx_text((const char *)row.data);
+    test_store_close(&world->test);
+    test_write(&world->test, world->data.mem, &write);
+    test_store_open(&world->test);
+}
+
+/* Perhaps by a program that makes other index entries. */
+static void open_anew(struct world *world, size_t n)
+{
+    if (world->declared[n] && below(world, 2) == 0)
+        make_outdated(world, n);
+    test_store_close(&world->test);
+    test_store_open(&world->test);
+}
+
+static void step(struct world *world)
+{
+    size_t n = below(world, NAMES);
+    talloc_free_children(world->data.mem);
+    kx_clock_set(world->data.now += (int64_t)below(world, 4));
+    switch (below(world, 40)) {
+    case 0:
+    case 1:
+        declare_or_drop(world, n);
+        return;
+    case 2:
+    case 3:
+        migrate(world, n);
+        return;
+    case 4:
+        set_pace(world, n, below(world, 4) == 0, below(world, 2) == 0);
+        return;
+    case 5:
+        about(world, n,
+              (struct kx_commit){.kind = KX_VERIFY_INDEX,
+                                 .repair = below(world, 2) == 0});
+        return;
+    case 6:
+        if (below(world, 4) == 0)
+            open_anew(world, n);
+        return;
+    default:
+        write_random(world);
+    }
+}
+
+/* ---- At rest ------------------------------------------------------------ */
+
+static bool index_works(const struct index *index)
+{
+    bool comes = index->replaces != 0 && index->conflicts == 0 &&
+                 index->state != KX_INDEX_FAILED;
+    bool verified =
+        index->verification != NULL && index->verification->report.running;
+    return index->state == KX_INDEX_BUILDING || index->form.mixed || comes ||
+           (index->state == KX_INDEX_READY && verified);
+}
+
+static bool works(struct world *world)
+{
+    struct kx_store *store = world->test.store;
+    kx_read_begin(world->test.reader);
+    bool some = store->catalog->dropping_count > 0;
+    for (size_t i = 0; i < store->catalog->count; i++)
+        some |= index_works(store->catalog->indexes[i]);
+    kx_read_end(world->test.reader);
+    return some;
+}
+
+/* The first commit is taken when the writer has done a job after the one
+ * before: what is due has expired then, but for what that job had no room for.
+ */
+static void come_to_rest(struct world *world)
+{
+    for (size_t n = 0; n < NAMES; n++)
+        set_pace(world, n, false, false);
+    for (int i = 0; i < SLOTS || works(world); i++) {
+        struct kx_commit nothing = {.memory = world->data.mem};
+        assert_int_equal(test_commit(&world->test, &nothing), KX_OK);
+        usleep(works(world) ? 500 : 0);
+    }
+}
+
+static void find(struct world *world, const char *what, const char *name)
+{
+    if (world->wrong[0] == '\0')
+        snprintf(world->wrong, sizeof world->wrong, "%s: %s", name, what);
+}
+
+/* The entries of an index, without the first letter of its name. */
+static const char *listed(struct world *world, const char *name)
+{
+    struct kx_buffer out;
+    struct kx_buffer line;
+    struct kx_entry entry;
+    kx_buffer_init(&out, world->data.mem);
+    kx_buffer_init(&line, world->data.mem);
+    struct kx_slice prefix = test_key(
+        world->data.mem, talloc_asprintf(world->data.mem, "[\"%s\"]", name));
+    struct kx_range range = {.start = prefix};
+    kx_read_begin(world->test.reader);
+    assert_int_equal(kx_scan(world->test.reader, &range, NULL), KX_OK);
+    while (kx_scan_next(world->test.reader, &entry) == KX_OK &&
+           kx_starts_with(entry.key, prefix)) {
+        line.size = 0;
+        test_show(&entry, &line);
+        kx_add(&out, line.data + 3, line.size - 3);
+        kx_add_text(&out, talloc_asprintf(world->data.mem, "%lld\n",
+                                          (long long)entry.expires_at_ms));
+    }
+    kx_read_end(world->test.reader);
+    kx_add_byte(&out, 0);
+    return (const char *)out.data;
+}
+
+static void verify(struct world *world, size_t n)
+{
+    struct kx_index_info info;
+    assert_int_equal(
+        about(world, n, (struct kx_commit){.kind = KX_VERIFY_INDEX}), KX_OK);
+    while (works(world))
+        usleep(500);
+    kx_read_begin(world->test.reader);
+    kx_index_find(world->test.reader, kx_text(name_of(world, 'i', n)), &info);
+    for (int damage = 0; damage < KX_DAMAGES; damage++)
+        if (info.verification->counts[damage] != 0)
+            find(world, "its verification finds something",
+                 name_of(world, 'i', n));
+    kx_read_end(world->test.reader);
+}
+
+/* Builds one that is declared the same from what is stored. */
+static struct kx_index_info build_twin(struct world *world, size_t n,
+                                       struct kx_slice declaration)
+{
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    const char *twin = name_of(world, 't', n);
+    char *text = talloc_strndup(world->data.mem, (const char *)declaration.data,
+                                declaration.size);
+    text[strlen("{\"name\":\"")] = 't';
+    assert_int_equal(test_declare(&world->test, world->data.mem, text), KX_OK);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&world->test, twin, &info), KX_OK);
+    return info;
+}
+
+static void drop_twin(struct world *world, size_t n)
+{
+    assert_int_equal(
+        test_drop(&world->test, world->data.mem, name_of(world, 't', n)),
+        KX_OK);
+}
+
+static void compare_form(struct world *world, size_t n,
+                         const struct kx_index_info *info)
+{
+    const char *name = name_of(world, 'i', n);
+    struct kx_index_info twin = build_twin(world, n, info->declaration);
+    bool readable = info->state != KX_INDEX_CONFLICTED;
+    if (readable && (twin.state != KX_INDEX_READY ||
+                     strcmp(listed(world, name),
+                            listed(world, name_of(world, 't', n))) != 0))
+        find(world, "its entries are not those that are built anew", name);
+    if (readable && twin.entries != info->entries)
+        find(world, "its entries are miscounted", name);
+    if (!readable && (twin.state != KX_INDEX_CONFLICTED ||
+                      twin.conflicts != info->conflicts))
+        find(world, "its conflicts are not those that are built anew", name);
+    drop_twin(world, n);
+    if (readable)
+        verify(world, n);
+    world->ready += readable;
+}
+
+/* Of one that cannot become unique. */
+static void compare_target(struct world *world, size_t n,
+                           const struct kx_index_info *info)
+{
+    struct kx_index_info twin = build_twin(world, n, info->target);
+    if (twin.state != KX_INDEX_CONFLICTED || twin.conflicts != info->conflicts)
+        find(world, "its migration stands still for another reason",
+             name_of(world, 'i', n));
+    drop_twin(world, n);
+}
+
+/* What is declared has failed for entries that may be mended by now. */
+static void compare(struct world *world, size_t n)
+{
+    struct kx_index_info info;
+    const char *name = name_of(world, 'i', n);
+    kx_read_begin(world->test.reader);
+    enum kx_status status =
+        kx_index_find(world->test.reader, kx_text(name), &info);
+    info.declaration.data = talloc_memdup(
+        world->data.mem, info.declaration.data, info.declaration.size);
+    info.target.data =
+        talloc_memdup(world->data.mem, info.target.data, info.target.size);
+    kx_read_end(world->test.reader);
+    if (status != KX_OK || info.state == KX_INDEX_FAILED)
+        return;
+    if (info.state != KX_INDEX_CONFLICTED || info.target.size == 0)
+        compare_form(world, n, &info);
+    if (info.state == KX_INDEX_MIGRATING &&
+        info.migration == KX_INDEX_CONFLICTED)
+        compare_target(world, n, &info);
+}
+
+/* Every row is a client's entry that can be read or is counted to an index. */
+static void count_rows(struct world *world)
+{
+    struct kx_slice key;
+    struct kx_slice bytes;
+    uint64_t rows = 0;
+    uint64_t clients = 0;
+    const struct catalog *catalog = world->test.store->catalog;
+    struct range *range = world->test.reader->rows;
+    come_to_rest(world);
+    kx_read_begin(world->test.reader);
+    assert_int_equal(
+        range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0), false), KX_OK);
+    for (; range_next(range, &key, &bytes) == KX_OK; rows++)
+        clients += !record_of_index(bytes);
+    range_end(range);
+    if (rows != catalog_row_count(catalog) || clients != catalog->entries)
+        find(world, "rows are miscounted", "the table");
+    kx_read_end(world->test.reader);
+}
+
+static void rest(struct world *world)
+{
+    talloc_free_children(world->data.mem);
+    come_to_rest(world);
+    for (size_t n = 0; n < NAMES; n++)
+        if (world->declared[n])
+            compare(world, n);
+    count_rows(world);
+}
+
+/* ---- Runs --------------------------------------------------------------- */
+
+static void begin_world(struct world *world, uint64_t seed)
+{
+    memset(&world->data, 0, sizeof world->data);
+    memset(world->declared, 0, sizeof world->declared);
+    world->data.seed = seed;
+    world->data.now = 1000000;
+    world->data.mem = talloc_new(world);
+    kx_clock_set(world->data.now);
+    test_store_new(&world->test);
+}
+
+static void end_world(struct world *world)
+{
+    TALLOC_FREE(world->data.mem);
+    kx_clock_set(0);
+    test_store_remove(&world->test);
+}
+
+static void live(struct world *world)
+{
+    for (int i = 0; i < STEPS; i++)
+        step(world);
+    rest(world);
+}
+
+static void whatever_becomes_of_them_they_are_as_built_anew(void **state)
+{
+    uint64_t seed = random_seed("index_lives_random_test");
+    struct world *world = talloc_zero(NULL, struct world);
+    (void)state;
+    for (int i = 0; i < STORES; i++) {
+        begin_world(world, random_next(&seed));
+        for (int n = 0; n < RESTS && world->wrong[0] == '\0'; n++)
+            live(world);
+        if (world->wrong[0] != '\0')
+            fail_msg("store %d: %s", i, world->wrong);
+        end_world(world);
+    }
+    assert_true(world->ready > STORES * RESTS);
+    talloc_free(world);
+}
+
+/* The first row of an index is taken out of the table, past everything. */
+static bool lose_a_row(struct world *world, const char *name)
+{
+    struct kx_entry entry;
+    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
+    struct kx_range range = {
+        .start = test_key(world->data.mem,
+                          talloc_asprintf(world->data.mem, "[\"%s\"]", name))};
+    kx_read_begin(world->test.reader);
+    bool found = kx_scan(world->test.reader, &range, NULL) == KX_OK &&
+                 kx_scan_next(world->test.reader, &entry) == KX_OK &&
+                 kx_starts_with(entry.key, range.start);
+    if (found)
+        write.key = kx_slice(
+            talloc_memdup(world->data.mem, entry.key.data, entry.key.size),
+            entry.key.size);
+    kx_read_end(world->test.reader);
+    if (!found)
+        return false;
+    test_store_close(&world->test);
+    test_write(&world->test, world->data.mem, &write);
+    test_store_open(&world->test);
+    return true;
+}
+
+static void a_lost_row_is_seen(void **state)
+{
+    uint64_t seed = random_seed("index_lives_random_test");
+    struct world *world = talloc_zero(NULL, struct world);
+    bool lost = false;
+    (void)state;
+    begin_world(world, seed);
+    while (!lost) {
+        live(world);
+        assert_string_equal(world->wrong, "");
+        for (size_t n = 0; n < NAMES && !lost; n++)
+            lost = lose_a_row(world, name_of(world, 'i', n));
+    }
+    rest(world);
+    assert_string_not_equal(world->wrong, "");
+    end_world(world);
+    talloc_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_becomes_of_them_they_are_as_built_anew),
+        cmocka_unit_test(a_lost_row_is_seen),
+    };
+    kx_log_level(KX_LOG_WARNING);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
