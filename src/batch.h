@@ -14,6 +14,7 @@ enum catalog_action {
     CATALOG_FORGET, /* its entries are gone */
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
                      * comes in the place of the one that it replaces */
+    CATALOG_AGAIN,  /* the same, and `pace`: its build begins anew */
     CATALOG_PACE,   /* it gets `pace` */
     CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; one that has
                      * failed to come in its place goes */

@@ -150,6 +150,10 @@ static void act(struct catalog *catalog, struct batch *batch)
     case CATALOG_BUILD:
         set_build(batch->index, batch);
         break;
+    case CATALOG_AGAIN:
+        set_build(batch->index, batch);
+        set_pace(batch->index, batch);
+        break;
     case CATALOG_PACE:
         set_pace(batch->index, batch);
         break;

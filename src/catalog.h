@@ -128,12 +128,14 @@ static inline bool index_gathers(const struct index *index)
     return index->state == KX_INDEX_BUILDING && !index->adoption.gathered;
 }
 
-/* Is it kept up by writes? */
+/* Is it kept up by writes? Also one that has failed, if what it has taken over
+ * until then can be read. */
 static inline bool index_maintained(const struct index *index)
 {
     return index->state == KX_INDEX_READY ||
            index->state == KX_INDEX_BUILDING ||
-           index->state == KX_INDEX_CONFLICTED;
+           index->state == KX_INDEX_CONFLICTED ||
+           (index->state == KX_INDEX_FAILED && index_adopts(index));
 }
 
 /* Is a row of this index that of a further owner of a unique value, and no

@@ -205,14 +205,56 @@ static bool begins_anew(const struct catalog *catalog, const struct index *have)
            catalog_successor(catalog, have) == NULL;
 }
 
+/* Reads all entries once more. What it has taken over stays: it can be read,
+ * and commits have kept it up to date. */
+static enum kx_status gather_again(struct kx_store *store,
+                                   struct kx_commit *commit,
+                                   struct index *index,
+                                   const struct build *build,
+                                   uint64_t *number_out)
+{
+    struct batch batch = {.action = CATALOG_AGAIN,
+                          .index = index,
+                          .state = KX_INDEX_BUILDING,
+                          .failure = "",
+                          .build = *build,
+                          .pace = index->pace,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    batch.pace.paused = commit->pace.paused;
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
+}
+
+/* One that begins anew has another id, unless it adopts: what the failed one,
+ * `have`, has written is nobody's then. */
+static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
+                            struct index *index, struct index *have,
+                            uint64_t *number_out)
+{
+    if (have != NULL && index_adopts(have))
+        return gather_again(store, commit, have, &index->build, number_out);
+    index->id = store->catalog->last_id + 1;
+    if (have != NULL)
+        index->pace.per_second = have->pace.per_second;
+    index->pace.paused = commit->pace.paused;
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = index,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
+}
+
 /* Declaring the same again is no change and no error. On success, unless it was
- * there or this is a dry run, the catalog owns the index. One that begins anew
- * has another id: what the failed one has written is nobody's then. */
+ * there or this is a dry run, the catalog owns the index, or has one that
+ * begins anew. */
 static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
-    const struct index *have =
-        catalog_find(store->catalog, index->declaration->name);
+    struct index *have = catalog_find(store->catalog, index->declaration->name);
     if (have != NULL &&
         !kx_equal(have->declaration->text, index->declaration->text))
         return refuse_other(commit, have, index->declaration);
@@ -227,20 +269,10 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
         status = start_state(store, commit, index);
     if (status != KX_OK)
         return status;
-    index->id = store->catalog->last_id + 1;
-    if (have != NULL)
-        index->pace.per_second = have->pace.per_second;
-    index->pace.paused = commit->pace.paused;
-    struct batch batch = {.action = CATALOG_ADD,
-                          .index = index,
-                          .durable = true,
-                          .stamp = store->catalog->stamp + 1};
-    status = batch_apply(store, &batch, number_out);
-    commit->created = status == KX_OK;
-    return status;
+    return begin(store, commit, index, have, number_out);
 }
 
-/* The index is the catalog's when `created`, else it is freed here. */
+/* The index is the catalog's then, or it is freed here. */
 void declare_index(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out)
 {
@@ -252,7 +284,7 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
                               &commit->refusal.fault);
     if (commit->status == KX_OK)
         commit->status = declare(store, commit, index, number_out);
-    if (!commit->created)
+    if (index != NULL && catalog_by_id(store->catalog, index->id) != index)
         talloc_free(index);
     commit->stamp = store->catalog->stamp;
 }

@@ -18,6 +18,7 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
         /* Only the step that shows the new form dates it. */
         return batch->stamp != 0 && batch->form.since == batch->stamp;
     case CATALOG_BUILD:
+    case CATALOG_AGAIN:
         break;
     }
     return batch->state != before;

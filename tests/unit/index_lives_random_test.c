@@ -95,34 +95,56 @@ static void set_pace(struct world *world, size_t n, bool paused, bool slow)
     about(world, n, (struct kx_commit){.kind = KX_PACE_INDEX, .pace = pace});
 }
 
-static void declare_random(struct world *world, size_t n)
+static void declare(struct world *world, size_t n, const char *declaration)
 {
-    struct shape shape = random_shape(&world->data.seed, n);
     bool slow = below(world, 3) > 0;
-    if (below(world, 3) == 0)
-        keep_by_hand(world, n);
-    struct kx_commit commit = {.kind = KX_DECLARE_INDEX,
-                               .declaration = kx_text(talloc_asprintf(
-                                   world->data.mem, "{\"adopt\":true,%s",
-                                   shape_json(world->data.mem, &shape) + 1)),
-                               .pace = {.paused = slow}};
-    assert_int_equal(about(world, n, commit), KX_OK);
+    struct kx_commit commit = {
+        .kind = KX_DECLARE_INDEX,
+        .declaration = kx_text(talloc_asprintf(
+            world->data.mem, "{\"adopt\":true,%s", declaration + 1)),
+        .pace = {.paused = slow}};
+    enum kx_status status = about(world, n, commit);
+    assert_true(status == KX_OK || status == KX_INDEX_EXISTS);
     world->declared[n] = true;
     if (slow)
         set_pace(world, n, below(world, 8) == 0, true);
 }
 
-static void declare_or_drop(struct world *world, size_t n)
+/* One that has failed begins anew, unless it has become another meanwhile. */
+static void declare_again(struct world *world, size_t n)
 {
-    if (!world->declared[n]) {
-        declare_random(world, n);
-        return;
-    }
-    if (below(world, 2) == 0)
-        return;
+    struct kx_index_info info;
+    kx_read_begin(world->test.reader);
+    kx_index_find(world->test.reader, kx_text(name_of(world, 'i', n)), &info);
+    const char *declaration =
+        talloc_strndup(world->data.mem, (const char *)info.declaration.data,
+                       info.declaration.size);
+    kx_read_end(world->test.reader);
+    if (info.state == KX_INDEX_FAILED)
+        declare(world, n, declaration);
+}
+
+static void drop(struct world *world, size_t n)
+{
     assert_int_equal(about(world, n, (struct kx_commit){.kind = KX_DROP_INDEX}),
                      KX_OK);
     world->declared[n] = false;
+}
+
+static void declare_or_drop(struct world *world, size_t n)
+{
+    struct shape shape = random_shape(&world->data.seed, n);
+    if (world->declared[n] && below(world, 2) == 0) {
+        declare_again(world, n);
+        return;
+    }
+    if (world->declared[n]) {
+        drop(world, n);
+        return;
+    }
+    if (below(world, 3) == 0)
+        keep_by_hand(world, n);
+    declare(world, n, shape_json(world->data.mem, &shape));
 }
 
 static void migrate(struct world *world, size_t n)
