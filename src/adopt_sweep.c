@@ -2,11 +2,13 @@
  * commits have kept the index up to date since. So what clients' entries are
  * left under the name belong to no entry, and are removed, some in each job.
  * After a crash the work goes on from the last stored key. */
+#include "adopt_sweep.h"
+
 #include <inttypes.h>
 #include <talloc.h>
 
 #include "adopt.h"
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 
 struct index *adopt_next(const struct kx_store *store)
@@ -27,7 +29,7 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
                                  struct kx_slice key,
                                  const struct record *record)
 {
-    if (!jobs_remove(mem, batch, TABLE_ENTRIES, key))
+    if (!job_remove(mem, batch, TABLE_ENTRIES, key))
         return KX_NO_MEMORY;
     batch->entries--;
     if (!record_expired(record, kx_now_ms()))
@@ -54,11 +56,11 @@ static enum kx_status collect(struct kx_store *store, void *mem,
     struct kx_range rows;
     struct kx_slice key = kx_slice(NULL, 0);
     struct kx_slice bytes;
-    enum kx_status status = jobs_rows(mem, batch->index->declaration->name_key,
-                                      last_read(batch->index), &rows);
+    enum kx_status status = job_rows(mem, batch->index->declaration->name_key,
+                                     last_read(batch->index), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
-    for (size_t read = 0; status == KX_OK && jobs_read_on(store, read, limit);
+    for (size_t read = 0; status == KX_OK && job_reads_on(store, read, limit);
          read++) {
         struct record record;
         status = range_next(store->range, &key, &bytes);
@@ -81,13 +83,13 @@ static enum kx_status apply(struct kx_store *store, struct batch *batch,
 {
     struct index *index = batch->index;
     if (!last)
-        return jobs_settle(store, batch);
+        return job_settle(store, batch);
     batch->adoption->done = true;
     batch->build.resume_size = 0;
     batch->state = index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
     batch->stamp = store->catalog->stamp + 1;
     batch->durable = true;
-    enum kx_status status = jobs_apply(store, batch);
+    enum kx_status status = job_apply(store, batch);
     const uint64_t *counts = index->adoption.counts;
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "index-adopted",
@@ -119,6 +121,6 @@ void adopt_step(struct kx_store *store, struct index *index)
     if (status == KX_OK || status == KX_END)
         status = apply(store, &batch, status == KX_END);
     if (status != KX_OK)
-        jobs_failed(store, "adopt", status);
+        job_failed(store, "adopt", status);
     talloc_free(mem);
 }

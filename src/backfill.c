@@ -3,10 +3,12 @@
  * entries are: after a crash the build goes on where the last stored round
  * ended, and a round done twice changes nothing.
  */
+#include "backfill.h"
+
 #include <inttypes.h>
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "place.h"
 #include "sweep.h"
 
@@ -28,8 +30,8 @@ static enum kx_status write_step(struct kx_store *store, struct round *round,
     if (status == KX_OK && count != 0)
         status = place_rows(store, mem, &batch, count);
     if (status == KX_OK && batch.write_count != 0)
-        status = index_adopts(batch.index) ? jobs_settle(store, &batch)
-                                           : jobs_apply(store, &batch);
+        status = index_adopts(batch.index) ? job_settle(store, &batch)
+                                           : job_apply(store, &batch);
     talloc_free(mem);
     return status;
 }
@@ -77,7 +79,7 @@ static enum kx_status finish_round(struct kx_store *store, struct round *round)
     struct kx_adoption adoption;
     if (batch.durable)
         complete(&batch, &adoption);
-    enum kx_status status = jobs_apply(store, &batch);
+    enum kx_status status = job_apply(store, &batch);
     if (status == KX_OK && !batch.durable)
         status = env_flush(store->env);
     if (status == KX_OK && batch.durable)
@@ -93,7 +95,26 @@ static enum kx_status fail_build(struct kx_store *store, struct round *round)
                           .state = KX_INDEX_FAILED,
                           .failure = round_failure(round),
                           .build = *round_build(round)};
-    return jobs_apply(store, &batch);
+    return job_apply(store, &batch);
+}
+
+/* A throttled build whose time has come goes first: its sweep is small. Then
+ * the oldest of the others, which takes along those that fit (sweep.h). */
+struct index *backfill_next(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    struct index *first = NULL;
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct index *index = catalog->indexes[i];
+        if (!index_gathers(index) || pace_allowance(&index->pace, now_ms) == 0)
+            continue;
+        if (!pace_free(&index->pace))
+            return index;
+        if (first == NULL || index->id < first->id)
+            first = index;
+    }
+    return first;
 }
 
 /* The sweep lets go of the store's set of touched keys by itself. */
@@ -201,7 +222,7 @@ void backfill_step(struct kx_store *store)
     enum kx_status status = KX_OK;
     look_at_sweep(store);
     if (store->sweep == NULL) {
-        struct index *index = jobs_to_build(store);
+        struct index *index = backfill_next(store);
         if (index == NULL)
             return;
         status = begin_sweep(store, index);
@@ -210,6 +231,6 @@ void backfill_step(struct kx_store *store)
         status = step(store, store->sweep);
     if (status == KX_OK)
         return;
-    jobs_failed(store, "backfill", status);
+    job_failed(store, "backfill", status);
     backfill_end(store);
 }

@@ -3,9 +3,11 @@
  * Nobody can see these rows any more (catalog_shows), so there is no hurry and
  * no flush; after a crash the work goes on from the last stored key or a little
  * before it. */
+#include "drop.h"
+
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 
 /* Collects the next rows from build.resume on, at most job_size. KX_END: those
@@ -16,20 +18,20 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
     const struct build *build = &index->build;
     struct kx_range rows;
     enum kx_status status =
-        jobs_rows(mem, index->declaration->name_key,
-                  kx_slice(build->resume, build->resume_size), &rows);
+        job_rows(mem, index->declaration->name_key,
+                 kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
     struct kx_slice key = {0};
     struct kx_slice bytes;
     for (size_t read = 0;
-         status == KX_OK && jobs_read_on(store, read, store->job_size);
+         status == KX_OK && job_reads_on(store, read, store->job_size);
          read++) {
         status = range_next(store->range, &key, &bytes);
         struct record record;
         if (status == KX_OK && record_read(bytes, &record) &&
             record.index == index->id &&
-            !jobs_remove(mem, batch, TABLE_ENTRIES, key))
+            !job_remove(mem, batch, TABLE_ENTRIES, key))
             status = KX_NO_MEMORY;
     }
     if (status == KX_OK && key.data != NULL) {
@@ -58,8 +60,8 @@ void drop_step(struct kx_store *store, struct index *index)
     if (status == KX_END)
         batch.action = CATALOG_FORGET;
     if (status == KX_OK || status == KX_END)
-        jobs_apply(store, &batch);
+        job_apply(store, &batch);
     else
-        jobs_failed(store, "drop", status);
+        job_failed(store, "drop", status);
     talloc_free(mem);
 }

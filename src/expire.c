@@ -4,9 +4,11 @@
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
  * batch_rows.c keeps it in step with the entries, so the first row tells when
  * there is something to do: until then the writer does not look. */
+#include "expire.h"
+
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 
 /* The time that begins a row's key; how long to wait after a failure. */
@@ -26,7 +28,7 @@ static bool is_full(const struct kx_store *store, const struct batch *batch)
 {
     return batch->write_count == store->job_size ||
            overlay_size(batch->plan->overlay) >= store->job_size ||
-           overlay_bytes(batch->plan->overlay) >= JOBS_BYTES_MAX;
+           overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
 }
 
 /* Plans the removal of the entries due by now, as many as make a job. KX_OK,
@@ -55,7 +57,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
         status = plan_expire(
             plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
             row_time(row));
-        if (status == KX_OK && !jobs_remove(plan, batch, TABLE_EXPIRY, row))
+        if (status == KX_OK && !job_remove(plan, batch, TABLE_EXPIRY, row))
             status = KX_NO_MEMORY;
     }
     if (range != NULL)
@@ -80,7 +82,7 @@ void expire_step(struct kx_store *store)
         status = plan_due(store, &batch, &next);
     if (status != KX_OK || batch.write_count == 0)
         talloc_free(batch.plan);
-    else if (jobs_apply(store, &batch) == KX_OK)
+    else if (job_apply(store, &batch) == KX_OK)
         atomic_fetch_add(&store->expired, batch.write_count);
     else
         next = kx_now_ms() + RETRY_MS;

@@ -3,10 +3,13 @@
  * for them, and packing comes last. */
 #include "jobs.h"
 
-#include <talloc.h>
-
-#include "range.h"
-#include "writer.h"
+#include "adopt_sweep.h"
+#include "backfill.h"
+#include "drop.h"
+#include "expire.h"
+#include "migrate_rows.h"
+#include "tidy.h"
+#include "verify_rows.h"
 
 enum {
     JOB_MIN = 32, /* entries of a step */
@@ -14,28 +17,8 @@ enum {
     STEP_NS_MIN = 50000,   /* of a step while commits come in */
     STEP_NS_BUSY = 500000, /* and at most then */
     STEP_NS_MAX = 2000000, /* when there are none */
-    QUIET_NS = 20000000,   /* since the last commit */
-    REST_NS = 10000000     /* after a failure */
+    QUIET_NS = 20000000    /* since the last commit */
 };
-
-/* A throttled build whose time has come goes first: its sweep is small. Then
- * the oldest of the others, which takes along those that fit (sweep.h). */
-struct index *jobs_to_build(const struct kx_store *store)
-{
-    const struct catalog *catalog = store->catalog;
-    int64_t now_ms = kx_now_ms();
-    struct index *first = NULL;
-    for (size_t i = 0; i < catalog->count; i++) {
-        struct index *index = catalog->indexes[i];
-        if (!index_gathers(index) || pace_allowance(&index->pace, now_ms) == 0)
-            continue;
-        if (!pace_free(&index->pace))
-            return index;
-        if (first == NULL || index->id < first->id)
-            first = index;
-    }
-    return first;
-}
 
 int64_t jobs_due_ms(const struct kx_store *store)
 {
@@ -56,7 +39,7 @@ int64_t jobs_due_ms(const struct kx_store *store)
 
 static bool build_waiting(const struct kx_store *store)
 {
-    return store->sweep != NULL || jobs_to_build(store) != NULL;
+    return store->sweep != NULL || backfill_next(store) != NULL;
 }
 
 static bool expiry_due(const struct kx_store *store)
@@ -143,12 +126,6 @@ int64_t jobs_rest_ms(const struct kx_store *store)
     return kx_ms_until(store->jobs_rest_until_ns);
 }
 
-void jobs_failed(struct kx_store *store, const char *job, enum kx_status status)
-{
-    kx_log(KX_LOG_WARNING, job, "status=%s", kx_status_name(status));
-    store->jobs_rest_until_ns = kx_monotonic_ns() + REST_NS;
-}
-
 bool jobs_run(struct kx_store *store)
 {
     if (jobs_rest_ms(store) != 0)
@@ -159,88 +136,4 @@ bool jobs_run(struct kx_store *store)
     if (run_step(store))
         size_next(store, began_ns);
     return jobs_waiting(store);
-}
-
-enum kx_status jobs_rows(void *mem, struct kx_slice whole,
-                         struct kx_slice resume, struct kx_range *range_out)
-{
-    struct kx_buffer start;
-    struct kx_buffer end;
-    kx_buffer_init(&start, mem);
-    kx_buffer_init(&end, mem);
-    kx_add_slice(&start, resume.size == 0 ? whole : resume);
-    if (resume.size != 0)
-        kx_add_byte(&start, 0);
-    kx_add_slice(&end, whole);
-    kx_add_byte(&end, 0xff);
-    *range_out = (struct kx_range){.start = kx_buffer_slice(&start),
-                                   .end = kx_buffer_slice(&end)};
-    return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
-}
-
-bool jobs_remove(void *mem, struct batch *batch, enum table table,
-                 struct kx_slice key)
-{
-    void *copy = talloc_memdup(mem, key.data, key.size);
-    batch->writes[batch->write_count++] = (struct txn_write){
-        .type = TXN_DELETE, .table = table, .key = kx_slice(copy, key.size)};
-    return copy != NULL;
-}
-
-bool jobs_read_on(const struct kx_store *store, size_t read, size_t limit)
-{
-    return read < limit && range_bytes(store->range) < JOBS_BYTES_MAX;
-}
-
-/* On failure nothing has changed; the plan is then of no more use. */
-enum kx_status jobs_apply(struct kx_store *store, struct batch *batch)
-{
-    uint64_t number = 0;
-    enum kx_status status = batch_apply(store, batch, &number);
-    if (status == KX_OK) {
-        /* Nobody can see these keys, so no reply has to wait for the disk; but
-         * one that shows their range may have been parked just now. To watches
-         * it is news that an entry has expired. */
-        gate_flushed(&store->gate, number);
-        writer_release(store);
-        return KX_OK;
-    }
-    jobs_failed(store, "background-job", status);
-    if (batch->plan != store->plan)
-        talloc_free(batch->plan);
-    return status;
-}
-
-/* The writes as changes of a plan, whose keys the gate knows. */
-static struct plan *plan_writes(struct kx_store *store,
-                                const struct batch *batch)
-{
-    struct plan *plan = plan_create(&store->base);
-    enum kx_status status = plan == NULL ? KX_NO_MEMORY : KX_OK;
-    for (size_t i = 0; status == KX_OK && i < batch->write_count; i++)
-        status = overlay_put(plan->overlay, batch->writes[i].key,
-                             batch->writes[i].value);
-    if (status == KX_OK) {
-        overlay_keep(plan->overlay);
-        return plan;
-    }
-    talloc_free(plan);
-    return NULL;
-}
-
-enum kx_status jobs_settle(struct kx_store *store, struct batch *batch)
-{
-    uint64_t number = 0;
-    enum kx_status status = KX_NO_MEMORY;
-    batch->plan = plan_writes(store, batch);
-    batch->write_count = 0;
-    if (batch->plan != NULL)
-        status = batch_apply(store, batch, &number);
-    if (status == KX_OK) {
-        writer_settle(store, number);
-        return KX_OK;
-    }
-    jobs_failed(store, "background-job", status);
-    talloc_free(batch->plan);
-    return status;
 }

@@ -3,10 +3,12 @@
  * stands for; commits go on between the jobs and write their rows the same way.
  * What a crash takes back is done again. The last job of the first pass changes
  * what is shown. */
+#include "migrate_rows.h"
+
 #include <inttypes.h>
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "migrate.h"
 #include "range.h"
 #include "refuse.h"
@@ -138,13 +140,13 @@ static enum kx_status take_rows(struct step *step)
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status status =
-        jobs_rows(step->mem, step->index->declaration->name_key,
-                  kx_slice(build->resume, build->resume_size), &rows);
+        job_rows(step->mem, step->index->declaration->name_key,
+                 kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
         status = range_begin(store->range, rows.start, rows.end, false);
     size_t limit = pace_take(&step->index->pace, store->job_size, kx_now_ms());
-    for (size_t i = 0; status == KX_OK && jobs_read_on(store, i, limit) &&
-                       step->bytes + step->stand.read < JOBS_BYTES_MAX;
+    for (size_t i = 0; status == KX_OK && job_reads_on(store, i, limit) &&
+                       step->bytes + step->stand.read < JOB_BYTES_MAX;
          i++) {
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK)
@@ -209,7 +211,7 @@ static void replace(struct kx_store *store, struct index *index)
                           .build = index->build,
                           .durable = true,
                           .stamp = store->catalog->stamp + 1};
-    jobs_apply(store, &batch);
+    job_apply(store, &batch);
 }
 
 /* Begun again from what is stored after an error. */
@@ -242,7 +244,7 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         status = apply(&step);
     talloc_free(step.mem);
     if (status != KX_OK)
-        jobs_failed(store, "migration", status);
+        job_failed(store, "migration", status);
 }
 
 void migrate_step(struct kx_store *store, struct index *index)

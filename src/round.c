@@ -13,7 +13,7 @@
 
 #include "extract.h"
 #include "form.h"
-#include "jobs.h"
+#include "job.h"
 #include "refuse.h"
 #include "sorter.h"
 #include "touched.h"
@@ -258,7 +258,7 @@ struct txn_write *round_take(struct round *round, size_t limit,
         round->key.failed = true;
         return NULL;
     }
-    while (taken < limit && bytes < JOBS_BYTES_MAX &&
+    while (taken < limit && bytes < JOB_BYTES_MAX &&
            sorter_next(round->sorter, &round->taken[kept])) {
         taken++;
         bytes += round->taken[kept].value.size;

@@ -8,8 +8,8 @@
 #include <talloc.h>
 
 #include "archive.h"
+#include "backfill.h"
 #include "backup_time.h"
-#include "jobs.h"
 #include "keeper.h"
 #include "logs.h"
 #include "mend.h"

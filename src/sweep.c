@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 #include "touched.h"
 
@@ -192,7 +192,7 @@ enum kx_status sweep_read(struct sweep *sweep, size_t limit)
     struct kx_slice bytes;
     enum kx_status status = begin_scan(sweep);
     for (size_t i = 0; status == KX_OK &&
-                       jobs_read_on(sweep->store, i, limit) && !full(sweep);
+                       job_reads_on(sweep->store, i, limit) && !full(sweep);
          i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)

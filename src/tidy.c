@@ -3,10 +3,12 @@
  * the next ones move pages to the front of the file and shorten it, as long as
  * that gains something.
  */
+#include "tidy.h"
+
 #include <inttypes.h>
 
 #include "compact.h"
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 
 enum {
@@ -71,7 +73,7 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
     enum kx_status status =
         range_begin(store->range, start, kx_slice(NULL, 0), false);
     for (size_t i = 0;
-         status == KX_OK && (i < 2 || jobs_read_on(store, i, rows)); i++)
+         status == KX_OK && (i < 2 || job_reads_on(store, i, rows)); i++)
         status = range_next(store->range, stop_out, &record);
     return status;
 }

@@ -5,8 +5,8 @@
 #include <talloc.h>
 
 #include "batch.h"
-#include "jobs.h"
 #include "table.h"
+#include "verify_rows.h"
 
 /* About how many entries there are under the prefix of the index. */
 static uint64_t estimate(struct kx_store *store, const struct index *index,

@@ -1,9 +1,11 @@
 /* The jobs of a verification: first the rows of the index, then the entries.
  * What a job mends is a commit of its own: with a stamp, on disk before the
  * next one, known to those who watch the keys. */
+#include "verify_rows.h"
+
 #include <talloc.h>
 
-#include "jobs.h"
+#include "job.h"
 #include "range.h"
 #include "verify_state.h"
 #include "writer.h"
@@ -37,8 +39,8 @@ struct index *verify_next(const struct kx_store *store)
 static bool reads_on(const struct verify *job, size_t read, size_t limit)
 {
     size_t bytes = job->stand.read + job->other.read + job->looked_up_bytes;
-    return jobs_read_on(job->store, read, limit) &&
-           job->looked_up < job->store->job_size && bytes < JOBS_BYTES_MAX;
+    return job_reads_on(job->store, read, limit) &&
+           job->looked_up < job->store->job_size && bytes < JOB_BYTES_MAX;
 }
 
 static enum kx_status look_at_rows(struct verify *job,
@@ -71,7 +73,7 @@ static enum kx_status look(struct verify *job)
     size_t limit = job->store->job_size;
     if (!job->store->options.unpaced)
         limit = pace_take(&job->index->pace, limit, kx_now_ms());
-    enum kx_status status = jobs_rows(
+    enum kx_status status = job_rows(
         job->mem,
         next->report.back ? declaration->prefix : declaration->name_key,
         kx_slice(next->resume, next->resume_size), &rows);
@@ -109,7 +111,7 @@ static enum kx_status apply(struct verify *job, struct batch *batch)
     if (job->plan == NULL || overlay_size(job->plan->overlay) == 0) {
         talloc_free(job->plan);
         batch->durable = !job->next->report.running;
-        return jobs_apply(job->store, batch);
+        return job_apply(job->store, batch);
     }
     batch->plan = job->plan;
     batch->stamp = job->plan->stamp;
@@ -158,5 +160,5 @@ void verify_step(struct kx_store *store, struct index *index)
     talloc_free(batch.verification);
     talloc_free(job.mem);
     if (status != KX_OK)
-        jobs_failed(store, "verification", status);
+        job_failed(store, "verification", status);
 }

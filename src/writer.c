@@ -21,6 +21,7 @@
 #include "queue.h"
 #include "regulate.h"
 #include "room.h"
+#include "tidy.h"
 #include "tokens.h"
 #include "verify.h"
 #include "watch.h"

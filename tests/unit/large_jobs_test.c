@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "job.h"
 #include "jobs.h"
 #include "range.h"
 #include "store_state.h"
@@ -96,7 +97,7 @@ static const char *large(void *mem, int n)
 static void went_in_small_steps(void)
 {
     size_t most = atomic_exchange(&most_bytes, 0);
-    assert_in_range(most, BYTES, 2 * JOBS_BYTES_MAX + 3 * BYTES);
+    assert_in_range(most, BYTES, 2 * JOB_BYTES_MAX + 3 * BYTES);
 }
 
 static enum kx_status change(struct story *s, enum kx_commit_kind kind,

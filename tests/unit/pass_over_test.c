@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "jobs.h"
+#include "drop.h"
 #include "range.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
