@@ -59,7 +59,7 @@ static enum kx_status collect(struct kx_store *store, void *mem,
     enum kx_status status = job_rows(mem, batch->index->declaration->name_key,
                                      last_read(batch->index), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end, false);
+        status = range_begin(store->range, rows.start, rows.end);
     for (size_t read = 0; status == KX_OK && job_reads_on(store, read, limit);
          read++) {
         struct record record;

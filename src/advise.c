@@ -13,7 +13,7 @@ static bool has_field(const struct declaration *declaration,
                       const struct field *field)
 {
     for (size_t i = 0; i < declaration->field_count; i++)
-        if (question_same_place(&declaration->fields[i], field, true))
+        if (question_same_field(&declaration->fields[i], field))
             return true;
     return false;
 }

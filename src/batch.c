@@ -80,7 +80,9 @@ static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
     batch_rows_add_catalog(rows, store, batch);
     enum kx_status status = KX_NO_MEMORY;
     if (!rows->failed)
-        status = txn_apply(store->env, rows->list, rows->count, !batch->plan);
+        status =
+            txn_apply(store->env, rows->list, rows->count,
+                      batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED);
     if (status == KX_OK && store->archive != NULL)
         archive_mark(store);
     if (status == KX_OK && batch->durable) {

@@ -312,7 +312,7 @@ static enum kx_status read_indexes(struct catalog *catalog)
         range_create(catalog, catalog->env, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
-    status = range_begin(range, kx_text("index/"), kx_text("index0"), false);
+    status = range_begin(range, kx_text("index/"), kx_text("index0"));
     struct kx_slice key;
     struct kx_slice row;
     while (status == KX_OK) {
@@ -335,7 +335,7 @@ static enum kx_status write_new(struct catalog *catalog)
     bool good = mem != NULL && format_write(mem, &writes[1]) &&
                 catalog_facts_write(mem, catalog, &writes[2]);
     enum kx_status status =
-        good ? txn_apply(catalog->env, writes, 3, false) : KX_NO_MEMORY;
+        good ? txn_apply(catalog->env, writes, 3, TXN_SCATTERED) : KX_NO_MEMORY;
     talloc_free(mem);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }

@@ -118,7 +118,7 @@ static enum kx_status search_table(struct plan *plan, const struct index *index,
     struct kx_slice key;
     struct kx_slice bytes;
     enum kx_status found = KX_ABSENT;
-    enum kx_status status = range_begin(plan->range, start, end, false);
+    enum kx_status status = range_begin(plan->range, start, end);
     while (status == KX_OK && found == KX_ABSENT) {
         status = range_next(plan->range, &key, &bytes);
         if (status == KX_OK)

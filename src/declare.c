@@ -37,7 +37,7 @@ static enum kx_status pass_over(struct kx_store *store, void *mem,
     if (kx_compare(start, end) >= 0)
         return KX_END;
     range_end(store->range);
-    return range_begin(store->range, start, end, false);
+    return range_begin(store->range, start, end);
 }
 
 /* Is there a visible client entry in [start, end) of the entries? All writes
@@ -46,8 +46,7 @@ static enum kx_status pass_over(struct kx_store *store, void *mem,
 static enum kx_status find_any(struct kx_store *store, void *mem,
                                const struct kx_range *rows, bool *found_out)
 {
-    enum kx_status status =
-        range_begin(store->range, rows->start, rows->end, false);
+    enum kx_status status = range_begin(store->range, rows->start, rows->end);
     int64_t now_ms = kx_now_ms();
     *found_out = false;
     while (status == KX_OK && !*found_out) {

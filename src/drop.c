@@ -21,7 +21,7 @@ static enum kx_status collect(struct kx_store *store, const struct index *index,
         job_rows(mem, index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end, false);
+        status = range_begin(store->range, rows.start, rows.end);
     struct kx_slice key = {0};
     struct kx_slice bytes;
     for (size_t read = 0;

@@ -41,8 +41,7 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
     enum kx_status status =
         range_create(plan, store->env, TABLE_EXPIRY, &range);
     if (status == KX_OK)
-        status =
-            range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0), false);
+        status = range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
     int64_t next = INT64_MAX;
     while (status == KX_OK) {
         struct kx_slice row;

@@ -28,10 +28,10 @@ static void misfit(struct match *match, enum kx_misfit misfit)
 /* ---- Bounds ------------------------------------------------------------- */
 
 static bool is_about(const struct condition *condition,
-                     const struct field *field, bool fold)
+                     const struct field *field)
 {
     struct field subject = question_subject(condition);
-    return question_same_place(&subject, field, fold);
+    return question_same_place(&subject, field);
 }
 
 static bool is_equal(const struct condition *condition)
@@ -46,9 +46,9 @@ static bool take_equal(struct match *match, const struct field *field,
     const struct declaration *asked = match->asked;
     for (size_t i = 0; i < asked->where_count; i++) {
         const struct condition *condition = &asked->where[i];
-        if (!is_equal(condition) || !is_about(condition, field, false))
+        if (!is_equal(condition) || !is_about(condition, field))
             continue;
-        if (!is_about(condition, field, true)) {
+        if (condition->fold != field->fold) {
             misfit(match, KX_MISFIT_FOLDS);
             continue;
         }
@@ -66,10 +66,9 @@ static void take_range(struct match *match, const struct field *field,
     const struct declaration *asked = match->asked;
     for (size_t i = 0; i < asked->where_count; i++) {
         const struct condition *condition = &asked->where[i];
-        if (condition->comparison < WHERE_GT ||
-            !is_about(condition, field, false))
+        if (condition->comparison < WHERE_GT || !is_about(condition, field))
             continue;
-        if (!is_about(condition, field, true))
+        if (condition->fold != field->fold)
             misfit(match, KX_MISFIT_FOLDS);
         else if (field->each)
             misfit(match, KX_MISFIT_REPEATS);
@@ -130,7 +129,7 @@ static struct field place_at(const struct declaration *index, size_t n)
 static bool is_fixed(const struct match *match, const struct field *field)
 {
     for (size_t i = 0; i < match->equal; i++)
-        if (question_same_place(&match->index->fields[i], field, true))
+        if (question_same_field(&match->index->fields[i], field))
             return true;
     return false;
 }
@@ -173,7 +172,7 @@ static void check_order(struct match *match)
             continue;
         bool lacking = at >= index->field_count && !is_given(match, &place);
         if (alone || lacking ||
-            !question_same_place(&asked->fields[i], &place, true)) {
+            !question_same_field(&asked->fields[i], &place)) {
             misfit(match, KX_MISFIT_ORDER);
             return;
         }

@@ -133,7 +133,7 @@ enum kx_status format_guard(const char *directory, struct kx_fault *fault)
 /* Flushed at once: the next step builds on it. */
 static enum kx_status write_now(struct env *env, const struct txn_write *write)
 {
-    enum kx_status status = txn_apply(env, write, 1, false);
+    enum kx_status status = txn_apply(env, write, 1, TXN_SCATTERED);
     return status == KX_OK ? env_flush(env) : status;
 }
 

@@ -143,7 +143,7 @@ static enum kx_status take_rows(struct step *step)
         job_rows(step->mem, step->index->declaration->name_key,
                  kx_slice(build->resume, build->resume_size), &rows);
     if (status == KX_OK)
-        status = range_begin(store->range, rows.start, rows.end, false);
+        status = range_begin(store->range, rows.start, rows.end);
     size_t limit = pace_take(&step->index->pace, store->job_size, kx_now_ms());
     for (size_t i = 0; status == KX_OK && job_reads_on(store, i, limit) &&
                        step->bytes + step->stand.read < JOB_BYTES_MAX;

@@ -117,7 +117,7 @@ static enum kx_status pass_over(struct plan *plan, const struct index *index,
     kx_add_byte(&plan->key, 0xff);
     if (plan->key.failed)
         return KX_NO_MEMORY;
-    return range_begin(plan->range, kx_buffer_slice(&plan->key), end, false);
+    return range_begin(plan->range, kx_buffer_slice(&plan->key), end);
 }
 
 /* Has the commit removed what it may? Of large values, which it has to read,
@@ -138,7 +138,7 @@ static enum kx_status delete_range(struct plan *plan,
 {
     struct kx_commit *commit = plan->commit;
     enum kx_status status =
-        range_begin(plan->range, mutation->key, mutation->end, false);
+        range_begin(plan->range, mutation->key, mutation->end);
     while (status == KX_OK) {
         struct kx_slice key;
         struct kx_slice bytes;

@@ -260,7 +260,7 @@ static enum kx_status seek(const struct placing *placing)
 {
     return range_begin(placing->store->range,
                        placing->batch->writes[placing->next].key,
-                       kx_slice(NULL, 0), false);
+                       kx_slice(NULL, 0));
 }
 
 /* Reads on, unless there are many rows before the one to place next: a small

@@ -93,12 +93,15 @@ struct field question_subject(const struct condition *condition)
                           .each = condition->each};
 }
 
-bool question_same_place(const struct field *a, const struct field *b,
-                         bool fold)
+bool question_same_place(const struct field *a, const struct field *b)
 {
     return a->key_part == b->key_part && a->each == b->each &&
-           (!fold || a->fold == b->fold) &&
            (a->key_part != 0 || kx_equal(a->path, b->path));
+}
+
+bool question_same_field(const struct field *a, const struct field *b)
+{
+    return a->fold == b->fold && question_same_place(a, b);
 }
 
 size_t kx_question_conditions(const struct kx_question *question)

@@ -18,8 +18,10 @@ struct kx_question {
 /* The place that a condition is about, as a field would name it. */
 struct field question_subject(const struct condition *condition);
 
-/* Are they taken from the same place? `fold` is compared when it matters. */
-bool question_same_place(const struct field *a, const struct field *b,
-                         bool fold);
+/* Are they taken from the same place? */
+bool question_same_place(const struct field *a, const struct field *b);
+
+/* And folded alike as well? */
+bool question_same_field(const struct field *a, const struct field *b);
 
 #endif

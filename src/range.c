@@ -73,7 +73,13 @@ static enum kx_status open_cursor(struct range *range)
 }
 
 enum kx_status range_begin(struct range *range, struct kx_slice start,
-                           struct kx_slice end, bool reverse)
+                           struct kx_slice end)
+{
+    return range_begin_either(range, start, end, false);
+}
+
+enum kx_status range_begin_either(struct range *range, struct kx_slice start,
+                                  struct kx_slice end, bool reverse)
 {
     range_end(range);
     range->start = start;

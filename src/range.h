@@ -15,10 +15,14 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
                             struct range **range_out);
 
 /* Starts at start (inclusive) and stays below end (exclusive; empty: no upper
- * bound); reverse begins at the last row. start and end must live until
- * range_end. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+ * bound). start and end must live until range_end. KX_OK, KX_NO_MEMORY,
+ * KX_FAILED. */
 enum kx_status range_begin(struct range *range, struct kx_slice start,
-                           struct kx_slice end, bool reverse);
+                           struct kx_slice end);
+
+/* The same; with `reverse` from the last row to the first. */
+enum kx_status range_begin_either(struct range *range, struct kx_slice start,
+                                  struct kx_slice end, bool reverse);
 
 /* The next row, valid until the next call on this range: KX_OK, KX_END,
  * KX_NO_MEMORY, KX_FAILED. */

@@ -48,7 +48,7 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
         return KX_NO_MEMORY;
     enum kx_status status =
         range_begin(reader->rows, kx_buffer_slice(&reader->start),
-                    kx_buffer_slice(&reader->end), false);
+                    kx_buffer_slice(&reader->end));
     reader->scanning = status == KX_OK;
     return status;
 }

@@ -22,8 +22,8 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     struct kx_slice key;
     struct kx_slice row;
     enum kx_status status =
-        range_begin(reader->rows, kx_buffer_slice(&reader->start),
-                    kx_buffer_slice(&reader->end), reverse);
+        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
+                           kx_buffer_slice(&reader->end), reverse);
     uint64_t bytes = tally->bytes + BYTES_MAX;
     for (uint64_t i = 0; status == KX_OK && i < most && tally->bytes < bytes;
          i++) {

@@ -26,8 +26,8 @@ static enum kx_status begin(struct kx_reader *reader,
     reader->yielded_at = reader->looked;
     reader_asks(reader, reader->index, range->fields, range->field_count);
     enum kx_status status =
-        range_begin(reader->rows, kx_buffer_slice(&reader->start),
-                    kx_buffer_slice(&reader->end), range->reverse);
+        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
+                           kx_buffer_slice(&reader->end), range->reverse);
     reader->scanning = status == KX_OK;
     return status;
 }
@@ -165,7 +165,7 @@ static enum kx_status pass_over(struct kx_reader *reader)
     else
         start = kx_buffer_slice(behind);
     if (end.size == 0 || kx_compare(start, end) < 0)
-        return range_begin(reader->rows, start, end, reader->reverse);
+        return range_begin_either(reader->rows, start, end, reader->reverse);
     reader->ended = true;
     return KX_END;
 }

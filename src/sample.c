@@ -58,7 +58,7 @@ static enum kx_status take_run(struct walk *walk, size_t count)
     struct kx_buffer next;
     kx_buffer_init(&next, walk->start.owner);
     enum kx_status status = range_begin(range, kx_buffer_slice(&walk->start),
-                                        kx_buffer_slice(&walk->end), false);
+                                        kx_buffer_slice(&walk->end));
     size_t i = 0;
     for (; status == KX_OK && i < count && !exhausted(walk); i++) {
         status = range_next(range, &key, &bytes);
@@ -84,8 +84,9 @@ static enum kx_status find_end(struct walk *walk, bool reverse,
     struct range *range = walk->store->range;
     struct kx_slice key;
     struct kx_slice bytes;
-    enum kx_status status = range_begin(range, kx_buffer_slice(&walk->start),
-                                        kx_buffer_slice(&walk->end), reverse);
+    enum kx_status status =
+        range_begin_either(range, kx_buffer_slice(&walk->start),
+                           kx_buffer_slice(&walk->end), reverse);
     if (status == KX_OK)
         status = range_next(range, &key, &bytes);
     if (status == KX_OK)

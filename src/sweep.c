@@ -116,7 +116,7 @@ static enum kx_status begin_scan(struct sweep *sweep)
     if (sweep->from.failed)
         return KX_NO_MEMORY;
     return range_begin(sweep->store->range, kx_buffer_slice(&sweep->from),
-                       sweep->passage.end, false);
+                       sweep->passage.end);
 }
 
 static size_t gathered_bytes(const struct sweep *sweep)

@@ -70,8 +70,7 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
 {
     size_t rows = store->tidy.pass == 1 ? PACK_ROWS : SHRINK_ROWS;
     struct kx_slice record;
-    enum kx_status status =
-        range_begin(store->range, start, kx_slice(NULL, 0), false);
+    enum kx_status status = range_begin(store->range, start, kx_slice(NULL, 0));
     for (size_t i = 0;
          status == KX_OK && (i < 2 || job_reads_on(store, i, rows)); i++)
         status = range_next(store->range, stop_out, &record);

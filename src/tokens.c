@@ -113,7 +113,7 @@ static enum kx_status read_rows(struct kx_store *store)
         range_create(store, store->env, TABLE_CATALOG, &range);
     if (status != KX_OK)
         return status;
-    status = range_begin(range, kx_text("token/"), kx_text("token0"), false);
+    status = range_begin(range, kx_text("token/"), kx_text("token0"));
     while (status == KX_OK) {
         status = range_next(range, &key, &row);
         if (status == KX_OK)

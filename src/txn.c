@@ -102,10 +102,10 @@ static int apply_all(struct work *work, const struct txn_write *writes,
 }
 
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, bool neighbours)
+                         size_t count, enum txn_order order)
 {
     struct work work = {.env = env};
-    if (neighbours || count >= BULK_MIN)
+    if (order == TXN_NEIGHBOURS || count >= BULK_MIN)
         work.cursor_flags = DB_CURSOR_BULK;
     int error = env->db->txn_begin(env->db, NULL, &work.txn, DB_TXN_NOSYNC);
     if (error != 0)

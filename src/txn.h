@@ -19,12 +19,18 @@ struct txn_write {
     struct kx_slice value;
 };
 
-/* Applies the writes in order, faster when they are said to be neighbours: each
- * mostly on the page of the one before. KX_OK: committed, and on disk after the
+/* How the keys of a list of writes lie: what is said wrongly costs time only.
+ */
+enum txn_order {
+    TXN_SCATTERED,
+    TXN_NEIGHBOURS /* each is mostly on the page of the one before */
+};
+
+/* Applies the writes in order. KX_OK: committed, and on disk after the
  * next env_flush. Anything else (KX_CHECK_FAILED: there was a row under the key
  * of a TXN_INSERT; KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed.
  */
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, bool neighbours);
+                         size_t count, enum txn_order order);
 
 #endif

@@ -50,7 +50,7 @@ static enum kx_status look_at_rows(struct verify *job,
     struct kx_slice bytes;
     struct range *range = job->store->range;
     struct verification *next = job->next;
-    enum kx_status status = range_begin(range, rows->start, rows->end, false);
+    enum kx_status status = range_begin(range, rows->start, rows->end);
     for (size_t i = 0; status == KX_OK && reads_on(job, i, limit); i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)

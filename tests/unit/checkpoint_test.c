@@ -24,7 +24,7 @@ static void write_row(struct story *s, struct env *env)
                               .table = TABLE_CATALOG,
                               .key = kx_text("test"),
                               .value = kx_slice(value, VALUE_BYTES)};
-    assert_int_equal(txn_apply(env, &write, 1, false), KX_OK);
+    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
     assert_int_equal(env_flush(env), KX_OK);
 }
 

@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __real_env_flush(struct env *env);
 enum kx_status __wrap_env_flush(struct env *env);
 
@@ -29,9 +29,9 @@ static void stop_once(atomic_bool *stops)
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours)
+                                size_t count, enum txn_order order)
 {
-    enum kx_status status = __real_txn_apply(env, writes, count, neighbours);
+    enum kx_status status = __real_txn_apply(env, writes, count, order);
     stop_once(&stops_applied);
     return status;
 }

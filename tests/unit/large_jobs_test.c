@@ -16,9 +16,9 @@ enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
 enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __real_table_get(struct env *env, enum table table,
                                 struct kx_slice key,
                                 struct kx_buffer *value_out);
@@ -55,11 +55,11 @@ enum kx_status __wrap_range_next(struct range *range, struct kx_slice *key_out,
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours)
+                                size_t count, enum txn_order order)
 {
     if (count > atomic_load(&most_rows))
         atomic_store(&most_rows, count);
-    return __real_txn_apply(env, writes, count, neighbours);
+    return __real_txn_apply(env, writes, count, order);
 }
 
 enum kx_status __wrap_table_get(struct env *env, enum table table,

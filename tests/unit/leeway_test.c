@@ -30,7 +30,7 @@ static void put_row(struct env *env, unsigned number)
                               .table = TABLE_ENTRIES,
                               .key = kx_text(name),
                               .value = kx_slice(value, sizeof value)};
-    assert_int_equal(txn_apply(env, &write, 1, false), KX_OK);
+    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
 }
 
 int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags)

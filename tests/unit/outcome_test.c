@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __real_env_flush(struct env *env);
 enum kx_status __wrap_env_flush(struct env *env);
 
@@ -20,7 +20,7 @@ static sem_t reached;
 static sem_t go_on;
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours)
+                                size_t count, enum txn_order order)
 {
     int number = atomic_fetch_add(&applies, 1);
     if (number == 0) {
@@ -29,7 +29,7 @@ enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
     }
     return number == 1 && atomic_load(&failing)
                ? KX_DISK_FULL
-               : __real_txn_apply(env, writes, count, neighbours);
+               : __real_txn_apply(env, writes, count, order);
 }
 
 struct sent {

@@ -14,9 +14,9 @@ bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
 
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 
 static atomic_bool starving;    /* no buffer gets any room */
 static atomic_bool keeping;     /* no entry can be removed */
@@ -41,13 +41,13 @@ bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours)
+                                size_t count, enum txn_order order)
 {
     bool removes = writes[0].type == TXN_DELETE;
     atomic_fetch_add(&removals, removes);
     return removes && atomic_load(&keeping)
                ? KX_NO_MEMORY
-               : __real_txn_apply(env, writes, count, neighbours);
+               : __real_txn_apply(env, writes, count, order);
 }
 
 static void expiry(void **state)

@@ -12,9 +12,9 @@ enum kx_status __real_place_rows(struct kx_store *store, void *mem,
 enum kx_status __wrap_place_rows(struct kx_store *store, void *mem,
                                  struct batch *batch, size_t count);
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours);
+                                size_t count, enum txn_order order);
 
 static atomic_bool keeping;       /* no row can be removed */
 static struct kx_reader *between; /* reads when rows are placed; or NULL */
@@ -39,11 +39,11 @@ enum kx_status __wrap_place_rows(struct kx_store *store, void *mem,
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
-                                size_t count, bool neighbours)
+                                size_t count, enum txn_order order)
 {
     return writes[0].type == TXN_DELETE && atomic_load(&keeping)
                ? KX_NO_MEMORY
-               : __real_txn_apply(env, writes, count, neighbours);
+               : __real_txn_apply(env, writes, count, order);
 }
 
 static void set(struct story *s, const char *key, const char *value,

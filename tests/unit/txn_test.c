@@ -99,11 +99,17 @@ static void writes_are_applied_in_their_order(void **state)
         removal(c),      put(c, "again"), removal(a),       put(a, "last"),
     };
     size_t count = sizeof writes / sizeof writes[0];
-    assert_int_equal(txn_apply(stage.env, writes, count, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, count, TXN_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, a, "last");
     assert_row(&stage, TABLE_CATALOG, b, NULL);
     assert_row(&stage, TABLE_CATALOG, c, "again");
     tear_down(s, &stage);
+}
+
+/* Both orders, one in each pass. */
+static enum txn_order order_of(size_t pass)
+{
+    return pass == 0 ? TXN_SCATTERED : TXN_NEIGHBOURS;
 }
 
 static void each_of_many_rows_is_there(void **state)
@@ -113,7 +119,8 @@ static void each_of_many_rows_is_there(void **state)
     const char *values[] = {"new", "replaced"};
     for (size_t pass = 0; pass < 2; pass++) {
         struct txn_write *writes = rows(s, MANY, values[pass]);
-        assert_int_equal(txn_apply(stage.env, writes, MANY, pass == 1), KX_OK);
+        assert_int_equal(txn_apply(stage.env, writes, MANY, order_of(pass)),
+                         KX_OK);
         for (int i = 0; i < MANY; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), values[pass]);
     }
@@ -135,14 +142,15 @@ static void neighbours_need_no_walk(void **state)
     struct story *s = *state;
     struct stage stage = set_up(s);
     uint64_t looked_at[2];
-    assert_int_equal(txn_apply(stage.env, rows(s, MANY, "old"), MANY, false),
-                     KX_OK);
-    for (int pass = 0; pass < 2; pass++) {
+    assert_int_equal(
+        txn_apply(stage.env, rows(s, MANY, "old"), MANY, TXN_SCATTERED), KX_OK);
+    for (size_t pass = 0; pass < 2; pass++) {
         struct txn_write writes[SOME];
         for (int i = 0; i < SOME; i++)
             writes[i] = put(name(s, i), "new");
         uint64_t before = looks(stage.env);
-        assert_int_equal(txn_apply(stage.env, writes, SOME, pass == 1), KX_OK);
+        assert_int_equal(txn_apply(stage.env, writes, SOME, order_of(pass)),
+                         KX_OK);
         looked_at[pass] = looks(stage.env) - before;
     }
     assert_in_range(looked_at[1], SOME, looked_at[0] - SOME / 2);
@@ -177,26 +185,27 @@ static void what_is_there_is_not_inserted(void **state)
     struct txn_write *writes = rows(s, MANY, "old");
     for (int i = 0; i < MANY; i += 2)
         writes[i].type = TXN_INSERT;
-    assert_int_equal(txn_apply(stage.env, writes, MANY, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED), KX_OK);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     for (int i = 0; i < MANY; i++)
         writes[i].value = kx_text("new");
-    assert_int_equal(txn_apply(stage.env, writes, MANY, false),
+    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED),
                      KX_CHECK_FAILED);
     const struct txn_write fresh[] = {
         put(name(s, 0), "new"), insertion(name(s, MANY), "new"),
         insertion(name(s, MANY), "again"), removal(name(s, 1))};
-    assert_int_equal(txn_apply(stage.env, fresh, 4, false), KX_CHECK_FAILED);
+    assert_int_equal(txn_apply(stage.env, fresh, 4, TXN_SCATTERED),
+                     KX_CHECK_FAILED);
     for (int i = 0; i < MANY; i++)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
     const struct txn_write gone[] = {removal(name(s, 0)),
                                      insertion(name(s, 0), "anew"),
                                      removal(name(s, 0))};
-    assert_int_equal(txn_apply(stage.env, gone, 2, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 2, TXN_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), "anew");
-    assert_int_equal(txn_apply(stage.env, gone, 3, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, gone, 3, TXN_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
     tear_down(s, &stage);
 }
@@ -209,7 +218,7 @@ static void a_row_goes_to_its_own_table(void **state)
                                  put(name(s, 1), "expiry"),
                                  put(name(s, 2), "catalog")};
     writes[1].table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, writes, 3, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, writes, 3, TXN_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 1), "catalog");
     assert_row(&stage, TABLE_EXPIRY, name(s, 1), "expiry");
     assert_row(&stage, TABLE_CATALOG, name(s, 2), "catalog");
@@ -217,7 +226,7 @@ static void a_row_goes_to_its_own_table(void **state)
     /* The store would take it for a time at which something expires. */
     struct txn_write away = removal(name(s, 1));
     away.table = TABLE_EXPIRY;
-    assert_int_equal(txn_apply(stage.env, &away, 1, false), KX_OK);
+    assert_int_equal(txn_apply(stage.env, &away, 1, TXN_SCATTERED), KX_OK);
     tear_down(s, &stage);
 }
 
@@ -261,7 +270,7 @@ static enum kx_status apply_with(struct stage *stage,
     real_cursor = db->cursor;
     db->cursor = cursor;
     puts_left = FAILING;
-    enum kx_status status = txn_apply(stage->env, writes, count, false);
+    enum kx_status status = txn_apply(stage->env, writes, count, TXN_SCATTERED);
     db->cursor = real_cursor;
     return status;
 }
@@ -275,7 +284,8 @@ static void a_failed_batch_changes_nothing(void **state)
         size_t count = (size_t)counts[n];
         struct txn_write *old = rows(s, counts[n], "old");
         struct txn_write *new = rows(s, counts[n], "new");
-        assert_int_equal(txn_apply(stage.env, old, count, false), KX_OK);
+        assert_int_equal(txn_apply(stage.env, old, count, TXN_SCATTERED),
+                         KX_OK);
         /* One in another table comes first: its cursor is open as well. */
         struct kx_slice away = new[0].key;
         new[0].table = TABLE_EXPIRY;
@@ -287,7 +297,8 @@ static void a_failed_batch_changes_nothing(void **state)
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
         new[0].table = TABLE_CATALOG;
-        assert_int_equal(txn_apply(stage.env, new, count, false), KX_OK);
+        assert_int_equal(txn_apply(stage.env, new, count, TXN_SCATTERED),
+                         KX_OK);
         for (int i = 0; i < counts[n]; i++)
             assert_row(&stage, TABLE_CATALOG, name(s, i), "new");
         tear_down(s, &stage);
