@@ -79,7 +79,7 @@ bool cli_is_group(const char *word)
 static const char *said_twice(const struct cli *cli)
 {
     const char *may = cli->command->arguments;
-    bool prefix = strcmp(may, "[PREFIX] ") == 0;
+    bool prefix = strcmp(may, "[PREFIX]") == 0;
     const char *option = prefix ? cli->prefix : cli->file;
     if (cli->count == 0 || *may != '[' || option == NULL)
         return NULL;

@@ -90,7 +90,7 @@ struct cli_command {
     const char *name;      /* one or two words */
     const char *arguments; /* as help shows them */
     const char *summary;
-    const char *takes; /* names of its options, besides those of all */
+    const char *takes; /* keys of its options, besides those of all */
     int least, most;   /* how many arguments; most -1: any */
     int (*run)(struct cli *cli);
     const char *more; /* sentences for help; NULL: none */
@@ -122,7 +122,7 @@ int cli_misuse(const struct cli *cli, const char *format, ...)
 /* Says to standard error what went wrong. Returns CLI_ERROR. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The lines of help that name every command. */
+/* What kindex --help prints: a line for every command. */
 void cli_print_commands(void);
 
 /* The commands, by file. */

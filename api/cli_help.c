@@ -1,6 +1,7 @@
 /* kindex help: what the tables of commands and options say. */
 #include "cli_help.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,9 @@ void cli_help_print(const struct cli_command *command)
 {
     size_t count;
     const struct cli_option *options = cli_options(&count);
-    printf("usage: kindex %s %s[options]\n\n%s.\n", command->name,
-           command->arguments, command->summary);
+    printf("usage: kindex %s%s%s [options]\n\n%c%s.\n", command->name,
+           *command->arguments != '\0' ? " " : "", command->arguments,
+           toupper(*command->summary), command->summary + 1);
     if (command->more != NULL)
         printf("\n%s\n", command->more);
     putchar('\n');
@@ -38,21 +40,25 @@ void cli_help_print(const struct cli_command *command)
             print_option(&options[i]);
 }
 
-static void print_command(const struct cli_command *command)
+static void print_line(const char *name, const char *summary)
 {
-    printf("  kindex %-16s %s\n", command->name, command->summary);
+    printf("  kindex %-16s %s\n", name, summary);
 }
 
 void cli_print_commands(void)
 {
     size_t count;
     const struct cli_command *commands = cli_commands(&count);
+    puts("Kindex: an ordered key-value store whose declared indexes are always "
+         "right.\n");
+    print_line("serve", "serve a store over HTTP");
     for (size_t i = 0; i < count; i++)
-        print_command(&commands[i]);
-    puts("\nkindex help COMMAND tells more of each. They speak to the server "
-         "at --url, or\nKINDEX_URL (http://127.0.0.1:4512). Exit status: 0 "
-         "done, 1 error, 2 misuse,\n3 not found, 4 conflict or failed "
-         "condition, 5 server not available.");
+        print_line(commands[i].name, commands[i].summary);
+    print_line("--version", "print the version");
+    puts("\nkindex help COMMAND tells more of each. Those that need a server "
+         "speak to the one\nat --url, or KINDEX_URL (http://127.0.0.1:4512). "
+         "Exit status: 0 done, 1 error,\n2 misuse, 3 not found, 4 conflict or "
+         "failed condition, 5 server not available.");
 }
 
 static void print_group(const char *word)
@@ -61,7 +67,7 @@ static void print_group(const char *word)
     const struct cli_command *commands = cli_commands(&count);
     for (size_t i = 0; i < count; i++)
         if (cli_in_group(&commands[i], word))
-            print_command(&commands[i]);
+            print_line(commands[i].name, commands[i].summary);
 }
 
 /* What is no command but has a help of its own: nothing, serve, and the first

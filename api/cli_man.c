@@ -2,20 +2,16 @@
  * both kinds of options. */
 #include "cli_options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kindex.h"
 
-/* A text of a table: what roff would take for its own is escaped, and spaces at
- * its end, which separate it from what help shows behind, are left out. */
+/* A text of a table: what roff would take for its own is escaped. */
 static void print_text(const char *text)
 {
-    size_t size = strlen(text);
-    while (size > 0 && text[size - 1] == ' ')
-        size--;
-    const char *end = text + size;
-    for (bool first = true; text < end; text++) {
+    for (bool first = true; *text != '\0'; text++) {
         if (first && strchr(".'", *text) != NULL)
             fputs("\\&", stdout);
         if (strchr("\\-", *text) != NULL)
@@ -56,7 +52,8 @@ static void print_command(const struct cli_command *command)
     fputs(*command->arguments != '\0' ? "\\fR " : "\\fR", stdout);
     print_text(command->arguments);
     putchar('\n');
-    print_text(command->summary);
+    putchar(toupper(*command->summary));
+    print_text(command->summary + 1);
     puts(".");
     if (command->more != NULL) {
         print_text(command->more);
@@ -130,7 +127,7 @@ int cli_man(struct cli *cli)
          "indexes, and its command line\n"
          ".SH SYNOPSIS\n\\fBkindex serve\\fR [options]\n.br\n"
          "\\fBkindex\\fR command [arguments] [options]\n.SH COMMANDS\n"
-         ".TP\n\\fBkindex serve\\fR\nserve a store over HTTP.");
+         ".TP\n\\fBkindex serve\\fR\nServe a store over HTTP.");
     for (size_t i = 0; i < count; i++)
         print_command(&commands[i]);
     print_options();

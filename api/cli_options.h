@@ -10,7 +10,10 @@ struct cli_option {
     struct option_row row; /* offset is of struct cli */
     const char *word;      /* what help calls the value; NULL: it takes none */
     char letter;           /* -o; 0: none */
-    bool common; /* every command takes it, with a word those that ask */
+    bool common;     /* every command takes it, with a word those that ask */
+    const char *key; /* its name in cli_command.takes, where another option of
+                      * the same name and member means something else; NULL:
+                      * row.name */
 };
 
 /* The table, *count_out rows. */

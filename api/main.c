@@ -16,8 +16,7 @@ enum { EXIT_MISUSE = 2 };
 
 struct command {
     const char *name;
-    const char *help;
-    /* argv[0] is the subcommand; returns the exit status. */
+    /* argv[0] is the command; returns the exit status. */
     int (*run)(int argc, char **argv);
 };
 
@@ -55,28 +54,23 @@ static int version(int argc, char **argv)
     return cli_finish(0);
 }
 
-static int help(int argc, char **argv);
-
-static const struct command COMMANDS[] = {
-    {"serve", "serve a store over HTTP (kindex serve --help)", serve},
-    {"--help", "print this", help},
-    {"-h", "the same", help},
-    {"--version", "print the version", version},
-};
-
-enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
-
 static int help(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    puts("Kindex: an ordered key-value store whose declared indexes are always "
-         "right.\n");
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        printf("  kindex %-16s %s\n", COMMANDS[i].name, COMMANDS[i].help);
     cli_print_commands();
     return cli_finish(0);
 }
+
+/* What cli.h does not have. */
+static const struct command COMMANDS[] = {
+    {"serve", serve},
+    {"--help", help},
+    {"-h", help},
+    {"--version", version},
+};
+
+enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 /* A file that is opened where standard input, output or error was closed would
  * take in what is said there. What stands there instead can be opened by
@@ -91,7 +85,7 @@ static void keep_places(void)
 static int refuse(int argc, const char *name, const char *second)
 {
     if (argc <= 1)
-        fputs("kindex: a subcommand is missing; kindex --help lists them\n",
+        fputs("kindex: a command is missing; kindex --help lists them\n",
               stderr);
     else if (*name == '-')
         fprintf(stderr,
@@ -100,16 +94,15 @@ static int refuse(int argc, const char *name, const char *second)
                 name);
     else if (!cli_is_group(name))
         fprintf(stderr,
-                "kindex: unknown subcommand %s; kindex --help lists them\n",
-                name);
+                "kindex: unknown command %s; kindex --help lists them\n", name);
     else if (second == NULL)
         fprintf(stderr,
-                "kindex: a subcommand of %s is missing; kindex help %s lists "
+                "kindex: a command of %s is missing; kindex help %s lists "
                 "them\n",
                 name, name);
     else
         fprintf(stderr,
-                "kindex: unknown subcommand %s %s; kindex help %s lists "
+                "kindex: unknown command %s %s; kindex help %s lists "
                 "them\n",
                 name, second, name);
     return EXIT_MISUSE;

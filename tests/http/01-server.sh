@@ -24,7 +24,7 @@ program --version
 is 'its exit status' $code 0
 is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
 
-test_case 'help names the subcommands, and each option with its default'
+test_case 'help names the commands, and each option with its default'
 program --help
 is 'its exit status' $code 0
 is 'serve is there' "$(grep -c 'kindex serve' "$answer")" 1
@@ -33,11 +33,11 @@ is 'its exit status' $code 0
 is '--cache is there' "$(grep -c -- '--cache SIZE.*(256MiB)' "$answer")" 1
 is '--host-names is no path' "$(grep -cE -- '--(host-names|cors-origin) LIST' "$answer")" 2
 
-test_case 'a missing or unknown subcommand is refused'
+test_case 'a missing or unknown command is refused'
 program
-refused 2 'kindex: a subcommand is missing*'
+refused 2 'kindex: a command is missing*'
 program swim
-refused 2 'kindex: unknown subcommand swim*'
+refused 2 'kindex: unknown command swim*'
 program --token x ls
 refused 2 'kindex: --token comes behind the command*'
 

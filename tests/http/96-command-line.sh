@@ -413,10 +413,16 @@ ends 2
 complains 'no command index nothing'
 kindex help get set
 ends 2
-for command in ls del import export; do
-    is "what --prefix is for $command" "$("$KINDEX" help $command | grep -e '--prefix' |
-        grep -c 'under this key (del: all of it); import: put in front')" 1
-done
+while read -r command option meaning; do
+    is "what $option is for $command" "$("$KINDEX" help "$command" | grep -e "^ .*$option [A-Z]" | sed 's/.*  //')" "$meaning"
+done <<'END'
+ls --prefix only what is under this key
+del --prefix delete all that is under this key
+import --prefix put this in front of every imported key
+import --file read from this file; - is standard input
+export --file write to this file
+tree --depth show so many parts of the keys
+END
 kindex help nosuch
 ends 2
 complains 'no command nosuch; kindex --help lists them'
