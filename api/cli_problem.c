@@ -40,8 +40,9 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
                  cli->url);
         return CLI_UNAVAILABLE;
     case CURLE_PEER_FAILED_VERIFICATION:
-        return cli_fail("nobody who is trusted vouches for the server at %s; "
-                        "--cacert or KINDEX_CACERT names a file with who may",
+        return cli_fail("the certificate of the server at %s is not trusted; "
+                        "--cacert or KINDEX_CACERT names a file with those to "
+                        "trust",
                         cli->url);
     case CURLE_SSL_CONNECT_ERROR:
         cli_fail("no TLS with %s: does it speak https, and does it ask for a "
@@ -49,9 +50,10 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
                  cli->url);
         return CLI_UNAVAILABLE;
     case CURLE_SSL_CACERT_BADFILE:
+        return cli_fail("--cacert %s: the file cannot be used", cli->cacert);
     case CURLE_SSL_CERTPROBLEM:
-        return cli_fail("--cacert, --client-cert or --client-key: the file "
-                        "cannot be used");
+        return cli_fail("--client-cert or --client-key: the file cannot be "
+                        "used");
     default:
         cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
         return CLI_UNAVAILABLE;

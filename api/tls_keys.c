@@ -3,13 +3,16 @@
  * them. */
 #include "tls_keys.h"
 
+#include <errno.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <talloc.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kindex.h"
 
@@ -44,6 +47,16 @@ static int free_keys(struct tls_keys *keys)
     return 0;
 }
 
+/* A file that is not there: the library would not say which of two it is. */
+static bool readable(const char *option, const char *file, char *why_out,
+                     size_t size)
+{
+    if (access(file, R_OK) == 0)
+        return true;
+    snprintf(why_out, size, "%s %s: %s", option, file, strerror(errno));
+    return false;
+}
+
 /* Completes the sentence when error is one of the library. */
 static bool good(int error, const char *what, const char *file, char *why_out,
                  size_t size)
@@ -58,6 +71,9 @@ static bool good(int error, const char *what, const char *file, char *why_out,
 static bool read_files(struct tls_keys *keys, const struct options *options,
                        char *why_out, size_t size)
 {
+    if (!readable("--tls-cert", options->tls_cert, why_out, size) ||
+        !readable("--tls-key", options->tls_key, why_out, size))
+        return false;
     int error = gnutls_certificate_set_x509_key_file(
         keys->credentials, options->tls_cert, options->tls_key,
         GNUTLS_X509_FMT_PEM);
