@@ -7,17 +7,17 @@
 /* The look-up is for an index that is ready: the declaration waits for it. */
 static void print_commands(const char *url, const char *bearer)
 {
-    printf("curl%s -X PUT %s/kv/users/1 --json "
+    printf("curl%s -X PUT %s/kv/people/1 --json "
            "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
            bearer, url);
-    printf("curl%s %s/kv/users/1\n", bearer, url);
+    printf("curl%s %s/kv/people/1\n", bearer, url);
     printf("curl%s %s/indexes -H 'Prefer: wait=10' --json "
-           "'{\"name\":\"users_by_email\",\"prefix\":[\"users\"],"
+           "'{\"name\":\"people_by_email\",\"prefix\":[\"people\"],"
            "\"fields\":[\"/email\"],\"unique\":true}'\n",
            bearer, url);
-    printf("curl%s %s/indexes/users_by_email/get/ada@example.org\n", bearer,
+    printf("curl%s %s/indexes/people_by_email/get/ada@example.org\n", bearer,
            url);
-    printf("curl%s '%s/list?prefix=users'\n\n", bearer, url);
+    printf("curl%s '%s/list?prefix=people'\n\n", bearer, url);
 }
 
 void tour_print(const struct service *service, const struct address *bound)

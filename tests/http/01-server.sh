@@ -117,7 +117,7 @@ wait "${load[@]}"
 
 test_case 'what was stored is there after a restart'
 start_server --header-timeout 1h --body-timeout 1h
-request GET /kv/users/1
+request GET /kv/people/1
 expect 200
 field .name Ada
 
