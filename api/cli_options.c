@@ -12,7 +12,7 @@
 static const struct cli_option TABLE[] = {
     {{"url", OPTION_TEXT, offsetof(struct cli, url), "http://127.0.0.1:4512", 0, 0, "the server; also KINDEX_URL"}, "URL", 0, true, NULL},
     {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; better KINDEX_TOKEN, which others do not see"}, "TOKEN", 0, true, NULL},
-    {{"cacert", OPTION_TEXT, offsetof(struct cli, cacert), NULL, 0, 0, "https: who may vouch for the server, instead of those whom the system trusts (PEM); also KINDEX_CACERT"}, "FILE", 0, true, NULL},
+    {{"cacert", OPTION_TEXT, offsetof(struct cli, cacert), NULL, 0, 0, "https: file with the authorities to trust instead of the system's (PEM); also KINDEX_CACERT"}, "FILE", 0, true, NULL},
     {{"client-cert", OPTION_TEXT, offsetof(struct cli, client_cert), NULL, 0, 0, "https: certificate to show to the server (PEM); also KINDEX_CLIENT_CERT"}, "FILE", 0, true, NULL},
     {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "and its private key (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true, NULL},
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true, NULL},
@@ -107,12 +107,14 @@ static bool set(struct cli *cli, const struct cli_option *option,
 }
 
 /* Only what every command takes comes from the environment: a variable that
- * changed what a command does would surprise. */
+ * changed what a command does would surprise. An empty one says nothing. */
 static const char *from_environment(const struct cli_option *option, char *name,
                                     size_t size)
 {
     option_variable(&option->row, name, size);
-    return option->common && option->word != NULL ? getenv(name) : NULL;
+    const char *text =
+        option->common && option->word != NULL ? getenv(name) : NULL;
+    return text != NULL && *text != '\0' ? text : NULL;
 }
 
 static bool read_start(struct cli *cli)

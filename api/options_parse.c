@@ -101,7 +101,7 @@ static void describe(const struct option_row *row, char *out, size_t size)
     switch (row->type) {
     case OPTION_TEXT:
     case OPTION_LIST:
-        snprintf(out, size, "a text");
+        snprintf(out, size, "a text of one character or more");
         break;
     case OPTION_SIZE:
         snprintf(out, size, "a size such as 64KiB, from %llu to %llu bytes",

@@ -377,6 +377,8 @@ ends 2
 kindex get users/ada --url "$url/#"
 ends 2
 complains 'do not belong'
+KINDEX_TOKEN= KINDEX_OUTPUT= kindex get users/ada
+ends 0
 KINDEX_TOKEN=$'x\r' kindex get users/ada
 ends 2
 kindex set users/ada 1 --type $'text/plain\nX: y'
