@@ -119,7 +119,7 @@ static void show_storage(const struct cli_top *top)
                                "kindex_page_cache_misses_total"),
            value(top, "kindex_page_cache_dirty_pages"),
            cli_top_rate(top, "kindex_page_cache_evictions_total", ""));
-    printf("disk      %.0f keys in %s, %.0f log files with %s, %s free\n",
+    printf("disk      %.0f entries in %s, %.0f log files with %s, %s free\n",
            value(top, "kindex_entries"),
            bytes(value(top, "kindex_store_bytes")).of,
            value(top, "kindex_log_files"),

@@ -240,8 +240,8 @@ static enum kx_status may_add(const struct tokens *tokens,
     if (is_admin(token, kx_now_ms()) || has_admin(tokens, NULL))
         return KX_OK;
     return kx_fail(fault, KX_NO_ADMIN,
-                   "the first token must have every scope for all keys: none "
-                   "that is made by another has more than that one");
+                   "the first token must have every scope for all keys, for "
+                   "it makes the others");
 }
 
 /* Those who wait for something may have lost the right to it. */
