@@ -116,12 +116,45 @@ static void print_members(struct kx_slice document)
     }
 }
 
+/* What to do, in words of the command line: the service speaks of addresses. */
+static const char *hint_of(const struct cli *cli, struct kx_slice document)
+{
+    static const struct {
+        const char *code;
+        const char *hint;
+    } HINTS[] = {
+        {"index-not-found", "kindex index ls lists the declared indexes."},
+        {"index-exists",
+         "kindex index migrate changes store and unique while the index is in "
+         "use; for anything else use another name, or drop the index first."},
+        {"index-name-used",
+         "If they are an index kept by hand, --adopt takes them over (with "
+         "--dry-run it tells what that changes); else use another name, or "
+         "delete them first."},
+        {"index-not-ready",
+         "kindex index show tells how far it is, kindex index conflicts what "
+         "is in the way of a conflicted one."},
+        {"index-not-unique",
+         "kindex ls --index NAME VALUE lists the entries with this value."},
+        {"index-migrating",
+         "Wait until it is ready (kindex index watch), or take the migration "
+         "back (kindex index migrate --undo)."},
+        {"no-migration", "kindex index migrate begins one."},
+        {"token-not-found", "kindex token ls lists the tokens and their ids."},
+    };
+    const char *code = cli_text(cli, document, "code");
+    for (size_t i = 0; code != NULL && i < sizeof HINTS / sizeof *HINTS; i++)
+        if (strcmp(HINTS[i].code, code) == 0)
+            return HINTS[i].hint;
+    return cli_text(cli, document, "hint");
+}
+
 static void print_document(struct kx_slice document)
 {
     struct cli memory = {.memory = talloc_named_const(NULL, 0, "problem")};
     const char *title = cli_text(&memory, document, "title");
     const char *detail = cli_text(&memory, document, "detail");
-    const char *hint = cli_text(&memory, document, "hint");
+    const char *hint = hint_of(&memory, document);
     cli_fail("%s: %s", title != NULL ? title : "refused",
              detail != NULL ? detail : "");
     if (hint != NULL)

@@ -278,6 +278,9 @@ kindex index rm by_mail
 ends 0
 request GET /indexes/by_mail
 expect 404
+kindex index show by_mail
+ends 3
+complains 'kindex index ls lists'
 kindex explain '{"prefix":["users"],"where":[{"path":"/email","fold":"lower","eq":"bo@x.org"}]}'
 is request "$(jq -r .request "$work/out")" /list?index=by_email'&'prefix=bo%40x.org
 
