@@ -93,12 +93,11 @@ static enum kx_status apply(struct kx_store *store, struct batch *batch,
     const uint64_t *counts = index->adoption.counts;
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "index-adopted",
-               "index=%.*s state=%s kept=%" PRIu64 " mended=%" PRIu64
+               "index=%s state=%s kept=%" PRIu64 " mended=%" PRIu64
                " added=%" PRIu64 " removed=%" PRIu64,
-               (int)index->declaration->name.size,
-               (const char *)index->declaration->name.data,
-               kx_index_state_text(index->state), counts[KX_KEPT],
-               counts[KX_MENDED], counts[KX_ADDED], counts[KX_REMOVED]);
+               index->declaration->name_text, kx_index_state_text(index->state),
+               counts[KX_KEPT], counts[KX_MENDED], counts[KX_ADDED],
+               counts[KX_REMOVED]);
     return status;
 }
 

@@ -39,11 +39,9 @@ static enum kx_status write_step(struct kx_store *store, struct round *round,
 static void log_built(const struct index *index)
 {
     kx_log(KX_LOG_INFO, "index-built",
-           "index=%.*s state=%s entries=%" PRIu64 " read=%" PRIu64,
-           (int)index->declaration->name.size,
-           (const char *)index->declaration->name.data,
-           kx_index_state_text(index->state), index->entries,
-           index->build.done);
+           "index=%s state=%s entries=%" PRIu64 " read=%" PRIu64,
+           index->declaration->name_text, kx_index_state_text(index->state),
+           index->entries, index->build.done);
 }
 
 /* The index has read everything. If it adopts, hand-kept entries that belong to

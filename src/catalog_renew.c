@@ -74,10 +74,9 @@ static enum kx_status renew(struct catalog *catalog, struct index *old)
         drop(catalog, successor);
     catalog_add(catalog, fresh);
     kx_log(KX_LOG_INFO, "index-outdated",
-           "index=%.*s unicode=%s extraction=%d entries=%" PRIu64
+           "index=%s unicode=%s extraction=%d entries=%" PRIu64
            " action=rebuild",
-           (int)fresh->declaration->name.size,
-           (const char *)fresh->declaration->name.data, fold_unicode_version(),
+           fresh->declaration->name_text, fold_unicode_version(),
            EXTRACT_VERSION, old->entries);
     struct index *changed[CHANGED_MAX] = {old, fresh, successor};
     return store_all(catalog, changed, successor == NULL ? 2 : 3);

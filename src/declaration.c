@@ -42,6 +42,8 @@ static enum kx_status read_name(struct reading *reading, struct kx_slice value,
                            KX_INDEX_NAME_MAX - 1);
     struct kx_buffer key;
     kx_buffer_init(&key, declaration);
+    memcpy(declaration->name_text, declaration->name.data,
+           declaration->name.size);
     status = kx_key_add_string(&key, declaration->name);
     declaration->name_key = kx_buffer_slice(&key);
     return key.failed ? reading_no_memory(reading) : status;

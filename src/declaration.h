@@ -52,10 +52,11 @@ struct condition {
 /* Immutable once it is parsed, and shared by all threads that look at its
  * index. All slices lie in its own talloc context. */
 struct declaration {
-    struct kx_slice name;     /* UTF-8 */
-    struct kx_slice name_key; /* the name as an encoded key part */
-    struct kx_slice prefix;   /* encoded parts */
-    size_t depth;             /* exactly so many parts after prefix; 0: any */
+    struct kx_slice name;                  /* ASCII */
+    struct kx_slice name_key;              /* the name as an encoded key part */
+    char name_text[KX_INDEX_NAME_MAX + 1]; /* as it was declared, for texts */
+    struct kx_slice prefix;                /* encoded parts */
+    size_t depth; /* exactly so many parts after prefix; 0: any */
     struct field fields[KX_FIELDS_MAX];
     size_t field_count;
     size_t each;   /* the field that is `each`, or field_count */

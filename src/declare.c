@@ -74,8 +74,7 @@ static enum kx_status refuse_other(struct kx_commit *commit,
     kx_buffer_init(&difference, commit->memory);
     declaration_difference(have->declaration, want, &difference);
     return kx_fail(&commit->refusal.fault, KX_INDEX_EXISTS,
-                   "index %.*s is declared differently: %.*s",
-                   (int)want->name.size, (const char *)want->name.data,
+                   "index %s is declared differently: %.*s", want->name_text,
                    (int)difference.size, (const char *)difference.data);
 }
 
@@ -84,8 +83,7 @@ static enum kx_status refuse_member(struct kx_fault *fault, const char *pointer,
                                     const char *reason,
                                     const struct declaration *other)
 {
-    kx_fail(fault, KX_BAD_INDEX, "%s index %.*s", reason, (int)other->name.size,
-            (const char *)other->name.data);
+    kx_fail(fault, KX_BAD_INDEX, "%s index %s", reason, other->name_text);
     snprintf(fault->pointer, sizeof fault->pointer, "%s", pointer);
     return KX_BAD_INDEX;
 }
@@ -130,10 +128,9 @@ static enum kx_status check_adopt(const struct catalog *catalog,
                 : want->declaration->prefix.size == 0 && index_adopts(other);
         if (clash)
             return kx_fail(fault, KX_BAD_INDEX,
-                           "not together with index %.*s: an index with an "
+                           "not together with index %s: an index with an "
                            "empty prefix covers entries that the other adopts",
-                           (int)other->declaration->name.size,
-                           (const char *)other->declaration->name.data);
+                           other->declaration->name_text);
     }
     return KX_OK;
 }
@@ -171,8 +168,8 @@ static enum kx_status check_new(struct kx_store *store,
     index->adoption.asked = found && want->adopt;
     if (found && !want->adopt)
         return kx_fail(fault, KX_INDEX_NAME_USED,
-                       "there are entries whose keys begin with \"%.*s\"",
-                       (int)want->name.size, (const char *)want->name.data);
+                       "there are entries whose keys begin with \"%s\"",
+                       want->name_text);
     return check_adopt(catalog, index, fault);
 }
 

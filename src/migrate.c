@@ -18,8 +18,7 @@ static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
                            const char *format, const struct index *index)
 {
     return kx_fail(&commit->refusal.fault, status, format,
-                   (int)index->declaration->name.size,
-                   (const char *)index->declaration->name.data);
+                   index->declaration->name_text);
 }
 
 static bool may_change(struct kx_slice name)
@@ -119,11 +118,11 @@ static enum kx_status check_state(struct wish *wish)
         return KX_END;
     if (target != NULL)
         return fail(wish->commit, KX_INDEX_BUSY,
-                    "index %.*s migrates to another declaration already: wait "
+                    "index %s migrates to another declaration already: wait "
                     "for its end, or undo it",
                     index);
     if (!may_migrate(index, wish->want))
-        return fail(wish->commit, KX_INDEX_NOT_READY, "index %.*s is not ready",
+        return fail(wish->commit, KX_INDEX_NOT_READY, "index %s is not ready",
                     index);
     return KX_OK;
 }
@@ -239,7 +238,7 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
     if (successor == NULL && index->form.target == NULL &&
         index->form.failed == NULL) {
         commit->status =
-            fail(commit, KX_NO_MIGRATION, "index %.*s does not migrate", index);
+            fail(commit, KX_NO_MIGRATION, "index %s does not migrate", index);
         return;
     }
     if (successor != NULL) {

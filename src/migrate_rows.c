@@ -197,9 +197,8 @@ static enum kx_status apply(struct step *step)
     gate_flushed(&step->store->gate, number);
     writer_release(step->store);
     if (switches)
-        kx_log(KX_LOG_INFO, "index-migrated", "index=%.*s entries=%" PRIu64,
-               (int)index->declaration->name.size,
-               (const char *)index->declaration->name.data, index->entries);
+        kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
+               index->declaration->name_text, index->entries);
     return KX_OK;
 }
 

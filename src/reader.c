@@ -94,20 +94,19 @@ enum kx_status reader_not_ready(const struct index *index,
     double percent = build->total == 0
                          ? 0
                          : 100.0 * (double)build->done / (double)build->total;
-    int size = (int)index->declaration->name.size;
-    const char *name = (const char *)index->declaration->name.data;
+    const char *name = index->declaration->name_text;
     if (index->state == KX_INDEX_FAILED)
-        return kx_fail(fault, KX_INDEX_NOT_READY, "index %.*s has failed: %s",
-                       size, name, index->failure);
+        return kx_fail(fault, KX_INDEX_NOT_READY, "index %s has failed: %s",
+                       name, index->failure);
     if (index->state == KX_INDEX_CONFLICTED)
         return kx_fail(fault, KX_INDEX_NOT_READY,
-                       "index %.*s is conflicted: %llu %s a value that is "
+                       "index %s is conflicted: %llu %s a value that is "
                        "taken",
-                       size, name, (unsigned long long)index->conflicts,
+                       name, (unsigned long long)index->conflicts,
                        index->conflicts == 1 ? "entry has" : "entries have");
     return kx_fail(fault, KX_INDEX_NOT_READY,
-                   "index %.*s is %s: %.0f %% of the entries are read", size,
-                   name, kx_index_state_text(index->state),
+                   "index %s is %s: %.0f %% of the entries are read", name,
+                   kx_index_state_text(index->state),
                    percent > 99 ? 99 : percent);
 }
 

@@ -14,9 +14,8 @@ static struct kx_slice copy(const struct kx_commit *commit,
 
 static void name_index(struct kx_refusal *refusal, const struct index *index)
 {
-    snprintf(refusal->index, sizeof refusal->index, "%.*s",
-             (int)index->declaration->name.size,
-             (const char *)index->declaration->name.data);
+    snprintf(refusal->index, sizeof refusal->index, "%s",
+             index->declaration->name_text);
 }
 
 /* A set with the stamp as suffix names the keys with one more part, which is a
