@@ -40,7 +40,7 @@ static const struct cli_command COMMANDS[] = {
     {"import", "[FILE]", "store entries, one a line (NDJSON)", "import-prefix overwrite dry-run from-key state deno batch jobs file", 0, 1, cli_import,
      "The lines are those of export and of GET /list. Entries that are there stay,\nunless --overwrite is given; so of lines with one key the first wins, or else\nthe last. With --state an import that broke off goes on.", ASKS},
     {"export", "[PREFIX]", "print entries, one a line (NDJSON)", "prefix start end from-key reverse limit deno all out", 0, 1, cli_export,
-     "Entries of declared indexes are left out: the declarations bring them back.", ASKS},
+     "Entries of declared indexes are left out: the declarations bring them back. A\nfile has its name when it is whole; what came before a break is in FILE.part, and\n--from-key goes on there, in another file.", ASKS},
     {"backup", "[FILE]", "write a backup of the running server", "out", 0, 1, cli_backup,
      "The file is there only when it is complete and its checksums are right. Without\na name it goes to standard output, which must not be a terminal.", ASKS},
     {"restore", "[FILE]", "make a data directory from a backup or an archive", "data archive to", 0, 1, cli_restore,
