@@ -23,13 +23,15 @@ unsigned access_bit(enum scope scope)
 /* ---- Refusals ----------------------------------------------------------- */
 
 /* RFC 6750 section 3: an error is named only to who has sent a token. */
+static const char NO_TOKEN[] = "Bearer realm=\"kindex\"";
+static const char BAD_TOKEN[] =
+    "Bearer realm=\"kindex\", error=\"invalid_token\"";
+
 static bool refuse_token(struct request *request, struct reply *reply,
-                         const char *detail, bool given)
+                         const char *challenge, const char *detail)
 {
     problem(request, reply, PROBLEM_UNAUTHORIZED, "%s", detail);
-    reply_header(reply, "WWW-Authenticate",
-                 given ? "Bearer realm=\"kindex\", error=\"invalid_token\""
-                       : "Bearer realm=\"kindex\"");
+    reply_header(reply, "WWW-Authenticate", challenge);
     audit_denial(request, reply->status, NULL);
     return false;
 }
@@ -102,11 +104,11 @@ static bool find_token(struct request *request, struct reply *reply)
     struct credential credential;
     const char *text = access_bearer(request);
     if (text == NULL)
-        return refuse_token(request, reply,
-                            "The request has no Authorization: Bearer.", false);
+        return refuse_token(request, reply, NO_TOKEN,
+                            "The request has no Authorization: Bearer.");
     if (!credential_read(kx_text(text), &credential))
-        return refuse_token(request, reply,
-                            "This is not an access token of a Kindex.", true);
+        return refuse_token(request, reply, BAD_TOKEN,
+                            "This is not an access token of a Kindex.");
     struct kx_token *token =
         kx_token_find(request->service->store, kx_text(credential.id));
     if (token != NULL && !credential_fits(&credential, token)) {
@@ -115,10 +117,10 @@ static bool find_token(struct request *request, struct reply *reply)
     }
     request->caller.token = token;
     if (token == NULL)
-        return refuse_token(request, reply, "The access token is not valid.",
-                            true);
-    return !is_over(token) ||
-           refuse_token(request, reply, "The access token has expired.", true);
+        return refuse_token(request, reply, BAD_TOKEN,
+                            "The access token is not valid.");
+    return !is_over(token) || refuse_token(request, reply, BAD_TOKEN,
+                                           "The access token has expired.");
 }
 
 static bool is_granted(const struct kx_token *token, unsigned bit)
@@ -148,10 +150,9 @@ static bool check_scope(struct request *request, struct reply *reply)
 static bool admit_unknown(struct request *request, struct reply *reply)
 {
     return !request->service->closed ||
-           refuse_token(request, reply,
+           refuse_token(request, reply, NO_TOKEN,
                         "There are no access tokens any more: start the "
-                        "server again with --token-file.",
-                        false);
+                        "server again with --token-file.");
 }
 
 bool access_admit(struct request *request, struct reply *reply)
@@ -177,8 +178,9 @@ bool access_holds(const struct request *request)
 bool access_admit_again(struct request *request, struct reply *reply)
 {
     return access_holds(request) ||
-           refuse_token(request, reply, "The access token is not valid.",
-                        request->caller.token != NULL);
+           refuse_token(request, reply,
+                        request->caller.token != NULL ? BAD_TOKEN : NO_TOKEN,
+                        "The access token is not valid.");
 }
 
 uint64_t access_until_ns(const struct request *request)

@@ -70,7 +70,7 @@ static int show_entries(struct cli *cli, struct kx_slice document)
         return cli_fail("the server's answer has no entries");
     cli_show_heading(cli);
     while (kx_json_next(&iter, &name, &entry)) {
-        cli_show_entry(cli, entry, true);
+        cli_show_entry(cli, entry);
         if (cli_member(entry, "versionstamp", &stamp) &&
             kx_json_type(stamp) == KX_JSON_NULL)
             status = CLI_ABSENT;

@@ -144,19 +144,23 @@ static bool write_state(const char *path, const struct flight_place *place)
     return written && rename(part, path) == 0;
 }
 
-static void note_place(struct importing *importing, bool now)
+static void note_place(struct importing *importing)
 {
     const struct cli *cli = importing->cli;
-    uint64_t time = kx_monotonic_ns();
-    if (cli->state == NULL || cli->dry_run ||
-        (!now && time - importing->noted_ns < NOTE_NS))
+    if (cli->state == NULL || cli->dry_run)
         return;
-    importing->noted_ns = time;
+    importing->noted_ns = kx_monotonic_ns();
     struct flight_place safe =
         flight_safe(&importing->flight, &importing->place);
     if (!write_state(cli->state, &safe))
         importing->flight.status =
             cli_fail("%s: %s", cli->state, strerror(errno));
+}
+
+static void note_place_at_times(struct importing *importing)
+{
+    if (kx_monotonic_ns() - importing->noted_ns >= NOTE_NS)
+        note_place(importing);
 }
 
 /* ---- Lines -------------------------------------------------------------- */
@@ -276,7 +280,7 @@ static void settle(struct importing *importing)
 {
     while (flight_busy(&importing->flight)) {
         flight_wait(&importing->flight, true);
-        note_place(importing, false);
+        note_place_at_times(importing);
     }
     cli_repeats_clear(&importing->repeats);
 }
@@ -306,12 +310,12 @@ static void run(struct importing *importing)
         if (slot != NULL)
             send_lines(importing, slot);
         flight_wait(flight, slot == NULL);
-        note_place(importing, false);
+        note_place_at_times(importing);
         cli_progress_show(&importing->progress, flight->stored,
                           importing->place.at, importing->whole);
     }
     settle(importing);
-    note_place(importing, true);
+    note_place(importing);
     cli_progress_clear(&importing->progress);
 }
 

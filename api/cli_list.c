@@ -94,7 +94,7 @@ static bool list_entry(void *target, struct kx_slice entry)
     struct listing *listing = target;
     if (listing->shown == 0)
         cli_show_heading(listing->cli);
-    cli_show_entry(listing->cli, entry, false);
+    cli_show_listed(listing->cli, entry);
     listing->shown++;
     return !ferror(stdout) &&
            (listing->cli->limit == 0 || listing->shown < listing->cli->limit);

@@ -124,14 +124,11 @@ void cli_show_heading(const struct cli *cli)
                STAMP_WIDTH, "VERSIONSTAMP", "VALUE", cli_plain(cli));
 }
 
-void cli_show_entry(const struct cli *cli, struct kx_slice entry, bool value)
+/* The table's row, or the path alone. */
+static void show_path(const struct cli *cli, struct kx_slice entry)
 {
     struct kx_buffer path;
     struct kx_slice array;
-    if (cli->form == CLI_JSON || (cli->form == CLI_RAW && value)) {
-        cli_show_bytes(cli->form == CLI_JSON ? entry : value_of(entry));
-        return;
-    }
     kx_buffer_init(&path, cli->memory);
     if (!cli_member(entry, "key", &array) || !cli_key_path(cli, array, &path))
         kx_add_text(&path, "?");
@@ -140,4 +137,20 @@ void cli_show_entry(const struct cli *cli, struct kx_slice entry, bool value)
     else
         show_row(cli, entry, kx_buffer_slice(&path));
     kx_buffer_free(&path);
+}
+
+void cli_show_entry(const struct cli *cli, struct kx_slice entry)
+{
+    if (cli->form == CLI_RAW)
+        cli_show_bytes(value_of(entry));
+    else
+        cli_show_listed(cli, entry);
+}
+
+void cli_show_listed(const struct cli *cli, struct kx_slice entry)
+{
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(entry);
+    else
+        show_path(cli, entry);
 }

@@ -6,8 +6,10 @@
 
 /* Prints one entry (a checked JSON text as lists have it). In the table the key
  * as a path, the versionstamp and the value, cut where a terminal's line ends;
- * raw: the value if `value`, else the key. */
-void cli_show_entry(const struct cli *cli, struct kx_slice entry, bool value);
+ * raw: the value. */
+void cli_show_entry(const struct cli *cli, struct kx_slice entry);
+/* The same, for which raw means the key as a path. */
+void cli_show_listed(const struct cli *cli, struct kx_slice entry);
 
 /* Prints the heading of a table of entries, if there is one. */
 void cli_show_heading(const struct cli *cli);

@@ -75,7 +75,7 @@ static bool show_key(struct watching_keys *watching, size_t i,
         return !line->failed;
     watching->shown[i].size = 0;
     kx_add_slice(&watching->shown[i], kx_buffer_slice(line));
-    cli_show_entry(watching->cli, kx_buffer_slice(line), true);
+    cli_show_entry(watching->cli, kx_buffer_slice(line));
     fflush(stdout);
     watching->count++;
     return !watching->shown[i].failed && !ferror(stdout);

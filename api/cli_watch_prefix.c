@@ -23,7 +23,7 @@ static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
         return false;
     while (!cli_watch_enough(watching->cli, watching->count) &&
            kx_json_next(&iter, &name, &entry)) {
-        cli_show_entry(watching->cli, entry, true);
+        cli_show_entry(watching->cli, entry);
         watching->count++;
     }
     fflush(stdout);

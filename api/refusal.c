@@ -61,15 +61,20 @@ static void member_checks(struct request *request, struct reply *reply)
 }
 
 /* Which mutation of the commit it was, by its number in the request. */
-static void member_mutation(struct request *request, struct reply *reply,
-                            bool key)
+static void member_mutation(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (commit->refusal.mutation < commit->mutation_count)
+        problem_member_number(reply, "mutation", commit->refusal.mutation);
+}
+
+/* And which key it was to change. */
+static void members_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     size_t mutation = commit->refusal.mutation;
-    if (mutation >= commit->mutation_count)
-        return;
-    problem_member_number(reply, "mutation", mutation);
-    if (key)
+    member_mutation(request, reply);
+    if (mutation < commit->mutation_count)
         member_key(request, reply, "key", commit->mutations[mutation].key);
 }
 
@@ -93,7 +98,7 @@ static void members_unique(struct request *request, struct reply *reply,
     if (told)
         member_key(request, reply, "existingKey", refusal->existing_key);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    member_mutation(request, reply, false);
+    member_mutation(request, reply);
 }
 
 /* `pointer` leads into the value of the entry, which for PUT is the body. */
@@ -104,7 +109,7 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     if (refusal->field.size > 0)
         problem_member_text(reply, "pointer", refusal->field);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    member_mutation(request, reply, false);
+    member_mutation(request, reply);
 }
 
 /* `holds` is what the index would hold there of its own accord. */
@@ -121,7 +126,7 @@ static void members_owned(struct request *request, struct reply *reply,
         kx_add_text(&holds, "null");
     if (told)
         member_json(reply, "holds", &holds);
-    member_mutation(request, reply, true);
+    members_mutation(request, reply);
 }
 
 /* Which entry is in the way, and what an index holds, is told only to those who
@@ -168,7 +173,7 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
     case KX_NUMBER_RANGE:
     case KX_VALUE_TOO_LARGE:
     case KX_KEY_TOO_LONG:
-        member_mutation(request, reply, true);
+        members_mutation(request, reply);
         break;
     default:
         break;

@@ -6,8 +6,18 @@
 #include <endian.h>
 #include <math.h>
 
+#include "v8_bigint.h"
 #include "v8_reader.h"
 #include "v8_writer.h"
+
+enum number_kind { NUMBER_NONE, NUMBER_DOUBLE, NUMBER_BIGINT, NUMBER_U64 };
+
+struct value_number {
+    enum number_kind kind;
+    double number;
+    struct v8_bigint bigint; /* its bytes lie in the value */
+    uint64_t u64;
+};
 
 /* ---- Reading ------------------------------------------------------------ */
 
@@ -63,8 +73,10 @@ static struct value_number read_u64(struct kx_slice bytes)
     return out;
 }
 
-struct value_number value_number(const struct kx_value *value,
-                                 const void *memory)
+/* What number a value is; NUMBER_NONE: none, or a bigint of more than
+ * KX_V8_BIGINT_MAX bytes. memory: a talloc context for scratch. */
+static struct value_number read_number(const struct kx_value *value,
+                                       const void *memory)
 {
     switch (value->encoding) {
     case KX_JSON:
@@ -82,7 +94,7 @@ struct value_number value_number(const struct kx_value *value,
 
 bool kx_value_is_number(const struct kx_value *value, const void *memory)
 {
-    return value_number(value, memory).kind != NUMBER_NONE;
+    return read_number(value, memory).kind != NUMBER_NONE;
 }
 
 /* ---- Limits and results ------------------------------------------------- */
@@ -158,7 +170,7 @@ static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
     *limit_out = (struct value_number){.kind = NUMBER_NONE};
     if (bytes.size == 0)
         return KX_OK;
-    *limit_out = value_number(&value, work->out->owner);
+    *limit_out = read_number(&value, work->out->owner);
     if (limit_out->kind == NUMBER_NONE)
         return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
     if (limit_out->kind != work->right.kind)
@@ -295,8 +307,8 @@ enum kx_status value_combine_v8(const struct kx_mutation *mutation,
     const void *memory = out->owner;
     struct work work = {.mutation = mutation,
                         .stored = stored,
-                        .left = value_number(stored, memory),
-                        .right = value_number(&mutation->value, memory),
+                        .left = read_number(stored, memory),
+                        .right = read_number(&mutation->value, memory),
                         .out = out,
                         .result = result_out,
                         .fault = fault};

@@ -27,8 +27,9 @@ struct kx_grant {
     struct kx_slice prefix; /* encoded parts; empty: of all keys */
 };
 
-/* Do all keys from start (inclusive) to end (exclusive) begin with the parts of
- * the prefix, or are them? An empty end stands for the key `start` alone. */
+/* Do all keys from start (inclusive) to end (exclusive) begin with the parts
+ * of the prefix, or are just these? An empty end stands for the key `start`
+ * alone. */
 bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
                       struct kx_slice end);
 
