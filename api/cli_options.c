@@ -14,7 +14,7 @@ static const struct cli_option TABLE[] = {
     {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; better KINDEX_TOKEN, which others do not see"}, "TOKEN", 0, true, NULL},
     {{"cacert", OPTION_TEXT, offsetof(struct cli, cacert), NULL, 0, 0, "https: file with the authorities to trust instead of the system's (PEM); also KINDEX_CACERT"}, "FILE", 0, true, NULL},
     {{"client-cert", OPTION_TEXT, offsetof(struct cli, client_cert), NULL, 0, 0, "https: certificate to show to the server (PEM); also KINDEX_CLIENT_CERT"}, "FILE", 0, true, NULL},
-    {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "and its private key (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true, NULL},
+    {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "https: private key of --client-cert (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true, NULL},
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true, NULL},
     {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true, NULL},
 
@@ -48,16 +48,16 @@ static const struct cli_option TABLE[] = {
     {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "case does not count in the fields: lower or casefold"}, "HOW", 0, false, NULL},
     {{"each", OPTION_TEXT, offsetof(struct cli, each), NULL, 0, 0, "this field is an array: an index entry for each element"}, "FIELD", 0, false, NULL},
     {{"adopt", OPTION_FLAG, offsetof(struct cli, adopt), NULL, 0, 0, "take over entries that a program has kept by hand"}, NULL, 0, false, NULL},
-    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "until the index is ready, showing how far it is"}, NULL, 0, false, NULL},
+    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "wait until the index is ready, showing how far it is"}, NULL, 0, false, NULL},
     {{"paused", OPTION_FLAG, offsetof(struct cli, paused), NULL, 0, 0, "declare it, but build it only when index resume says so"}, NULL, 0, false, NULL},
     {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "take a migration back that is not over"}, NULL, 0, false, NULL},
 
     {{"once", OPTION_FLAG, offsetof(struct cli, once), NULL, 0, 0, "one report of the time since the server's start"}, NULL, 0, false, NULL},
-    {{"every", OPTION_DURATION, offsetof(struct cli, every_ms), "2s", 100, 3600000, "how often it is drawn"}, "TIME", 0, false, NULL},
+    {{"every", OPTION_DURATION, offsetof(struct cli, every_ms), "2s", 100, 3600000, "time between two reports"}, "TIME", 0, false, NULL},
 
     {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace entries that are there; else they stay as they are"}, NULL, 0, false, NULL},
     {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "lines as Deno's kv-utils write and read them"}, NULL, 0, false, NULL},
-    {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "go on at this key, which comes first"}, "KEY", 0, false, NULL},
+    {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "begin at this key"}, "KEY", 0, false, NULL},
     {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that keeps how far the import is; a later run goes on there"}, "PATH", 0, false, NULL},
     {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to make; it must be new or empty"}, "DIR", 0, false, NULL},
     {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory in which a server with --archive keeps backups and log"}, "DIR", 0, false, NULL},
@@ -69,8 +69,8 @@ static const struct cli_option TABLE[] = {
     {{"repair", OPTION_FLAG, offsetof(struct cli, repair), NULL, 0, 0, "mend what is missing, dangling or stale"}, NULL, 0, false, NULL},
 
     {{"clients", OPTION_NUMBER, offsetof(struct cli, clients), "16", 1, 1024, "requests under way at a time"}, "N", 0, false, NULL},
-    {{"seconds", OPTION_NUMBER, offsetof(struct cli, seconds), "10", 1, 3600, "how long"}, "N", 0, false, NULL},
-    {{"requests", OPTION_NUMBER, offsetof(struct cli, requests), NULL, 1, UINT32_MAX, "end after so many instead"}, "N", 0, false, NULL},
+    {{"seconds", OPTION_NUMBER, offsetof(struct cli, seconds), "10", 1, 3600, "how long to measure"}, "N", 0, false, NULL},
+    {{"requests", OPTION_NUMBER, offsetof(struct cli, requests), NULL, 1, UINT32_MAX, "end after so many requests, not after --seconds"}, "N", 0, false, NULL},
     {{"reads", OPTION_NUMBER, offsetof(struct cli, reads), "50", 0, 100, "how many of a hundred are reads"}, "N", 0, false, NULL},
     {{"size", OPTION_SIZE, offsetof(struct cli, size), "200", 2, 64 << 20, "bytes of a value"}, "SIZE", 0, false, NULL},
 };
