@@ -11,7 +11,7 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .expired = atomic_load(&store->expired),
         .backfilled = atomic_load(&store->backfilled),
         .resolved = atomic_load(&store->resolved),
-        .packings = atomic_load(&store->packings),
+        .compactions = atomic_load(&store->compactions),
         .backup_s = atomic_load(&store->backup_s),
         .archive_s = atomic_load(&store->archive_s),
         .watches = watch_count(store->watches),

@@ -1,6 +1,6 @@
 /* Which background job comes next: expiry as soon as it is due, then one of the
  * others. Builds go before the freeing of dropped entries, since somebody waits
- * for them, and packing comes last. */
+ * for them, and compaction comes last. */
 #include "jobs.h"
 
 #include "adopt_sweep.h"

@@ -1,5 +1,5 @@
 /* Background work of the writer, in small jobs: building indexes, freeing the
- * entries of dropped ones, removing expired entries, packing pages. Each job is
+ * entries of dropped ones, removing expired entries, compaction. Each job is
  * a batch of its own between those of commits, and short, so that no commit
  * waits long; what it changes is mostly not visible until it is all done, so it
  * needs no flush. What a crash takes back is done again. Writer thread only. */

@@ -53,7 +53,7 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
 }
 
 /* Until when (kx_monotonic_ns) an idle writer may sleep: the next job, or the
- * next look at the clock, which a test can set and which tells when to pack
+ * next look at the clock, which a test can set and which tells when to compact
  * pages. */
 static uint64_t sleep_until_ns(const struct kx_store *store)
 {

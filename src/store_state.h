@@ -17,7 +17,7 @@ struct tokens;
 struct touched;
 struct watch_set;
 
-/* How far the packing of half-empty pages has come (tidy.c). */
+/* How far the compaction of half-empty pages has come (tidy.c). */
 struct tidy {
     int pass;         /* 0: not under way */
     uint64_t pages;   /* of the file after the last time */
@@ -98,7 +98,7 @@ struct kx_store {
     _Atomic uint64_t expired;
     _Atomic uint64_t backfilled;
     _Atomic uint64_t resolved;
-    _Atomic uint64_t packings;
+    _Atomic uint64_t compactions;
     _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
     _Atomic uint64_t archive_s; /* and when the log was last copied */
 };

@@ -1,7 +1,7 @@
 /* Giving back the space of half-empty pages, when the entries have grown or
- * shrunk a good deal and nothing else is to do. The first pass packs the rows;
- * the next ones move pages to the front of the file and shorten it, as long as
- * that gains something.
+ * shrunk a good deal and nothing else is to do. The first pass compacts the
+ * rows; the next ones move pages to the front of the file and shorten it, as
+ * long as that gains something.
  */
 #include "tidy.h"
 
@@ -12,7 +12,7 @@
 #include "range.h"
 
 enum {
-    PACK_ROWS = 500, /* of a step: a millisecond of work */
+    COMPACT_ROWS = 500, /* of a step: a millisecond of work */
     /* Each step of the other passes goes through the list of free pages, so
      * they are larger. */
     SHRINK_ROWS = 4000,
@@ -44,8 +44,8 @@ static bool has_changed(struct kx_store *store)
     return pages > tidy->pages + tidy->pages / 2 || tidy->removed > pages * 4;
 }
 
-/* Packing keeps readers out while a step lasts, so it waits for an idle store.
- * What a backup copies is not moved: its part of the log would grow. */
+/* Compaction keeps readers out while a step lasts, so it waits for an idle
+ * store. What a backup copies is not moved: its part of the log would grow. */
 bool tidy_waiting(struct kx_store *store)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -68,7 +68,7 @@ int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms)
 static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
                                 struct kx_slice *stop_out)
 {
-    size_t rows = store->tidy.pass == 1 ? PACK_ROWS : SHRINK_ROWS;
+    size_t rows = store->tidy.pass == 1 ? COMPACT_ROWS : SHRINK_ROWS;
     struct kx_slice record;
     enum kx_status status = range_begin(store->range, start, kx_slice(NULL, 0));
     for (size_t i = 0;
@@ -78,10 +78,10 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
 }
 
 /* In the gate, since pages move under whoever reads them; what is in flight
- * stays as it is. Where somebody reads, packing has a hundredth of the time:
+ * stays as it is. Where somebody reads, compaction has a hundredth of the time:
  * hardly any of them finds the gate closed. */
-static enum kx_status pack(struct kx_store *store, struct kx_slice start,
-                           struct kx_slice stop)
+static enum kx_status compact(struct kx_store *store, struct kx_slice start,
+                              struct kx_slice stop)
 {
     gate_apply_begin(&store->gate);
     uint64_t began_ns = kx_monotonic_ns();
@@ -107,7 +107,7 @@ static void end_pass(struct kx_store *store)
     if (shrinks && tidy->pass++ < PASSES_MAX)
         return;
     tidy_reset(store);
-    atomic_fetch_add(&store->packings, 1);
+    atomic_fetch_add(&store->compactions, 1);
     kx_log(KX_LOG_INFO, "tidied", "pages=%" PRIu64, pages);
 }
 
@@ -129,7 +129,7 @@ void tidy_step(struct kx_store *store)
     }
     range_end(store->range);
     if (status == KX_OK || ended)
-        status = pack(store, start, stop);
+        status = compact(store, start, stop);
     if (status != KX_OK) {
         tidy_reset(store);
         return;

@@ -1,4 +1,5 @@
-/* Packing half-empty pages, while nothing else is to do. Writer thread only. */
+/* Compacting half-empty pages, while nothing else is to do. Writer thread only.
+ */
 #ifndef TIDY_H
 #define TIDY_H
 
@@ -13,7 +14,7 @@ bool tidy_waiting(struct kx_store *store);
 /* When its rest is over, by the clock; INT64_MAX when it has none. */
 int64_t tidy_due_ms(const struct kx_store *store, int64_t now_ms);
 
-/* Packs the next pages. */
+/* Compacts the next pages. */
 void tidy_step(struct kx_store *store);
 
 #endif

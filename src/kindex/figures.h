@@ -34,7 +34,7 @@ struct kx_figures {
     uint64_t resolved;   /* entries read because an index points to them */
     uint64_t checkpoints;
     uint64_t checkpoint_age_s; /* seconds since the last one */
-    uint64_t packings;         /* times that half-empty pages were packed */
+    uint64_t compactions;      /* times that half-empty pages were compacted */
     uint64_t backup_s;         /* Unix time of the last backup that is whole;
                                 * 0: there was none */
     uint64_t archive_s;        /* when the log was last archived; 0: not since

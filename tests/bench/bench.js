@@ -61,7 +61,7 @@ function remarks({ flush, load: loading, restart, beside, disk }) {
             `${beside.cache} MB`);
     if (disk)
         notes.push(`${disk.loaded.toFixed(0)} bytes on disk per user before ` +
-            `the pages were packed, and ${disk.logMegabytes.toFixed(0)} MB ` +
+            `the pages were compacted, and ${disk.logMegabytes.toFixed(0)} MB ` +
             'of log beside the database after a clean stop');
     return `${notes.join('; ')}.`;
 }

@@ -31,7 +31,7 @@ async function metric(self, name) {
 }
 
 // Waits, for some minutes at most, until a counter has grown: the idle server
-// has packed its half-empty pages, or written what was loaded before. It packs
+// has compacted its half-empty pages, or written what was loaded before. It does so
 // less while somebody reads, so the counter is not looked at too often.
 async function grown(self, name, cause = async () => {}) {
     const before = await metric(self, name);
@@ -51,13 +51,13 @@ function checkpoint(self) {
 }
 
 // Bytes per user in the database files when they are loaded and when they are
-// packed, and in the log.
+// compacted, and in the log.
 async function disk({ build, users, cache }) {
     const dir = fresh('disk');
     const self = await kindex.start(build, dir, cache);
     await kindex.loadUsers(self, users);
     const loaded = diskBytes(dir, LOG_FILES) / users;
-    await grown(self, 'kindex_packings_total');
+    await grown(self, 'kindex_compactions_total');
     await stop(self.server);
     const database = diskBytes(dir, LOG_FILES);
     const figures = {

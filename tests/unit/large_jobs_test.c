@@ -173,7 +173,7 @@ static void no_step_reads_many_large_entries(void **state)
     while (is_dropping(s))
         usleep(1000);
     went_in_small_steps();
-    while (atomic_load(&s->test.store->packings) == 0)
+    while (atomic_load(&s->test.store->compactions) == 0)
         usleep(1000);
     went_in_small_steps();
 }

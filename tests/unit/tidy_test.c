@@ -1,6 +1,6 @@
-/* Packing beside readers: it rests so long after a step for which somebody had
- * to wait that hardly any reader finds one, and it goes on all the same. The
- * Makefile puts __wrap_compact_rows where the core calls compact_rows. */
+/* Compaction beside readers: it rests so long after a step for which somebody
+ * had to wait that hardly any reader finds one, and it goes on all the same.
+ * The Makefile puts __wrap_compact_rows where the core calls compact_rows. */
 #include "../lib/store.h"
 
 #include <sched.h>
@@ -79,11 +79,11 @@ static void fill(struct story *s)
         test_fill(&s->test, "u", n, COMMIT, kilobyte);
 }
 
-static uint64_t packings(struct story *s)
+static uint64_t compactions(struct story *s)
 {
     struct kx_figures figures;
     kx_figures(s->test.store, &figures);
-    return figures.packings;
+    return figures.compactions;
 }
 
 static void it_rests_when_somebody_reads(void **state)
@@ -107,7 +107,7 @@ static void it_is_done_when_nobody_reads(void **state)
     struct story *s = *state;
     seen.store = NULL;
     fill(s);
-    while (packings(s) == 0)
+    while (compactions(s) == 0)
         usleep(10000);
 }
 
