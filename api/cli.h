@@ -122,9 +122,6 @@ int cli_misuse(const struct cli *cli, const char *format, ...)
 /* Says to standard error what went wrong. Returns CLI_ERROR. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What kindex --help prints: a line for every command. */
-void cli_print_commands(void);
-
 /* The commands, by file. */
 int cli_get(struct cli *cli);
 int cli_set(struct cli *cli);

@@ -7,6 +7,7 @@
 #include "cli_latency.h"
 #include "cli_list.h"
 #include "cli_load.h"
+#include "cli_member.h"
 #include "cli_problem.h"
 #include "cli_progress.h"
 #include "cli_show.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <talloc.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 enum verdict { WELL, WORTH_A_LOOK, ILL };

@@ -7,7 +7,7 @@
 
 #include "cli_input.h"
 #include "cli_list.h"
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)

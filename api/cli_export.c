@@ -7,7 +7,7 @@
 
 #include "cli_index.h"
 #include "cli_line.h"
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_progress.h"
 #include "cli_save.h"
 

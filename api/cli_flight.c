@@ -6,6 +6,7 @@
 #include <string.h>
 #include <talloc.h>
 
+#include "cli_member.h"
 #include "cli_problem.h"
 
 enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };

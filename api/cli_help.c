@@ -45,7 +45,7 @@ static void print_line(const char *name, const char *summary)
     printf("  kindex %-16s %s\n", name, summary);
 }
 
-void cli_print_commands(void)
+void cli_help_print_all(void)
 {
     size_t count;
     const struct cli_command *commands = cli_commands(&count);
@@ -78,7 +78,7 @@ static bool print_others(const struct cli *cli)
     if (cli->count > 1)
         return false;
     if (word == NULL)
-        cli_print_commands();
+        cli_help_print_all();
     else if (strcmp(word, "serve") == 0)
         options_print_help();
     else if (cli_is_group(word))

@@ -48,12 +48,6 @@ bool cli_is_json(const struct cli_reply *reply);
 /* GET path, whole; JSON. */
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply);
 
-/* The exit status that a status of HTTP stands for. */
-int cli_exit_of(long status);
-/* Says to standard error what a problem document says; returns the exit
- * status. */
-int cli_problem(const struct cli_reply *reply);
-
 /* A handle with address, headers and method of the call set, and the list of
  * headers, which is to be freed after the handle; NULL without memory. */
 CURL *cli_handle(struct cli *cli, const struct cli_call *call,

@@ -7,7 +7,7 @@
 #include <talloc.h>
 
 #include "cli_pages.h"
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)

@@ -6,7 +6,7 @@
 #include <talloc.h>
 
 #include "cli_input.h"
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 /* "email" is short for the pointer "/email". */

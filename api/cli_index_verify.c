@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_progress.h"
 #include "cli_show.h"
 

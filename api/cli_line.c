@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "ttl.h"
 
 /* ---- Reading ------------------------------------------------------------ */

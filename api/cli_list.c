@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 /* A stream under way. Its last line is {"end":true,...}: without it the list

@@ -1,7 +1,7 @@
 /* One request for each page, from where the one before says it ended. */
 #include "cli_pages.h"
 
-#include "cli_problem.h"
+#include "cli_member.h"
 
 static int take_page(struct cli *cli, struct kx_slice page, const char *list,
                      cli_element_fn *take, void *target)

@@ -2,9 +2,10 @@
 #include "cli_problem.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
+
+#include "cli_member.h"
 
 int cli_exit_of(long status)
 {
@@ -58,49 +59,6 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
         cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
         return CLI_UNAVAILABLE;
     }
-}
-
-bool cli_member(struct kx_slice object, const char *name,
-                struct kx_slice *value_out)
-{
-    struct kx_json_iter iter;
-    struct kx_slice found;
-    size_t size = strlen(name);
-    if (!kx_json_iterate(object, &iter) || !iter.object)
-        return false;
-    while (kx_json_next(&iter, &found, value_out))
-        if (found.size == size + 2 && memcmp(found.data + 1, name, size) == 0)
-            return true;
-    return false;
-}
-
-/* What others have written must not command a terminal. */
-static uint8_t shown(uint8_t byte)
-{
-    return byte < ' ' || byte == 0x7f ? ' ' : byte;
-}
-
-char *cli_text(const struct cli *cli, struct kx_slice object, const char *name)
-{
-    struct kx_slice value;
-    struct kx_buffer text;
-    if (!cli_member(object, name, &value) ||
-        kx_json_type(value) != KX_JSON_STRING)
-        return NULL;
-    kx_buffer_init(&text, cli->memory);
-    kx_json_unescape(value, &text);
-    for (size_t i = 0; i < text.size; i++)
-        text.data[i] = shown(text.data[i]);
-    kx_add_byte(&text, '\0');
-    return text.failed ? NULL : (char *)text.data;
-}
-
-uint64_t cli_number(struct kx_slice object, const char *name)
-{
-    struct kx_slice value;
-    if (!cli_member(object, name, &value))
-        return 0;
-    return strtoull((const char *)value.data, NULL, 10);
 }
 
 /* Members that say which entry or place is meant, shown as they are. */
@@ -167,7 +125,7 @@ static void print_bytes(long status, struct kx_slice bytes)
 {
     char text[201] = "";
     for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
-        text[i] = (char)shown(bytes.data[i]);
+        text[i] = (char)cli_shown(bytes.data[i]);
     cli_fail("the server answered %ld %s", status, text);
 }
 

@@ -7,13 +7,11 @@
 /* Says why no reply came, or not all of it. Returns the exit status. */
 int cli_unreachable(const struct cli *cli, CURLcode code);
 
-/* The member of a JSON object that has the name, if it is one: raw text. */
-bool cli_member(struct kx_slice object, const char *name,
-                struct kx_slice *value_out);
-/* The same for a text member, unescaped and ended by NUL under cli->memory;
- * NULL when there is none. */
-char *cli_text(const struct cli *cli, struct kx_slice object, const char *name);
-/* A member that is a whole number; 0 when there is none. */
-uint64_t cli_number(struct kx_slice object, const char *name);
+/* The exit status that a status of HTTP stands for. */
+int cli_exit_of(long status);
+
+/* Says to standard error what a problem document says; returns the exit
+ * status. */
+int cli_problem(const struct cli_reply *reply);
 
 #endif

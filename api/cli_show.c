@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "keyjson.h"
 #include "path.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 #include "credential.h"
 #include "path.h"

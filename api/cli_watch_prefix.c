@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli_problem.h"
+#include "cli_member.h"
 #include "cli_show.h"
 
 struct watching_prefix {

@@ -162,7 +162,7 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
             return true;
     } while (!watch_wait(stream->request, watching->watch,
                          watching->sent_ns + SILENCE_NS));
-    watch_wait_without(chunk);
+    watch_wait_release(chunk);
     return true;
 }
 

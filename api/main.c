@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "cli_help.h"
 #include "options.h"
 #include "problem.h"
 #include "router.h"
@@ -58,7 +59,7 @@ static int help(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    cli_print_commands();
+    cli_help_print_all();
     return cli_finish(0);
 }
 

@@ -18,7 +18,7 @@ bool watch_wait(struct request *request, struct kx_watch *watch,
     return true;
 }
 
-void watch_wait_without(struct kx_buffer *buffer)
+void watch_wait_release(struct kx_buffer *buffer)
 {
     if (buffer->capacity > WAITING_BUFFER_MAX)
         kx_buffer_free(buffer);

@@ -11,6 +11,6 @@ bool watch_wait(struct request *request, struct kx_watch *watch,
                 uint64_t until_ns);
 
 /* Frees the buffer if it is large: through a long silence nothing is kept. */
-void watch_wait_without(struct kx_buffer *buffer);
+void watch_wait_release(struct kx_buffer *buffer);
 
 #endif

@@ -147,7 +147,7 @@ static void forget_keys(struct watching *watching)
     TALLOC_FREE(watching->keys);
     TALLOC_FREE(watching->stamps);
     watching->count = 0;
-    watch_wait_without(&watching->changed);
+    watch_wait_release(&watching->changed);
 }
 
 /* The next event is about the keys that have changed until now; without memory
@@ -211,7 +211,7 @@ bool watching_next(struct stream *stream, struct kx_buffer *chunk,
             return true;
     } while (!watch_wait(stream->request, watching->watch,
                          watching->sent_ns + SILENCE_NS));
-    watch_wait_without(chunk);
-    watch_wait_without(&watching->record);
+    watch_wait_release(chunk);
+    watch_wait_release(&watching->record);
     return true;
 }
