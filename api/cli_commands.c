@@ -35,7 +35,7 @@ static const struct cli_command COMMANDS[] = {
      "Beside all other work. Exit status 0 when the index is right or was mended, 4\nwhen it is not.", ASKS},
     {"index pause", "NAME", "let the build of an index rest", "", 1, 1, cli_index_pause, NULL, ASKS},
     {"index resume", "NAME", "let the build of an index go on", "", 1, 1, cli_index_resume, NULL, ASKS},
-    {"index throttle", "NAME N", "let the build of an index read N entries a second; null: no limit", "", 2, 2, cli_index_throttle, NULL, ASKS},
+    {"index throttle", "NAME N", "let the build of an index read N entries a second", "", 2, 2, cli_index_throttle, "N is null for no limit.", ASKS},
     {"index rm", "NAME", "drop an index", "", 1, 1, cli_index_rm, NULL, ASKS},
     {"import", "[FILE]", "store entries, one a line (NDJSON)", "import-prefix overwrite dry-run from-key state deno batch jobs file", 0, 1, cli_import,
      "The lines are those of export and of GET /list. Entries that are there stay,\nunless --overwrite is given; so of lines with one key the first wins, or else\nthe last. With --state an import that broke off goes on.", ASKS},

@@ -16,10 +16,7 @@ static void print_option(const struct cli_option *option)
     snprintf(flag, sizeof flag, "%s--%s%s%s", letter, option->row.name,
              option->word != NULL ? " " : "",
              option->word != NULL ? option->word : "");
-    printf("  %-28s %s", flag, option->row.help);
-    if (option->row.initial != NULL)
-        printf(" (%s)", option->row.initial);
-    putchar('\n');
+    options_print_line(flag, option->row.help, option->row.initial);
 }
 
 void cli_help_print(const struct cli_command *command)
@@ -56,9 +53,9 @@ void cli_help_print_all(void)
         print_line(commands[i].name, commands[i].summary);
     print_line("--version", "print the version");
     puts("\nkindex help COMMAND tells more of each. Those that need a server "
-         "speak to the one\nat --url, or KINDEX_URL (http://127.0.0.1:4512). "
-         "Exit status: 0 done, 1 error,\n2 misuse, 3 not found, 4 conflict or "
-         "failed condition, 5 server not available.");
+         "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
+         "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
+         "failed condition, 5 server not\navailable.");
 }
 
 static void print_group(const char *word)

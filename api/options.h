@@ -102,6 +102,11 @@ bool option_parse(const struct option_row *row, const char *text,
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);
 
+/* Prints a line of help: what is typed, what it means, and the default (NULL:
+ * none). On a terminal it becomes several lines where it is too long for one.
+ */
+void options_print_line(const char *flag, const char *help,
+                        const char *initial);
 /* Prints the help of kindex serve to standard output, a line for each option.
  */
 void options_print_help(void);

@@ -3,6 +3,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELP_INDENT = 31, HELP_WIDTH = 80 };
 
 void option_variable(const struct option_row *row, char *out, size_t size)
 {
@@ -35,6 +39,37 @@ static const char *placeholder(enum option_type type)
     return "";
 }
 
+/* In lines of so many bytes at most, the second and further ones below the
+ * first. */
+static void print_words(const char *text, size_t room)
+{
+    size_t used = 0;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (used > 0 && used + 1 + word > room) {
+            printf("\n%*s", HELP_INDENT, "");
+            used = 0;
+        } else if (used > 0) {
+            putchar(' ');
+            used++;
+        }
+        fwrite(text, 1, word, stdout);
+        used += word;
+        text += word + strspn(text + word, " ");
+    }
+    putchar('\n');
+}
+
+void options_print_line(const char *flag, const char *help, const char *initial)
+{
+    char text[512];
+    snprintf(text, sizeof text, initial != NULL ? "%s (%s)" : "%s", help,
+             initial);
+    printf("  %-*s ", HELP_INDENT - 3, flag);
+    print_words(text,
+                isatty(STDOUT_FILENO) ? HELP_WIDTH - HELP_INDENT : sizeof text);
+}
+
 void options_print_help(void)
 {
     size_t count;
@@ -45,10 +80,9 @@ void options_print_help(void)
         char flag[64];
         snprintf(flag, sizeof flag, "--%s%s", table[i].name,
                  placeholder(table[i].type));
-        printf("  %-28s %s", flag, table[i].help);
-        if (table[i].initial != NULL && table[i].type != OPTION_FLAG)
-            printf(" (%s)", table[i].initial);
-        putchar('\n');
+        options_print_line(flag, table[i].help,
+                           table[i].type == OPTION_FLAG ? NULL
+                                                        : table[i].initial);
     }
     puts("Every setting can also be given as an environment variable: "
          "--idle-timeout is\nKINDEX_IDLE_TIMEOUT, --insecure is "

@@ -428,6 +428,10 @@ import --file read from this file; - is standard input
 export --file write to this file
 tree --depth show so many parts of the keys
 END
+too_long() { terminal "$KINDEX $1" | tr -d '\r' | awk 'length > 80'; }
+for command in help 'help index' 'help import' 'help serve'; do
+    is "lines of $command that a terminal would break" "$(too_long "$command")" ''
+done
 kindex help nosuch
 ends 2
 complains 'no command nosuch; kindex --help lists them'
