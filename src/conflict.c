@@ -51,7 +51,7 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
     return there.index == index->id ? KX_OK : KX_ABSENT;
 }
 
-/* Before the row is put: one that is not, in the end, is in nobody's way. */
+/* Before the row is put: if it is not put after all, the note does no harm. */
 static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
 {
     if (plan->rivals == NULL)

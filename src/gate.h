@@ -65,8 +65,8 @@ uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */
 void gate_apply_cancel(struct gate *gate);
-/* Did anybody ask for a view since begin? Who did at that very moment may be
- * missed. */
+/* Did anybody ask for a view since begin? One who asks at this very moment may
+ * be missed. */
 bool gate_sought(const struct gate *gate);
 /* The batch is on disk, and with it all before it: replies that show it may go.
  * Called by the writer; is_flushed by any thread. */

@@ -49,9 +49,9 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
 }
 
 /* Its rows are all there and each belongs to one entry (whose key is part of
- * the row's), so they can be written without looking. Not while it is built: a
- * row that is not there yet must not be counted off, nor one that is be counted
- * twice; nor while its rows change their form, for they keep a stamp. */
+ * the row's), so they can be written without looking. While it is built only a
+ * look tells whether a row is there to be counted; while its rows change their
+ * form they keep a stamp that has to be read. */
 static bool needs_no_look(const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
@@ -59,8 +59,9 @@ static bool needs_no_look(const struct index *index)
 }
 
 /* In a unique index most values that come are new. Whether this one is, is left
- * to its insertion: to look first would walk the tree twice. Not where a row
- * may lie that is in nobody's way, nor where none may lie that is. */
+ * to its insertion: to look first would walk the tree twice. But only where the
+ * row alone decides: a hand-kept entry that lies there may be no violation, and
+ * where values have several owners there may be one without a row there. */
 static bool may_presume(const struct plan *plan, const struct index *index)
 {
     return plan->presumes && !plan->commit->dry && index->declaration->unique &&
@@ -147,7 +148,7 @@ static enum kx_status refuse_others(struct plan *plan,
     return status;
 }
 
-/* What is over when it comes has no use for a value. */
+/* An entry that has expired before it is written takes no unique value. */
 static bool needs_none(const struct plan *plan, const struct effect *effect)
 {
     return effect->index->declaration->unique &&
@@ -238,8 +239,8 @@ static enum kx_status rewrite_entry(struct plan *plan,
     return put_entry(plan, effect, n, stamp);
 }
 
-/* Makes the index keys that the entry had and has; the steps make them anew,
- * for there may be any number of effects between them. */
+/* Makes the index keys that the entry had and has. Each step makes them anew:
+ * to keep those of all changed entries would take any amount of memory. */
 static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
 {
     const struct declaration *declaration = effect->index->declaration;
@@ -393,9 +394,9 @@ static bool any_conflicts(const struct plan *plan)
     return i < catalog->count;
 }
 
-/* Gives a value that nobody has now to the first of its other owners. If nobody
- * had it before either, all others are over: to look for one again with each of
- * them that goes would take minutes, where there are many. */
+/* Gives a value whose index entry this commit has removed to the first of its
+ * other owners. If it had none before either, they have all expired: to look
+ * through them for each one that goes would take minutes. */
 static enum kx_status promote_other(struct plan *plan, struct index *index,
                                     struct kx_slice index_key)
 {
@@ -410,9 +411,9 @@ static enum kx_status promote_other(struct plan *plan, struct index *index,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* For the values that the entry had. Comes between the two steps: those that
- * let go of a value in the same commit are no owners any more, and who takes it
- * anew must find it used. */
+/* For the values that the entry had. Between removing and adding: who gives the
+ * value up in the same commit must not get it, and who wants it must find it
+ * used. */
 static enum kx_status promote(struct plan *plan, const struct effect *effect)
 {
     if (!effect->had || !conflict_possible(plan, effect->index))

@@ -75,8 +75,9 @@ static enum kx_status combine(struct plan *plan,
     return store(plan, mutation->key, &result, expires_at_ms);
 }
 
-/* A patch of a few bytes makes all of a value anew, and the same one a thousand
- * times. One of any size goes. */
+/* A patch of a few bytes copies the whole value, and a thousand of them may
+ * patch the same one. The last copy does not count, so one patch always goes.
+ */
 static enum kx_status check_patched(struct plan *plan)
 {
     if (plan->patched_bytes <= KX_COMMIT_PATCHED_MAX)

@@ -34,9 +34,9 @@ enum verdict {
     ROW_IS_BROKEN
 };
 
-/* Of the row of an expired entry. While there are conflicts, one may be of the
- * entry that is placed, noted behind the expired one: then it waits there, as
- * others do, until that is removed and the value handed over. */
+/* The stored row is of an entry that has expired. While the index has conflicts
+ * the entry to be placed may already have a conflict row: then it waits, as
+ * other owners do, until expiry removes that entry and hands the value over. */
 static enum verdict replace(const struct placing *placing)
 {
     const struct batch *batch = placing->batch;

@@ -1,6 +1,7 @@
 /* Each sampled entry is indexed as a build would do it, and the rows are kept
  * for a moment: they give the size, and in a unique index the values that occur
- * twice. Of pairs with one value a sample of one in n finds one in n times n.
+ * twice. Of the pairs that share a value a sample of one entry in n has one in
+ * n * n.
  */
 #include "preview.h"
 
@@ -182,9 +183,9 @@ static uint64_t scaled(uint64_t number, double factor)
     return (uint64_t)((double)number * factor + 0.5);
 }
 
-/* The rows of indexes are none that another index covers; only an empty prefix
- * has them among its own. Elsewhere the sampled rows tell whether rows are
- * larger or smaller there than in the rest of the table. */
+/* No index covers the rows of another; only under an empty prefix do they lie
+ * among the rows that are counted. Elsewhere the sampled rows tell whether rows
+ * are larger or smaller there than in the rest of the table. */
 static uint64_t count_entries(const struct kx_store *store,
                               const struct sampling *sample)
 {

@@ -95,8 +95,9 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
 }
 
-/* A row that cannot be read, or is a client's, is in the way of what should be
- * there, which is missed later. One whose time is over is expiry's. */
+/* A row that cannot be read, or is a client's, stands where the right one
+ * should be, which is then found missing in the other direction. An expired one
+ * is left to expiry. */
 enum kx_status verify_row(struct verify *job, struct kx_slice key,
                           struct kx_slice bytes)
 {

@@ -68,10 +68,11 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
     return commit;
 }
 
-/* Gives every commit of [first, end) that held so far another outcome: the
- * batch they belong to was not applied, or perhaps not stored. So it does with
- * what was planned behind the first of them: a refusal, or the result of a dry
- * run, may show what is not stored. It has itself stored nothing for sure. */
+/* Gives every commit of [first, end) that held so far another outcome: their
+ * batch was not applied, or perhaps not stored. Those that were planned behind
+ * the first of them get one, too, for a refusal, or the result of a dry run,
+ * may show what is not stored; they have certainly stored nothing themselves.
+ */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
