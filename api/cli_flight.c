@@ -318,15 +318,10 @@ static bool send_due(struct flight *flight)
     return waits;
 }
 
-void flight_wait(struct flight *flight, bool idle)
+static void land_all(struct flight *flight)
 {
     int running, left;
     CURLMsg *message;
-    bool waits = send_due(flight);
-    curl_multi_perform(flight->multi, &running);
-    if (idle && (running > 0 || waits))
-        curl_multi_poll(flight->multi, NULL, 0, waits ? SHORT_WAIT_MS : WAIT_MS,
-                        NULL);
     curl_multi_perform(flight->multi, &running);
     while ((message = curl_multi_info_read(flight->multi, &left)) != NULL) {
         char *slot = NULL;
@@ -336,6 +331,23 @@ void flight_wait(struct flight *flight, bool idle)
         curl_multi_remove_handle(flight->multi, curl);
         land(flight, (struct flight_slot *)(void *)slot, code);
     }
+}
+
+void flight_look(struct flight *flight)
+{
+    send_due(flight);
+    land_all(flight);
+}
+
+void flight_wait(struct flight *flight)
+{
+    int running;
+    bool waits = send_due(flight);
+    curl_multi_perform(flight->multi, &running);
+    if (running > 0 || waits)
+        curl_multi_poll(flight->multi, NULL, 0, waits ? SHORT_WAIT_MS : WAIT_MS,
+                        NULL);
+    land_all(flight);
 }
 
 void flight_end(struct flight *flight)

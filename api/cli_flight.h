@@ -69,8 +69,9 @@ struct flight_slot *flight_filling(struct flight *flight,
 /* Sends off a slot that was filled. */
 void flight_send(struct flight *flight, struct flight_slot *slot);
 
-/* Sees to what came back; idle: waits until something has. */
-void flight_wait(struct flight *flight, bool idle);
+/* Sees to what came back; flight_wait first waits until something has. */
+void flight_look(struct flight *flight);
+void flight_wait(struct flight *flight);
 
 /* Is anything under way? */
 bool flight_busy(const struct flight *flight);

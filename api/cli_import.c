@@ -279,7 +279,7 @@ static void fill(struct importing *importing, struct flight_slot *slot)
 static void settle(struct importing *importing)
 {
     while (flight_busy(&importing->flight)) {
-        flight_wait(&importing->flight, true);
+        flight_wait(&importing->flight);
         note_place_at_times(importing);
     }
     cli_repeats_clear(&importing->repeats);
@@ -307,9 +307,12 @@ static void run(struct importing *importing)
     struct flight *flight = &importing->flight;
     while (flight->status == CLI_OK && !importing->ended) {
         struct flight_slot *slot = flight_filling(flight, &importing->place);
-        if (slot != NULL)
+        if (slot != NULL) {
             send_lines(importing, slot);
-        flight_wait(flight, slot == NULL);
+            flight_look(flight);
+        } else {
+            flight_wait(flight);
+        }
         note_place_at_times(importing);
         cli_progress_show(&importing->progress, flight->stored,
                           importing->place.at, importing->whole);
