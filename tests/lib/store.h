@@ -84,7 +84,7 @@ static inline void test_write(struct test_store *test, void *mem,
                               const struct txn_write *write)
 {
     struct env *env = test_env(test, mem);
-    assert_int_equal(txn_apply(env, write, 1, false), KX_OK);
+    assert_int_equal(txn_apply(env, write, 1, TXN_SCATTERED), KX_OK);
     assert_int_equal(env_flush(env), KX_OK);
     env_close(env);
 }
