@@ -10,12 +10,15 @@
 
 static atomic_uint failed;
 
+/* One that a signal has cut short has lost nothing. */
 static int sync_file(int fd)
 {
-    if (fdatasync(fd) == 0)
-        return 0;
-    int error = errno;
-    atomic_fetch_add(&failed, 1);
+    int error = 0;
+    do
+        error = fdatasync(fd) == 0 ? 0 : errno;
+    while (error == EINTR);
+    if (error != 0)
+        atomic_fetch_add(&failed, 1);
     return error;
 }
 

@@ -66,7 +66,7 @@ static enum kx_status put_row(struct story *s, struct env *env, size_t n,
                               .table = TABLE_CATALOG,
                               .key = kx_text(key),
                               .value = kx_slice(value, size)};
-    return txn_apply(env, &write, 1, false);
+    return txn_apply(env, &write, 1, TXN_SCATTERED);
 }
 
 static void expect_row(struct story *s, struct env *env, size_t n)
