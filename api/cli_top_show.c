@@ -92,15 +92,14 @@ static void show_requests(const struct cli_top *top)
 
 static void show_writer(const struct cli_top *top)
 {
-    double commits =
-        cli_top_rate(top, "kindex_commits_total", "result=\"committed\"");
-    double refused = cli_top_rate(top, "kindex_commits_total", "") - commits;
+    double commits = cli_top_rate(top, "kindex_txn_total", "result=\"commit\"");
+    double refused = cli_top_rate(top, "kindex_txn_total", "") - commits;
     printf("commits   %.*f/s, %.*f/s refused, %.0f waiting, p50 %.3f ms, "
            "p99 %.3f ms\n",
            decimals(commits), commits, decimals(refused), refused,
            value(top, "kindex_commits_queued"),
-           quantile_ms(top, "kindex_commit_duration_seconds", "", 0.5),
-           quantile_ms(top, "kindex_commit_duration_seconds", "", 0.99));
+           quantile_ms(top, "kindex_txn_duration_seconds", "", 0.5),
+           quantile_ms(top, "kindex_txn_duration_seconds", "", 0.99));
     printf("batches   %.1f commits each, p99 %.0f; flush p50 %.3f ms, "
            "p99 %.3f ms\n",
            mean_batch(top),
@@ -120,7 +119,7 @@ static void show_storage(const struct cli_top *top)
            value(top, "kindex_page_cache_dirty_pages"),
            cli_top_rate(top, "kindex_page_cache_evictions_total", ""));
     printf("disk      %.0f entries in %s, %.0f log files with %s, %s free\n",
-           value(top, "kindex_entries"),
+           value(top, "kindex_keys"),
            bytes(value(top, "kindex_store_bytes")).of,
            value(top, "kindex_log_files"),
            bytes(value(top, "kindex_log_bytes")).of,
@@ -220,19 +219,18 @@ static void print_indexes(const struct cli_top *top)
 
 void cli_top_json(const struct cli_top *top)
 {
-    printf(
-        "{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
-        "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
-        "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
-        top->seconds,
-        scrape_sum(top->scrape, "kindex_commits_total", "result=\"committed\""),
-        value(top, "kindex_commits_queued"), mean_batch(top),
-        value(top, "kindex_http_connections"),
-        value(top, "kindex_watch_streams"),
-        cli_top_share(top, "kindex_record_cache_hits_total",
-                      "kindex_record_cache_misses_total"),
-        cli_top_share(top, "kindex_page_cache_hits_total",
-                      "kindex_page_cache_misses_total"));
+    printf("{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
+           "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
+           "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
+           top->seconds,
+           scrape_sum(top->scrape, "kindex_txn_total", "result=\"commit\""),
+           value(top, "kindex_commits_queued"), mean_batch(top),
+           value(top, "kindex_http_connections"),
+           value(top, "kindex_watch_streams"),
+           cli_top_share(top, "kindex_record_cache_hits_total",
+                         "kindex_record_cache_misses_total"),
+           cli_top_share(top, "kindex_page_cache_hits_total",
+                         "kindex_page_cache_misses_total"));
     cli_top_routes(top, print_route);
     printf("],\"indexes\":[");
     print_indexes(top);

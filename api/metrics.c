@@ -66,7 +66,7 @@ static const struct figure {
     const char *help;
     size_t offset; /* in struct kx_figures */
 } FIGURES[] = {
-    {"kindex_entries", "gauge", "Entries of clients.",
+    {"kindex_keys", "gauge", "Entries of clients.",
      offsetof(struct kx_figures, entries)},
     {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
      offsetof(struct kx_figures, flushes)},
@@ -161,7 +161,7 @@ static enum result result_of(int status)
 static void write_commits(const struct kx_figures *figures,
                           struct kx_buffer *out)
 {
-    static const char *const NAMES[RESULTS] = {[COMMITTED] = "committed",
+    static const char *const NAMES[RESULTS] = {[COMMITTED] = "commit",
                                                [CHECK_FAILED] = "check_failed",
                                                [UNIQUE] = "unique",
                                                [REFUSED] = "refused",
@@ -169,14 +169,14 @@ static void write_commits(const struct kx_figures *figures,
     unsigned long long counts[RESULTS] = {0};
     for (int status = 0; status < KX_STATUS_COUNT; status++)
         counts[result_of(status)] += figures->outcomes[status];
-    metrics_head(out, "kindex_commits_total", "counter",
+    metrics_head(out, "kindex_txn_total", "counter",
                  "Commits by their result.");
     for (int result = 0; result < RESULTS; result++)
-        metrics_add(out, "kindex_commits_total{result=\"%s\"} %llu\n",
+        metrics_add(out, "kindex_txn_total{result=\"%s\"} %llu\n",
                     NAMES[result], counts[result]);
-    metrics_head(out, "kindex_commit_duration_seconds", "histogram",
+    metrics_head(out, "kindex_txn_duration_seconds", "histogram",
                  "Time from a commit's submission until it is on disk.");
-    metrics_histogram(out, "kindex_commit_duration_seconds", "", KX_TIMES,
+    metrics_histogram(out, "kindex_txn_duration_seconds", "", KX_TIMES,
                       figures->commit_times);
     metrics_head(out, "kindex_flush_duration_seconds", "histogram",
                  "Time of a flush of the log.");

@@ -53,7 +53,7 @@ static const struct figure {
      "Index entries that commits put or removed.", writes},
     {"kindex_index_conflicts", "gauge",
      "Entries whose unique value another one has, too.", conflicts},
-    {"kindex_index_last_read_timestamp_seconds", "gauge",
+    {"kindex_index_last_read_time_seconds", "gauge",
      "Unix time of the last read of an index, 0: not since the start.",
      last_read},
 };

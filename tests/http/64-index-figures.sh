@@ -65,8 +65,8 @@ is 'reads' "$(metric kindex_index_reads_total by_email)" "$(use by_email .use.re
 is 'writes' "$(metric kindex_index_writes_total by_color)" 13
 is 'bytes' "$(metric kindex_index_bytes unused)" "$(use unused .bytes)"
 is 'entries' "$(metric kindex_index_entries by_color)" 9
-is 'never read' "$(metric kindex_index_last_read_timestamp_seconds unused)" 0
-is 'last read' "$(awk -v t="$(metric kindex_index_last_read_timestamp_seconds by_email)" 'BEGIN {print (t > 1700000000)}')" 1
+is 'never read' "$(metric kindex_index_last_read_time_seconds unused)" 0
+is 'last read' "$(awk -v t="$(metric kindex_index_last_read_time_seconds by_email)" 'BEGIN {print (t > 1700000000)}')" 1
 
 test_case 'a restart counts anew, the sizes stay'
 bytes=$(use unused .bytes)

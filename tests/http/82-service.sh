@@ -86,9 +86,9 @@ sample() {
 }
 
 test_case 'the figures count what was done'
-is 'commits' "$(sample 'kindex_commits_total{result="committed"}')" 2
-is 'refused for a unique index' "$(sample 'kindex_commits_total{result="unique"}')" 1
-is 'refused otherwise' "$(sample 'kindex_commits_total{result="refused"}')" 0
+is 'commits' "$(sample 'kindex_txn_total{result="commit"}')" 2
+is 'refused for a unique index' "$(sample 'kindex_txn_total{result="unique"}')" 1
+is 'refused otherwise' "$(sample 'kindex_txn_total{result="refused"}')" 0
 is 'PUTs that were stored' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="2xx"}')" 1
 is 'PUTs that were refused' "$(sample 'kindex_http_requests_total{route="/kv/...",method="PUT",status="4xx"}')" 1
 is 'entries of the index' "$(sample 'kindex_index_entries{index="by_n"}')" 1

@@ -32,9 +32,9 @@ get='route="/kv/...",method="GET"'
 is 'GETs that found' "$(sample "kindex_http_request_duration_seconds_count{$get,status=\"2xx\"}")" 4
 is 'in the last bucket' "$(sample "kindex_http_request_duration_seconds_bucket{$get,status=\"2xx\",le=\"+Inf\"}")" 4
 is 'and that did not' "$(sample "kindex_http_requests_total{$get,status=\"4xx\"}")" 1
-is 'commits with a time' "$(sample kindex_commit_duration_seconds_count)" 10
-is 'commits' "$(sample 'kindex_commits_total{result="committed"}')" 10
-is 'refused by a check' "$(sample 'kindex_commits_total{result="check_failed"}')" 1
+is 'commits with a time' "$(sample kindex_txn_duration_seconds_count)" 10
+is 'commits' "$(sample 'kindex_txn_total{result="commit"}')" 10
+is 'refused by a check' "$(sample 'kindex_txn_total{result="check_failed"}')" 1
 is 'batches, with the refused commit, without the declaration' "$(sample kindex_batch_commits_count)" 10
 is 'commits in them' "$(sample kindex_batch_commits_sum)" 10
 is 'flushes with a time are all' "$(($(sample kindex_flush_duration_seconds_count) == $(sample kindex_flushes_total)))" 1
@@ -77,7 +77,7 @@ measured() {
 
 test_case 'the store is measured'
 wait_until measured
-is 'keys' "$(sample kindex_entries)" 10
+is 'keys' "$(sample kindex_keys)" 10
 is 'bytes of the entries' "$(sample 'kindex_store_bytes{file="entries"}')" "$(stat -c %s "$work/data/entries.db")"
 is 'log files' "$(sample kindex_log_files)" "$(find "$work/data" -name 'log.*' | grep -c .)"
 is 'the disk is not full' "$(sample kindex_disk_full)" 0

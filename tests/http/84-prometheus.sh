@@ -95,9 +95,9 @@ is 'what promtool says of /metrics' "$(promtool check metrics <"$work/metrics" 2
 is 'the names' "$(expressions names "$work/metrics" "$dashboard" "$rules")" ok
 
 test_case 'a metric that there is not is found'
-sed '0,/kindex_commits_total/s//kindex_commit_total/' "$rules" >"$work/wrong.yaml"
+sed '0,/kindex_txn_total/s//kindex_txns_total/' "$rules" >"$work/wrong.yaml"
 is 'the finding' "$(expressions names "$work/metrics" "$work/wrong.yaml" | head -1)" \
-    'KindexCommitErrors: there is no metric kindex_commit_total'
+    'KindexCommitErrors: there is no metric kindex_txns_total'
 sed '0,/kindex_http_request_duration_seconds_bucket/s//kindex_http_request_duration_seconds/' "$dashboard" >"$work/wrong.json"
 is 'the finding' "$(expressions names "$work/metrics" "$work/wrong.json" | head -1)" \
     'Latency, p99 by route: there is no metric kindex_http_request_duration_seconds'

@@ -71,7 +71,7 @@ is 'an export' "$(grep -cE 'exported [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%' "$wor
 is 'its end' "$(grep -c 'exported 60000 entries' "$work/seen")" 1
 
 test_case 'bench measures, says rates and percentiles, and leaves nothing behind'
-commits() { curl -s "$url/metrics" | awk '/^kindex_commits_total.*committed/ { print $2 }'; }
+commits() { curl -s "$url/metrics" | awk '/^kindex_txn_total.*commit/ { print $2 }'; }
 before=$(commits)
 kindex bench load/here --requests 600 --clients 8 --reads 50 -o json
 ends 0
