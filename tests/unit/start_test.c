@@ -13,7 +13,8 @@
 
 enum call { OPEN, PREAD, FDATASYNC, STAT, CALLS };
 
-static const char *directory; /* whose files are meant; NULL: no call fails */
+/* Whose files are meant; NULL: no call fails. */
+static const char *_Atomic directory;
 static enum call failing;
 static atomic_int left; /* such calls that go well before it */
 static atomic_bool failed;
@@ -27,8 +28,8 @@ const char *__lsan_default_suppressions(void)
 
 static bool fails_at(enum call call, const char *path)
 {
-    if (directory == NULL || call != failing ||
-        strncmp(path, directory, strlen(directory)) != 0 ||
+    const char *of = atomic_load(&directory);
+    if (of == NULL || call != failing || strncmp(path, of, strlen(of)) != 0 ||
         atomic_fetch_sub(&left, 1) != 0)
         return false;
     atomic_store(&failed, true);
@@ -100,9 +101,9 @@ static bool start(struct story *s, const char *crashed, int n)
     copy(crashed, test->directory);
     atomic_store(&failed, false);
     atomic_store(&left, n);
-    directory = test->directory;
+    atomic_store(&directory, test->directory);
     enum kx_status status = kx_open(&test->options, &test->store, &fault);
-    directory = NULL;
+    atomic_store(&directory, NULL);
     if (status == KX_OK)
         kx_close(test->store);
     else
