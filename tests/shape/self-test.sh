@@ -119,6 +119,8 @@ echo "int MHD_planted(void); int planted(void) { return MHD_planted(); }" |
 cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
 planted errors "statuses without a line" KX_PLANTED \
     <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex/status.h'
+planted errors "hints of the command line for no code" planted \
+    <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli_problem.c'
 planted macros "function-like macros" PLANTED \
     <<<'echo "#define PLANTED(x) x" >src/planted.c'
 

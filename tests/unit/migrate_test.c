@@ -293,23 +293,30 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_BUSY);
 }
 
+/* Declares an index with more members, which an entry without the field keeps
+ * from being built, and waits until it has failed. */
+static void declare_in_vain(struct story *s, const char *more)
+{
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    char *text = talloc_asprintf(s->mem,
+                                 "{\"name\":\"i\",\"prefix\":[\"u\"],"
+                                 "\"fields\":[\"/e\"],\"missing\":\"error\"%s}",
+                                 more);
+    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
+    set(s, "[\"u\",2]", "{}");
+    assert_int_equal(test_declare(&s->test, s->mem, text), KX_OK);
+    while (index == KX_INDEX_BUILDING)
+        states(s, &index, &migration);
+    assert_int_equal(index, KX_INDEX_FAILED);
+}
+
 /* What stands for it would not know of the hand-kept entries. */
 static void a_failed_index_that_takes_entries_over_stays_it(void **state)
 {
     struct story *s = *state;
-    enum kx_index_state index = KX_INDEX_BUILDING;
-    enum kx_index_state migration;
-    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
-    set(s, "[\"u\",2]", "{}");
     set(s, "[\"i\",\"zzz\"]", "\"mine\"");
-    assert_int_equal(
-        test_declare(&s->test, s->mem,
-                     "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],"
-                     "\"missing\":\"error\",\"adopt\":true}"),
-        KX_OK);
-    while (index == KX_INDEX_BUILDING)
-        states(s, &index, &migration);
-    assert_int_equal(index, KX_INDEX_FAILED);
+    declare_in_vain(s, ",\"adopt\":true");
     set(s, "[\"u\",2]", "{\"e\":\"b\"}");
     assert_int_equal(patch(s, "{\"unique\":true}"), KX_INDEX_NOT_READY);
     expect_state(s, KX_INDEX_FAILED);
@@ -329,15 +336,7 @@ static void a_migration_of_unique_that_has_failed_begins_anew(void **state)
     struct story *s = *state;
     enum kx_index_state index = KX_INDEX_BUILDING;
     enum kx_index_state migration;
-    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
-    set(s, "[\"u\",2]", "{}");
-    assert_int_equal(
-        test_declare(&s->test, s->mem,
-                     "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],"
-                     "\"missing\":\"error\"}"),
-        KX_OK);
-    while (index != KX_INDEX_FAILED)
-        states(s, &index, &migration);
+    declare_in_vain(s, "");
     for (int i = 0; i < 2; i++) {
         assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
         wait_migration(s, KX_INDEX_FAILED);
