@@ -360,4 +360,30 @@ static inline int finish(void **state)
     return talloc_free(story);
 }
 
+/* Takes the first row of an index out of the table, past everything; the store
+ * is closed meanwhile. False: it has none. */
+static inline bool test_lose_row(struct test_store *test, void *mem,
+                                 const char *index)
+{
+    struct kx_slice name =
+        test_key(mem, talloc_asprintf(mem, "[\"%s\"]", index));
+    struct kx_range range = {.start = name};
+    struct kx_entry entry;
+    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
+    kx_read_begin(test->reader);
+    assert_int_equal(kx_scan(test->reader, &range, NULL), KX_OK);
+    bool found = kx_scan_next(test->reader, &entry) == KX_OK &&
+                 kx_starts_with(entry.key, name);
+    if (found)
+        write.key = kx_slice(talloc_memdup(mem, entry.key.data, entry.key.size),
+                             entry.key.size);
+    kx_read_end(test->reader);
+    if (!found)
+        return false;
+    test_store_close(test);
+    test_write(test, mem, &write);
+    test_store_open(test);
+    return true;
+}
+
 #endif

@@ -463,31 +463,6 @@ static void whatever_becomes_of_them_they_are_as_built_anew(void **state)
     talloc_free(world);
 }
 
-/* The first row of an index is taken out of the table, past everything. */
-static bool lose_a_row(struct world *world, const char *name)
-{
-    struct kx_entry entry;
-    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
-    struct kx_range range = {
-        .start = test_key(world->data.mem,
-                          talloc_asprintf(world->data.mem, "[\"%s\"]", name))};
-    kx_read_begin(world->test.reader);
-    bool found = kx_scan(world->test.reader, &range, NULL) == KX_OK &&
-                 kx_scan_next(world->test.reader, &entry) == KX_OK &&
-                 kx_starts_with(entry.key, range.start);
-    if (found)
-        write.key = kx_slice(
-            talloc_memdup(world->data.mem, entry.key.data, entry.key.size),
-            entry.key.size);
-    kx_read_end(world->test.reader);
-    if (!found)
-        return false;
-    test_store_close(&world->test);
-    test_write(&world->test, world->data.mem, &write);
-    test_store_open(&world->test);
-    return true;
-}
-
 static void a_lost_row_is_seen(void **state)
 {
     uint64_t seed = random_seed("index_lives_random_test");
@@ -499,7 +474,8 @@ static void a_lost_row_is_seen(void **state)
         live(world);
         assert_string_equal(world->wrong, "");
         for (size_t n = 0; n < NAMES && !lost; n++)
-            lost = lose_a_row(world, name_of(world, 'i', n));
+            lost = test_lose_row(&world->test, world->data.mem,
+                                 name_of(world, 'i', n));
     }
     rest(world);
     assert_string_not_equal(world->wrong, "");

@@ -322,31 +322,6 @@ static void every_mistake_is_seen(void **state)
     talloc_free(run);
 }
 
-/* The first row of an index is taken out of the table, past everything. */
-static bool lose_a_row(struct run *run, const struct shape *shape)
-{
-    struct kx_slice name = test_key(
-        run->data.mem, talloc_asprintf(run->data.mem, "[\"%s\"]", shape->name));
-    struct kx_range range = {.start = name};
-    struct kx_entry entry;
-    struct txn_write write = {.type = TXN_DELETE, .table = TABLE_ENTRIES};
-    kx_read_begin(run->test.reader);
-    assert_int_equal(kx_scan(run->test.reader, &range, NULL), KX_OK);
-    bool found = kx_scan_next(run->test.reader, &entry) == KX_OK &&
-                 kx_starts_with(entry.key, name);
-    if (found)
-        write.key = kx_slice(
-            talloc_memdup(run->data.mem, entry.key.data, entry.key.size),
-            entry.key.size);
-    kx_read_end(run->test.reader);
-    if (!found)
-        return false;
-    test_store_close(&run->test);
-    test_write(&run->test, run->data.mem, &write);
-    test_store_open(&run->test);
-    return true;
-}
-
 static void a_lost_row_is_seen(void **state)
 {
     uint64_t seed = random_seed("index_random_test");
@@ -358,7 +333,7 @@ static void a_lost_row_is_seen(void **state)
     assert_string_equal(run->wrong, "");
     for (size_t i = 0; i < SHAPES; i++) {
         run->wrong[0] = '\0';
-        if (!lose_a_row(run, &run->shapes[i]))
+        if (!test_lose_row(&run->test, run->data.mem, run->shapes[i].name))
             continue;
         lost++;
         compare(run, &run->shapes[i]);
