@@ -37,6 +37,7 @@ done <<'END'
 "fields":[{"path":"/a","key":1}]|/fields/0|either a path
 "fields":[{"fold":"lower"}]|/fields/0|either a path
 "fields":[{"key":0}]|/fields/0/key|from 1
+"fields":["/a"],"depth":100000|/depth|from 1 to 2048
 "fields":[{"key":1,"each":true}]|/fields/0|no array
 "fields":[{"key":3}],"depth":2|/fields/0|depth 2
 "fields":[{"path":"/a","each":true},{"path":"/b","each":true}]|/fields/1|at most one
