@@ -101,6 +101,8 @@ static void go_on(struct handshake *handshake)
                              ? begin(handshake)
                              : tls_handshake(handshake->visit.tls);
     bool waits = step == TLS_WANTS_INPUT || step == TLS_WANTS_ROOM;
+    if (step == TLS_WANTS_INPUT || step == TLS_THROUGH)
+        visit_acknowledge(&handshake->visit);
     if (waits && await(handshake, step == TLS_WANTS_INPUT ? EPOLLIN : EPOLLOUT))
         return;
     if (step != TLS_THROUGH) {

@@ -323,27 +323,33 @@ static void hide_cookie(const struct http1_socket *socket, uint8_t *buffer)
         buffer[name_end - buffer] = '-';
 }
 
+/* Returns what the library may have of the bytes that came. */
+static ssize_t check(struct http1_socket *socket, uint8_t *buffer, size_t size)
+{
+    uint64_t requests = socket->framing.requests;
+    size_t good = framing_feed(&socket->framing, buffer, size, &socket->fault);
+    hide_cookie(socket, buffer);
+    time_part(socket, requests);
+    return good > 0 ? (ssize_t)good : turn_away(socket);
+}
+
 /* Input of a socket without a fault so far. The end of a client's input is not
- * the library's to see while answers are due: it would drop them. */
+ * the library's to see while answers are due: it would drop them. Where a
+ * request has begun and the socket is empty, the client may wait for an
+ * acknowledgement to send the rest. */
 static ssize_t take(struct http1_socket *socket, void *buffer, size_t size,
                     int flags)
 {
-    uint64_t requests = socket->framing.requests;
     ssize_t got = receive(socket, buffer, size, flags);
     if (got == 0 && socket->answered < socket->framing.requests) {
         socket->ended = true;
         errno = EAGAIN;
         return -1;
     }
-    if (got <= 0)
-        return got;
-    size_t good =
-        framing_feed(&socket->framing, buffer, (size_t)got, &socket->fault);
-    hide_cookie(socket, buffer);
-    time_part(socket, requests);
-    if (good == 0)
-        return turn_away(socket);
-    return (ssize_t)good;
+    ssize_t good = got > 0 ? check(socket, buffer, (size_t)got) : got;
+    if (got < (ssize_t)size && socket->deadline.part != HTTP1_NOTHING)
+        visit_acknowledge(&socket->visit);
+    return good;
 }
 
 ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)

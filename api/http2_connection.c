@@ -101,12 +101,25 @@ static void on_ready(struct source *source)
         drain(connection, size);
     else if (size > 0) {
         touch(connection);
+        connection->heard = true;
         take(connection, size);
     }
     http2_connection_mark(connection);
 }
 
 /* ---- Output ------------------------------------------------------------- */
+
+/* After something was sent, which carries the acknowledgement of what came in.
+ * Where there was nothing to send the client is told without it: it may keep
+ * back the rest of a request, or its next one, until then. */
+static void acknowledge(struct http2_connection *connection, size_t sent)
+{
+    if (sent > 0)
+        touch(connection);
+    else if (connection->heard)
+        visit_acknowledge(&connection->visit);
+    connection->heard = false;
+}
 
 /* One send for all that is there. A connection with more than that waits for
  * the next turn; one whose client does not take it, for the socket. */
@@ -121,8 +134,7 @@ static void give(struct http2_connection *connection)
                                                  : HTTP2_INTERNAL_ERROR);
         return;
     }
-    if (wire_send(wire, kx_buffer_slice(output)) > 0)
-        touch(connection);
+    acknowledge(connection, wire_send(wire, kx_buffer_slice(output)));
     if (wire_blocked(wire))
         return;
     if (more || output->size >= HTTP2_OUTPUT)

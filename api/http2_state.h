@@ -83,6 +83,7 @@ struct http2_connection {
     bool starved;     /* the library had no memory to send; it would now free a
                        * frame twice, so what the session holds is left */
     bool dirty;       /* in the door's list */
+    bool heard;       /* something came in, and nothing was sent since */
     size_t open;      /* streams */
     size_t parked;    /* of these */
     size_t head_size; /* of the head that is coming in, as RFC 9113 section

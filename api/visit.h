@@ -27,4 +27,11 @@ void visit_end(struct service *service, struct visit *visit);
 /* The same, and closes the socket. */
 void visit_close(struct service *service, struct visit *visit);
 
+/* Acknowledges what was read, at once and not after the kernel's 40 ms. For a
+ * turn that has nothing to send while more of a request is to come: with
+ * Nagle's algorithm the client sends it after the acknowledgement. A turn that
+ * sends needs no such call, as its bytes carry the acknowledgement. Leaves
+ * errno as it is. */
+void visit_acknowledge(const struct visit *visit);
+
 #endif
