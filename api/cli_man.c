@@ -87,7 +87,8 @@ static void print_server(void)
     const struct option_row *rows = options_table(&count);
     puts(".SH OPTIONS OF THE SERVER\nThose of \\fBkindex serve\\fR. Each can "
          "also be set as a variable: \\-\\-idle\\-timeout is "
-         "KINDEX_IDLE_TIMEOUT.");
+         "KINDEX_IDLE_TIMEOUT. A size is in bytes, or has a unit: K, M and G "
+         "are KiB, MiB and GiB; kB, MB and GB are powers of 1000.");
     for (size_t i = 0; i < count; i++)
         print_option(rows[i].name,
                      rows[i].type == OPTION_FLAG ||

@@ -13,7 +13,7 @@
 enum option_type {
     OPTION_TEXT,     /* a path */
     OPTION_LIST,     /* names, with commas */
-    OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2GiB */
+    OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,
     OPTION_ADDRESS, /* 127.0.0.1:4512, [::1]:4512 */

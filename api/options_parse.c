@@ -14,8 +14,8 @@ struct unit {
 };
 
 /* Units by type of option, each table ended by NULL. A size without a unit is
- * in bytes; a duration without one is a mistake, as it could be either seconds
- * or milliseconds. */
+ * in bytes, and K, M and G are KiB, MiB and GiB; a duration without one is a
+ * mistake, as it could be either seconds or milliseconds. */
 static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
 static const struct unit SIZES[] = {
     {"", 1},
@@ -24,8 +24,11 @@ static const struct unit SIZES[] = {
     {"MB", 1000 * 1000},
     {"GB", 1000000000},
     {"KiB", 1ull << 10},
+    {"K", 1ull << 10},
     {"MiB", 1ull << 20},
+    {"M", 1ull << 20},
     {"GiB", 1ull << 30},
+    {"G", 1ull << 30},
     {NULL, 0},
 };
 static const struct unit DURATIONS[] = {
@@ -104,7 +107,8 @@ static void describe(const struct option_row *row, char *out, size_t size)
         snprintf(out, size, "a text of one character or more");
         break;
     case OPTION_SIZE:
-        snprintf(out, size, "a size such as 64KiB, from %llu to %llu bytes",
+        snprintf(out, size,
+                 "a size such as 64KiB, 64K or 1G, from %llu to %llu bytes",
                  least, most);
         break;
     case OPTION_DURATION:

@@ -86,7 +86,9 @@ void options_print_help(void)
     }
     puts("Every setting can also be given as an environment variable: "
          "--idle-timeout is\nKINDEX_IDLE_TIMEOUT, --insecure is "
-         "KINDEX_INSECURE=1. A flag wins.");
+         "KINDEX_INSECURE=1. A flag wins. A SIZE is in\nbytes, or has a "
+         "unit: K, M and G are KiB, MiB and GiB; kB, MB and GB are powers\nof "
+         "1000.");
 }
 
 void options_print_config(const struct options *options)
