@@ -40,41 +40,6 @@ int cli_fail(const char *format, ...)
     return CLI_ERROR;
 }
 
-const struct cli_command *cli_find(int argc, char **argv, int *words_out)
-{
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = commands[i].name;
-        const char *space = strchr(name, ' ');
-        size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
-        *words_out = space != NULL ? 2 : 1;
-        if (argc < *words_out || strlen(argv[0]) != size ||
-            memcmp(argv[0], name, size) != 0)
-            continue;
-        if (space == NULL || strcmp(argv[1], space + 1) == 0)
-            return &commands[i];
-    }
-    return NULL;
-}
-
-bool cli_in_group(const struct cli_command *command, const char *word)
-{
-    size_t size = strlen(word);
-    return strncmp(command->name, word, size) == 0 &&
-           command->name[size] == ' ';
-}
-
-bool cli_is_group(const char *word)
-{
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++)
-        if (cli_in_group(&commands[i], word))
-            return true;
-    return false;
-}
-
 /* The option that says what the first argument says, too; NULL: none does. */
 static const char *said_twice(const struct cli *cli)
 {

@@ -103,6 +103,10 @@ const struct cli_command *cli_commands(size_t *count_out);
  * words that is; NULL when there is none. */
 const struct cli_command *cli_find(int argc, char **argv, int *words_out);
 
+/* Says to standard error that the words (one or more) begin with no command,
+ * and which one may be meant. Returns CLI_MISUSE. */
+int cli_unknown(int argc, char **argv);
+
 /* Is this the first word of a command that has two? */
 bool cli_in_group(const struct cli_command *command, const char *word);
 bool cli_is_group(const char *word);
@@ -161,5 +165,6 @@ int cli_bench(struct cli *cli);
 int cli_completion(struct cli *cli);
 int cli_man(struct cli *cli);
 int cli_help(struct cli *cli);
+int cli_version(struct cli *cli);
 
 #endif

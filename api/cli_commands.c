@@ -59,6 +59,7 @@ static const struct cli_command COMMANDS[] = {
      "Requests, latencies, batches of the writer, caches, indexes; on a terminal\ndrawn again and again. Otherwise, or with --once: all since the server's start.", ASKS},
     {"completion", "bash|zsh", "print a script that completes commands and options", "", 1, 1, cli_completion, "For bash: source <(kindex completion bash)", ALONE},
     {"man", "", "print the manual page kindex(1)", "", 0, 0, cli_man, NULL, ALONE},
+    {"version", "", "print the version", "", 0, 0, cli_version, NULL, ALONE},
     {"help", "[COMMAND]", "tell more of a command", "", 0, 2, cli_help, NULL, ALONE},
 };
 /* clang-format on */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli_options.h"
+#include "kindex.h"
 
 static void print_option(const struct cli_option *option)
 {
@@ -51,7 +52,6 @@ void cli_help_print_all(void)
     print_line("serve", "serve a store over HTTP");
     for (size_t i = 0; i < count; i++)
         print_line(commands[i].name, commands[i].summary);
-    print_line("--version", "print the version");
     puts("\nkindex help COMMAND tells more of each. Those that need a server "
          "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
          "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
@@ -85,14 +85,6 @@ static bool print_others(const struct cli *cli)
     return true;
 }
 
-static int no_command(const struct cli *cli)
-{
-    bool two = cli->count > 1;
-    cli_fail("there is no command %s%s%s; kindex --help lists them",
-             cli->words[0], two ? " " : "", two ? cli->words[1] : "");
-    return CLI_MISUSE;
-}
-
 int cli_help(struct cli *cli)
 {
     int words;
@@ -101,9 +93,16 @@ int cli_help(struct cli *cli)
     if (command == NULL && print_others(cli))
         return CLI_OK;
     if (command == NULL)
-        return no_command(cli);
+        return cli_unknown(cli->count, cli->words);
     if (cli->count > words)
         return cli_misuse(cli, "stray argument %s", cli->words[words]);
     cli_help_print(command);
+    return CLI_OK;
+}
+
+int cli_version(struct cli *cli)
+{
+    (void)cli;
+    puts("kindex " KX_VERSION);
     return CLI_OK;
 }

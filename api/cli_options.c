@@ -2,11 +2,13 @@
  * by options_parse.c, as those of the server are. */
 #include "cli_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "flags.h"
+#include "variables.h"
 
 /* clang-format off */
 static const struct cli_option TABLE[] = {
@@ -106,14 +108,17 @@ static bool set(struct cli *cli, const struct cli_option *option,
     return false;
 }
 
-/* Only what every command takes comes from the environment: a variable that
- * changed what a command does would surprise. An empty one says nothing. */
+bool cli_has_variable(const struct cli_option *option)
+{
+    return option->common && option->word != NULL;
+}
+
+/* An empty one says nothing. */
 static const char *from_environment(const struct cli_option *option, char *name,
                                     size_t size)
 {
     option_variable(&option->row, name, size);
-    const char *text =
-        option->common && option->word != NULL ? getenv(name) : NULL;
+    const char *text = cli_has_variable(option) ? getenv(name) : NULL;
     return text != NULL && *text != '\0' ? text : NULL;
 }
 
@@ -130,86 +135,69 @@ static bool read_start(struct cli *cli)
     return true;
 }
 
-/* What getopt_long wants; `which` tells the row of each. */
-struct flags {
-    struct option options[ROWS + 1];
+/* The options of the command; `which` tells the row of each. */
+struct command_flags {
+    struct flag flags[ROWS];
     size_t which[ROWS];
-    char letters[3 * ROWS + 2];
+    size_t count;
 };
 
-static void list_flags(const struct cli *cli, struct flags *flags)
+static void list_flags(const struct cli *cli, struct command_flags *list)
 {
-    size_t count = 0;
-    char *letter = flags->letters;
-    *letter++ = ':';
+    list->count = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (!cli_takes(cli->command, &TABLE[i]))
             continue;
-        bool value = TABLE[i].word != NULL;
-        flags->options[count] =
-            (struct option){.name = TABLE[i].row.name,
-                            .has_arg = value ? required_argument : no_argument};
-        flags->which[count++] = i;
-        if (TABLE[i].letter != 0)
-            *letter++ = TABLE[i].letter;
-        if (TABLE[i].letter != 0 && value)
-            *letter++ = ':';
+        list->flags[list->count] =
+            (struct flag){.name = TABLE[i].row.name,
+                          .letter = TABLE[i].letter,
+                          .value = TABLE[i].word != NULL};
+        list->which[list->count++] = i;
     }
-    *letter = '\0';
-    flags->options[count] = (struct option){0};
 }
 
-static const struct cli_option *by_letter(int letter)
+static bool unknown(const struct cli *cli, const struct flag_reader *reader)
 {
-    for (size_t i = 0; i < ROWS; i++)
-        if (TABLE[i].letter == letter)
-            return &TABLE[i];
-    return NULL;
+    cli_misuse(cli, "unknown option %s%s", reader->said,
+               *reader->meant != '\0'
+                   ? reader->meant
+                   : " (an argument that begins with - comes after --)");
+    return false;
 }
 
-/* Says what getopt_long does not know: of letters in one word the one it is
- * at, else the word before optind. */
-static void complain(const struct cli *cli, int found, const char *word)
-{
-    char letter[] = {'-', (char)optopt, '\0'};
-    if (optopt > ' ' && optopt < 127)
-        word = letter;
-    if (found == ':')
-        cli_misuse(cli, "a value is missing after %s", word);
-    else
-        cli_misuse(cli,
-                   "unknown option %s (an argument that begins with - "
-                   "comes after --)",
-                   word);
-}
-
-static bool take_flag(struct cli *cli, int found, const struct cli_option *row)
+static bool take_option(struct cli *cli, const struct flag_reader *reader,
+                        const struct cli_option *option)
 {
     char name[64];
-    const struct cli_option *option = found == 0 ? row : by_letter(found);
     snprintf(name, sizeof name, "--%s", option->row.name);
-    return set(cli, option, optarg != NULL ? optarg : "1", name);
+    return set(cli, option, reader->value != NULL ? reader->value : "1", name);
 }
 
+/* What is no option moves to the front of argv. */
 static bool read_flags(struct cli *cli, int argc, char **argv)
 {
-    struct flags flags;
-    int row = 0;
-    int found;
-    list_flags(cli, &flags);
-    opterr = 0;
-    optind = 1;
-    while ((found = getopt_long(argc, argv, flags.letters, flags.options,
-                                &row)) != -1) {
-        if (found == ':' || found == '?') {
-            complain(cli, found, argv[optind - 1]);
-            return false;
-        }
-        if (!take_flag(cli, found, &TABLE[flags.which[row]]))
+    struct command_flags list;
+    enum flag_kind found;
+    list_flags(cli, &list);
+    struct flag_reader reader = {.flags = list.flags,
+                                 .count = list.count,
+                                 .argc = argc,
+                                 .argv = argv,
+                                 .at = 1};
+    cli->words = argv + 1;
+    while ((found = flags_next(&reader)) != FLAG_END) {
+        if (found == FLAG_UNKNOWN)
+            return unknown(cli, &reader);
+        if (found == FLAG_WORD)
+            cli->words[cli->count++] = reader.value;
+        else if (found != FLAG_OPTION)
+            return cli_misuse(cli,
+                              found == FLAG_BARE ? "a value is missing after %s"
+                                                 : "no value belongs to %s",
+                              reader.said) == CLI_OK;
+        else if (!take_option(cli, &reader, &TABLE[list.which[reader.which]]))
             return false;
     }
-    cli->count = argc - optind;
-    cli->words = argv + optind;
     return true;
 }
 
@@ -250,6 +238,8 @@ bool cli_options_read(struct cli *cli, int argc, char **argv)
 {
     const char *plain = getenv("NO_COLOR");
     cli->colour = isatty(STDOUT_FILENO) && (plain == NULL || *plain == '\0');
+    if (cli->command->asks)
+        variables_check();
     return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli) &&
            (!cli->command->asks || check_server(cli));
 }

@@ -23,6 +23,10 @@ const struct cli_option *cli_options(size_t *count_out);
 bool cli_takes(const struct cli_command *command,
                const struct cli_option *option);
 
+/* Can it be set by a variable? Only what every command takes: one that changed
+ * what a command does would surprise. */
+bool cli_has_variable(const struct cli_option *option);
+
 /* Reads defaults, environment and the words behind the command's name into cli
  * (command is set); options may stand anywhere before "--". What is no option
  * becomes cli->words. False when a mistake was named to standard error. */

@@ -7,19 +7,13 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "cli_help.h"
 #include "options.h"
 #include "problem.h"
 #include "router.h"
 #include "server.h"
+#include "variables.h"
 
 enum { EXIT_MISUSE = 2 };
-
-struct command {
-    const char *name;
-    /* argv[0] is the command; returns the exit status. */
-    int (*run)(int argc, char **argv);
-};
 
 /* Writes what an action asked for; false when none did. */
 static bool act(const struct options *options)
@@ -44,34 +38,37 @@ static int serve(int argc, char **argv)
     struct options options;
     if (!options_read(&options, argc, argv))
         return EXIT_MISUSE;
+    variables_check();
     return act(&options) ? cli_finish(0) : server_run(&options);
 }
 
-static int version(int argc, char **argv)
+/* Commands that may be written as options. */
+static const char *const ALIASES[][2] = {{"--help", "help"},
+                                         {"-h", "help"},
+                                         {"--version", "version"},
+                                         {"-V", "version"}};
+
+enum { ALIAS_COUNT = sizeof ALIASES / sizeof *ALIASES };
+
+static const char *command_name(const char *word)
 {
-    (void)argc;
-    (void)argv;
-    puts("kindex " KX_VERSION);
-    return cli_finish(0);
+    for (int i = 0; i < ALIAS_COUNT; i++)
+        if (strcmp(word, ALIASES[i][0]) == 0)
+            return ALIASES[i][1];
+    return word;
 }
 
-static int help(int argc, char **argv)
+/* Also the first of two words may be asked for its help: index --help. */
+static void resolve_aliases(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
-    cli_help_print_all();
-    return cli_finish(0);
+    if (argc > 0)
+        argv[0] = (char *)command_name(argv[0]);
+    if (argc > 1 && cli_is_group(argv[0]) &&
+        strcmp(command_name(argv[1]), "help") == 0) {
+        argv[1] = argv[0];
+        argv[0] = (char *)"help";
+    }
 }
-
-/* What cli.h does not have. */
-static const struct command COMMANDS[] = {
-    {"serve", serve},
-    {"--help", help},
-    {"-h", help},
-    {"--version", version},
-};
-
-enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 /* A file that is opened where standard input, output or error was closed would
  * take in what is said there. What stands there instead can be opened by
@@ -83,41 +80,26 @@ static void keep_places(void)
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-static int refuse(int argc, const char *name, const char *second)
+static int refuse(int argc, char **argv)
 {
-    if (argc <= 1)
-        fputs("kindex: a command is missing; kindex --help lists them\n",
-              stderr);
-    else if (*name == '-')
-        fprintf(stderr,
-                "kindex: %s comes behind the command; kindex --help lists the "
-                "commands\n",
-                name);
-    else if (!cli_is_group(name))
-        fprintf(stderr,
-                "kindex: unknown command %s; kindex --help lists them\n", name);
-    else if (second == NULL)
-        fprintf(stderr,
-                "kindex: a command of %s is missing; kindex help %s lists "
-                "them\n",
-                name, name);
+    if (argc > 0 && argv[0][0] != '-')
+        return cli_unknown(argc, argv);
+    if (argc == 0)
+        cli_fail("a command is missing; kindex --help lists them");
     else
-        fprintf(stderr,
-                "kindex: unknown command %s %s; kindex help %s lists "
-                "them\n",
-                name, second, name);
+        cli_fail("%s comes after the command; kindex --help lists the commands",
+                 argv[0]);
     return EXIT_MISUSE;
 }
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
     int status;
     keep_places();
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, COMMANDS[i].name) == 0)
-            return COMMANDS[i].run(argc - 1, argv + 1);
-    if (cli_main(argc - 1, argv + 1, &status))
-        return status;
-    return refuse(argc, name, argc > 2 ? argv[2] : NULL);
+    argv += argc > 0;
+    argc -= argc > 0;
+    resolve_aliases(argc, argv);
+    if (argc > 0 && strcmp(argv[0], "serve") == 0)
+        return serve(argc, argv);
+    return cli_main(argc, argv, &status) ? status : refuse(argc, argv);
 }

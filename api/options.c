@@ -4,9 +4,10 @@
  * options_print.c's. */
 #include "options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "flags.h"
 
 enum {
     KI = 1024,
@@ -177,38 +178,52 @@ static bool mistake(const char *what, const char *argument)
     return false;
 }
 
-static void list_flags(struct option *flags)
+static bool unknown(const struct flag_reader *reader)
 {
-    for (size_t row = 0; row < ROWS; row++)
-        flags[row] = (struct option){.name = TABLE[row].name,
-                                     .has_arg = takes_no_value(&TABLE[row])
-                                                    ? no_argument
-                                                    : required_argument};
-    flags[ROWS] = (struct option){0};
+    char option[sizeof reader->said + sizeof reader->meant];
+    snprintf(option, sizeof option, "%s%s", reader->said, reader->meant);
+    return mistake("unknown option", option);
 }
 
-/* `at` stays with the argument that getopt_long is looking at: optind is past
- * it when a mistake is found. */
+static void list_flags(struct flag *flags)
+{
+    for (size_t row = 0; row < ROWS; row++)
+        flags[row] = (struct flag){.name = TABLE[row].name,
+                                   .value = !takes_no_value(&TABLE[row])};
+}
+
+/* What is found is a mistake, unless it is an option. */
+static bool take_flag(struct options *options, const struct flag_reader *reader,
+                      enum flag_kind found)
+{
+    switch (found) {
+    case FLAG_UNKNOWN:
+        return unknown(reader);
+    case FLAG_BARE:
+        return mistake("a value is missing after", reader->said);
+    case FLAG_SUPERFLUOUS:
+        return mistake("no value belongs to", reader->said);
+    case FLAG_WORD:
+        return mistake("stray argument", reader->value);
+    case FLAG_OPTION:
+    case FLAG_END:
+        break;
+    }
+    return set(options, reader->which,
+               reader->value != NULL ? reader->value : "1", FROM_FLAG);
+}
+
 static bool read_flags(struct options *options, int argc, char **argv)
 {
-    struct option flags[ROWS + 1];
-    int row = 0;
-    int found;
+    struct flag flags[ROWS];
+    struct flag_reader reader = {
+        .flags = flags, .count = ROWS, .argc = argc, .argv = argv, .at = 1};
+    enum flag_kind found;
     list_flags(flags);
-    opterr = 0;
-    optind = 1;
-    int at = optind;
-    while ((found = getopt_long(argc, argv, "+:", flags, &row)) == 0) {
-        if (!set(options, (size_t)row, optarg != NULL ? optarg : "1",
-                 FROM_FLAG))
+    while ((found = flags_next(&reader)) != FLAG_END)
+        if (!take_flag(options, &reader, found))
             return false;
-        at = optind;
-    }
-    if (found == ':')
-        return mistake("a value is missing after", argv[at]);
-    if (found != -1)
-        return mistake("unknown option", argv[at]);
-    return optind == argc || mistake("stray argument", argv[optind]);
+    return true;
 }
 
 static bool agree_on_tls(const struct options *options)

@@ -24,6 +24,12 @@ program --version
 is 'its exit status' $code 0
 is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
 
+for version in version -V; do
+    program $version
+    is 'its exit status' $code 0
+    is 'what it says' "$(cat "$answer")" 'kindex 0.1.0'
+done
+
 test_case 'help names the commands, and each option with its default'
 program --help
 is 'its exit status' $code 0
@@ -39,7 +45,9 @@ refused 2 'kindex: a command is missing*'
 program swim
 refused 2 'kindex: unknown command swim*'
 program --token x ls
-refused 2 'kindex: --token comes behind the command*'
+refused 2 'kindex: --token comes after the command*'
+program put users/ada 1
+refused 2 'kindex: unknown command put (did you mean set?)*'
 
 test_case 'an unknown option, a bad value and a stray argument are refused'
 program serve --cachr 1MiB
@@ -51,9 +59,40 @@ refused 2 'kindex: a value is missing after --cache*'
 program serve here
 refused 2 'kindex: stray argument here*'
 
+program serve --cachr 1MiB
+refused 2 'kindex: unknown option --cachr (did you mean --cache?)*'
+
+test_case 'a name of an option is not abbreviated, and that of another program is answered'
+program serve --port 8080 --print-config
+refused 2 'kindex: unknown option --port (did you mean --listen?)*'
+program serve --port-fil "$work/port" --print-config
+refused 2 'kindex: unknown option --port-fil (did you mean --port-file?)*'
+program serve --insecure=1 --print-config
+refused 2 'kindex: no value belongs to --insecure*'
+
+test_case 'sizes have the units that people write'
+for size in 1G 1024M 1048576K 1GiB 1073741824; do
+    program serve --cache $size --checkpoint-log 2048M --print-config
+    is "the exit status with $size" $code 0
+done
+program serve --help
+is 'what help says of K' "$(grep -c 'K, M and G are KiB, MiB and GiB' "$answer")" 1
+
 test_case 'a bad environment variable is refused by its name'
 KINDEX_LOOPS=many program serve
 refused 2 'kindex: KINDEX_LOOPS: "many" is not a number*'
+
+test_case 'a variable that no option reads is warned of'
+KINDEX_CACHR=1G KINDEX_URL=x program serve --print-config
+is 'its exit status' $code 0
+is 'what it says' "$(cat "$work/complaint")" \
+    'kindex: warning: no option reads the variable KINDEX_CACHR (did you mean KINDEX_CACHE?)'
+KINDEX_PORT=8080 program serve --print-config
+is 'what it says' "$(cat "$work/complaint")" \
+    'kindex: warning: no option reads the variable KINDEX_PORT (did you mean KINDEX_LISTEN?)'
+KINDEX_PORT=tcp://10.0.0.1:4512 KINDEX_PORT_4512_TCP_PROTO=tcp \
+    KINDEX_SERVICE_HOST=10.0.0.1 program serve --print-config
+is 'what it says of the variables of Kubernetes' "$(cat "$work/complaint")" ''
 
 test_case 'an address that others reach needs a token, or --insecure'
 program serve --listen 0.0.0.0:0 --data "$work/none"

@@ -367,6 +367,24 @@ ends 2
 kindex ls --nothing
 ends 2
 complains 'unknown option --nothing'
+kindex ls --lim 3
+ends 2
+complains 'unknown option --lim (did you mean --limit?)'
+kindex ls --keys=1
+ends 2
+complains 'no value belongs to --keys'
+kindex ls --limit
+ends 2
+complains 'a value is missing after --limit'
+kindex ls -n
+ends 2
+complains 'a value is missing after -n'
+kindex ls -rkn1 users --output=raw
+ends 0
+prints users/=42
+KINDEX_OUTPT=raw kindex ls users -kn1
+ends 0
+complains 'no option reads the variable KINDEX_OUTPT (did you mean KINDEX_OUTPUT?)'
 kindex get users/ada --limit 3
 ends 2
 kindex ls a b
@@ -415,7 +433,22 @@ ends 2
 complains 'kindex help index'
 kindex help index nothing
 ends 2
-complains 'no command index nothing'
+complains 'unknown command index nothing; '
+kindex index list
+ends 2
+complains 'unknown command index list (did you mean index ls?); '
+kindex token delete x
+ends 2
+complains '(did you mean token revoke?)'
+kindex help delete
+ends 2
+complains 'unknown command delete (did you mean del?); '
+for help in 'index --help' 'index -h' 'index help'; do
+    # shellcheck disable=SC2086
+    kindex $help
+    ends 0
+    is "commands of $help" "$(head -1 "$work/out" | tr -s ' ')" ' kindex index add declare an index'
+done
 kindex help get set
 ends 2
 while read -r command option meaning; do
@@ -434,7 +467,7 @@ for command in help 'help index' 'help import' 'help serve'; do
 done
 kindex help nosuch
 ends 2
-complains 'no command nosuch; kindex --help lists them'
+complains 'unknown command nosuch; kindex --help lists them'
 kindex watch 1 2 3 4 5 6 7 8 9 10 11
 ends 2
 complains 'stray argument 11: watch takes 10 at most'

@@ -53,6 +53,9 @@ static void amounts_have_units(void **state)
         {"--value-max", "64KiB", offsetof(struct options, value_max), 65536},
         {"--value-max", "5kB", offsetof(struct options, value_max), 5000},
         {"--cache", "1GiB", offsetof(struct options, cache), 1u << 30},
+        {"--cache", "1G", offsetof(struct options, cache), 1u << 30},
+        {"--cache", "64M", offsetof(struct options, cache), 64 << 20},
+        {"--value-max", "64K", offsetof(struct options, value_max), 65536},
         {"--idle-timeout", "1500ms", offsetof(struct options, idle_timeout_ms),
          1500},
         {"--idle-timeout", "2m", offsetof(struct options, idle_timeout_ms),
@@ -177,6 +180,7 @@ static void what_is_no_option_is_refused(void **state)
     (void)state;
     struct options options;
     assert_false(read_one(&options, "--unknown", NULL));
+    assert_false(read_one(&options, "--port", "8080")); /* --port-file */
     assert_false(read_one(&options, "-d", NULL));
     assert_false(read_one(&options, "stray", NULL));
     assert_false(read_one(&options, "--cache", NULL));
