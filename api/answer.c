@@ -8,6 +8,7 @@
 #include "conditions.h"
 #include "entryjson.h"
 #include "problem.h"
+#include "subkeys.h"
 
 void answer_json(struct reply *reply, int status)
 {
@@ -74,8 +75,18 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
 enum progress answer_absent(struct request *request, struct reply *reply,
                             struct kx_slice key)
 {
-    return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-                   "There is no entry %s.", key_text(request, key));
+    struct kx_buffer under;
+    const char *text = key_text(request, key);
+    kx_buffer_init(&under, request->memory);
+    if (!subkeys_find(request, reply, key, &under))
+        return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                       "There is no entry %s.", text);
+    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+            "There is no entry %s, but there are entries under it: GET %.*s "
+            "lists them.",
+            text, (int)under.size, (const char *)under.data);
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
+    return DONE;
 }
 
 /* Bytes keep the media type that they were stored with. A browser must not take

@@ -26,7 +26,8 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
                                   uint64_t stamp);
 
 /* 404 key-not-found, with the key as JSON in the detail: its types tell 42 from
- * "42". Returns DONE. */
+ * "42". Where there are entries under the key, `listedAt` is where the caller
+ * finds them. Not inside a view. Returns DONE. */
 enum progress answer_absent(struct request *request, struct reply *reply,
                             struct kx_slice key);
 

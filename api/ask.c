@@ -61,22 +61,27 @@ static bool is_clear(struct kx_slice path)
     return path.size > 0;
 }
 
-static void add_key(const char *name, const struct kx_buffer *key,
+static void add_key(const char *name, struct kx_slice key,
                     struct kx_buffer *out)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, out->owner);
     kx_add_text(out, name);
-    path_write(kx_buffer_slice(key), &text);
+    path_write(key, &text);
     if (!is_clear(kx_buffer_slice(&text))) {
         text.size = 0;
-        kx_key_to_json(kx_buffer_slice(key), &text);
+        kx_key_to_json(key, &text);
         percent_encode(kx_buffer_slice(&text), out);
     } else {
         kx_add_slice(out, kx_buffer_slice(&text));
     }
     out->failed |= text.failed;
     kx_buffer_free(&text);
+}
+
+void ask_prefix(struct kx_slice prefix, struct kx_buffer *out)
+{
+    add_key("/list?prefix=", prefix, out);
 }
 
 static void add_fields(const struct kx_question *question,
@@ -109,11 +114,11 @@ void ask_address(const struct selection *selection,
         kx_add_slice(out, kx_buffer_slice(&selection->index));
     }
     if (selection->has_prefix && !all)
-        add_key("&prefix=", &selection->prefix, out);
+        add_key("&prefix=", kx_buffer_slice(&selection->prefix), out);
     if (selection->has_start)
-        add_key("&start=", &selection->start, out);
+        add_key("&start=", kx_buffer_slice(&selection->start), out);
     if (selection->has_end)
-        add_key("&end=", &selection->end, out);
+        add_key("&end=", kx_buffer_slice(&selection->end), out);
     if (selection->reverse)
         kx_add_text(out, "&reverse=true");
     add_fields(question, out);

@@ -13,8 +13,11 @@ bool ask_estimate(const struct kx_fit *fit, const struct request *request,
                   struct selection *selection,
                   struct kx_estimate *estimate_out);
 
-/* Appends the address: "/list?index=users_by_color&prefix=blue". */
+/* Appends the query of that address: "?index=users_by_color&prefix=blue". */
 void ask_address(const struct selection *selection,
                  const struct kx_question *question, struct kx_buffer *out);
+
+/* Appends the address that lists a prefix: "/list?prefix=users/ada". */
+void ask_prefix(struct kx_slice prefix, struct kx_buffer *out);
 
 #endif

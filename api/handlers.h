@@ -17,7 +17,8 @@ handler_fn kv_put;
 handler_fn kv_patch;
 /* Answers kv_put and kv_patch. */
 handler_fn kv_write_finish;
-/* DELETE: 204 whether or not there was an entry. */
+/* DELETE: 204 whether or not there was an entry; 200 for who prefers to be told
+ * which it was. */
 handler_fn kv_delete;
 /* Answers kv_delete. */
 handler_fn kv_delete_finish;

@@ -11,7 +11,9 @@
 #include "body.h"
 #include "conditions.h"
 #include "entryjson.h"
+#include "prefer.h"
 #include "refusal.h"
+#include "subkeys.h"
 #include "target.h"
 #include "ttl.h"
 #include "ulid.h"
@@ -173,10 +175,36 @@ enum progress kv_delete(struct request *request, struct reply *reply)
     return write_entry(request, reply, KX_DELETE, NULL);
 }
 
+/* 200 for a client that wants to know what was done; the members are those of
+ * DELETE /list. */
+static enum progress show_deletion(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    struct kx_buffer under;
+    kx_buffer_init(&under, request->memory);
+    answer_json(reply, 200);
+    reply_header(reply, "Preference-Applied", "return=representation");
+    kx_add_text(&reply->body, work->created ? "{\"ok\":true,\"deleted\":0"
+                                            : "{\"ok\":true,\"deleted\":1");
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    if (work->created &&
+        subkeys_find(request, reply, work->mutations[0].key, &under)) {
+        kx_add_text(&reply->body, ",\"listedAt\":");
+        kx_json_escape(kx_buffer_slice(&under), &reply->body);
+    }
+    reply->body.failed |= under.failed;
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
 enum progress kv_delete_finish(struct request *request, struct reply *reply)
 {
+    const char *prefer = request->header(request, "Prefer");
     if (request->commit.status != KX_OK)
         return refused(request, reply);
+    if (prefer_says(prefer, "return", "representation"))
+        return show_deletion(request, reply);
     reply->status = 204;
     return DONE;
 }

@@ -28,31 +28,44 @@ static unsigned number(const char *text)
     return strchr(",;", *text) != NULL ? seconds : 0;
 }
 
-unsigned prefer_wait(const char *prefer)
-{
-    while (prefer != NULL && *prefer != '\0') {
-        prefer = skip_space(prefer);
-        if (strncasecmp(prefer, "wait", 4) == 0) {
-            const char *value = skip_space(prefer + 4);
-            if (*value == '=')
-                return number(skip_space(value + 1));
-        }
-        prefer += strcspn(prefer, ",");
-        prefer += *prefer == ',';
-    }
-    return 0;
-}
-
-bool prefer_has(const char *prefer, const char *name)
+/* What follows the name of a preference, without the space before it; NULL
+ * when the preference is not there. */
+static const char *find(const char *prefer, const char *name)
 {
     size_t size = strlen(name);
     while (prefer != NULL && *prefer != '\0') {
         prefer = skip_space(prefer);
         if (strncasecmp(prefer, name, size) == 0 &&
             strchr(",;= \t", prefer[size]) != NULL)
-            return true;
+            return skip_space(prefer + size);
         prefer += strcspn(prefer, ",");
         prefer += *prefer == ',';
     }
-    return false;
+    return NULL;
+}
+
+unsigned prefer_wait(const char *prefer)
+{
+    const char *rest = find(prefer, "wait");
+    return rest != NULL && *rest == '=' ? number(skip_space(rest + 1)) : 0;
+}
+
+bool prefer_has(const char *prefer, const char *name)
+{
+    return find(prefer, name) != NULL;
+}
+
+bool prefer_says(const char *prefer, const char *name, const char *value)
+{
+    size_t size = strlen(value);
+    const char *rest = find(prefer, name);
+    if (rest == NULL || *rest != '=')
+        return false;
+    rest = skip_space(rest + 1);
+    bool quoted = *rest == '"';
+    rest += quoted;
+    if (strncmp(rest, value, size) != 0 || (quoted && rest[size] != '"'))
+        return false;
+    rest = skip_space(rest + size + quoted);
+    return strchr(",;", *rest) != NULL;
 }

@@ -1,6 +1,6 @@
 /* The header Prefer (RFC 7240): what a client would like, and need not get. The
- * service knows `wait` and `server-timing`; others are passed over, as the
- * standard asks for. */
+ * service knows `wait`, `server-timing` and `return=representation`; others are
+ * passed over, as the standard asks for. */
 #ifndef API_PREFER_H
 #define API_PREFER_H
 
@@ -14,5 +14,8 @@ unsigned prefer_wait(const char *prefer);
 
 /* Is the preference `name` there, with or without a value? */
 bool prefer_has(const char *prefer, const char *name);
+
+/* Is the preference `name` there with this value, in quotes or without? */
+bool prefer_says(const char *prefer, const char *name, const char *value);
 
 #endif

@@ -192,13 +192,18 @@ static enum kx_status mutate(struct plan *plan,
     return status;
 }
 
-/* Tells the caller whether the first mutation made a new entry: one that nobody
- * could see before, be it absent, expired, or left by a dropped index. */
+/* Tells the caller whether nobody could see an entry at the first mutation's
+ * key before: it was absent, expired, or left by a dropped index. A key of an
+ * index is deleted only where the index has nothing. */
 static void note_created(struct plan *plan)
 {
+    const struct kx_commit *commit = plan->commit;
     struct record record;
-    if (overlay_change_count(plan->overlay) == 0)
+    if (overlay_change_count(plan->overlay) == 0) {
+        plan->commit->created = commit->mutation_count > 0 &&
+                                commit->mutations[0].type == KX_DELETE;
         return;
+    }
     struct kx_slice before = overlay_change(plan->overlay, 0).before;
     plan->commit->created = !record_read(before, &record) ||
                             record.index != 0 ||

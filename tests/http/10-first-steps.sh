@@ -64,6 +64,64 @@ expect 404 key-not-found
 request DELETE /kv/users/ada
 expect 204
 
+test_case 'a DELETE that prefers to be told says whether there was something'
+tell=(--header 'Prefer: return=representation')
+request PUT /kv/users/ada 1
+request DELETE /kv/users/ada '' "${tell[@]}"
+expect 200
+header Preference-Applied return=representation
+field 'del(.versionstamp)' '{"ok":true,"deleted":1}'
+field '.versionstamp | test("^[0-9a-f]{20}$")' true
+request DELETE /kv/users/ada '' "${tell[@]}"
+expect 200
+field 'del(.versionstamp)' '{"ok":true,"deleted":0}'
+request DELETE /kv/users/ada '' --header 'Prefer: return=minimal'
+expect 204
+header Preference-Applied ''
+request DELETE /kv/users/ada '' "${tell[@]}" --header 'If-Match: *'
+expect 412 precondition-failed
+
+test_case 'where a key has nothing but entries under it that is said'
+request GET /kv/team
+field 'has("listedAt")' false
+request PUT /kv/team/ada 1
+request GET /kv/team
+expect 404 key-not-found
+field .detail 'There is no entry ["team"], but there are entries under it: GET /list?prefix=team lists them.'
+field .listedAt /list?prefix=team
+request GET "$(value .listedAt)"
+field '[.entries[].key]' '[["team","ada"]]'
+request HEAD /kv/team
+expect 404
+request DELETE /kv/team '' "${tell[@]}"
+field 'del(.versionstamp)' '{"ok":true,"deleted":0,"listedAt":"/list?prefix=team"}'
+request GET /kv/team/ada
+body_is 1
+request PUT /kv/team 2
+request DELETE /kv/team '' "${tell[@]}"
+field 'del(.versionstamp)' '{"ok":true,"deleted":1}'
+
+test_case 'and not any more when there are none'
+request DELETE /kv/team/ada
+request GET /kv/team
+expect 404 key-not-found
+field 'has("listedAt")' false
+request PUT '/kv/team/bo?ttl=1ms' 1
+request GET /kv/team
+until [ "$(value .listedAt)" = null ]; do request GET /kv/team; done
+field 'has("listedAt")' false
+
+test_case 'what is listed there is what was meant, whatever the key'
+for key in '["a b","c"]' '["[1]"]' '["a/b"]' '[42,true]' '["="]' '["é"]' '[""]' '["+"]'; do
+    encoded=$(jq -rn --argjson k "$key" '$k | tojson | @uri')
+    under=$(jq -rn --argjson k "$key" '$k + ["x"] | tojson | @uri')
+    request PUT "/kv?key=$under" 1
+    request GET "/kv?key=$encoded"
+    expect 404 key-not-found
+    request GET "$(value .listedAt)"
+    field '[.entries[].key]' "[$(jq -cn --argjson k "$key" '$k + ["x"]')]"
+done
+
 test_case 'a key set again after its deletion has a later versionstamp'
 request PUT /kv/users/ada 1
 expect 201

@@ -43,6 +43,8 @@ request PUT /kv/by_n/=1/1 ' "1" '
 expect 200
 request DELETE /kv/by_n/=5/5
 expect 204
+request DELETE /kv/by_n/=5/5 '' --header 'Prefer: return=representation'
+field .deleted 0
 request GET /kv/by_n/=1/1
 header ETag "$tag"
 body_is '"1"'

@@ -29,6 +29,31 @@ request POST /explain "$question" --oauth2-bearer "$token"
 field .declaration.name a_by_n_2
 request POST /explain "$question" --oauth2-bearer "$lister"
 field .declaration.name a_by_n
+
+test_case 'what is under a key is told to those who may list it'
+tell=(--header 'Prefer: return=representation')
+holder() {
+    request POST /tokens "{\"name\":\"holder\",\"grants\":$1}" --oauth2-bearer "$token"
+    expect 201
+    holder=$(value .token)
+}
+request PUT /kv/a/under/k 1 --oauth2-bearer "$token"
+request PUT /kv/a/owner '{"m":1}' --oauth2-bearer "$token"
+request POST /indexes '{"name":"a_by_m","prefix":["a"],"fields":["/m"]}' --oauth2-bearer "$token"
+holder '[{"scopes":["read","list","write"],"prefix":["a"]}]'
+request GET /kv/a/under '' --oauth2-bearer "$holder"
+expect 404 key-not-found
+field .listedAt /list?prefix=a/under
+request DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
+field '[.deleted, .listedAt]' '[0,"/list?prefix=a/under"]'
+until_status 404 GET /kv/a_by_m/=1 '' --oauth2-bearer "$holder"
+field .listedAt /list?prefix=a_by_m/=1
+holder '[{"scopes":["read","write"],"prefix":["a"]},{"scopes":["list"],"prefix":["a","other"]}]'
+request GET /kv/a/under '' --oauth2-bearer "$holder"
+expect 404 key-not-found
+field '[.detail, .listedAt]' '["There is no entry [\"a\",\"under\"].",null]'
+request DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
+field '[.deleted, .listedAt]' '[0,null]'
 stop_server
 
 test_case 'the walk finds tokens that allow more than it believes, on every route'

@@ -113,6 +113,7 @@ createEntryByQuery event
 deleteEntries events
 deleteEntries bad-parameter
 deleteEntry settings
+deleteEntry nothing
 deleteEntry precondition-failed
 deleteEntryByQuery note
 

@@ -43,12 +43,36 @@ static void other_preferences_are_there_or_not(void **state)
     assert_false(prefer_has(NULL, "server-timing"));
 }
 
+static void a_preference_has_one_value_or_another(void **state)
+{
+    static const char *const said[] = {
+        "return=representation", "wait=5, return = representation",
+        "Return=\"representation\"", "return=representation; x=y, wait=1",
+        "x,return=representation ,y"};
+    static const char *const other[] = {"",
+                                        "return",
+                                        "return=",
+                                        "return=minimal",
+                                        "return=representations",
+                                        "return=\"representation",
+                                        "return representation",
+                                        "returns=representation",
+                                        "x=\"y\", minimal=representation"};
+    (void)state;
+    assert_false(prefer_says(NULL, "return", "representation"));
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        assert_true(prefer_says(said[i], "return", "representation"));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        assert_false(prefer_says(other[i], "return", "representation"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_are_found_among_other_preferences),
         cmocka_unit_test(there_is_a_longest_wait),
         cmocka_unit_test(other_preferences_are_there_or_not),
+        cmocka_unit_test(a_preference_has_one_value_or_another),
         cmocka_unit_test(what_is_no_preference_to_wait_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
