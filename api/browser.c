@@ -1,4 +1,5 @@
-/* Host, Origin, and the headers of CORS (the Fetch standard). */
+/* Host, Origin, what a browser says of a request (Fetch Metadata), and the
+ * headers of CORS (the Fetch standard). */
 #include "browser.h"
 
 #include <strings.h>
@@ -75,33 +76,64 @@ static bool same_origin(const char *origin, const char *host)
            (host[size] == '\0' || strcmp(host + size, port) == 0);
 }
 
+static bool says(const struct request *request, const char *name,
+                 const char *value)
+{
+    const char *given = request->header(request, name);
+    return given != NULL && strcasecmp(given, value) == 0;
+}
+
+/* A page of another site may lead its reader here, but not load a reply into
+ * itself as a script, a style or an image (Fetch Metadata). A request that it
+ * may send for its own code has an Origin. */
+static bool loads_for_another_site(const struct request *request)
+{
+    return says(request, "Sec-Fetch-Site", "cross-site") &&
+           !says(request, "Sec-Fetch-Mode", "navigate");
+}
+
 /* Programs send no Origin; browsers send it with every request that changes
  * something. Without this gate any web page could write to a store on its
  * reader's own machine, where there is no password to stop it. */
 static bool check_origin(struct request *request, struct reply *reply)
 {
     const char *allowed = request->service->options->cors_origin;
-    if (allowed == NULL && is_safe(request->method))
-        return true;
     const char *origin = request->header(request, "Origin");
-    if (origin == NULL)
-        return true;
-    if (is_listed(allowed, origin, strlen(origin))) {
+    if (origin != NULL && is_listed(allowed, origin, strlen(origin))) {
         request->caller.origin = origin;
         return true;
     }
-    if (is_safe(request->method) ||
-        same_origin(origin, request->header(request, "Host")))
+    bool foreign = origin != NULL && !is_safe(request->method) &&
+                   !same_origin(origin, request->header(request, "Host"));
+    if (foreign)
+        problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+                "The Origin %.200s is not this server.", origin);
+    else if (loads_for_another_site(request))
+        problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+                "A page of another site loads this into itself "
+                "(Sec-Fetch-Site: cross-site).");
+    else
+        return true;
+    return false;
+}
+
+/* A service worker answers for the server in all further requests of the
+ * pages of this origin; no value may become the script of one. */
+static bool check_worker(struct request *request, struct reply *reply)
+{
+    if (!says(request, "Service-Worker", "script"))
         return true;
     problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
-            "The Origin %.200s is not this server.", origin);
+            "Nothing here is a script for a service worker "
+            "(Service-Worker: script).");
     return false;
 }
 
 bool browser_admit(struct request *request, struct reply *reply)
 {
     request->caller.origin = NULL;
-    return check_host(request, reply) && check_origin(request, reply);
+    return check_host(request, reply) && check_worker(request, reply) &&
+           check_origin(request, reply);
 }
 
 void browser_preflight(const struct request *request, struct reply *reply)
@@ -118,14 +150,17 @@ void browser_preflight(const struct request *request, struct reply *reply)
     reply_header(reply, "Access-Control-Max-Age", "86400");
 }
 
-/* A cache must not give one site what another one may see. */
+/* A cache must not give one site what another one may see. Without CORS a reply
+ * is for pages of this server only: a browser must not load it into another
+ * one, on whatever port that is. */
 void browser_expose(const struct request *request, struct reply *reply)
 {
-    if (request->service->options->cors_origin == NULL)
+    if (request->service->options->cors_origin != NULL)
+        reply_header(reply, "Vary", "Origin");
+    if (request->caller.origin == NULL) {
+        reply_header(reply, "Cross-Origin-Resource-Policy", "same-origin");
         return;
-    reply_header(reply, "Vary", "Origin");
-    if (request->caller.origin == NULL)
-        return;
+    }
     reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
     reply_header(reply, "Access-Control-Expose-Headers",
                  "Content-Location, ETag, Link, Location, Preference-Applied, "

@@ -1,8 +1,8 @@
 /* What a browser is let do on behalf of a page. By the header Host a page is
  * found out whose own name was made to point here (DNS rebinding); by Origin
- * one of another site, which may change something only if --cors-origin names
- * it, and only then may it read what it gets. Other programs have nothing to do
- * with this. */
+ * and Sec-Fetch-Site one of another site, which may change something or load a
+ * reply only if --cors-origin names it, and only then may it read what it gets.
+ * Other programs have nothing to do with this. */
 #ifndef API_BROWSER_H
 #define API_BROWSER_H
 
@@ -16,7 +16,8 @@ bool browser_admit(struct request *request, struct reply *reply);
  * OPTIONS reply, which has the header Allow, needs for that. */
 void browser_preflight(const struct request *request, struct reply *reply);
 
-/* Adds what lets the page read the reply, if it may. */
+/* Adds what lets the page read the reply if it may, and what keeps the reply
+ * out of other pages if not. */
 void browser_expose(const struct request *request, struct reply *reply);
 
 #endif

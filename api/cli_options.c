@@ -101,7 +101,7 @@ bool cli_takes(const struct cli_command *command,
 static bool set(struct cli *cli, const struct cli_option *option,
                 const char *text, const char *name)
 {
-    char expected[160];
+    char expected[OPTION_EXPECTED_MAX];
     if (option_parse(&option->row, text, cli, expected, sizeof expected))
         return true;
     cli_misuse(cli, "%s: \"%s\" is not %s", name, text, expected);

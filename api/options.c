@@ -37,8 +37,8 @@ static const struct option_row TABLE[] = {
      0,
      "names, with commas, by which clients address the server; on a loopback "
      "address no others are let in but localhost and addresses"},
-    {"cors-origin", OPTION_LIST, offsetof(struct options, cors_origin), NULL, 0,
-     0,
+    {"cors-origin", OPTION_ORIGINS, offsetof(struct options, cors_origin), NULL,
+     0, 0,
      "sites, with commas, whose pages may use the service, such as "
      "https://app.example.org"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
@@ -137,7 +137,7 @@ const struct option_row *options_table(size_t *count_out)
 static bool set(struct options *options, size_t row, const char *text,
                 enum option_source source)
 {
-    char expected[160];
+    char expected[OPTION_EXPECTED_MAX];
     if (!option_parse(&TABLE[row], text, options, expected, sizeof expected)) {
         char name[64] = "";
         if (source == FROM_ENVIRONMENT)

@@ -13,6 +13,7 @@
 enum option_type {
     OPTION_TEXT,     /* a path */
     OPTION_LIST,     /* names, with commas */
+    OPTION_ORIGINS,  /* sites, with commas (origins.h) */
     OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,
@@ -24,7 +25,10 @@ enum option_type {
 
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
 
-enum { OPTIONS_MAX = 64 };
+enum {
+    OPTIONS_MAX = 64,
+    OPTION_EXPECTED_MAX = 320 /* bytes of what was expected instead of a text */
+};
 
 /* The effective settings, with sizes in bytes. Filled once at the start,
  * constant afterwards, so every thread may read them. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kindex.h"
+#include "origins.h"
 
 struct unit {
     const char *name;
@@ -97,7 +98,8 @@ static bool parse_text(const char *text, const char **text_out)
 }
 
 /* Completes the sentence "... is not". */
-static void describe(const struct option_row *row, char *out, size_t size)
+static void describe(const struct option_row *row, const char *text, char *out,
+                     size_t size)
 {
     unsigned long long least = row->least;
     unsigned long long most = row->most;
@@ -105,6 +107,9 @@ static void describe(const struct option_row *row, char *out, size_t size)
     case OPTION_TEXT:
     case OPTION_LIST:
         snprintf(out, size, "a text of one character or more");
+        break;
+    case OPTION_ORIGINS:
+        origins_expected(text, out, size);
         break;
     case OPTION_SIZE:
         snprintf(out, size,
@@ -139,6 +144,8 @@ static bool parse(const struct option_row *row, const char *text, void *member)
     case OPTION_TEXT:
     case OPTION_LIST:
         return parse_text(text, member);
+    case OPTION_ORIGINS:
+        return parse_text(text, member) && origins_valid(text);
     case OPTION_SIZE:
         return parse_amount(text, SIZES, row, member);
     case OPTION_DURATION:
@@ -161,6 +168,6 @@ bool option_parse(const struct option_row *row, const char *text,
 {
     if (parse(row, text, (char *)settings + row->offset))
         return true;
-    describe(row, expected_out, size);
+    describe(row, text, expected_out, size);
     return false;
 }

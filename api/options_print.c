@@ -21,6 +21,7 @@ static const char *placeholder(enum option_type type)
     case OPTION_TEXT:
         return " PATH";
     case OPTION_LIST:
+    case OPTION_ORIGINS:
         return " LIST";
     case OPTION_SIZE:
         return " SIZE";

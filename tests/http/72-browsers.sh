@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 json=(--header 'Content-Type: application/json')
 app=https://app.example.org
+here=$(dirname "$0")
 start_server
 
 test_case 'on a loopback address only localhost and addresses are let in'
@@ -36,6 +37,66 @@ header Access-Control-Allow-Origin ''
 header Access-Control-Allow-Methods ''
 request PUT /kv/a 1 --header "Origin: $url"
 expect 201
+
+test_case 'no reply may be loaded into a page of another origin'
+for path in /kv/a /kv/absent /version /list?prefix=a /nowhere; do
+    for version in --http1.1 --http2-prior-knowledge; do
+        request GET "$path" '' $version
+        header Cross-Origin-Resource-Policy same-origin
+    done
+done
+request OPTIONS /kv/a
+header Cross-Origin-Resource-Policy same-origin
+request GET /version '' --header 'Host: evil.example'
+header Cross-Origin-Resource-Policy same-origin
+
+test_case 'what a page of another site loads into itself is refused, but it may lead here'
+for version in --http1.1 --http2-prior-knowledge; do
+    for mode in no-cors cors same-origin websocket ''; do
+        for method in GET HEAD PUT DELETE; do
+            request $method /kv/a '' $version --header 'Sec-Fetch-Site: cross-site' --header "Sec-Fetch-Mode: $mode"
+            expect 403 origin-not-allowed
+        done
+    done
+    request GET /version '' $version --header 'Sec-Fetch-Site: cross-site'
+    expect 403 origin-not-allowed
+    request GET /kv/a '' $version --header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: navigate'
+    expect 200
+    for site in same-site same-origin none; do
+        request GET /kv/a '' $version --header "Sec-Fetch-Site: $site" --header 'Sec-Fetch-Mode: no-cors'
+        expect 200
+    done
+done
+request POST /kv/a 1 --header "Origin: $app" --header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: navigate'
+expect 403 origin-not-allowed
+
+test_case 'no value is the script of a service worker'
+for site in same-origin none cross-site; do
+    request GET /kv/a '' --header 'Service-Worker: script' --header "Sec-Fetch-Site: $site"
+    expect 403 origin-not-allowed
+done
+request GET /kv/a '' --header 'Service-Worker: script' --http2-prior-knowledge
+expect 403 origin-not-allowed
+
+test_case 'in a browser the page of another origin, or site, does not run what is stored'
+request PUT /kv/x "say('ran')" --header 'Content-Type: text/javascript'
+expect 201
+mkdir "$work/browser"
+node "$here/browser_page.js" "$url/kv/x" "$work/browser" >"$work/pages"
+is 'the pages' "$(grep -v port "$work/pages")" $'other-origin blocked\nother-site blocked\nby-cors blocked'
+stop_server
+
+port=$(awk '$1 == "port" { print $2 }' "$work/pages")
+start_server --cors-origin "http://localhost:$port"
+
+test_case 'a site that is named runs it by CORS, and in no other way'
+node "$here/browser_page.js" "$url/kv/x" "$work/browser" "$port" "$url/watch?key=x" >"$work/pages"
+is 'the pages' "$(head -2 "$work/pages")" $'other-origin blocked\nother-site blocked'
+by_cors=$(grep by-cors "$work/pages")
+is 'the page that asks by CORS' "${by_cors% change}" 'by-cors ran loaded'
+
+test_case 'an EventSource hands events to the listeners of their names, not to onmessage'
+is 'the page that watches' "$by_cors" 'by-cors ran loaded change'
 stop_server
 
 start_server --host-names 'kv.example.org, kv2.example.org' --cors-origin "$app,http://two.example:8080"
@@ -73,6 +134,22 @@ request GET /kv/a
 header Vary Origin
 header Access-Control-Allow-Origin ''
 
+test_case 'that holds for what a browser says of it, too'
+metadata=(--header 'Sec-Fetch-Site: cross-site' --header 'Sec-Fetch-Mode: cors')
+request OPTIONS /kv/a '' --header "Origin: $app" --header 'Access-Control-Request-Method: PUT' "${metadata[@]}"
+is status "$status" 204
+request GET /kv/a '' --header "Origin: $app" "${metadata[@]}"
+expect 200
+header Access-Control-Allow-Origin "$app"
+header Cross-Origin-Resource-Policy ''
+request GET /kv/a '' "${metadata[@]}"
+expect 403 origin-not-allowed
+request GET /kv/a '' --header 'Origin: https://evil.example' "${metadata[@]}"
+expect 403 origin-not-allowed
+header Cross-Origin-Resource-Policy same-origin
+request GET /kv/a '' --header "Origin: $app" --header 'Service-Worker: script'
+expect 403 origin-not-allowed
+
 test_case 'others are as before, however near they are'
 for origin in https://app.example.or http://app.example.org https://app.example.org:444 \
     https://app.example.org.evil null https://two.example:8080 http://two.example; do
@@ -93,4 +170,33 @@ is status "$status" 204
 request PUT /kv/a 4 --header "Origin: $app"
 expect 401 unauthorized
 header Access-Control-Allow-Origin "$app"
+
+# refused LIST ADVICE: it is no list of sites, and this is what to write.
+refused() {
+    exchange="--cors-origin $1"
+    "$KINDEX" serve --cors-origin "$1" --print-config >"$work/out" 2>&1
+    is 'its exit status' $? 2
+    is 'what is said' "$(cat "$work/out")" "kindex: --cors-origin: \"$1\" is not a list of sites as browsers name them, scheme://host or scheme://host:port: $2"
+}
+
+test_case 'a site that no browser would name is refused at the start, with what to write'
+name='name each whose pages may use the service, such as https://app.example.org'
+refused '*' "$name"
+refused null "$name"
+refused "$app," "$name"
+refused 'http://user@app.example.org' "$name"
+refused 'http://app.example.org:0' "$name"
+refused 'http://*.example.org' "$name"
+refused localhost:3000 'write http://localhost:3000 instead of localhost:3000'
+refused app.example.org 'write https://app.example.org instead of app.example.org'
+refused http://localhost:3000/ 'write http://localhost:3000 instead of http://localhost:3000/'
+refused "$app, https://b.example/a/b" 'write https://b.example instead of https://b.example/a/b'
+refused https://b.example:443 'write https://b.example instead of https://b.example:443'
+refused http://b.example:80 'write http://b.example instead of http://b.example:80'
+
+test_case 'what a browser would name is taken'
+for list in "$app" "http://[::1]:8080 , http://localhost:3000" chrome-extension://abcdefgh HTTPS://A.example:80; do
+    "$KINDEX" serve --cors-origin "$list" --print-config >"$work/out" 2>&1
+    is "exit status for $list" $? 0
+done
 finish

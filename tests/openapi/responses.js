@@ -26,8 +26,8 @@ const SHARED = 'shared';
 const GENERAL = new Set(['date', 'connection', 'content-length', 'content-type',
   'transfer-encoding', 'x-request-id', 'server-timing', 'ratelimit',
   'ratelimit-policy', 'access-control-allow-origin',
-  'access-control-expose-headers', 'vary', 'x-content-type-options',
-  'content-security-policy']);
+  'access-control-expose-headers', 'cross-origin-resource-policy', 'vary',
+  'x-content-type-options', 'content-security-policy']);
 
 // A client must ignore members that it does not know, so the document leaves
 // answers open. The tests do not: a member that is not described is a finding.

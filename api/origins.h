@@ -1,0 +1,18 @@
+/* The sites of --cors-origin, as browsers name them in the header Origin:
+ * scheme://host or scheme://host:port (RFC 6454 section 6.2). */
+#ifndef API_ORIGINS_H
+#define API_ORIGINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Is every item of the list, which has commas between its items, what a browser
+ * can send as Origin? */
+bool origins_valid(const char *list);
+
+/* Completes the sentence "list is not ..." for a list that is not valid: names
+ * the first wrong item and, where it can be told, what to write for it. Cut off
+ * at `size` bytes. */
+void origins_expected(const char *list, char *out, size_t size);
+
+#endif
