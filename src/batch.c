@@ -1,12 +1,13 @@
 /* From a planned batch to one transaction.
  *
  * The rows of entries are gathered outside the gate, so that readers are kept
- * out only while they are written. Inside it the catalog in memory changes
- * first, because its rows are written from it; then the rows are applied; then
- * cache and lists follow. When the transaction fails the catalog takes its old
- * values back before the gate opens: no view ever sees a state that was not
- * applied. Glances go on until the rows are applied, unless the catalog changes
- * in what they look at. */
+ * out only while they are written. Inside it those of a large batch are applied
+ * slice by slice, but the last slice (batch_slices.c). Then the catalog in
+ * memory changes, because its rows are written from it; then the rows are
+ * applied; then cache and lists follow. When the transaction fails the catalog
+ * takes its old values back before the gate opens: no view ever sees a state
+ * that was not applied. Glances go on until the rows are applied, unless the
+ * catalog changes in what they look at. */
 #include "batch.h"
 
 #include <talloc.h>
@@ -14,6 +15,7 @@
 #include "archive.h"
 #include "batch_catalog.h"
 #include "batch_rows.h"
+#include "batch_slices.h"
 #include "news.h"
 #include "touched.h"
 #include "watch.h"
@@ -30,18 +32,8 @@ static bool are_unread(const struct batch *batch)
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
-    for (size_t i = 0; !are_unread(batch) && i < rows->count; i++) {
-        const struct txn_write *row = &rows->list[i];
-        if (row->table != TABLE_ENTRIES)
-            continue;
-        bool clients = !record_of_index(row->value);
-        if (clients || row->type != TXN_INSERT)
-            cache_update(store->cache, row->key, row->value, clients);
-        if (clients && row->type == TXN_PUT &&
-            store->catalog->dropping_count > 0)
-            catalog_note_written(store->catalog, row->key);
-        store->tidy.removed += row->type == TXN_DELETE;
-    }
+    if (!are_unread(batch))
+        batch_note_rows(store, rows, rows->applied, rows->count, true);
     batch_catalog_rearrange(store->catalog, batch);
 }
 
@@ -69,20 +61,30 @@ static bool changes_catalog(const struct batch *batch)
 }
 
 /* Inside the gate: the catalog takes its new state before its rows are written
- * from it, and its old one back when the transaction fails. */
-static enum kx_status apply_rows(struct kx_store *store, struct rows *rows,
+ * from it. What slices have applied is part of the same transaction. */
+static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
+                                 struct batch *batch, struct former *former)
+{
+    enum txn_order order = batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED;
+    if (changes_catalog(batch))
+        gate_publish(&store->gate);
+    batch_catalog_change(store->catalog, batch, former);
+    batch_rows_add_catalog(rows, store, batch);
+    if (rows->failed) {
+        txn_take_back(store->env);
+        return KX_NO_MEMORY;
+    }
+    return txn_apply(store->env, rows->list + rows->applied,
+                     rows->count - rows->applied, order);
+}
+
+/* Inside the gate: all but the slices. The catalog takes its old state back
+ * when the transaction fails. */
+static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
                                  struct batch *batch)
 {
     struct former former; /* large: filled only as far as it is used */
-    if (changes_catalog(batch))
-        gate_publish(&store->gate);
-    batch_catalog_change(store->catalog, batch, &former);
-    batch_rows_add_catalog(rows, store, batch);
-    enum kx_status status = KX_NO_MEMORY;
-    if (!rows->failed)
-        status =
-            txn_apply(store->env, rows->list, rows->count,
-                      batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED);
+    enum kx_status status = apply_last(store, rows, batch, &former);
     if (status == KX_OK && store->archive != NULL)
         archive_mark(store);
     if (status == KX_OK && batch->durable) {
@@ -124,12 +126,22 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
         talloc_free(rows.mem);
         return KX_NO_MEMORY;
     }
+    size_t settled = 0;
+    enum kx_status status =
+        batch_settle(store, batch->plan, net, net_count, &settled);
+    if (status != KX_OK) {
+        talloc_free(rows.mem);
+        return status;
+    }
     batch_rows_add(&rows, store, batch, net, net_count);
     struct plan *last = store->plan;
     enum kx_index_state before =
         batch->index != NULL ? batch->index->state : KX_INDEX_READY;
     gate_apply_begin(&store->gate);
-    enum kx_status status = apply_rows(store, &rows, batch);
+    if (!rows.failed)
+        status = batch_apply_slices(store, &rows, net, settled);
+    if (status == KX_OK)
+        status = apply_rest(store, &rows, batch);
     if (status == KX_OK) {
         *number_out = gate_apply_end(&store->gate, net, net_count);
         if (store->touched != NULL)

@@ -12,6 +12,7 @@ struct rows {
     struct txn_write *list;
     size_t count;
     size_t capacity;
+    size_t applied; /* of the first, in slices, before the others */
     bool failed;
 };
 

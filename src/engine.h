@@ -15,6 +15,7 @@
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
+    DB_TXN *begun;       /* of the parts applied so far (txn.h), or NULL */
     struct spare *spare; /* the next log file */
     struct leeway *leeway;
     struct witness witness;

@@ -63,21 +63,6 @@ void gate_glance_end(struct gate *gate)
     pthread_rwlock_unlock(&gate->memory);
 }
 
-/* The first in-flight key that is not below `key`. */
-static size_t lower_bound(const struct gate *gate, struct kx_slice key)
-{
-    size_t low = 0;
-    size_t high = gate->key_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (kx_compare(gate->keys[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The usual case on a store that is mostly read: no search in the keys. A flush
  * that ends just now may be missed; then a reply waits for a flush that is
  * done, and is told so when it asks to be parked. */
@@ -92,7 +77,7 @@ uint64_t gate_pending_key(const struct gate *gate, struct kx_slice key)
 {
     if (nothing_in_flight(gate))
         return 0;
-    size_t at = lower_bound(gate, key);
+    size_t at = shadow_lower_bound(gate->keys, gate->key_count, key);
     bool there = at < gate->key_count && kx_equal(gate->keys[at].key, key);
     return there ? gate->applied : 0;
 }
@@ -102,7 +87,7 @@ uint64_t gate_pending_range(const struct gate *gate, struct kx_slice start,
 {
     if (nothing_in_flight(gate))
         return 0;
-    size_t at = lower_bound(gate, start);
+    size_t at = shadow_lower_bound(gate->keys, gate->key_count, start);
     bool there = at < gate->key_count &&
                  (end.size == 0 || kx_compare(gate->keys[at].key, end) < 0);
     return there ? gate->applied : 0;
@@ -121,6 +106,22 @@ void gate_publish(struct gate *gate)
     gate->publishing = true;
 }
 
+void gate_cast(struct gate *gate, const struct net_change *changes,
+               size_t count)
+{
+    gate->shadow = (struct shadow){.changes = changes, .count = count};
+}
+
+void gate_open(struct gate *gate)
+{
+    pthread_rwlock_unlock(&gate->lock);
+}
+
+void gate_close(struct gate *gate)
+{
+    pthread_rwlock_wrlock(&gate->lock);
+}
+
 uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count)
 {
@@ -136,6 +137,7 @@ void gate_apply_cancel(struct gate *gate)
     if (gate->publishing)
         pthread_rwlock_unlock(&gate->memory);
     gate->publishing = false;
+    gate_cast(gate, NULL, 0);
     pthread_rwlock_unlock(&gate->lock);
 }
 

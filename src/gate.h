@@ -3,7 +3,9 @@
  *
  * A view (gate_enter to gate_leave) sees one state of the store. A batch is
  * applied while no view is open, then flushed while views go on; until it is
- * flushed, a reply that shows one of its keys must be kept back.
+ * flushed, a reply that shows one of its keys must be kept back. A batch of
+ * many rows is applied in slices, between which views get in: the shadow has
+ * what they see of the rows that are in the tables already.
  *
  * A glance (gate_glance_begin to gate_glance_end) sees what is in memory only:
  * the catalog without its counts, the cache and the keys in flight. These
@@ -17,6 +19,7 @@
 #include <stdatomic.h>
 
 #include "overlay.h"
+#include "shadow.h"
 
 struct gate {
     pthread_rwlock_t lock;
@@ -27,7 +30,8 @@ struct gate {
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
     const struct net_change *keys; /* of the batch `applied`, in key order */
     size_t key_count;
-    atomic_bool sought; /* a view, since the last gate_apply_begin */
+    struct shadow shadow; /* of the batch that is being applied */
+    atomic_bool sought;   /* a view, since the last gate_apply_begin */
 };
 
 /* KX_OK or KX_NO_MEMORY. finish: no view may be open. */
@@ -65,6 +69,16 @@ uint64_t gate_apply_end(struct gate *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */
 void gate_apply_cancel(struct gate *gate);
+/* Between begin and publish, for a batch of which some rows are in the tables
+ * and not committed: views that get in see these keys as the shadow has them
+ * (shadow.h). The changes must live until the end or cancel, which takes the
+ * shadow away. */
+void gate_cast(struct gate *gate, const struct net_change *changes,
+               size_t count);
+/* Between two slices of it: open lets the views in that wait, close waits until
+ * these are done and keeps new ones out again. */
+void gate_open(struct gate *gate);
+void gate_close(struct gate *gate);
 /* Did anybody ask for a view since begin? One who asks at this very moment may
  * be missed. */
 bool gate_sought(const struct gate *gate);

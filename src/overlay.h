@@ -10,6 +10,7 @@
 #include "cache.h"
 #include "env.h"
 #include "record.h"
+#include "shadow.h"
 
 struct overlay;
 
@@ -19,15 +20,6 @@ struct change {
     struct kx_slice key;
     struct kx_slice before; /* when the commit began */
     struct kx_slice now;
-};
-
-/* A key that the batch has changed. */
-struct net_change {
-    struct kx_slice key;
-    struct kx_slice stored; /* what is in the table */
-    struct kx_slice now;
-    bool unread;   /* stored is not known: the row was never read */
-    bool presumed; /* and was presumed to be absent */
 };
 
 /* Under talloc context mem. NULL when memory ran out. */

@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "record.h"
+#include "shadow.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
 enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
@@ -33,6 +34,13 @@ struct range {
     struct kx_buffer key;     /* of one row */
     DBT bulk;
     void *next_row; /* the library's position in bulk, NULL: used up */
+    const struct shadow *shadow; /* NULL: never one */
+    size_t shadow_low;           /* of its changes those in [low, high) lie */
+    size_t shadow_high;          /* before the scan */
+    bool held; /* the table's next row is known, and comes behind them */
+    enum kx_status held_status;
+    struct kx_slice held_key;
+    struct kx_slice held_value;
 };
 
 /* For the first row; a failure to make more room is forgotten. */
@@ -62,6 +70,30 @@ enum kx_status range_create(void *mem, struct env *env, enum table table,
     return KX_OK;
 }
 
+void range_set_shadow(struct range *range, const struct shadow *shadow)
+{
+    range->shadow = shadow;
+}
+
+/* Which changes of the shadow lie within the bounds. */
+static void enter_shadow(struct range *range)
+{
+    const struct shadow *shadow = range->shadow;
+    range->held = false;
+    range->shadow_low = 0;
+    range->shadow_high = 0;
+    if (shadow == NULL || shadow->count == 0)
+        return;
+    range->shadow_low =
+        shadow_lower_bound(shadow->changes, shadow->count, range->start);
+    range->shadow_high =
+        range->end.size == 0
+            ? shadow->count
+            : shadow_lower_bound(shadow->changes, shadow->count, range->end);
+    if (range->shadow_high < range->shadow_low)
+        range->shadow_high = range->shadow_low;
+}
+
 static enum kx_status open_cursor(struct range *range)
 {
     if (!make_room(range))
@@ -89,6 +121,7 @@ enum kx_status range_begin_either(struct range *range, struct kx_slice start,
     range->page_size = FETCH_MIN;
     range->next_row = NULL;
     range->given = 0;
+    enter_shadow(range);
     return open_cursor(range);
 }
 
@@ -213,13 +246,72 @@ static enum kx_status next_reverse(struct range *range, struct kx_slice *key,
     return kx_compare(*key, range->start) < 0 ? KX_END : KX_OK;
 }
 
+/* The table's next row. */
+static enum kx_status next_stored(struct range *range, struct kx_slice *key,
+                                  struct kx_slice *value)
+{
+    return range->reverse ? next_reverse(range, key, value)
+                          : next_forward(range, key, value);
+}
+
+/* Of the shadow, in the direction of the scan; NULL: all are passed. */
+static const struct net_change *next_change(const struct range *range)
+{
+    if (range->shadow_low == range->shadow_high)
+        return NULL;
+    size_t at = range->reverse ? range->shadow_high - 1 : range->shadow_low;
+    return &range->shadow->changes[at];
+}
+
+/* How the held row lies to a key: < 0, before it in the direction of the scan.
+ */
+static int order_of_held(const struct range *range, struct kx_slice key)
+{
+    if (range->held_status == KX_END)
+        return 1;
+    int order = kx_compare(range->held_key, key);
+    return range->reverse ? -order : order;
+}
+
+/* The next row of table and shadow: a row that both have is as in the shadow.
+ */
+static enum kx_status next_merged(struct range *range, struct kx_slice *key,
+                                  struct kx_slice *value)
+{
+    if (!range->held)
+        range->held_status =
+            next_stored(range, &range->held_key, &range->held_value);
+    range->held = true;
+    if (range->held_status != KX_OK && range->held_status != KX_END)
+        return range->held_status;
+    const struct net_change *change = next_change(range);
+    int order = change != NULL ? order_of_held(range, change->key) : -1;
+    range->held = order > 0 || range->held_status == KX_END;
+    if (order < 0) {
+        *key = range->held_key;
+        *value = range->held_value;
+        return range->held_status;
+    }
+    range->shadow_low += !range->reverse;
+    range->shadow_high -= range->reverse;
+    *key = change->key;
+    *value = change->stored;
+    return KX_OK;
+}
+
+/* Once all of its changes are passed the shadow is out of the way. */
+static bool in_shadow(const struct range *range)
+{
+    return range->held || range->shadow_low < range->shadow_high;
+}
+
 enum kx_status range_next(struct range *range, struct kx_slice *key_out,
                           struct kx_slice *value_out)
 {
     struct kx_slice key;
     struct kx_slice value;
-    enum kx_status status = range->reverse ? next_reverse(range, &key, &value)
-                                           : next_forward(range, &key, &value);
+    enum kx_status status = in_shadow(range) ? next_merged(range, &key, &value)
+                                             : next_stored(range, &key, &value);
     if (status == KX_OK) {
         *key_out = key;
         *value_out = value;

@@ -36,6 +36,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
         talloc_free(reader);
         return status;
     }
+    range_set_shadow(reader->rows, &store->gate.shadow);
     *reader_out = reader;
     return KX_OK;
 }
@@ -110,6 +111,34 @@ enum kx_status reader_not_ready(const struct index *index,
                    percent > 99 ? 99 : percent);
 }
 
+/* What the table has, or had before the batch that is being applied. That is
+ * never put into the cache: it would still be there after the batch. */
+static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
+                                 struct kx_buffer *bytes)
+{
+    struct kx_store *store = reader->store;
+    struct kx_slice stored;
+    if (shadow_find(&store->gate.shadow, key, &stored)) {
+        kx_buffer_clear(bytes);
+        kx_add_slice(bytes, stored);
+        if (bytes->failed)
+            return KX_NO_MEMORY;
+        return stored.size == 0 ? KX_ABSENT : KX_OK;
+    }
+    enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
+    if (status == KX_OK)
+        cache_fill(store->cache, key, kx_buffer_slice(bytes));
+    return status;
+}
+
+enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice *bytes_out)
+{
+    if (shadow_find(&reader->store->gate.shadow, key, bytes_out))
+        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
+    return range_find(reader->primaries, key, bytes_out);
+}
+
 enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes, struct record *record_out)
 {
@@ -118,11 +147,9 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
     if (!cache_get(store->cache, key, bytes)) {
         if (reader->glances)
             return KX_AGAIN;
-        enum kx_status status =
-            table_get(store->env, TABLE_ENTRIES, key, bytes);
+        enum kx_status status = read_table(reader, key, bytes);
         if (status != KX_OK)
             return status;
-        cache_fill(store->cache, key, kx_buffer_slice(bytes));
     }
     reader_count(reader, bytes->size);
     if (!record_read(kx_buffer_slice(bytes), record_out))

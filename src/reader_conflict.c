@@ -91,7 +91,7 @@ static enum kx_status begin_group(struct kx_reader *reader,
         return KX_NO_MEMORY;
     struct kx_slice key = kx_buffer_slice(&reader->record);
     reader_saw(reader, gate_pending_key(&reader->store->gate, key));
-    enum kx_status status = range_find(reader->primaries, key, &bytes);
+    enum kx_status status = reader_find(reader, key, &bytes);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;
     if (!record_read(bytes, &record))
@@ -109,6 +109,8 @@ static enum kx_status take_row(struct kx_reader *reader, struct kx_slice bytes)
     struct conflict_group *group = &reader->group;
     struct kx_slice key = kx_buffer_slice(&reader->position);
     enum kx_status status = KX_OK;
+    if (bytes.size == 0)
+        return KX_ABSENT;
     if (!record_read(bytes, &record))
         return KX_FAILED;
     if (record.index != group->index->id ||

@@ -60,6 +60,8 @@ static enum kx_status find_primary(struct kx_reader *reader,
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
     }
+    if (shadow_find(&reader->store->gate.shadow, primary, bytes_out))
+        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     enum kx_status status = range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)
         cache_fill(cache, primary, *bytes_out);

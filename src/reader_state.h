@@ -70,6 +70,11 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes,
                              struct record *record_out);
 
+/* The record under a key as this view sees the table, for a series of look-ups
+ * (range_find): KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice *bytes_out);
+
 /* Sets the bounds of a scan from a range that is relative to a name (encoded,
  * empty: none). Without memory reader->start.failed or end.failed is set. */
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,

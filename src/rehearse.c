@@ -66,7 +66,7 @@ static enum kx_status find_hand(struct kx_reader *reader,
                                 struct record *hand_out)
 {
     struct kx_slice bytes;
-    enum kx_status status = range_find(reader->primaries, index_key, &bytes);
+    enum kx_status status = reader_find(reader, index_key, &bytes);
     if (status != KX_OK)
         return status;
     if (!record_read(bytes, hand_out))

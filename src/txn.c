@@ -101,22 +101,41 @@ static int apply_all(struct work *work, const struct txn_write *writes,
     return error != 0 ? error : closed;
 }
 
-enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
-                         size_t count, enum txn_order order)
+enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
+                              size_t count, enum txn_order order)
 {
     struct work work = {.env = env};
     if (order == TXN_NEIGHBOURS || count >= BULK_MIN)
         work.cursor_flags = DB_CURSOR_BULK;
-    int error = env->db->txn_begin(env->db, NULL, &work.txn, DB_TXN_NOSYNC);
-    if (error != 0)
-        return engine_status(env, error, "begin");
-    error = apply_all(&work, writes, count);
-    if (error != 0) {
-        work.txn->abort(work.txn);
-        return engine_status(env, error, "apply");
+    if (env->begun == NULL) {
+        int error =
+            env->db->txn_begin(env->db, NULL, &env->begun, DB_TXN_NOSYNC);
+        if (error != 0)
+            return engine_status(env, error, "begin");
     }
-    error = work.txn->commit(work.txn, DB_TXN_NOSYNC);
+    work.txn = env->begun;
+    int error = apply_all(&work, writes, count);
+    if (error != 0)
+        txn_take_back(env);
+    return engine_status(env, error, "apply");
+}
+
+enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
+                         size_t count, enum txn_order order)
+{
+    enum kx_status status = txn_apply_part(env, writes, count, order);
+    if (status != KX_OK)
+        return status;
+    int error = env->begun->commit(env->begun, DB_TXN_NOSYNC);
+    env->begun = NULL;
     if (error == 0)
         witness_batch(env);
     return engine_status(env, error, "commit");
+}
+
+void txn_take_back(struct env *env)
+{
+    if (env->begun != NULL)
+        env->begun->abort(env->begun);
+    env->begun = NULL;
 }

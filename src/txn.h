@@ -33,4 +33,13 @@ enum txn_order {
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
                          size_t count, enum txn_order order);
 
+/* Applies writes that come before those of the next txn_apply, in one
+ * transaction with them. Between the calls the tables may be read, and show
+ * what is not committed. KX_OK; otherwise as txn_apply: nothing is changed, by
+ * the parts before this one either. */
+enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
+                              size_t count, enum txn_order order);
+/* Instead of the txn_apply: nothing is changed. Harmless without a part. */
+void txn_take_back(struct env *env);
+
 #endif
