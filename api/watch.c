@@ -13,6 +13,7 @@
 #include "refusal.h"
 #include "seen.h"
 #include "service.h"
+#include "subkeys.h"
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -179,6 +180,18 @@ static void try_prefix(const struct watching *watching, struct reply *reply)
         refuse(watching->stream.request, reply, watching->prefix, &fault);
 }
 
+/* A client that has seen something knows what there is. */
+static void prepare_under(struct watching *watching)
+{
+    struct request *request = watching->stream.request;
+    if (watching->count != 1 || watching->stamps[0] != SEEN_NOTHING)
+        return;
+    watching->under = talloc_new(request->memory);
+    if (!subkeys_range(request, watching->keys[0], watching->under,
+                       &watching->under_range))
+        TALLOC_FREE(watching->under);
+}
+
 /* The watch is open before the first event is read: no change gets lost. */
 static enum kx_status open_watch(struct watching *watching)
 {
@@ -226,7 +239,10 @@ enum progress watch_get(struct request *request, struct reply *reply)
         try_prefix(watching, reply);
     else
         try_keys(watching, reply);
-    if (reply->status == 0)
-        begin(watching, reply);
+    if (reply->status != 0)
+        return DONE;
+    if (!watching->of_prefix)
+        prepare_under(watching);
+    begin(watching, reply);
     return DONE;
 }

@@ -7,10 +7,12 @@
 #include <talloc.h>
 
 #include "access.h"
+#include "ask.h"
 #include "entryjson.h"
 #include "problem.h"
 #include "seen.h"
 #include "service.h"
+#include "subkeys.h"
 #include "watch_wait.h"
 
 /* Beyond, fewer keys have to be watched; a prefix has to be listed. */
@@ -28,6 +30,22 @@ struct event {
     size_t changed; /* entries in it */
     struct kx_fault fault;
 };
+
+/* The first event of a key with nothing but entries under it says where they
+ * are listed. */
+static void add_absent(struct watching *watching, size_t i, struct event *event)
+{
+    struct kx_buffer *out = event->out;
+    entryjson_write_absent(watching->keys[i], out);
+    if (watching->under == NULL || out->failed ||
+        !subkeys_exist(watching->stream.request->reader,
+                       &watching->under_range))
+        return;
+    out->size--;
+    kx_add_text(out, ",\"listedAt\":\"");
+    ask_prefix(watching->keys[i], out);
+    kx_add_text(out, "\"}");
+}
 
 /* A key of an index that cannot be read for now is left as it was: when it can
  * be read again there is news. */
@@ -51,7 +69,7 @@ static enum kx_status add_key(struct watching *watching, size_t i,
     if (status == KX_OK)
         entryjson_write(&entry, event->out);
     else
-        entryjson_write_absent(watching->keys[i], event->out);
+        add_absent(watching, i, event);
     entryjson_one_line(event->out, start);
     return event->out->size > EVENT_BYTES_MAX ? KX_COMMIT_TOO_LARGE : KX_OK;
 }
@@ -85,6 +103,7 @@ static void read_keys(struct watching *watching, struct event *event,
     }
     uint64_t flush = kx_read_end(reader);
     *flush_out = event->changed > 0 ? flush : 0;
+    TALLOC_FREE(watching->under);
 }
 
 static void add_reset(struct watching *watching, struct kx_buffer *chunk)

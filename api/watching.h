@@ -15,6 +15,9 @@ struct watching {
     bool begun;
     uint64_t sent_ns; /* when the last event was made */
     struct kx_buffer record;
+    /* Of a watch of one key, until its first event: the keys under it. */
+    void *under; /* memory of the range, or NULL */
+    struct selector under_range;
     /* Of a watch of a prefix, which has only the keys of its next event: */
     bool of_prefix;
     bool lost; /* the client has to list the prefix */

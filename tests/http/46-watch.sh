@@ -42,6 +42,22 @@ for protocol in http1.1 http2-prior-knowledge; do
     request DELETE '/list?prefix='
 done
 
+test_case 'the first event of a key with nothing but entries under it says where they are'
+request PUT /kv/team/ada 1 "${json[@]}"
+request GET /list?prefix=team
+watch 'key=team'
+event 1 '.entries' '[{"key":["team"],"value":null,"versionstamp":null,"listedAt":"/list?prefix=team"}]'
+request PUT /kv/team 1 "${json[@]}"
+wait_until has_events 2
+request DELETE /kv/team
+wait_until has_events 3
+event 3 '.entries' '[{"key":["team"],"value":null,"versionstamp":null}]'
+end_watch
+watch 'key=none'
+event 1 '.entries' '[{"key":["none"],"value":null,"versionstamp":null}]'
+end_watch
+request DELETE '/list?prefix=team'
+
 test_case 'an entry that expires is told'
 request PUT /kv/short 1 "${json[@]}"
 watch 'key=short'
