@@ -18,7 +18,7 @@ enum {
 
 static const struct option_row TABLE[] = {
     {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
-     "data directory; made when missing"},
+     "data directory; made when missing, with its parents"},
     {"listen", OPTION_ADDRESS, offsetof(struct options, listen),
      "127.0.0.1:4512", 0, 0, "address and port; port 0 takes a free one"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,

@@ -152,12 +152,31 @@ static void close_sockets(struct server *server)
 
 /* ---- Store and loops ---------------------------------------------------- */
 
+enum { BESIDE_MAX = 6 };
+
+/* Files of the options, which may lie in the data directory. */
+static void list_files(const struct options *options, const char **files)
+{
+    const char *const all[] = {options->token_file, options->port_file,
+                               options->tls_cert, options->tls_key,
+                               options->tls_client_ca};
+    _Static_assert(sizeof all / sizeof *all < BESIDE_MAX,
+                   "there is room for the NULL at the end");
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] != NULL)
+            files[count++] = all[i];
+    files[count] = NULL;
+}
+
 /* Recovers what a crash may have left, which can take a while. */
 static bool open_store(struct server *server)
 {
     const struct options *options = &server->options;
     struct kx_fault fault = {.status = KX_OK};
     struct kx_options store;
+    const char *beside[BESIDE_MAX];
+    list_files(options, beside);
     kx_options_default(&store);
     store.directory = options->data;
     store.cache_bytes = options->cache;
@@ -170,6 +189,7 @@ static bool open_store(struct server *server)
     store.archive_interval_ms = (int64_t)options->archive_interval_ms;
     store.archive_keep = (uint32_t)options->archive_keep;
     store.disk_floor = options->disk_floor;
+    store.beside = beside;
     store.answer = loops_answer;
     enum kx_status status = kx_open(&store, &server->service.store, &fault);
     return status == KX_OK ||

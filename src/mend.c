@@ -12,6 +12,7 @@
 
 #include "archive_restore.h"
 #include "archive_timeline.h"
+#include "foreign.h"
 #include "inspect.h"
 #include "names.h"
 #include "restore.h"
@@ -213,8 +214,11 @@ enum kx_status mend_open(struct kx_store *store,
 {
     struct env_options locked = *options;
     struct kx_fault why = {.detail = ""};
-    enum kx_status status =
-        lock_take(store, options->directory, &locked.lock, &why);
+    enum kx_status status = foreign_look(&store->options, &why);
+    if (status == KX_OK) {
+        (void)names_make_parents(options->directory); /* lock_take says why */
+        status = lock_take(store, options->directory, &locked.lock, &why);
+    }
     if (status == KX_OK)
         status = open_or_mend(store, &locked, &why);
     if (fault != NULL && status != KX_OK)

@@ -45,6 +45,34 @@ bool names_make_directory(const char *path)
     return true;
 }
 
+static bool make_parent(const char *path)
+{
+    if (mkdir(path, 0777) == 0) {
+        (void)names_sync(path);
+        return true;
+    }
+    return errno == EEXIST || access(path, F_OK) == 0;
+}
+
+bool names_make_parents(const char *path)
+{
+    char name[PATH_MAX];
+    size_t size = strnlen(path, sizeof name);
+    if (size == sizeof name) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    for (size_t at = 1; at < size; at++) {
+        memcpy(name, path, at);
+        name[at] = '\0';
+        if (path[at] == '/' && path[at - 1] != '/' && !make_parent(name))
+            return false;
+    }
+    return true;
+}
+
 enum kx_status names_failed(const char *path, struct kx_fault *fault)
 {
     enum kx_status status = KX_FAILED;

@@ -16,6 +16,10 @@ bool names_sync(const char *path);
  * errno. */
 bool names_make_directory(const char *path);
 
+/* Makes the directories above the path that are missing, with the modes that
+ * the process's umask leaves, each durably as above. False with errno. */
+bool names_make_parents(const char *path);
+
 /* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status names_failed(const char *path, struct kx_fault *fault);

@@ -249,7 +249,7 @@ static int count_used(const char *path)
 /* A new directory, or one in which there is nothing. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
-    if (!names_make_directory(path))
+    if (!names_make_parents(path) || !names_make_directory(path))
         return bad_directory(path, fault);
     int count = count_used(path);
     if (count < 0)

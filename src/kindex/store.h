@@ -25,7 +25,7 @@ typedef void kx_answer_fn(void *context, struct kx_ticket *first);
 /* How to open a store. The struct is copied; the directory's text is not, and
  * must live as long as the store. */
 struct kx_options {
-    const char *directory; /* made when missing, mode 0700 */
+    const char *directory; /* made when missing, mode 0700, parents too */
     uint64_t cache_bytes;  /* half for pages, half for single records */
     size_t value_max;      /* bytes of one value */
     uint32_t queue_max;    /* commits that may wait for the writer */
@@ -43,10 +43,15 @@ struct kx_options {
                           * commits are refused (KX_DISK_FULL), and as
                           * much is kept in a file that is given up when
                           * half of it is gone; 0: neither */
+    /* Files that the program may keep in the directory before there is a store
+     * in it, ended by NULL, such as a token file; NULL: none. A directory that
+     * has other files, and no store, is refused. Read by kx_open only. */
+    const char *const *beside;
     kx_answer_fn *answer;
     void *answer_context;
 };
-/* Sensible values for everything but directory and answer, which are NULL. */
+/* Sensible values for everything but directory, beside and answer, which are
+ * NULL. */
 void kx_options_default(struct kx_options *options);
 
 struct kx_store;

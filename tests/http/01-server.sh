@@ -113,6 +113,27 @@ echo >"$work/file"
 program serve --listen 127.0.0.1:0 --data "$work/file"
 refused 1 "kindex: cannot open $work/file: *is a file, not a directory*"
 
+test_case 'a directory with the files of others is refused, and stays as it is'
+mkdir -p "$work/thesis/draft"
+program serve --listen 127.0.0.1:0 --data "$work/thesis"
+refused 1 "kindex: cannot open $work/thesis: *files of others, such as draft, and no store; choose a directory that is new or empty"
+is 'what is there' "$(ls -A "$work/thesis")" draft
+
+test_case 'a data directory is made with its parents, and may hold files of the options'
+start_server --data "$work/a/b/c"
+request PUT /kv/a 1
+expect 201
+stop_server
+mkdir "$work/own"
+"$KINDEX" token generate >"$work/own/token" 2>"$work/null"
+chmod 600 "$work/own/token"
+mkdir "$work/own/lost+found" "$work/own/.snapshots" "$work/own/archive"
+start_server --data "$work/own" --token-file "$work/own/token" --archive "$work/own/archive"
+stop_server
+echo >"$work/own/notes"
+start_server --data "$work/own"
+stop_server
+
 start_server
 port=${url##*:}
 

@@ -43,7 +43,7 @@ is 'the tables' "$(cd "$work/members" && ls ./*.db | tr '\n' ' ')" './catalog.db
 test_case 'without a name it goes to standard output'
 "$KINDEX" backup >"$work/piped" 2>"$work/null"
 is 'the exit status' $? 0
-"$KINDEX" restore "$work/piped" --data "$work/from-pipe" 2>"$work/null"
+"$KINDEX" restore "$work/piped" --data "$work/far/off/from-pipe" 2>"$work/null"
 is 'its restore' $? 0
 
 test_case 'and comes from standard input'

@@ -52,12 +52,38 @@ static void one_that_cannot_be_made(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void the_parents_of_a_path_are_made(void **state)
+{
+    struct story *s = *state;
+    const char *parent = s->test.directory;
+    char *path = talloc_asprintf(s->mem, "%s/a//b/c/", parent);
+    char *above = talloc_asprintf(s->mem, "%s/a/b", parent);
+    struct stat about;
+    assert_true(names_make_parents(path));
+    assert_int_equal(synced,
+                     number_of(talloc_asprintf(s->mem, "%s/a", parent)));
+    assert_int_equal(stat(above, &about), 0);
+    assert_int_equal(stat(path, &about), -1); /* the path itself is not */
+    synced = 0;
+    assert_true(names_make_parents(path)); /* they are there */
+    assert_int_equal(synced, 0);
+    assert_int_equal(rmdir(above), 0);
+    fclose(fopen(above, "w"));
+    assert_true(names_make_parents(path)); /* which then cannot be made */
+    assert_false(names_make_parents(talloc_asprintf(s->mem, "%sd/e", path)));
+    assert_int_equal(errno, ENOTDIR);
+    assert_int_equal(unlink(above), 0);
+    assert_true(names_make_parents("plain"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_parent_of_a_new_directory_is_synced,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(one_that_cannot_be_made, begin, finish),
+        cmocka_unit_test_setup_teardown(the_parents_of_a_path_are_made, begin,
+                                        finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
