@@ -1,5 +1,5 @@
 # Kindex. `make run` and `make test` install what is missing (deploy/packages),
-# build and go; every other target expects that and does one thing.
+# build and go; every other target (`make help`) expects that and does one thing.
 # Another build beside this one: make BUILD=build/x CFLAGS="..." HARDEN=
 
 CC      = gcc
@@ -71,6 +71,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o
 
 install deb: $(BUILD)/kindex ; @DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) deploy/$@.sh
 deps-%: ; @deploy/packages.sh $*
+help: ; @deploy/help.sh
 
 # ---- The two commands ----------------------------------------------------
 
@@ -86,8 +87,7 @@ test:
 
 # ---- Parts of the test (tests/run.sh has their order) --------------------
 
-format:          ; @tests/shape/format.sh --write $(SOURCES)
-format-check:    ; @tests/shape/format.sh $(SOURCES)
+format format-check:         ; @tests/shape/format.sh $(if $(filter format,$@),--write) $(SOURCES)
 clang-rest: REST = api/main.c $(filter-out src/%.c api/%.c tests/fuzz/%.c,$(SOURCES))
 clang clang-rest: $(MESSAGES).h # the rest: what fuzz-short does not compile, with WARN as well
 	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(or $(REST),$(SOURCES))
@@ -116,5 +116,5 @@ clean: ; rm -rf $(BUILD)
 
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
 .PRECIOUS: $(BUILD)/%.o
-.PHONY: all install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
+.PHONY: all help install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
         packaging http-broad prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh

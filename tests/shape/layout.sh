@@ -19,3 +19,8 @@ done | blamed 1 "strangers at the top" 0
 
 lines=$(wc -l <Makefile)
 row 1 "lines of the Makefile" "$lines" 120 "$(within "$lines" 120)"
+
+# What `make help` says is kept by hand.
+for target in $(sed -n '/^\.PHONY/,$p' Makefile | sed 's/^\.PHONY://' | tr -d '\\'); do
+    grep -q "^make $target  *[^ ]" deploy/help.sh || echo "$target: make help does not say what it does"
+done | blamed 1 "targets without help" 0

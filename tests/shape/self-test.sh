@@ -56,6 +56,7 @@ export BASH_ENV=$work/env
 planted layout "folders at the top" "" <<<'mkdir planted'
 planted layout "strangers" planted.txt <<<'touch planted.txt'
 planted layout "lines of the Makefile" "" <<<'yes "" | head -121 >>Makefile'
+planted layout "targets without help" shape-self-test <<<"sed -i '/^make shape-self-test/d' deploy/help.sh"
 planted sizes "lines of .c files" planted <<<'body 500 >src/planted.c'
 planted sizes "lines of .c files" "" <<'END'
 for n in {1..300}; do { body 10; yes "" | head -300; } >src/planted$n.c; done

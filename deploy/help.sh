@@ -1,0 +1,43 @@
+#!/bin/bash
+# make help: the targets of the Makefile, a line each.
+cat <<'END'
+make run              install what is missing, build, serve (LISTEN, DATA)
+make test             install what is missing, build, run all tests
+
+make all              build build/kindex (also without a target)
+make install          program, manual page, completion, unit (DESTDIR, PREFIX)
+make deb              a Debian package in build/deb
+make deps-GROUP       install the packages of a group: build, test, try, bench ..
+make clean            remove build
+make help             print this
+
+Parts of the test:
+make format           format the sources
+make format-check     find sources that are not formatted
+make shape            check sizes, layers and contracts of the sources
+make shape-self-test  check that make shape finds what breaks its rules
+make clang            compile everything with clang
+make clang-rest       compile what fuzz-short does not with clang
+make cppcheck         static analysis
+make unit             unit tests
+make http             stories over HTTP, with the command line and with curl
+make http-broad       those that measure memory, or misuse connections
+make deno             stories of Deno's own client
+make fault            kills, power cuts, failing disks, lack of memory
+make packaging        package, manual page, unit and manifests
+make openapi-check    compare openapi.yaml with the service
+make fuzz-short       some thousands of inputs for each parser
+make instructions     count the instructions of a request
+
+Not part of the test:
+make asan-TARGET      another target (all, unit, http ..) with sanitizers
+make prove            fault, with many more runs
+make fuzz             a million inputs for each parser
+make fuzz-grow        add to the inputs that fuzzing begins with
+make tidy             static analysis with clang-tidy, too
+make tsan             unit tests and stories with the thread sanitizer
+make valgrind         unit tests and stories with valgrind
+make bench            measure (README.md has the figures)
+make bench-peers      measure other services, too
+make fresh            both commands on a fresh Debian 12 (as root)
+END
