@@ -1,19 +1,28 @@
 #!/bin/bash
-# Point 1: four folders and a few files at the top, nothing else.
+# Point 1: four folders and a few files at the top, nothing else. What git does
+# not track is not looked at; without git everything is.
 . tests/shape/lib.sh
 
 allowed=' Makefile src api openapi.yaml tests deploy Dockerfile README.md LICENSE '
 ignored=' build kindex-data node_modules '
 
-folders=$(for d in */; do
-    case $ignored in *" ${d%/} "*) ;; *) echo "$d" ;; esac
-done | wc -l)
+# Files and folders at the top, of which folders end with a slash.
+top() {
+    local tracked
+    tracked=$(git ls-files 2>/dev/null | sed 's|/.*|/|; /^\./d' | sort -u)
+    if [ -n "$tracked" ]; then echo "$tracked"; else ls -p; fi |
+        while read -r entry; do
+            case $ignored in *" ${entry%/} "*) ;; *) echo "$entry" ;; esac
+        done
+}
+
+folders=$(top | grep -c /)
 row 1 "folders at the top" "$folders" 4 "$(within "$folders" 4)"
 
-for entry in *; do
-    case $ignored$allowed in
-    *" $entry "*) ;;
-    *) echo "$entry: does not belong at the top" ;;
+top | while read -r entry; do
+    case $allowed in
+    *" ${entry%/} "*) ;;
+    *) echo "${entry%/}: does not belong at the top" ;;
     esac
 done | blamed 1 "strangers at the top" 0
 

@@ -43,6 +43,19 @@ planted() {
     restore
 }
 
+# spared CHECK ROW: standard input is a script that breaks no rule.
+spared() {
+    local said
+    said=$(cd "$tree" && bash -e && bash "tests/shape/$1.sh" 2>&1)
+    if grep -qE "^row\|[0-9]+\|$2[^|]*\|.*\|ok$" <<<"$said"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "$1.sh: sees a break of \"$2\" where there is none"
+    fi
+    restore
+}
+
 # A C file of $1 lines in one function, and other things to plant.
 cat >"$work/env" <<'END'
 body() {
@@ -55,6 +68,10 @@ export BASH_ENV=$work/env
 
 planted layout "folders at the top" "" <<<'mkdir planted'
 planted layout "strangers" planted.txt <<<'touch planted.txt'
+planted layout "folders at the top" "" <<<'git init -q; mkdir planted; touch planted/file; git add .'
+planted layout "strangers" planted.txt <<<'git init -q; touch planted.txt; git add .'
+spared layout "folders at the top" <<<'git init -q; git add .; mkdir planted; touch planted/file'
+spared layout "strangers" <<<'git init -q; git add .; touch planted.txt'
 planted layout "lines of the Makefile" "" <<<'yes "" | head -121 >>Makefile'
 planted layout "targets without help" shape-self-test <<<"sed -i '/^make shape-self-test/d' deploy/help.sh"
 planted sizes "lines of .c files" planted <<<'body 500 >src/planted.c'
