@@ -7,7 +7,7 @@ BUILD   = build
 CFLAGS  = -O2 -g
 HARDEN  = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 DATA    = kindex-data
-LISTEN  = 127.0.0.1:4512
+LISTEN  = localhost:4512
 PREFIX  = /usr/local
 JOBS    = $(shell nproc)
 

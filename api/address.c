@@ -1,4 +1,5 @@
-/* From HOST:PORT to a socket address, and from that to the URL of a client. */
+/* From the texts of addresses to socket addresses, and from those to texts and
+ * to the URLs of clients. */
 #include "address.h"
 
 #include <arpa/inet.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In network byte order, as sockaddr wants it. */
+/* ---- Reading ------------------------------------------------------------ */
+
 static bool parse_port(const char *text, uint16_t *port_out)
 {
     char *end;
@@ -17,14 +19,13 @@ static bool parse_port(const char *text, uint16_t *port_out)
     unsigned long port = strtoul(text, &end, 10);
     if (*end != '\0' || port > 65535)
         return false;
-    *port_out = htons((uint16_t)port);
+    *port_out = (uint16_t)port;
     return true;
 }
 
-static bool parse_ipv6(const char *host, uint16_t port,
-                       struct address *address_out)
+static bool parse_ipv6(const char *host, struct address *address_out)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = port};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
     if (inet_pton(AF_INET6, host, &six.sin6_addr) != 1)
         return false;
     memcpy(&address_out->socket, &six, sizeof six);
@@ -33,10 +34,9 @@ static bool parse_ipv6(const char *host, uint16_t port,
     return true;
 }
 
-static bool parse_ipv4(const char *host, uint16_t port,
-                       struct address *address_out)
+static bool parse_ipv4(const char *host, struct address *address_out)
 {
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
+    struct sockaddr_in four = {.sin_family = AF_INET};
     if (inet_pton(AF_INET, host, &four.sin_addr) != 1)
         return false;
     memcpy(&address_out->socket, &four, sizeof four);
@@ -45,29 +45,95 @@ static bool parse_ipv4(const char *host, uint16_t port,
     return true;
 }
 
-/* A name could stand for several addresses and would have to be looked up
- * before anything else works. */
-bool address_parse(const char *text, struct address *address_out)
+/* Writes into host, which ends with the closing bracket of IPv6. */
+static bool parse_host(char *host, struct address *address_out)
 {
-    char host[INET6_ADDRSTRLEN + 2];
-    uint16_t port;
-    const char *colon = strrchr(text, ':');
-    address_out->text = text;
-    if (colon == NULL || (size_t)(colon - text) >= sizeof host ||
-        !parse_port(colon + 1, &port))
-        return false;
-    size_t size = (size_t)(colon - text);
-    memcpy(host, text, size);
-    host[size] = '\0';
-    if (strcmp(host, "localhost") == 0)
-        return parse_ipv4("127.0.0.1", port, address_out);
+    size_t size = strlen(host);
     if (host[0] != '[')
-        return parse_ipv4(host, port, address_out);
+        return parse_ipv4(host, address_out);
     if (host[size - 1] != ']')
         return false;
     host[size - 1] = '\0';
-    return parse_ipv6(host + 1, port, address_out);
+    return parse_ipv6(host + 1, address_out);
 }
+
+/* False when there is no room for it. */
+static bool append(struct addresses *addresses, const struct address *address,
+                   uint16_t port)
+{
+    if (addresses->count == ADDRESSES_MAX)
+        return false;
+    struct address *place = &addresses->all[addresses->count++];
+    *place = *address;
+    address_set_port(place, port);
+    return true;
+}
+
+static bool add_loopbacks(struct addresses *addresses, uint16_t port)
+{
+    struct address four = {.optional = true}, six = {.optional = true};
+    return parse_ipv4("127.0.0.1", &four) && parse_ipv6("::1", &six) &&
+           append(addresses, &four, port) && append(addresses, &six, port);
+}
+
+/* Any other name could stand for several addresses and would have to be looked
+ * up before anything else works. */
+static bool add(struct addresses *addresses, char *text)
+{
+    struct address address = {.optional = false};
+    uint16_t port;
+    char *colon = strrchr(text, ':');
+    if (!parse_port(colon != NULL ? colon + 1 : text, &port))
+        return false;
+    if (colon == NULL || colon == text)
+        return add_loopbacks(addresses, port);
+    *colon = '\0';
+    if (strcmp(text, "localhost") == 0)
+        return add_loopbacks(addresses, port);
+    return parse_host(text, &address) && append(addresses, &address, port);
+}
+
+/* Keeps the text of what is added; false when it is too long. */
+static bool note_text(struct addresses *addresses, const char *text)
+{
+    size_t used = strlen(addresses->text);
+    int size = snprintf(addresses->text + used, sizeof addresses->text - used,
+                        "%s%s", used > 0 ? "," : "", text);
+    return used + (size_t)size < sizeof addresses->text;
+}
+
+bool addresses_add(struct addresses *addresses, const char *text)
+{
+    if (!note_text(addresses, text))
+        return false;
+    for (;;) {
+        char item[ADDRESS_TEXT_MAX];
+        text += strspn(text, " ");
+        size_t size = strcspn(text, " ,");
+        if (size >= sizeof item)
+            return false;
+        memcpy(item, text, size);
+        item[size] = '\0';
+        if (!add(addresses, item))
+            return false;
+        text += size;
+        text += strspn(text, " ");
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            return false;
+    }
+}
+
+const struct address *addresses_open(const struct addresses *addresses)
+{
+    for (size_t i = 0; i < addresses->count; i++)
+        if (!addresses->all[i].loopback)
+            return &addresses->all[i];
+    return NULL;
+}
+
+/* ---- Ports -------------------------------------------------------------- */
 
 uint16_t address_port(const struct address *address)
 {
@@ -77,22 +143,47 @@ uint16_t address_port(const struct address *address)
                      : ((const struct sockaddr_in *)any)->sin_port);
 }
 
+void address_set_port(struct address *address, uint16_t port)
+{
+    struct sockaddr_storage *any = &address->socket;
+    if (any->ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)any)->sin6_port = htons(port);
+    else
+        ((struct sockaddr_in *)any)->sin_port = htons(port);
+}
+
+/* ---- Writing ------------------------------------------------------------ */
+
+static void print(const struct sockaddr_storage *any, unsigned port,
+                  const char *scheme, char *out, size_t size)
+{
+    char host[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in6 *six = (const void *)any;
+    const struct sockaddr_in *four = (const void *)any;
+    bool is_six = any->ss_family == AF_INET6;
+    inet_ntop(any->ss_family,
+              is_six ? (const void *)&six->sin6_addr : &four->sin_addr, host,
+              sizeof host);
+    snprintf(out, size, is_six ? "%s[%s]:%u" : "%s%s:%u", scheme, host, port);
+}
+
+void address_print(const struct address *address, char *out)
+{
+    print(&address->socket, address_port(address), "", out, ADDRESS_TEXT_MAX);
+}
+
 /* An address for all interfaces is none to go to: the loopback one is. */
 void address_url(const struct address *address, const char *scheme, char *out)
 {
-    char host[INET6_ADDRSTRLEN];
-    const struct sockaddr_in6 *six = (const void *)&address->socket;
-    const struct sockaddr_in *four = (const void *)&address->socket;
-    unsigned port = address_port(address);
-    if (address->socket.ss_family == AF_INET6) {
-        bool any = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
-        inet_ntop(AF_INET6, any ? &in6addr_loopback : &six->sin6_addr, host,
-                  sizeof host);
-        snprintf(out, ADDRESS_URL_MAX, "%s://[%s]:%u", scheme, host, port);
-        return;
-    }
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    bool any = four->sin_addr.s_addr == htonl(INADDR_ANY);
-    inet_ntop(AF_INET, any ? &loopback : &four->sin_addr, host, sizeof host);
-    snprintf(out, ADDRESS_URL_MAX, "%s://%s:%u", scheme, host, port);
+    struct sockaddr_storage reached = address->socket;
+    struct sockaddr_in6 *six = (void *)&reached;
+    struct sockaddr_in *four = (void *)&reached;
+    char begin[16];
+    snprintf(begin, sizeof begin, "%s://", scheme);
+    if (reached.ss_family == AF_INET6 &&
+        IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr))
+        six->sin6_addr = in6addr_loopback;
+    if (reached.ss_family == AF_INET && four->sin_addr.s_addr == INADDR_ANY)
+        four->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    print(&reached, address_port(address), begin, out, ADDRESS_URL_MAX);
 }

@@ -6,21 +6,43 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { ADDRESS_URL_MAX = 80 };
+enum {
+    ADDRESSES_MAX = 8,
+    ADDRESSES_TEXT_MAX = 512, /* of all of them as they were given */
+    ADDRESS_TEXT_MAX = 64,
+    ADDRESS_URL_MAX = 80
+};
 
 struct address {
-    const char *text; /* as it was given */
     struct sockaddr_storage socket;
     socklen_t socket_size;
     bool loopback; /* no other machine reaches it */
+    bool optional; /* it is left out on a machine that does not have it */
 };
 
-/* Reads HOST:PORT, with a numeric host (that of IPv6 in brackets) or localhost;
- * keeps a pointer to text. False: it is none. */
-bool address_parse(const char *text, struct address *address_out);
+/* Zeroed, there are none. */
+struct addresses {
+    struct address all[ADDRESSES_MAX];
+    size_t count;
+    char text[ADDRESSES_TEXT_MAX]; /* as they were given, with commas */
+};
+
+/* Reads one or several addresses, with commas, and appends them. Each is
+ * HOST:PORT, with a numeric host (that of IPv6 in brackets), or localhost:PORT,
+ * :PORT or PORT, which is that port of both loopback addresses, each of them
+ * optional. False: one is no address, or they are too many. */
+bool addresses_add(struct addresses *addresses, const char *text);
+
+/* The first address that other machines reach; NULL: there is none. */
+const struct address *addresses_open(const struct addresses *addresses);
 
 /* The port, in the order of this machine. */
 uint16_t address_port(const struct address *address);
+void address_set_port(struct address *address, uint16_t port);
+
+/* Writes the address as addresses_add reads it, with its NUL; out has room for
+ * ADDRESS_TEXT_MAX bytes. */
+void address_print(const struct address *address, char *out);
 
 /* Writes the URL by which a client on this machine reaches it, with its NUL;
  * out has room for ADDRESS_URL_MAX bytes. */

@@ -49,7 +49,7 @@ static bool is_own_host(const char *host, const struct options *options)
 static bool check_host(struct request *request, struct reply *reply)
 {
     const struct options *options = request->service->options;
-    if (!options->listen.loopback && options->host_names == NULL)
+    if (addresses_open(&options->listen) != NULL && options->host_names == NULL)
         return true;
     const char *host = request->header(request, "Host");
     if (host == NULL || is_own_host(host, options))

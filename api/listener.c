@@ -1,7 +1,7 @@
 /* A connection that has sent nothing costs a descriptor and a small struct; it
  * gets to a door, and to that door's memory, with its first bytes. Thousands of
  * idle connections are thereby cheap, and those bytes tell the protocol: they
- * are looked at and left where they are. The listening socket and every
+ * are looked at and left where they are. The listening sockets and every
  * connection that waits are sources of the loop's epoll. */
 #include "listener.h"
 
@@ -17,7 +17,6 @@
 #include "handshake.h"
 
 enum {
-    BACKLOG = 1024,
     ACCEPT_MAX = 64, /* at a time: the others want their turn as well */
     PAUSE_NS = 100 * 1000 * 1000, /* when there are no descriptors left */
     UNSENT_MAX = 128 * 1024       /* of a reply, kept by the kernel */
@@ -41,8 +40,15 @@ struct greeting {
 
 TAILQ_HEAD(greetings, greeting);
 
-struct listener {
+/* A listening socket. */
+struct entrance {
     struct source source;
+    struct listener *listener;
+};
+
+struct listener {
+    struct entrance entrances[ADDRESSES_MAX];
+    size_t entrance_count;
     int epoll_fd;
     struct http1 *http1;
     struct http2 *http2;
@@ -51,28 +57,6 @@ struct listener {
     struct handshakes *handshakes; /* of the others; NULL: all are plain */
     uint64_t paused_until_ns;      /* 0: accepting */
 };
-
-/* SO_REUSEPORT lets every loop have a socket of its own for the same port; the
- * kernel spreads new connections over them. */
-int listener_bind(const struct address *address, bool shared)
-{
-    const int on = 1;
-    int fd = socket(address->socket.ss_family,
-                    SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        (!shared ||
-         setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0) &&
-        bind(fd, (const struct sockaddr *)&address->socket,
-             address->socket_size) == 0 &&
-        listen(fd, BACKLOG) == 0)
-        return fd;
-    int error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
 
 static bool watch(struct listener *listener, struct source *source)
 {
@@ -239,12 +223,21 @@ static void welcome(struct listener *listener, struct visit *visit)
         greet(listener, visit);
 }
 
-/* The socket would stay readable and the loop would spin: it is left alone for
- * a while instead. */
+static bool watch_entrances(struct listener *listener)
+{
+    for (size_t i = 0; i < listener->entrance_count; i++)
+        if (!watch(listener, &listener->entrances[i].source) && errno != EEXIST)
+            return false;
+    return true;
+}
+
+/* The sockets would stay readable and the loop would spin: they are left alone
+ * for a while instead. */
 static void pause_accepting(struct listener *listener, int error)
 {
     kx_log(KX_LOG_WARNING, "accept-failed", "error=\"%s\"", strerror(error));
-    unwatch(listener, &listener->source);
+    for (size_t i = 0; i < listener->entrance_count; i++)
+        unwatch(listener, &listener->entrances[i].source);
     listener->paused_until_ns = kx_monotonic_ns() + PAUSE_NS;
 }
 
@@ -259,7 +252,7 @@ static bool after_failure(struct listener *listener, int error)
 
 static void on_connections(struct source *source)
 {
-    struct listener *listener = (struct listener *)source;
+    struct listener *listener = ((struct entrance *)source)->listener;
     for (int i = 0; i < ACCEPT_MAX; i++) {
         struct visit visit = {.peer_size = sizeof visit.peer};
         visit.fd = accept4(source->fd, (struct sockaddr *)&visit.peer,
@@ -271,15 +264,26 @@ static void on_connections(struct source *source)
     }
 }
 
-struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
-                               struct http2 *http2, struct service *service)
+static bool watch_sockets(struct listener *listener,
+                          const struct socket_set *sockets)
+{
+    listener->entrance_count = sockets->count;
+    for (size_t i = 0; i < sockets->count; i++)
+        listener->entrances[i] = (struct entrance){
+            .source = {.ready = on_connections, .fd = sockets->fds[i]},
+            .listener = listener};
+    return watch_entrances(listener);
+}
+
+struct listener *listener_open(const struct socket_set *sockets, int epoll_fd,
+                               struct http1 *http1, struct http2 *http2,
+                               struct service *service)
 {
     struct listener *listener = talloc_zero(NULL, struct listener);
     if (listener == NULL) {
-        close(fd);
+        socket_set_close(sockets);
         return NULL;
     }
-    listener->source = (struct source){.ready = on_connections, .fd = fd};
     listener->epoll_fd = epoll_fd;
     listener->http1 = http1;
     listener->http2 = http2;
@@ -288,8 +292,8 @@ struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
     if (service->keyring != NULL)
         listener->handshakes =
             handshakes_open(service, epoll_fd, lead_by_tls, listener);
-    if ((service->keyring == NULL || listener->handshakes != NULL) &&
-        watch(listener, &listener->source))
+    if (watch_sockets(listener, sockets) &&
+        (service->keyring == NULL || listener->handshakes != NULL))
         return listener;
     listener_close(listener);
     return NULL;
@@ -301,7 +305,8 @@ void listener_close(struct listener *listener)
     while ((greeting = TAILQ_FIRST(&listener->greetings)) != NULL)
         give_up(greeting);
     handshakes_close(listener->handshakes);
-    close(listener->source.fd);
+    for (size_t i = 0; i < listener->entrance_count; i++)
+        close(listener->entrances[i].source.fd);
     talloc_free(listener);
 }
 
@@ -334,7 +339,7 @@ int listener_timeout_ms(const struct listener *listener)
 static void end_pause(struct listener *listener, uint64_t now)
 {
     if (listener->paused_until_ns != 0 && listener->paused_until_ns <= now &&
-        watch(listener, &listener->source))
+        watch_entrances(listener))
         listener->paused_until_ns = 0;
 }
 

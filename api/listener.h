@@ -1,24 +1,21 @@
 /* Accepts connections and hands each one to its door when its first bytes have
- * come. All functions belong to the thread of the event loop, but those that
- * say otherwise. */
+ * come. All functions belong to the thread of the event loop. */
 #ifndef API_LISTENER_H
 #define API_LISTENER_H
 
 #include "http1.h"
 #include "http2.h"
+#include "listen_sockets.h"
 #include "source.h"
 
 struct listener;
 
-/* Binds and listens; `shared` lets further sockets bind the same port. Returns
- * the descriptor or -1 with errno. Any thread. */
-int listener_bind(const struct address *address, bool shared);
-
-/* Watches the listening socket fd in epoll_fd; accepted connections go to
- * http2 when they begin with its preface, else to http1. Takes over fd, also on
- * failure: NULL when memory ran out. */
-struct listener *listener_open(int fd, int epoll_fd, struct http1 *http1,
-                               struct http2 *http2, struct service *service);
+/* Watches the listening sockets in epoll_fd; accepted connections go to http2
+ * when they begin with its preface, else to http1. Takes over the sockets, also
+ * on failure: NULL when memory ran out. */
+struct listener *listener_open(const struct socket_set *sockets, int epoll_fd,
+                               struct http1 *http1, struct http2 *http2,
+                               struct service *service);
 /* Accepts no more and closes the connections that have sent nothing yet. */
 void listener_close(struct listener *listener);
 

@@ -1,7 +1,7 @@
 /* Each turn: wait, let the ready sources work, continue what was answered and
  * what waits for its turn, then let the doors read and write. There are two
  * levels of epoll: HTTP/1.1 has a descriptor of its own, which is one source
- * here beside the listening socket, the connections of HTTP/2, the desk's
+ * here beside the listening sockets, the connections of HTTP/2, the desk's
  * eventfd and the one for stopping. */
 #include "loop.h"
 
@@ -183,9 +183,9 @@ static void free_parts(struct loop *loop)
     talloc_free(loop);
 }
 
-/* On failure free_parts closes what was opened; fd is taken over in any
- * case. */
-static bool open_parts(struct loop *loop, int fd)
+/* On failure free_parts closes what was opened; the sockets are taken over in
+ * any case. */
+static bool open_parts(struct loop *loop, const struct socket_set *sockets)
 {
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->stop.source.fd = -1;
@@ -194,25 +194,26 @@ static bool open_parts(struct loop *loop, int fd)
         loop->http1 = http1_open(&loop->desk, loop->streams);
     loop->http2 = http2_open(&loop->desk, loop->epoll_fd);
     if (loop->http1 != NULL && loop->http2 != NULL && loop->epoll_fd >= 0)
-        loop->listener = listener_open(fd, loop->epoll_fd, loop->http1,
+        loop->listener = listener_open(sockets, loop->epoll_fd, loop->http1,
                                        loop->http2, loop->desk.service);
     else
-        close(fd);
+        socket_set_close(sockets);
     return loop->listener != NULL &&
            watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
            watch(loop, &loop->answers, loop->desk.answers_fd) &&
            watch(loop, &loop->door, http1_descriptor(loop->http1));
 }
 
-struct loop *loop_start(struct service *service, unsigned number, int fd)
+struct loop *loop_start(struct service *service, unsigned number,
+                        const struct socket_set *sockets)
 {
     struct loop *loop = talloc_zero(NULL, struct loop);
     if (loop == NULL || !desk_open(&loop->desk, service, number)) {
         talloc_free(loop);
-        close(fd);
+        socket_set_close(sockets);
         return NULL;
     }
-    if (open_parts(loop, fd) &&
+    if (open_parts(loop, sockets) &&
         pthread_create(&loop->thread, NULL, run, loop) == 0)
         return loop;
     free_parts(loop);

@@ -1,4 +1,4 @@
-/* One event loop: a thread, its listening socket, its exchanges and its doors.
+/* One event loop: a thread, its listening sockets, its exchanges and its doors.
  * It ends when told to stop: it accepts no more, finishes what is in flight,
  * and gives up what takes too long. Loops share the store and the counters
  * (service.h) and nothing else: a connection stays with the loop that accepted
@@ -6,14 +6,15 @@
 #ifndef API_LOOP_H
 #define API_LOOP_H
 
+#include "listen_sockets.h"
 #include "service.h"
 
 struct loop;
 
-/* Makes a loop that serves the listening socket fd, and starts its thread.
- * Takes over fd, also on failure: NULL when the system has no resources left.
- */
-struct loop *loop_start(struct service *service, unsigned number, int fd);
+/* Makes a loop that serves the listening sockets, and starts its thread. Takes
+ * them over, also on failure: NULL when the system has no resources left. */
+struct loop *loop_start(struct service *service, unsigned number,
+                        const struct socket_set *sockets);
 /* Asks the loop to end. Any thread. */
 void loop_stop(struct loop *loop);
 /* Waits until it has ended and frees it. NULL is allowed. */
@@ -23,7 +24,5 @@ void loop_join(struct loop *loop);
  * context is not used. The writer thread; no loop may end before its tickets
  * are answered. */
 void loops_answer(void *context, struct kx_ticket *first);
-
-enum { LOOPS_MAX = 64 };
 
 #endif

@@ -19,8 +19,11 @@ enum {
 static const struct option_row TABLE[] = {
     {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
      "data directory; made when missing, with its parents"},
-    {"listen", OPTION_ADDRESS, offsetof(struct options, listen),
-     "127.0.0.1:4512", 0, 0, "address and port; port 0 takes a free one"},
+    {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
+     "localhost:4512", 0, 0,
+     "address and port, several times or several with commas; a port alone is "
+     "that of both loopback addresses, of which those that the machine lacks "
+     "are left out; port 0 takes a free one"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
      "let everybody in, also where other machines reach --listen, as long as "
      "there are no access tokens"},
@@ -35,8 +38,8 @@ static const struct option_row TABLE[] = {
      "watches and other streams at a time with one access token"},
     {"host-names", OPTION_LIST, offsetof(struct options, host_names), NULL, 0,
      0,
-     "names, with commas, by which clients address the server; on a loopback "
-     "address no others are let in but localhost and addresses"},
+     "names, with commas, by which clients address the server; on loopback "
+     "addresses alone no others are let in but localhost and addresses"},
     {"cors-origin", OPTION_ORIGINS, offsetof(struct options, cors_origin), NULL,
      0, 0,
      "sites, with commas, whose pages may use the service, such as "
@@ -133,11 +136,21 @@ const struct option_row *options_table(size_t *count_out)
     return TABLE;
 }
 
+/* What is added to must not begin with what a source of lower rank has said. */
+static void begin_row(struct options *options, size_t row,
+                      enum option_source source)
+{
+    if (TABLE[row].type == OPTION_ADDRESSES && options->sources[row] != source)
+        *(struct addresses *)((char *)options + TABLE[row].offset) =
+            (struct addresses){.count = 0};
+}
+
 /* A mistake is named as the user wrote it: by the variable or by the flag. */
 static bool set(struct options *options, size_t row, const char *text,
                 enum option_source source)
 {
     char expected[OPTION_EXPECTED_MAX];
+    begin_row(options, row, source);
     if (!option_parse(&TABLE[row], text, options, expected, sizeof expected)) {
         char name[64] = "";
         if (source == FROM_ENVIRONMENT)

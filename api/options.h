@@ -17,10 +17,11 @@ enum option_type {
     OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
     OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
     OPTION_NUMBER,
-    OPTION_ADDRESS, /* 127.0.0.1:4512, [::1]:4512 */
-    OPTION_LEVEL,   /* error, warning, info, debug */
-    OPTION_FLAG,    /* on when given; in the environment 1 or 0 */
-    OPTION_ACTION   /* a flag that is not a setting: no variable */
+    OPTION_ADDRESSES, /* 127.0.0.1:4512, [::1]:4512, 4512; a flag that is given
+                       * again adds to them */
+    OPTION_LEVEL,     /* error, warning, info, debug */
+    OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
+    OPTION_ACTION     /* a flag that is not a setting: no variable */
 };
 
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
@@ -34,7 +35,7 @@ enum {
  * constant afterwards, so every thread may read them. */
 struct options {
     const char *data;
-    struct address listen;
+    struct addresses listen;
     const char *tls_cert; /* NULL: plain HTTP */
     const char *tls_key;
     const char *tls_client_ca; /* NULL: no client needs a certificate */

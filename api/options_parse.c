@@ -125,8 +125,11 @@ static void describe(const struct option_row *row, const char *text, char *out,
     case OPTION_NUMBER:
         snprintf(out, size, "a number from %llu to %llu", least, most);
         break;
-    case OPTION_ADDRESS:
-        snprintf(out, size, "an address such as 127.0.0.1:4512 or [::1]:4512");
+    case OPTION_ADDRESSES:
+        snprintf(out, size,
+                 "an address such as 127.0.0.1:4512 or [::1]:4512, a port, or "
+                 "several of them with commas, %d at most",
+                 ADDRESSES_MAX);
         break;
     case OPTION_LEVEL:
         snprintf(out, size, "error, warning, info or debug");
@@ -152,8 +155,8 @@ static bool parse(const struct option_row *row, const char *text, void *member)
         return parse_amount(text, DURATIONS, row, member);
     case OPTION_NUMBER:
         return parse_amount(text, NO_UNITS, row, member);
-    case OPTION_ADDRESS:
-        return address_parse(text, member);
+    case OPTION_ADDRESSES:
+        return addresses_add(member, text);
     case OPTION_LEVEL:
         return parse_level(text, member);
     case OPTION_FLAG:

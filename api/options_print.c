@@ -29,7 +29,7 @@ static const char *placeholder(enum option_type type)
         return " TIME";
     case OPTION_NUMBER:
         return " N";
-    case OPTION_ADDRESS:
+    case OPTION_ADDRESSES:
         return " ADDRESS:PORT";
     case OPTION_LEVEL:
         return " LEVEL";
@@ -92,6 +92,19 @@ void options_print_help(void)
          "1000.");
 }
 
+/* The addresses are of one text or of several. */
+static const char *effective(const struct options *options, size_t row)
+{
+    size_t count;
+    const struct option_row *table = options_table(&count);
+    if (table[row].type == OPTION_ADDRESSES) {
+        const struct addresses *addresses =
+            (const void *)((const char *)options + table[row].offset);
+        return addresses->text;
+    }
+    return options->texts[row] != NULL ? options->texts[row] : "-";
+}
+
 void options_print_config(const struct options *options)
 {
     static const char *const SOURCES[] = {[FROM_DEFAULT] = "default",
@@ -101,7 +114,6 @@ void options_print_config(const struct options *options)
     const struct option_row *table = options_table(&count);
     for (size_t i = 0; i < count; i++)
         if (table[i].type != OPTION_ACTION)
-            printf("%-24s %-20s %s\n", table[i].name,
-                   options->texts[i] != NULL ? options->texts[i] : "-",
+            printf("%-24s %-20s %s\n", table[i].name, effective(options, i),
                    SOURCES[options->sources[i]]);
 }

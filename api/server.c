@@ -16,7 +16,7 @@
 
 #include "framing.h"
 #include "http1_socket.h"
-#include "listener.h"
+#include "listen_sockets.h"
 #include "loop.h"
 #include "notify.h"
 #include "token_file.h"
@@ -31,8 +31,7 @@ enum {
 struct server {
     struct options options; /* connections_max as far as the system allows */
     struct service service;
-    struct address bound;
-    int sockets[LOOPS_MAX];
+    struct listen_sockets sockets;
     struct loop *loops[LOOPS_MAX];
     size_t loop_count;
     int signal_fd;
@@ -124,33 +123,16 @@ static bool start_visits(struct server *server)
     return service->keyring != NULL || complain("cannot", "start TLS", why);
 }
 
-/* ---- Sockets ------------------------------------------------------------ */
+/* ---- Sockets, store and loops ------------------------------------------- */
 
-/* One socket for each loop; the first one settles the port. */
-static bool bind_sockets(struct server *server)
+static bool open_sockets(struct server *server)
 {
     const struct options *options = &server->options;
-    server->bound = options->listen;
-    for (size_t i = 0; i < options->loops; i++) {
-        int fd = listener_bind(&server->bound, options->loops > 1);
-        if (fd < 0)
-            return complain("cannot listen on", options->listen.text,
-                            strerror(errno));
-        server->sockets[i] = fd;
-        socklen_t size = sizeof server->bound.socket;
-        getsockname(fd, (struct sockaddr *)&server->bound.socket, &size);
-    }
-    return true;
+    char where[ADDRESS_TEXT_MAX];
+    return listen_sockets_open(&server->sockets, &options->listen,
+                               options->loops, where) ||
+           complain("cannot listen on", where, strerror(errno));
 }
-
-static void close_sockets(struct server *server)
-{
-    for (size_t i = 0; i < LOOPS_MAX; i++)
-        if (server->sockets[i] >= 0)
-            close(server->sockets[i]);
-}
-
-/* ---- Store and loops ---------------------------------------------------- */
 
 enum { BESIDE_MAX = 6 };
 
@@ -223,18 +205,26 @@ static void look_at_sizes(const struct options *options)
                "mutations, imports and KV Connect\"");
 }
 
-static bool needs_token(const struct options *options)
+/* Are there addresses that only holders of tokens may come in by? */
+static bool is_closed(const struct options *options)
 {
-    return !options->listen.loopback && !options->insecure &&
-           options->token_file == NULL;
+    return addresses_open(&options->listen) != NULL && !options->insecure;
 }
 
-static bool complain_open(void)
+static bool needs_token(const struct options *options)
 {
-    fputs("kindex: --listen: other machines reach this address and there is no "
-          "access token; add --token-file FILE, which is made with a new token "
-          "when it is missing, or --insecure to let everybody in\n",
-          stderr);
+    return is_closed(options) && options->token_file == NULL;
+}
+
+static bool complain_open(const struct options *options)
+{
+    char open[ADDRESS_TEXT_MAX];
+    address_print(addresses_open(&options->listen), open);
+    fprintf(stderr,
+            "kindex: --listen: other machines reach %s and there is no access "
+            "token; add --token-file FILE, which is made with a new token when "
+            "it is missing, or --insecure to let everybody in\n",
+            open);
     return false;
 }
 
@@ -246,17 +236,17 @@ static bool settle_access(const struct server *server)
     struct kx_store *store = server->service.store;
     if (options->token_file != NULL)
         return token_file_use(options->token_file, store);
-    return !needs_token(options) || kx_tokens_any(store) || complain_open();
+    return !needs_token(options) || kx_tokens_any(store) ||
+           complain_open(options);
 }
 
-/* A socket belongs to its loop from here on, also when the loop does not
+/* The sockets belong to their loop from here on, also when it does not
  * start. */
 static bool start_loops(struct server *server)
 {
     for (size_t i = 0; i < server->options.loops; i++) {
-        int fd = server->sockets[i];
-        server->sockets[i] = -1;
-        server->loops[i] = loop_start(&server->service, (unsigned)i, fd);
+        struct socket_set set = listen_sockets_take(&server->sockets, i);
+        server->loops[i] = loop_start(&server->service, (unsigned)i, &set);
         if (server->loops[i] == NULL)
             return complain("cannot", "start an event loop", strerror(errno));
         server->loop_count++;
@@ -287,7 +277,8 @@ static bool write_port_file(const struct server *server)
     FILE *file = size < (int)sizeof part ? fopen(part, "we") : NULL;
     if (file == NULL)
         return complain("cannot write", path, strerror(errno));
-    bool done = fprintf(file, "%u\n", address_port(&server->bound)) > 0;
+    unsigned port = address_port(&server->sockets.bound.all[0]);
+    bool done = fprintf(file, "%u\n", port) > 0;
     done = fclose(file) == 0 && done;
     return (done && rename(part, path) == 0) ||
            complain("cannot write", path, strerror(errno));
@@ -333,7 +324,7 @@ static bool serve(struct server *server)
     bool started =
         settle_access(server) && start_loops(server) && write_port_file(server);
     if (started) {
-        tour_print(&server->service, &server->bound);
+        tour_print(&server->service, &server->sockets.bound);
         notify_send("READY=1");
         wait_for_end(server);
     }
@@ -354,8 +345,7 @@ static void init_service(struct server *server)
         kx_log(KX_LOG_DEBUG, "no-random", "error=\"%s\"", strerror(errno));
     service->options = &server->options;
     service->started_at_ms = kx_now_ms();
-    service->closed =
-        !server->options.listen.loopback && !server->options.insecure;
+    service->closed = is_closed(&server->options);
     service->counters.next_request_id = first;
     pthread_mutex_init(&service->slow.lock, NULL);
 }
@@ -365,12 +355,10 @@ int server_run(const struct options *options)
     static struct server server;
     server.options = *options;
     init_service(&server);
-    for (size_t i = 0; i < LOOPS_MAX; i++)
-        server.sockets[i] = -1;
     kx_log_level((enum kx_log_level)options->log_level);
     /* Nothing is made where there is nothing, least of all a token. */
     if (needs_token(options) && access(options->data, F_OK) != 0) {
-        complain_open();
+        complain_open(options);
         return 1;
     }
     fit_connections(&server.options);
@@ -381,8 +369,8 @@ int server_run(const struct options *options)
         return 1;
     /* The port first: when it is in use the data stay untouched. */
     bool served =
-        bind_sockets(&server) && open_store(&server) && serve(&server);
-    close_sockets(&server);
+        open_sockets(&server) && open_store(&server) && serve(&server);
+    listen_sockets_close(&server.sockets);
     http1_socket_stop();
     tls_keyring_close(server.service.keyring);
     guests_close(server.service.guests);

@@ -20,14 +20,19 @@ static void print_commands(const char *url, const char *bearer)
     printf("curl%s '%s/list?prefix=people'\n\n", bearer, url);
 }
 
-void tour_print(const struct service *service, const struct address *bound)
+void tour_print(const struct service *service, const struct addresses *bound)
 {
+    const char *scheme = service->keyring != NULL ? "https" : "http";
     char url[ADDRESS_URL_MAX];
     const char *file = service->options->token_file;
     bool tokens = kx_tokens_any(service->store);
-    address_url(bound, service->keyring != NULL ? "https" : "http", url);
-    printf("Kindex " KX_VERSION " serves %s on %s\n\n", service->options->data,
-           url);
+    printf("Kindex " KX_VERSION " serves %s on", service->options->data);
+    for (size_t i = 0; i < bound->count; i++) {
+        address_url(&bound->all[i], scheme, url);
+        printf("%s %s", i > 0 ? "," : "", url);
+    }
+    fputs("\n\n", stdout);
+    address_url(&bound->all[0], scheme, url);
     if (file != NULL)
         printf("export KINDEX_TOKEN=$(cat %s)\n", file);
     print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");

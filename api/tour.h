@@ -4,8 +4,8 @@
 
 #include "service.h"
 
-/* Prints to standard output what is served, at which address, and commands to
- * begin with that can be pasted as they are. */
-void tour_print(const struct service *service, const struct address *bound);
+/* Prints to standard output what is served, at which addresses (one or more),
+ * and commands to begin with that can be pasted as they are. */
+void tour_print(const struct service *service, const struct addresses *bound);
 
 #endif

@@ -34,7 +34,7 @@ make('req', '-x509', ...KEY, '-keyout', file('key'), '-out', file('cert'),
   'basicConstraints=critical,CA:FALSE');
 
 const server = spawn(process.env.KINDEX, ['serve', '--cache', '16MiB', '--data',
-  file('data'), '--listen', '127.0.0.1:0', '--tls-cert', file('cert'),
+  file('data'), '--listen', '0', '--tls-cert', file('cert'),
   '--tls-key', file('key'), '--port-file', file('port')], { stdio: 'ignore' });
 const read = () => {
   try { return readFileSync(file('port'), 'utf8').trim(); } catch { return ''; }

@@ -46,7 +46,9 @@ new() {
     apt-config dump Acquire | grep -v IndexTargets \
         >"$system/etc/apt/apt.conf.d/99fresh"
     cat /etc/resolv.conf >"$system/etc/resolv.conf"
-    echo "127.0.0.1 localhost" >"$system/etc/hosts"
+    # As Debian's installer writes it: localhost is ::1 first.
+    printf '%s\n' '127.0.0.1 localhost' \
+        '::1 localhost ip6-localhost ip6-loopback' >"$system/etc/hosts"
     for certificate in /usr/local/share/ca-certificates/*.crt; do
         [ ! -e "$certificate" ] ||
             install -D -m 644 -t "$system/usr/local/share/ca-certificates" \

@@ -66,6 +66,14 @@ printf '%s\n' ". '$lib'" 'test_case "broken"' 'is 1 1 1' 'exit 0' >"$work/test.s
 bash "$work/test.sh" >"$work/broken"
 is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 0 passed, 1 failed'
 
+test_case 'a program that is missing is said at once'
+printf '%s\n' ". '$lib'" 'needs bash planted-program' 'test_case "late"' 'is 1 1 1' \
+    finish >"$work/test.sh"
+bash "$work/test.sh" >"$work/broken"
+is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 0 passed, 1 failed'
+is 'what is said' "$(head -1 "$work/broken")" \
+    'planted-program is missing: make deps-test installs what the tests need'
+
 test_case 'a server that ends by itself is a failure'
 printf '%s\n' ". '$lib'" start_server 'test_case "killed"' 'is 1 1 1' \
     'kill -KILL $server' finish >"$work/test.sh"

@@ -99,11 +99,19 @@ program serve --listen 0.0.0.0:0 --data "$work/none"
 refused 1 'kindex: --listen: *--token-file FILE*--insecure*'
 is 'the data directory' "$(ls -d "$work/none" 2>&1 | grep -c 'No such')" 1
 
+program serve --listen 0 --listen 0.0.0.0:0 --data "$work/none"
+refused 1 'kindex: --listen: other machines reach 0.0.0.0:0 and *'
+KINDEX_LISTEN='0, [::]:0' program serve --data "$work/none"
+refused 1 'kindex: --listen: other machines reach ?::?:0 and *'
+is 'the data directory' "$(ls -d "$work/none" 2>&1 | grep -c 'No such')" 1
+
 test_case 'print-config shows each value and where it comes from'
 KINDEX_CACHE=1GiB program serve --loops 2 --print-config
 is 'its exit status' $code 0
 is cache "$(awk '$1 == "cache" { print $2, $3 }' "$answer")" '1GiB environment'
 is loops "$(awk '$1 == "loops" { print $2, $3 }' "$answer")" '2 flag'
+KINDEX_LISTEN=1 program serve --listen 8080 --listen '[::1]:81' --print-config
+is listen "$(awk '$1 == "listen" { print $2, $3 }' "$answer")" '8080,[::1]:81 flag'
 is data "$(awk '$1 == "data" { print $3 }' "$answer")" default
 
 test_case 'a data directory that cannot be made is refused'
@@ -137,10 +145,26 @@ stop_server
 start_server
 port=${url##*:}
 
+# The status of an answer at HOST:PORT.
+curl_at() {
+    curl --silent --globoff --output "$answer" --write-out '%{http_code}' "http://$1/livez"
+}
+
 test_case 'a port in use is refused, and the data are not touched'
 program serve --listen "127.0.0.1:$port" --data "$work/other"
 refused 1 "kindex: cannot listen on 127.0.0.1:$port: *"
 is 'the data directory' "$(ls "$work/other" 2>&1 | grep -c 'No such')" 1
+
+test_case 'without a word both loopback addresses are listened on, on one port'
+loopbacks=(127.0.0.1)
+! grep -qE '^0{31}1 ' /proc/net/if_inet6 || loopbacks+=('[::1]')
+is 'the addresses' "$(sed -n '1s/.* on //p' "$work/greeting")" \
+    "$(printf "http://%s:$port\n" "${loopbacks[@]}" | paste -sd, | sed 's/,/, /')"
+for host in "${loopbacks[@]}"; do
+    is "the status at $host" "$(curl_at "$host:$port")" 200
+done
+program serve --print-config
+is listen "$(awk '$1 == "listen" { print $2, $3 }' "$answer")" 'localhost:4512 default'
 
 test_case 'a data directory in use is refused, and the server goes on'
 program serve --listen 127.0.0.1:0 --data "$work/data"
@@ -199,6 +223,15 @@ for client in 1 2 3 4 5 6 7 8; do
 done
 request GET '/count?prefix=loops'
 field .count 8
+
+test_case 'each loop serves each address that is given'
+stop_server
+start_server --loops 2 --listen 0 --listen '127.0.0.2:0, 127.0.0.3:0'
+for host in "${loopbacks[@]}" 127.0.0.2 127.0.0.3; do
+    for client in 1 2 3 4 5 6 7 8; do
+        is "the status at $host" "$(curl_at "$host:${url##*:}")" 200
+    done
+done
 
 test_case 'connections over the limit are answered 503'
 stop_server

@@ -2,6 +2,7 @@
 # HTTPS: both protocols, who is let in, what is offered, and a certificate that
 # changes while the server runs.
 . "$(dirname "$0")/../lib/http.sh"
+needs openssl sslscan
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
 sheaf=$work/tls

@@ -4,6 +4,7 @@
 # delay by 40 ms. The server says at once that it waits for more, and says
 # nothing where its answer carries the acknowledgement.
 . "$(dirname "$0")/../lib/http.sh"
+needs strace openssl
 here=$(dirname "$0")
 program=$KINDEX
 

@@ -2,6 +2,7 @@
 # A real Prometheus scrapes the server and evaluates the alert rules; the
 # dashboard and the rules ask for nothing that there is not.
 . "$(dirname "$0")/../lib/http.sh"
+needs prometheus promtool
 here=$(dirname "$0")/..
 deploy=$here/../deploy
 rules=$deploy/prometheus/kindex-rules.yaml
@@ -20,8 +21,9 @@ start_prometheus() {
         --storage.tsdb.path="$work/tsdb" --web.listen-address=127.0.0.1:0 \
         2>"$work/prometheus.log" >"$work/null" &
     pid=$!
-    wait_until prometheus_listens || cat "$work/prometheus.log"
+    wait_until prometheus_listens
     prometheus=http://$(sed -n 's/.*msg="Listening on" address=//p' "$work/prometheus.log")
+    [ "$prometheus" != http:// ] || { cat "$work/prometheus.log"; exit 1; }
 }
 
 prometheus_listens() {

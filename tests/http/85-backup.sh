@@ -1,6 +1,7 @@
 #!/bin/bash
 # Backup of a running server and restore: what is in it, what is refused.
 . "$(dirname "$0")/../lib/http.sh"
+needs zstd
 . "$(dirname "$0")/../lib/cli.sh"
 . "$(dirname "$0")/../lib/pack.sh"
 . "$(dirname "$0")/../lib/flip.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The command line's tools: index verify, bench, and what the shells complete.
 . "$(dirname "$0")/../lib/http.sh"
+needs zsh
 . "$(dirname "$0")/../lib/cli.sh"
 # A store whose index by_email has lost the entries of users 2 and 3, which
 # nothing but a write past the program can do: users/=1 to =5 with their e-mail,

@@ -1,7 +1,8 @@
 # The words that the HTTP tests are written in. A test sources this file,
 # starts a server, says its cases and ends with `finish`. Its server listens on
-# a free port of 127.0.0.1 and keeps its data in a directory of its own.
+# a free port of the loopback addresses and keeps its data in a directory of its own.
 #
+#   needs PROGRAM...            ends the test at once where one is missing
 #   start_server [OPTION...]    stop_server
 #   test_case "a sentence"      begins a case, which ends where the next begins
 #   request METHOD PATH [BODY [CURL-OPTION...]]    BODY may be @file
@@ -34,11 +35,23 @@ mkfifo "$work/never"
 ! grep -q __asan_init "$KINDEX" || times=4
 trap leave EXIT
 
+# What is said then, the test would otherwise wait for.
+needs() {
+    local program
+    for program in "$@"; do
+        [ -n "$(type -P "$program")" ] && continue
+        echo "$program is missing: make deps-test installs what the tests need"
+        exit 1
+    done
+}
+needs curl jq node
+
 # ---- The server ------------------------------------------------------------
 
 start_server() {
     rm -f "$work/port"
-    "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --cache 16MiB \
+    [[ " $* " == *' --listen '* ]] || set -- --listen 0 "$@"
+    "$KINDEX" serve --data "$work/data" --cache 16MiB \
         --port-file "$work/port" "$@" >"$work/greeting" 2>>"$log" &
     server=$!
     wait_until server_has_spoken

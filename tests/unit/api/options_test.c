@@ -26,6 +26,18 @@ static bool read_one(struct options *options, const char *flag,
     return read_line(options, value == NULL ? 2 : 3, words);
 }
 
+/* Addresses with a space between them. */
+static void listens_on(const struct options *options, const char *expected)
+{
+    char texts[ADDRESSES_MAX * (ADDRESS_TEXT_MAX + 1) + 1] = "";
+    for (size_t i = 0; i < options->listen.count; i++) {
+        char text[ADDRESS_TEXT_MAX];
+        address_print(&options->listen.all[i], text);
+        strcat(strcat(texts, i > 0 ? " " : ""), text);
+    }
+    assert_string_equal(texts, expected);
+}
+
 static void nothing_needs_to_be_given(void **state)
 {
     (void)state;
@@ -36,7 +48,8 @@ static void nothing_needs_to_be_given(void **state)
     assert_int_equal(options.cache, 256 << 20);
     assert_int_equal(options.idle_timeout_ms, 60000);
     assert_int_equal(options.log_level, KX_LOG_INFO);
-    assert_true(options.listen.loopback);
+    assert_null(addresses_open(&options.listen));
+    listens_on(&options, "127.0.0.1:4512 [::1]:4512");
     assert_false(options.insecure);
     assert_null(options.port_file);
 }
@@ -101,46 +114,72 @@ static void an_address_has_a_numeric_host_and_a_port(void **state)
     (void)state;
     static const struct {
         const char *text;
-        bool valid;
-        int family;
-        unsigned port;
+        const char *addresses; /* NULL: it is none */
     } cases[] = {
-        {"127.0.0.1:4512", true, AF_INET, 4512},
-        {"127.9.9.9:0", true, AF_INET, 0},
-        {"localhost:80", true, AF_INET, 80},
-        {"[::1]:65535", true, AF_INET6, 65535},
-        {"127.0.0.1", false, 0, 0},
-        {"127.0.0.1:", false, 0, 0},
-        {":4512", false, 0, 0},
-        {"127.0.0.1:65536", false, 0, 0},
-        {"127.0.0.1:-1", false, 0, 0},
-        {"127.0.0.1:0x10", false, 0, 0},
-        {"127.0.0.256:80", false, 0, 0},
-        {"::1:80", false, 0, 0},
-        {"[::1:80", false, 0, 0},
-        {"[]:80", false, 0, 0},
-        {"example.org:80", false, 0, 0},
+        {"127.0.0.1:4512", "127.0.0.1:4512"},
+        {"127.9.9.9:0", "127.9.9.9:0"},
+        {"[::1]:65535", "[::1]:65535"},
+        {"localhost:80", "127.0.0.1:80 [::1]:80"},
+        {":4512", "127.0.0.1:4512 [::1]:4512"},
+        {"4512", "127.0.0.1:4512 [::1]:4512"},
+        {"0.0.0.0:1 , [::]:2", "0.0.0.0:1 [::]:2"},
+        {"", NULL},
+        {":", NULL},
+        {"localhost", NULL},
+        {"65536", NULL},
+        {"80,", NULL},
+        {",80", NULL},
+        {"80 81", NULL},
+        {"127.0.0.1", NULL},
+        {"127.0.0.1:", NULL},
+        {"127.0.0.1:65536", NULL},
+        {"127.0.0.1:-1", NULL},
+        {"127.0.0.1:0x10", NULL},
+        {"127.0.0.256:80", NULL},
+        {"::1:80", NULL},
+        {"[::1:80", NULL},
+        {"[]:80", NULL},
+        {"[:80", NULL},
+        {"example.org:80", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct options options;
         bool valid = read_one(&options, "--listen", cases[i].text);
-        assert_int_equal(valid, cases[i].valid);
-        if (!valid)
-            continue;
-        const struct sockaddr_in *four = (void *)&options.listen.socket;
-        assert_int_equal(options.listen.socket.ss_family, cases[i].family);
-        assert_int_equal(ntohs(four->sin_port), cases[i].port);
+        assert_int_equal(valid, cases[i].addresses != NULL);
+        if (valid)
+            listens_on(&options, cases[i].addresses);
     }
 }
 
+static void several_addresses_come_from_one_source(void **state)
+{
+    (void)state;
+    struct options options;
+    char *words[] = {
+        "serve", "--listen", "8080", "--listen", "[::1]:1, 192.0.2.1:2", NULL};
+    setenv("KINDEX_LISTEN", "127.0.0.1:3,[::1]:3", 1);
+    assert_true(read_line(&options, 1, words));
+    listens_on(&options, "127.0.0.1:3 [::1]:3");
+    assert_true(read_line(&options, 5, words));
+    listens_on(&options, "127.0.0.1:8080 [::1]:8080 [::1]:1 192.0.2.1:2");
+    assert_string_equal(options.listen.text, "8080,[::1]:1, 192.0.2.1:2");
+    unsetenv("KINDEX_LISTEN");
+    assert_true(read_one(&options, "--listen", "1,2,3,4"));
+    assert_int_equal(options.listen.count, ADDRESSES_MAX);
+    assert_false(read_one(&options, "--listen", "1,2,3,4,5"));
+    assert_false(read_one(&options, "--listen", "1,2,3,4,[::1]:5"));
+}
+
+/* The rule that needs a token looks at each of them. */
 static void an_open_address_is_told_apart(void **state)
 {
     (void)state;
     struct options options;
-    char *words[] = {"serve", "--listen", "0.0.0.0:4512", "--insecure", NULL};
+    char *words[] = {"serve", "--listen", "4512,0.0.0.0:4513", "--insecure",
+                     NULL};
     assert_true(read_line(&options, 4, words));
     assert_true(options.insecure);
-    assert_false(options.listen.loopback);
+    assert_ptr_equal(addresses_open(&options.listen), &options.listen.all[2]);
 }
 
 static void a_flag_wins_over_a_variable_over_the_default(void **state)
@@ -196,6 +235,7 @@ int main(void)
         cmocka_unit_test(amounts_have_units),
         cmocka_unit_test(what_is_no_value_of_the_type_is_refused),
         cmocka_unit_test(an_address_has_a_numeric_host_and_a_port),
+        cmocka_unit_test(several_addresses_come_from_one_source),
         cmocka_unit_test(an_open_address_is_told_apart),
         cmocka_unit_test(a_flag_wins_over_a_variable_over_the_default),
         cmocka_unit_test(a_variable_is_named_after_its_flag),

@@ -1,0 +1,151 @@
+/* The sockets of several addresses: which are left out, and how they come to
+ * one port. bind() is called here instead of the system's. */
+#include "unit.h"
+
+#include "listen_sockets.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* That many of the next calls for a certain port fail. */
+static int taken;
+
+int bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+    struct address given = {.socket_size = size};
+    memcpy(&given.socket, address, size);
+    if (address_port(&given) != 0 && taken > 0) {
+        taken--;
+        errno = EADDRINUSE;
+        return -1;
+    }
+    return (int)syscall(SYS_bind, fd, address, size);
+}
+
+static struct listen_sockets sockets;
+static char where[ADDRESS_TEXT_MAX];
+
+static struct addresses of(const char *text)
+{
+    struct addresses addresses = {.count = 0};
+    assert_true(addresses_add(&addresses, text));
+    return addresses;
+}
+
+static bool opens(const struct addresses *wanted, size_t loops)
+{
+    sockets = (struct listen_sockets){.bound.count = 0};
+    return listen_sockets_open(&sockets, wanted, loops, where);
+}
+
+static uint16_t port_of(int fd)
+{
+    struct address address;
+    socklen_t size = sizeof address.socket;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address.socket, &size),
+                     0);
+    return address_port(&address);
+}
+
+/* One port for all sockets, and as many sockets as there should be. */
+static void has(size_t loops, size_t addresses)
+{
+    uint16_t port = address_port(&sockets.bound.all[0]);
+    assert_int_equal(sockets.bound.count, addresses);
+    assert_int_not_equal(port, 0);
+    for (size_t i = 0; i < LOOPS_MAX; i++) {
+        const struct socket_set *set = &sockets.sets[i];
+        assert_int_equal(set->count, i < loops ? addresses : 0);
+        for (size_t j = 0; j < set->count; j++)
+            assert_int_equal(port_of(set->fds[j]), port);
+    }
+}
+
+static void a_free_port_is_the_same_for_all(void **state)
+{
+    (void)state;
+    struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
+    assert_true(opens(&two, 1));
+    has(1, 2);
+    listen_sockets_close(&sockets);
+    assert_true(opens(&two, 3));
+    has(3, 2);
+    listen_sockets_close(&sockets);
+}
+
+static void another_one_is_chosen_when_it_is_taken_elsewhere(void **state)
+{
+    (void)state;
+    struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
+    taken = 3;
+    assert_true(opens(&two, 1));
+    assert_int_equal(taken, 0);
+    has(1, 2);
+    listen_sockets_close(&sockets);
+    taken = INT_MAX;
+    assert_false(opens(&two, 1));
+    assert_int_equal(errno, EADDRINUSE);
+    assert_memory_equal(where, "127.0.0.2:", strlen("127.0.0.2:"));
+    assert_in_range(taken, INT_MAX - 1000, INT_MAX - 1);
+    taken = 0;
+}
+
+static void a_port_that_was_asked_for_is_tried_once(void **state)
+{
+    (void)state;
+    struct addresses two = of("127.0.0.1:0,127.0.0.2:1");
+    taken = 1;
+    assert_false(opens(&two, 1));
+    assert_int_equal(errno, EADDRINUSE);
+    assert_string_equal(where, "127.0.0.2:1");
+    assert_int_equal(taken, 0);
+    assert_int_equal(sockets.sets[0].count, 0);
+}
+
+/* TEST-NET-1 (RFC 5737) is nobody's. */
+static void
+an_address_that_the_machine_lacks_is_left_out_if_it_may_be(void **state)
+{
+    (void)state;
+    struct addresses some = of("192.0.2.1:0,127.0.0.1:0");
+    assert_false(opens(&some, 1));
+    assert_int_equal(errno, EADDRNOTAVAIL);
+    assert_string_equal(where, "192.0.2.1:0");
+    some.all[0].optional = true;
+    assert_true(opens(&some, 1));
+    has(1, 1);
+    listen_sockets_close(&sockets);
+    some.count = 1;
+    assert_false(opens(&some, 1));
+    assert_int_equal(errno, EADDRNOTAVAIL);
+}
+
+static void the_sockets_of_a_loop_are_given_away(void **state)
+{
+    (void)state;
+    struct addresses two = of("127.0.0.1:0,127.0.0.2:0");
+    assert_true(opens(&two, 2));
+    struct socket_set set = listen_sockets_take(&sockets, 1);
+    assert_int_equal(set.count, 2);
+    assert_int_equal(sockets.sets[1].count, 0);
+    listen_sockets_close(&sockets);
+    assert_int_not_equal(port_of(set.fds[0]), 0);
+    socket_set_close(&set);
+    assert_int_equal(close(set.fds[1]), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_port_is_the_same_for_all),
+        cmocka_unit_test(another_one_is_chosen_when_it_is_taken_elsewhere),
+        cmocka_unit_test(a_port_that_was_asked_for_is_tried_once),
+        cmocka_unit_test(
+            an_address_that_the_machine_lacks_is_left_out_if_it_may_be),
+        cmocka_unit_test(the_sockets_of_a_loop_are_given_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
