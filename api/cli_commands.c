@@ -11,7 +11,7 @@ static const struct cli_command COMMANDS[] = {
     {"set", "KEY [VALUE]", "store a value, print its versionstamp", "type ttl if-match if-absent merge file", 1, 2, cli_set,
      "The value is JSON unless --type says otherwise, and is read from standard input\nor --file when it does not stand there.", ASKS},
     {"del", "KEY... | --prefix KEY", "delete entries", "del-prefix if-match", 0, -1, cli_del,
-     "A key that is not there is no error, as it is gone in any case.", ASKS},
+     "Prints how many of them were there. A key that is not there is no error, as it\nis gone in any case; what is under a key stays, unless --prefix is given.", ASKS},
     {"ls", "[PREFIX]", "list entries", "prefix start end index fields limit reverse keys", 0, 1, cli_ls,
      "-o raw prints keys alone, in the form that get takes.", ASKS},
     {"tree", "[PREFIX]", "show keys as a tree of their parts", "prefix start end tree-depth", 0, 1, cli_tree, "With --depth the number of entries below stands behind the last part shown.", ASKS},

@@ -8,14 +8,8 @@
 #include "cli_input.h"
 #include "cli_list.h"
 #include "cli_member.h"
+#include "cli_presence.h"
 #include "cli_show.h"
-
-static void entry_path(struct cli *cli, const char *key, struct kx_buffer *path)
-{
-    kx_buffer_init(path, cli->memory);
-    kx_add_text(path, "/kv/");
-    cli_add_key(path, key);
-}
 
 /* ---- get ---------------------------------------------------------------- */
 
@@ -34,11 +28,13 @@ static int get_value(struct cli *cli, const char *key)
 {
     struct kx_buffer path;
     struct cli_reply reply;
-    entry_path(cli, key, &path);
+    cli_entry_path(cli, key, &path);
     cli_add_parameter(&path, "fields", cli->fields);
     struct cli_call call = {
         .method = "GET", .path = cli_whole(&path), .any = true};
     int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK && cli_presence_of(&reply) == PRESENCE_BELOW)
+        fprintf(stderr, "  kindex ls %s lists the entries under it.\n", key);
     if (status != CLI_OK)
         return status;
     if (is_json(reply.type))
@@ -59,23 +55,42 @@ static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
     return true;
 }
 
-/* CLI_ABSENT when one of the entries is not there. */
-static int show_entries(struct cli *cli, struct kx_slice document)
+/* The numbers of the entries that are not there become *count_out of absent. */
+static int show_entries(struct cli *cli, struct kx_slice document, int *absent,
+                        int *count_out)
 {
     struct kx_json_iter iter;
     struct kx_slice entries, name, entry, stamp;
-    int status = CLI_OK;
+    int i = 0;
+    *count_out = 0;
     if (!cli_member(document, "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return cli_fail("the server's answer has no entries");
     cli_show_heading(cli);
-    while (kx_json_next(&iter, &name, &entry)) {
+    while (i < cli->count && kx_json_next(&iter, &name, &entry)) {
         cli_show_entry(cli, entry);
         if (cli_member(entry, "versionstamp", &stamp) &&
-            kx_json_type(stamp) == KX_JSON_NULL)
-            status = CLI_ABSENT;
+            kx_json_type(stamp) == KX_JSON_NULL) {
+            absent[*count_out] = i;
+            *count_out += 1;
+        }
+        i++;
     }
-    return status;
+    return CLI_OK;
+}
+
+/* Keys that may have been taken for prefixes. */
+static int tell_absent(struct cli *cli, const int *absent, int count)
+{
+    enum cli_presence presence;
+    int status = CLI_OK;
+    for (int i = 0; status == CLI_OK && i < count; i++) {
+        const char *key = cli->words[absent[i]];
+        status = cli_presence_ask(cli, key, &presence);
+        if (status == CLI_OK && presence == PRESENCE_BELOW)
+            cli_presence_tell(key, "ls", "lists them");
+    }
+    return status == CLI_OK && count > 0 ? CLI_ABSENT : status;
 }
 
 /* Whole entries, all of one view. */
@@ -83,6 +98,7 @@ static int get_entries(struct cli *cli)
 {
     struct kx_buffer body;
     struct cli_reply reply;
+    int count;
     kx_buffer_init(&body, cli->memory);
     kx_add_text(&body, "{\"keys\":[");
     for (int i = 0; i < cli->count; i++) {
@@ -98,7 +114,11 @@ static int get_entries(struct cli *cli)
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    return show_entries(cli, kx_buffer_slice(&reply.body));
+    int *absent = talloc_array(cli->memory, int, (size_t)cli->count);
+    if (absent == NULL)
+        return cli_fail("memory ran out");
+    status = show_entries(cli, kx_buffer_slice(&reply.body), absent, &count);
+    return status == CLI_OK ? tell_absent(cli, absent, count) : status;
 }
 
 int cli_get(struct cli *cli)
@@ -195,7 +215,7 @@ int cli_set(struct cli *cli)
         return cli_misuse(cli, "there is a value and a --file");
     if (!read_value(cli, &body))
         return CLI_ERROR;
-    entry_path(cli, cli->words[0], &path);
+    cli_entry_path(cli, cli->words[0], &path);
     cli_add_parameter(&path, "ttl", cli->ttl);
     call.path = cli_whole(&path);
     call.body = kx_buffer_slice(&body);
@@ -214,31 +234,48 @@ static int del_key(struct cli *cli, const char *key)
 {
     struct kx_buffer path;
     struct cli_reply reply;
-    entry_path(cli, key, &path);
+    cli_entry_path(cli, key, &path);
     struct cli_call call = {
         .method = "DELETE", .path = cli_whole(&path), .header = condition(cli)};
     return cli_ask(cli, &call, &reply);
+}
+
+static void show_deleted(const struct cli *cli, uint64_t deleted)
+{
+    if (cli->form == CLI_JSON)
+        printf("{\"deleted\":%llu}\n", (unsigned long long)deleted);
+    else
+        printf(cli->form == CLI_RAW ? "%llu\n" : "%llu deleted\n",
+               (unsigned long long)deleted);
 }
 
 static int del_prefix(struct cli *cli)
 {
     uint64_t deleted;
     int status = cli_delete_all(cli, cli->prefix, &deleted);
-    if (status != CLI_OK)
-        return status;
-    if (cli->form == CLI_JSON)
-        printf("{\"deleted\":%llu}\n", (unsigned long long)deleted);
-    else
-        printf(cli->form == CLI_RAW ? "%llu\n" : "%llu deleted\n",
-               (unsigned long long)deleted);
-    return CLI_OK;
+    if (status == CLI_OK)
+        show_deleted(cli, deleted);
+    return status;
 }
 
+/* An entry that may not be read is taken to be there. */
 static int del_keys(struct cli *cli)
 {
+    enum cli_presence presence;
+    uint64_t deleted = 0;
     int status = CLI_OK;
-    for (int i = 0; status == CLI_OK && i < cli->count; i++)
-        status = del_key(cli, cli->words[i]);
+    for (int i = 0; status == CLI_OK && i < cli->count; i++) {
+        const char *key = cli->words[i];
+        status = cli_presence_ask(cli, key, &presence);
+        if (status == CLI_OK)
+            status = del_key(cli, key);
+        if (status == CLI_OK && presence == PRESENCE_BELOW)
+            cli_presence_tell(key, "del --prefix", "deletes them");
+        if (status == CLI_OK && presence <= PRESENCE_ENTRY)
+            deleted++;
+    }
+    if (status == CLI_OK || deleted > 0)
+        show_deleted(cli, deleted);
     return status;
 }
 

@@ -251,7 +251,7 @@ static void refuse(struct flight *flight, struct flight_slot *slot, long status)
     slot->state = SLOT_FAILED;
     if (flight->status != CLI_OK) /* one failure is told */
         return;
-    int code = cli_problem(&reply);
+    int code = cli_problem(flight->cli, &reply);
     tell_lines(flight->cli, slot, status);
     fail(flight, slot, code != CLI_OK ? code : CLI_ERROR);
 }

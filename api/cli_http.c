@@ -256,7 +256,7 @@ int cli_ask(struct cli *cli, const struct cli_call *call,
     if (status != CLI_OK)
         return status;
     if (reply->status / 100 != 2)
-        return cli_problem(reply);
+        return cli_problem(cli, reply);
     if (call->any || reply->body.size == 0 || cli_is_json(reply))
         return CLI_OK;
     return cli_fail("%s is no Kindex server: its answer is not JSON", cli->url);

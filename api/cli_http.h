@@ -61,6 +61,10 @@ void cli_http_end(struct cli *cli);
 bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out);
 
+/* Makes path that of the entry with the key, under cli->memory. */
+void cli_entry_path(const struct cli *cli, const char *key,
+                    struct kx_buffer *path);
+
 /* A path that was built; empty when memory ran out on the way, which no request
  * is made with: one that is cut off could name another entry. */
 struct kx_slice cli_whole(const struct kx_buffer *path);

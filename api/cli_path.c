@@ -62,3 +62,11 @@ void cli_add_parameter(struct kx_buffer *path, const char *name,
     add_name(path, name);
     percent_encode(kx_text(text), path);
 }
+
+void cli_entry_path(const struct cli *cli, const char *key,
+                    struct kx_buffer *path)
+{
+    kx_buffer_init(path, cli->memory);
+    kx_add_text(path, "/kv/");
+    cli_add_key(path, key);
+}

@@ -121,20 +121,35 @@ static void print_document(struct kx_slice document)
     talloc_free(memory.memory);
 }
 
-static void print_bytes(long status, struct kx_slice bytes)
+/* Statuses that a problem document comes with; others may be a proxy's, or of
+ * KV Connect, which answers in plain text. */
+static bool needs_document(long status)
 {
+    enum cli_exit exit = cli_exit_of(status);
+    return exit == CLI_ABSENT || exit == CLI_CONFLICT || status == 405 ||
+           status == 501;
+}
+
+static int print_bytes(const struct cli *cli, const struct cli_reply *reply)
+{
+    struct kx_slice bytes = kx_buffer_slice(&reply->body);
     char text[201] = "";
     for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
         text[i] = (char)cli_shown(bytes.data[i]);
-    cli_fail("the server answered %ld %s", status, text);
+    if (needs_document(reply->status))
+        return cli_fail("%s is no Kindex server: it answered %ld %s", cli->url,
+                        reply->status, text);
+    cli_fail("the server answered %ld %s", reply->status, text);
+    return cli_exit_of(reply->status);
 }
 
-int cli_problem(const struct cli_reply *reply)
+int cli_problem(const struct cli *cli, const struct cli_reply *reply)
 {
     struct kx_slice document = kx_buffer_slice(&reply->body);
-    if (cli_is_json(reply) && kx_json_type(document) == KX_JSON_OBJECT)
-        print_document(document);
-    else
-        print_bytes(reply->status, document);
+    struct kx_slice code;
+    if (!cli_is_json(reply) || kx_json_type(document) != KX_JSON_OBJECT ||
+        !cli_member(document, "code", &code))
+        return print_bytes(cli, reply);
+    print_document(document);
     return cli_exit_of(reply->status);
 }

@@ -11,7 +11,8 @@ int cli_unreachable(const struct cli *cli, CURLcode code);
 int cli_exit_of(long status);
 
 /* Says to standard error what a problem document says; returns the exit
- * status. */
-int cli_problem(const struct cli_reply *reply);
+ * status. Only such a document can say that an entry is not there, or has
+ * changed: without one the server is not Kindex, which is CLI_ERROR. */
+int cli_problem(const struct cli *cli, const struct cli_reply *reply);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_presence.h"
 #include "cli_show.h"
 #include "datapath.pb-c.h"
 #include "entryjson.h"
@@ -153,6 +154,20 @@ int cli_watch_ask(struct cli *cli, const struct cli_call *call,
     return CLI_UNAVAILABLE;
 }
 
+/* Keys that may have been taken for prefixes. */
+static int tell_below(struct cli *cli)
+{
+    enum cli_presence presence;
+    int status = CLI_OK;
+    for (int i = 0; status == CLI_OK && i < cli->count; i++) {
+        status = cli_presence_ask(cli, cli->words[i], &presence);
+        if (status == CLI_OK && presence == PRESENCE_BELOW)
+            cli_presence_tell(cli->words[i], "watch --prefix",
+                              "prints those that change");
+    }
+    return status;
+}
+
 static int watch_keys(struct cli *cli)
 {
     struct watching_keys watching = {.cli = cli};
@@ -163,6 +178,9 @@ static int watch_keys(struct cli *cli)
     for (int i = 0; i < cli->count; i++)
         if (!add_key(&watching, i, &body))
             return CLI_MISUSE;
+    int status = tell_below(cli);
+    if (status != CLI_OK)
+        return status;
     struct cli_call call = {.method = "POST",
                             .path = kx_text("/v2/watch"),
                             .body = kx_buffer_slice(&body),

@@ -141,6 +141,31 @@ prints 3
 kindex del
 ends 2
 
+test_case 'a key that was taken for a prefix: what is under it is pointed to'
+kindex set under/a 1
+kindex set under/=2 1
+kindex del under/a under none
+ends 0
+prints '1 deleted'
+complains 'no entry under, but there are entries under it: kindex del --prefix under deletes them'
+is lines "$(wc -l <"$work/complaint")" 1
+kindex del none -o json
+prints '{"deleted":0}'
+kindex get under
+ends 3
+complains 'kindex ls under lists the entries under it.'
+kindex get none
+ends 3
+is 'what it says of entries under it' "$(grep -c under "$work/complaint")" 0
+kindex get none under/=2 under -o json
+ends 3
+complains 'no entry under, but there are entries under it: kindex ls under lists them'
+timeout "$longest" "$KINDEX" watch under -n 1 >"$work/seen" 2>"$work/complaint"
+is 'what it says' "$(cat "$work/complaint")" \
+    'kindex: there is no entry under, but there are entries under it: kindex watch --prefix under prints those that change'
+kindex del --prefix under
+prints '1 deleted'
+
 test_case 'an index is declared, waited for, shown and read'
 kindex set users/bo '{"email":"BO@x.org","age":20}'
 kindex index add by_email users email --unique --fold lower --wait
@@ -486,6 +511,27 @@ wait $listener
 kindex get users/bo --token secret --url http://127.0.0.1:1
 ends 5
 is token "$(grep -c secret "$work/complaint")" 0
+
+test_case 'a server that is not Kindex is told from an entry that is not there'
+rm "$work/listener"
+node -e 'const listener = require("http").createServer((request, reply) => {
+    reply.statusCode = Number(request.url.split("/").pop());
+    reply.end(request.url.includes("json") ? "{\"error\":\"none\"}" : "<html>none");
+}).listen(0, "127.0.0.1", () => require("fs").writeFileSync(
+    process.argv[1], `${listener.address().port}\n`))' "$work/listener" &
+listener=$!
+wait_until test -s "$work/listener"
+other=http://127.0.0.1:$(cat "$work/listener")
+for key in html/404 json/404 html/409 html/412 html/405; do
+    kindex get $key --url "$other"
+    ends 1
+    complains "$other is no Kindex server: it answered ${key#*/} "
+done
+kindex get html/503 --url "$other"
+ends 5
+complains 'the server answered 503 <html>none'
+kill $listener
+wait $listener 2>"$work/null"
 
 test_case 'a watch that the server ends is status 5'
 for what in 'watched' '--prefix watched'; do
