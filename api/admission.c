@@ -27,20 +27,43 @@ static void answer_options(struct reply *reply, const char *allow)
     reply_header(reply, "Allow", allow);
 }
 
+/* As many bytes of a path as a sentence shows. */
+static int shown(struct kx_slice path)
+{
+    return path.size < 300 ? (int)path.size : 300;
+}
+
+static void refuse_path(struct request *request, struct reply *reply)
+{
+    struct kx_slice path = request->path;
+    struct kx_slice meant = route_meant(path);
+    if (meant.size == 0 || !kx_utf8_valid(meant)) {
+        problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
+                shown(path), (const char *)path.data);
+        return;
+    }
+    problem(request, reply, PROBLEM_NOT_FOUND,
+            meant.data == path.data
+                ? "There is nothing at %.*s; without the '/' at its end it is "
+                  "%.*s."
+                : "There is nothing at %.*s; did you mean %.*s?",
+            shown(path), (const char *)path.data, shown(meant),
+            (const char *)meant.data);
+    problem_member_text(reply, "didYouMean", meant);
+}
+
 /* 404 when no method has this path, else 405, which must carry Allow (RFC 9110
  * section 15.5.6). */
 static void refuse_route(struct request *request, struct reply *reply,
                          const char *allow)
 {
-    int size = request->path.size < 300 ? (int)request->path.size : 300;
-    const char *path = (const char *)request->path.data;
+    struct kx_slice path = request->path;
     if (allow[0] == '\0') {
-        problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
-                size, path);
+        refuse_path(request, reply);
         return;
     }
-    problem(request, reply, PROBLEM_METHOD_NOT_ALLOWED, "%.*s takes %s.", size,
-            path, allow);
+    problem(request, reply, PROBLEM_METHOD_NOT_ALLOWED, "%.*s takes %s.",
+            shown(path), (const char *)path.data, allow);
     problem_member_text(reply, "allow", kx_text(allow));
     reply_headerf(request, reply, "Allow", "%s", allow);
 }

@@ -96,25 +96,35 @@ struct mutation_reading {
 };
 
 static const struct {
-    const char *name; /* the JSON text */
+    const char *name;
     enum kx_mutation_type type;
 } TYPES[] = {
-    {"\"set\"", KX_SET}, {"\"delete\"", KX_DELETE}, {"\"sum\"", KX_SUM},
-    {"\"min\"", KX_MIN}, {"\"max\"", KX_MAX},       {"\"patch\"", KX_PATCH},
+    {"set", KX_SET}, {"delete", KX_DELETE}, {"sum", KX_SUM},
+    {"min", KX_MIN}, {"max", KX_MAX},       {"patch", KX_PATCH},
 };
+
+static bool unknown_type(struct kx_slice name, struct flaw *flaw)
+{
+    bad(flaw, "The type of a mutation is set, delete, sum, min, max or patch.");
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        flaw_offer(flaw, name, TYPES[i].name);
+    return false;
+}
 
 static bool mutation_type(void *target, struct kx_slice value,
                           struct flaw *flaw)
 {
     struct mutation_reading *reading = target;
     reading->has_type = true;
+    struct kx_slice name = kx_json_type(value) == KX_JSON_STRING
+                               ? kx_slice(value.data + 1, value.size - 2)
+                               : kx_slice(NULL, 0);
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
-        if (kx_equal(value, kx_text(TYPES[i].name))) {
+        if (kx_equal(name, kx_text(TYPES[i].name))) {
             reading->mutation->type = TYPES[i].type;
             return true;
         }
-    return bad(flaw, "The type of a mutation is set, delete, sum, min, max or "
-                     "patch.");
+    return unknown_type(name, flaw);
 }
 
 static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)

@@ -36,11 +36,21 @@ static enum media media_of(const char *content_type)
     return MEDIA_OTHER;
 }
 
+static bool bad_json(const struct request *request,
+                     const struct kx_fault *fault, struct flaw *flaw)
+{
+    flaw_json(flaw, request->body, fault);
+    if (request->body.size == 0)
+        snprintf(flaw->detail, sizeof flaw->detail,
+                 "The body is empty; a JSON text is expected.");
+    return false;
+}
+
 static bool check_json(const struct request *request, struct flaw *flaw)
 {
     struct kx_fault fault = {0};
     return kx_json_check(request->body, &fault) == KX_OK ||
-           flaw_json(flaw, request->body, &fault);
+           bad_json(request, &fault, flaw);
 }
 
 /* Nothing here unpacks a body, and nothing would say so when it is read. */
@@ -196,5 +206,5 @@ bool body_document(const struct request *request, bool *deep_out,
     *deep_out = status == KX_JSON_TOO_DEEP;
     if (*deep_out)
         status = kx_json_check_document(request->body, &fault);
-    return status == KX_OK || flaw_json(flaw, request->body, &fault);
+    return status == KX_OK || bad_json(request, &fault, flaw);
 }

@@ -163,6 +163,8 @@ handler_fn ops_version;
 handler_fn ops_metrics;
 /* GET /openapi.json. */
 handler_fn ops_openapi;
+/* GET /openapi.yaml: the same bytes, as YAML, which JSON is. */
+handler_fn ops_openapi_yaml;
 /* GET /: name, version and links. */
 handler_fn ops_service;
 /* GET /problems/{code}: one row of the error table. */

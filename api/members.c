@@ -85,7 +85,9 @@ bool members_whole(struct kx_slice value, size_t max, size_t *number_out,
         !kx_number_parse(value, &number) || !(number >= 1) ||
         number > (double)max || number != (double)(size_t)number)
         return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "A whole number from 1 to %zu is expected here.", max);
+                        "A whole number from 1 to %zu is expected here, not "
+                        "%.*s.",
+                        max, kx_shown(value), (const char *)value.data);
     *number_out = (size_t)number;
     return true;
 }

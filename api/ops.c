@@ -68,6 +68,15 @@ enum progress ops_openapi(struct request *request, struct reply *reply)
     return DONE;
 }
 
+/* The media type is that of RFC 9512. */
+enum progress ops_openapi_yaml(struct request *request, struct reply *reply)
+{
+    ops_openapi(request, reply);
+    if (reply->status == 200)
+        reply->content_type = "application/yaml";
+    return DONE;
+}
+
 /* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
  * same document without what is special about one occurrence. */
 enum progress ops_problem(struct request *request, struct reply *reply)

@@ -167,11 +167,20 @@ static bool add_segment(struct kx_slice segment, struct kx_buffer *key,
     return done;
 }
 
+/* As most people mean it, the '/' is one too many. */
+static bool ends_with_slash(struct flaw *flaw)
+{
+    return flaw_set(flaw, PROBLEM_BAD_KEY,
+                    "There is nothing after the last '/': leave it out. An "
+                    "empty string part is written =%%22%%22.");
+}
+
 bool path_read(struct kx_slice path, struct kx_buffer *key, struct flaw *flaw)
 {
     for (;;) {
-        const uint8_t *slash =
-            path.size == 0 ? NULL : memchr(path.data, '/', path.size);
+        if (path.size == 0)
+            return ends_with_slash(flaw);
+        const uint8_t *slash = memchr(path.data, '/', path.size);
         size_t size = slash == NULL ? path.size : (size_t)(slash - path.data);
         if (!add_segment(kx_slice(path.data, size), key, flaw))
             return false;

@@ -2,6 +2,8 @@
  * which each handler has its set: so a parameter means the same everywhere. */
 #include "query.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <talloc.h>
 
 #include "keyjson.h"
@@ -50,6 +52,28 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
     return false;
 }
 
+/* A word that is neither a parameter nor one with a wrong letter. */
+static bool looks_like_field(struct kx_slice name, const struct flaw *flaw)
+{
+    enum parameter parameter;
+    for (size_t i = 0; i < name.size; i++)
+        if (!isalnum(name.data[i]) && name.data[i] != '_')
+            return false;
+    return name.size > 0 && flaw->suggestion_distance > 1 &&
+           !find(name, &parameter);
+}
+
+/* Who tries to select by a value in the entries. */
+static void point_to_indexes(struct kx_slice name, struct flaw *flaw)
+{
+    size_t used = strlen(flaw->detail);
+    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+             " Entries are selected by a field through an index: POST /explain "
+             "with \"where\":[{\"path\":\"/%.*s\",\"eq\":...}] says which one, "
+             "and how it is declared.",
+             kx_shown(name), (const char *)name.data);
+}
+
 /* Also for a parameter that exists but has no meaning here. */
 static bool unknown(struct kx_slice name, const struct query *query,
                     struct flaw *flaw)
@@ -61,6 +85,8 @@ static bool unknown(struct kx_slice name, const struct query *query,
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
             flaw_offer(flaw, name, NAMES[i]);
+    if ((query->allowed & TAKES_INDEX) != 0 && looks_like_field(name, flaw))
+        point_to_indexes(name, flaw);
     return false;
 }
 
@@ -177,8 +203,28 @@ bool query_flag(const struct query *query, enum parameter parameter,
            bad(flaw, parameter, "takes true or false");
 }
 
-/* Once over the maximum the number stays there: it cannot overflow, and a text
- * that is no number is refused by the same comparison. */
+/* Each address that takes a limit has a way to get at more than one page. */
+static bool bad_limit(const struct query *query, bool too_large,
+                      struct flaw *flaw)
+{
+    struct kx_slice text = query->raw[PARAMETER_LIMIT];
+    const char *way = "";
+    if (too_large && (query->allowed & TAKES_KEYS) != 0)
+        way = " For more, repeat the request with the cursor of each page, or "
+              "leave limit out and send Accept: application/x-ndjson.";
+    else if (too_large && (query->allowed & TAKES_CURSOR) != 0)
+        way = " For more, repeat the request with the cursor of each page.";
+    else if (too_large)
+        way = " For more, repeat the request.";
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "The parameter limit is \"%.*s\"; it takes a whole number from 1 "
+             "to %d.%s",
+             kx_shown(text), (const char *)text.data, KX_PAGE_MAX, way);
+    flaw->parameter = kx_text(NAMES[PARAMETER_LIMIT]);
+    return false;
+}
+
+/* Once over the maximum the number stays there: it cannot overflow. */
 bool query_limit(const struct query *query, size_t *limit_out,
                  struct flaw *flaw)
 {
@@ -188,13 +234,14 @@ bool query_limit(const struct query *query, size_t *limit_out,
     size_t limit = 0;
     for (size_t i = 0; i < text.size; i++) {
         unsigned digit = text.data[i] - (unsigned)'0';
+        if (digit > 9)
+            return bad_limit(query, false, flaw);
         limit = limit * 10 + digit;
-        if (digit > 9 || limit > KX_PAGE_MAX)
+        if (limit > KX_PAGE_MAX)
             limit = KX_PAGE_MAX + 1;
     }
     if (limit < 1 || limit > KX_PAGE_MAX)
-        return bad(flaw, PARAMETER_LIMIT,
-                   "takes a whole number from 1 to 1000");
+        return bad_limit(query, limit > 0, flaw);
     *limit_out = limit;
     return true;
 }

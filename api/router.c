@@ -134,6 +134,47 @@ void route_allow(const struct request *request, char *out, size_t size)
         snprintf(out + used, size - used, "OPTIONS");
 }
 
+/* Where other services have what this one has elsewhere. */
+static const struct {
+    const char *path;
+    const char *here;
+} ELSEWHERE[] = {
+    {"/health", "/readyz"},
+    {"/healthz", "/readyz"},
+    {"/docs", "/openapi.json"},
+    {"/swagger.json", "/openapi.json"},
+};
+
+/* The nearest literal path of the table. The '/' that all have does not
+ * count. */
+static struct kx_slice resembling(struct kx_slice path)
+{
+    struct kx_slice nearest = kx_slice(NULL, 0);
+    struct kx_slice given = kx_slice(path.data + 1, path.size - 1);
+    size_t distance = KX_NEAR + 1;
+    for (size_t row = 0; row < ROUTE_COUNT; row++) {
+        struct kx_slice name = kx_text(ROUTES[row].pattern);
+        if (memchr(name.data, '{', name.size) == NULL &&
+            kx_resembles(given, kx_slice(name.data + 1, name.size - 1),
+                         &distance))
+            nearest = name;
+    }
+    return nearest;
+}
+
+struct kx_slice route_meant(struct kx_slice path)
+{
+    struct kx_slice shorter = kx_slice(path.data, path.size - 1);
+    if (path.size < 2 || path.data[0] != '/')
+        return kx_slice(NULL, 0);
+    if (path.data[path.size - 1] == '/' && is_path(shorter))
+        return shorter;
+    for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
+        if (kx_equal(path, kx_text(ELSEWHERE[i].path)))
+            return kx_text(ELSEWHERE[i].here);
+    return resembling(path);
+}
+
 void routes_print(void)
 {
     for (size_t row = 0; row < ROUTE_COUNT; row++)

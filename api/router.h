@@ -21,6 +21,11 @@ void route_find(struct request *request);
  * the header Allow wants them; an empty text when no row has this path. */
 void route_allow(const struct request *request, char *out, size_t size);
 
+/* The path that was probably meant by one that no row has: without the '/' at
+ * its end, under another service's usual name, or with a letter that is
+ * another. Empty when there is none; else a part of `path` or a constant. */
+struct kx_slice route_meant(struct kx_slice path);
+
 /* "GET" and so on. */
 const char *method_name(enum method method);
 /* The method with this name, in upper case as it is sent (methods are case

@@ -60,6 +60,7 @@ const struct route ROUTES[] = {
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL},
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_list,   NULL},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL},
+    {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL},
 };
 /* clang-format on */

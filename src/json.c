@@ -34,6 +34,8 @@ static const char far_too_deep[] =
     "more than 136 arrays and objects inside each other";
 _Static_assert(KX_JSON_DOCUMENT_DEPTH_MAX == 136, "the sentence says 136");
 
+static const char trailing[] =
+    "the ',' before this bracket must go: JSON has no trailing commas";
 static const char twice[] = "the object has a member of this name already";
 
 static inline const uint8_t *skip_space(const uint8_t *at)
@@ -133,14 +135,31 @@ static inline const uint8_t *close_level(struct scan *scan, const uint8_t *at)
     return at + 1;
 }
 
+/* An empty object or array never gets here: a bracket stands after a ','. */
+static const uint8_t *expected_name(struct scan *scan, const uint8_t *at)
+{
+    return json_wrong(&scan->check, at,
+                      *at == '}' ? trailing
+                                 : "expected a member's name in quotes");
+}
+
+/* A value that is no string, object or array. */
+static inline const uint8_t *scan_plain(struct scan *scan, const uint8_t *at)
+{
+    const uint8_t *end = json_check_plain(&scan->check, at);
+    if (end == NULL && *at == ']' && scan->top > scan->levels &&
+        scan->top->close == ']')
+        scan->check.sentence = trailing;
+    return end;
+}
+
 /* From where a member or an element starts to its value. */
 static inline const uint8_t *scan_to_value(struct scan *scan, const uint8_t *at)
 {
     if (scan->top->close == ']')
         return at;
     if (*at != '"')
-        return json_wrong(&scan->check, at,
-                          "expected a member's name in quotes");
+        return expected_name(scan, at);
     at = scan_name(scan, at);
     if (at == NULL)
         return NULL;
@@ -182,7 +201,7 @@ static inline const uint8_t *scan_next(struct scan *scan, const uint8_t *at)
         if (at != NULL && *at != scan->top->close)
             return at;
     } else {
-        at = json_check_plain(&scan->check, at);
+        at = scan_plain(scan, at);
     }
     return at == NULL ? NULL : scan_after(scan, at);
 }

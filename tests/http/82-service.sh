@@ -13,7 +13,7 @@ done
 request GET /
 named=$(value '.links[] | split("/")[1]' | sort)
 is 'what it has' "$("$KINDEX" serve --print-routes | awk '{ print $2 }' | cut -d / -f 2 | sort -u |
-    grep -vx 'v2\|problems\|')" "$named"
+    grep -vx 'v2\|problems\|openapi.yaml\|')" "$named"
 
 test_case 'it lives, is ready and has a version'
 request GET /livez
@@ -39,6 +39,10 @@ expect 200
 header Content-Type application/json
 is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
 field .openapi 3.1.0
+request GET /openapi.yaml
+expect 200
+header Content-Type application/yaml
+is 'the difference' "$(cmp "$answer" "$(dirname "$0")/../../openapi.yaml" 2>&1)" ''
 
 test_case 'each operation of the document is a route, and each route is in it'
 value '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.value.operationId) | select(.value["x-alias-of"] == null) | .value.operationId' |
@@ -47,7 +51,7 @@ value '.paths | to_entries[] | .key as $path | .value | to_entries[] | select(.v
 is 'the difference' "$(diff "$work/documented" "$work/routes")" ''
 
 test_case 'HEAD works wherever GET does, with the same headers and no body'
-for path in / /livez /readyz /version /openapi.json /metrics /problems/internal \
+for path in / /livez /readyz /version /openapi.json /openapi.yaml /metrics /problems/internal \
     /list /count /indexes /kv/none /nowhere; do
     request GET "$path"
     got="$status $(header_value Content-Type)"

@@ -212,7 +212,8 @@ row("getMetrics", "GET", "/metrics", { needs: [["monitor", []]], ok: 200 });
 row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
 row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
 for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
-  ["getVersion", "/version"], ["getOpenapi", "/openapi.json"], ["getProblem", "/problems/forbidden"]])
+  ["getVersion", "/version"], ["getOpenapi", "/openapi.json"],
+  ["getOpenapiYaml", "/openapi.yaml"], ["getProblem", "/problems/forbidden"]])
   row(operation, "GET", path, { route: "open", ok: 200 });
 
 // ---- The model --------------------------------------------------------------

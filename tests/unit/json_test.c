@@ -83,10 +83,17 @@ static void wrong_structure_is_refused_where_it_begins(void **state)
          "ends"},
         {"{\"a\":[1}", 7,
          "line 1, column 8: expected ',' or ']' after an element"},
-        {"[\n1,\n]", 5, "line 3, column 1: expected a value"},
+        {"[\n1,\n]", 5,
+         "line 3, column 1: the ',' before this bracket must go: JSON has no "
+         "trailing commas"},
+        {"[1,}", 3, "line 1, column 4: expected a value"},
+        {"{\"a\":]", 5, "line 1, column 6: expected a value"},
         {"[,1]", 1, "line 1, column 2: expected a value"},
         {"{\"a\":}", 5, "line 1, column 6: expected a value"},
         {"{\"a\":1,}", 7,
+         "line 1, column 8: the ',' before this bracket must go: JSON has no "
+         "trailing commas"},
+        {"{\"a\":1,]", 7,
          "line 1, column 8: expected a member's name in quotes"},
         {"{a:1}", 1, "line 1, column 2: expected a member's name in quotes"},
         {"{\"a\" 1}", 5,

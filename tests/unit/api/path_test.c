@@ -82,7 +82,7 @@ static const struct {
     {"", PROBLEM_BAD_KEY, "=%22%22"},
     {"/a", PROBLEM_BAD_KEY, "empty segment"},
     {"a//b", PROBLEM_BAD_KEY, "empty segment"},
-    {"a/", PROBLEM_BAD_KEY, "empty segment"},
+    {"a/", PROBLEM_BAD_KEY, "after the last '/'"},
     {".", PROBLEM_BAD_KEY, "=%22.%22"},
     {"a/../b", PROBLEM_BAD_KEY, "=%22..%22"},
     {"%2e%2E", PROBLEM_BAD_KEY, "=%22..%22"},
