@@ -15,38 +15,65 @@ static bool may_check(struct request *request, struct reply *reply)
     return true;
 }
 
-static bool may_write(struct request *request, struct reply *reply,
-                      const struct kx_mutation *mutation)
+/* The answer says how many entries there were, and whether there are more. */
+static bool may_delete_range(struct request *request, struct reply *reply,
+                             const struct kx_mutation *mutation)
 {
     struct kx_range range = {.start = mutation->key, .end = mutation->end};
-    return mutation->type == KX_DELETE_RANGE
-               ? access_range(request, reply, SCOPE_WRITE, &range)
-               : access_key(request, reply, SCOPE_WRITE, mutation->key);
+    return access_range(request, reply, SCOPE_WRITE, &range) &&
+           access_range(request, reply, SCOPE_LIST, &range);
 }
 
-/* What is allowed only because the key is an index's must not be carried out
- * behind the drop of that index. */
-static bool may_mutate(struct request *request, struct reply *reply)
+/* Does it depend on what is stored whether the mutation is carried out, or what
+ * it stores? A key of an index takes only what the index holds; a dry run is
+ * nothing but a question. */
+static bool reads_stored(const struct kx_commit *commit,
+                         const struct kx_mutation *mutation, bool of_index)
+{
+    return commit->dry || of_index ||
+           (mutation->type != KX_SET && mutation->type != KX_DELETE);
+}
+
+static bool may_mutate_key(struct request *request, struct reply *reply,
+                           const struct kx_mutation *mutation, bool of_index)
+{
+    return access_key(request, reply, SCOPE_WRITE, mutation->key) &&
+           (!reads_stored(&request->commit, mutation, of_index) ||
+            access_key(request, reply, SCOPE_READ, mutation->key));
+}
+
+static bool may_mutate_keys(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
-    if (access_covers(request, SCOPE_WRITE, kx_slice(NULL, 0)))
-        return true;
-    struct kx_slice *keys =
-        talloc_array(request->memory, struct kx_slice, commit->mutation_count);
-    if (keys == NULL) {
+    struct kx_claim *claims =
+        talloc_array(request->memory, struct kx_claim, commit->mutation_count);
+    if (claims == NULL) {
         reply->body.failed = true;
         return false;
     }
-    commit->index_keys = keys;
-    commit->index_key_count = 0;
     for (size_t i = 0; i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];
-        if (!may_write(request, reply, mutation))
+        bool of_index = access_key_of_index(request, mutation->key);
+        claims[i] = (struct kx_claim){mutation->key, of_index};
+        if (!may_mutate_key(request, reply, mutation, of_index))
             return false;
-        if (!access_covers(request, SCOPE_WRITE, mutation->key))
-            keys[commit->index_key_count++] = mutation->key;
     }
+    commit->claims = claims;
+    commit->claim_count = commit->mutation_count;
     return true;
+}
+
+/* A range is the only mutation of its commit. */
+static bool may_mutate(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    struct kx_slice all = kx_slice(NULL, 0);
+    if (commit->mutation_count > 0 &&
+        commit->mutations[0].type == KX_DELETE_RANGE)
+        return may_delete_range(request, reply, &commit->mutations[0]);
+    return (access_covers(request, SCOPE_WRITE, all) &&
+            access_covers(request, SCOPE_READ, all)) ||
+           may_mutate_keys(request, reply);
 }
 
 /* Adopting removes entries, and shows keys of them and of those that it adds,

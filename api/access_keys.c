@@ -71,6 +71,11 @@ static enum owner owner_of(const struct request *request, enum scope scope,
                : look_at_index(request, scope, kx_buffer_slice(&name));
 }
 
+bool access_key_of_index(const struct request *request, struct kx_slice key)
+{
+    return owner_of(request, SCOPE_WRITE, key) != NO_INDEX;
+}
+
 bool access_sees(const struct request *request, enum scope scope,
                  struct kx_slice key)
 {

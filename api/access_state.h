@@ -21,6 +21,10 @@ bool access_refuse_index(struct request *request, struct reply *reply,
 bool access_prefix(struct request *request, struct reply *reply,
                    enum scope scope, struct kx_slice prefix);
 
+/* Does the key belong to an index? Not inside a view. True also when there is
+ * no memory to find out. */
+bool access_key_of_index(const struct request *request, struct kx_slice key);
+
 /* Counts a request of the token; false when the minute has had too many. */
 bool access_count(struct request *request, struct reply *reply);
 /* Adds the headers that say how many are left, when they are few. */

@@ -157,12 +157,18 @@ enum progress kv_patch(struct request *request, struct reply *reply)
     return write_entry(request, reply, KX_PATCH, body_patch);
 }
 
+/* Whether there was an entry before is told only to those who may read it. */
+static bool may_tell_before(const struct request *request)
+{
+    return access_sees(request, SCOPE_READ, request->commit.mutations[0].key);
+}
+
 enum progress kv_write_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     if (work->status != KX_OK)
         return refused(request, reply);
-    answer_json(reply, work->created ? 201 : 200);
+    answer_json(reply, work->created && may_tell_before(request) ? 201 : 200);
     answer_etag(request, reply, work->stamp);
     kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
     entryjson_write_stamp(work->stamp, &reply->body);
@@ -203,7 +209,8 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
     const char *prefer = request->header(request, "Prefer");
     if (request->commit.status != KX_OK)
         return refused(request, reply);
-    if (prefer_says(prefer, "return", "representation"))
+    if (prefer_says(prefer, "return", "representation") &&
+        may_tell_before(request))
         return show_deletion(request, reply);
     reply->status = 204;
     return DONE;

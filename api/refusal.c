@@ -78,23 +78,12 @@ static void members_mutation(struct request *request, struct reply *reply)
         member_key(request, reply, "key", commit->mutations[mutation].key);
 }
 
-/* Unless the entry was set as a whole, what was stored before is in it. */
-static bool may_tell_value(const struct request *request)
-{
-    const struct kx_commit *commit = &request->commit;
-    const struct kx_refusal *refusal = &commit->refusal;
-    return (refusal->mutation < commit->mutation_count &&
-            commit->mutations[refusal->mutation].type == KX_SET) ||
-           access_sees(request, SCOPE_READ, refusal->attempted_key);
-}
-
 static void members_unique(struct request *request, struct reply *reply,
                            bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     problem_member_text(reply, "index", kx_text(refusal->index));
-    if (may_tell_value(request))
-        member_key(request, reply, "value", refusal->index_value);
+    member_key(request, reply, "value", refusal->index_value);
     if (told)
         member_key(request, reply, "existingKey", refusal->existing_key);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
@@ -113,8 +102,7 @@ static void members_not_indexable(struct request *request, struct reply *reply)
 }
 
 /* `holds` is what the index would hold there of its own accord. */
-static void members_owned(struct request *request, struct reply *reply,
-                          bool told)
+static void members_owned(struct request *request, struct reply *reply)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     struct kx_buffer holds;
@@ -124,23 +112,18 @@ static void members_owned(struct request *request, struct reply *reply,
         kx_value_to_json(&refusal->holds, &holds);
     else
         kx_add_text(&holds, "null");
-    if (told)
-        member_json(reply, "holds", &holds);
+    member_json(reply, "holds", &holds);
     members_mutation(request, reply);
 }
 
-/* Which entry is in the way, and what an index holds, is told only to those who
- * may read it; so is the text, which has the value in it. */
+/* Which entry has the value is told only to those who may read that entry; so
+ * is the text, which names it. What else a refusal tells of what is stored has
+ * been asked for by access_commit. */
 static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
-    const struct kx_refusal *refusal = &commit->refusal;
-    if (commit->status == KX_UNIQUE_VIOLATION)
-        return access_sees(request, SCOPE_READ, refusal->existing_key) &&
-               may_tell_value(request);
-    if (commit->status == KX_INDEX_OWNED_KEY)
-        return access_sees(request, SCOPE_READ, refusal->attempted_key);
-    return true;
+    return commit->status != KX_UNIQUE_VIOLATION ||
+           access_sees(request, SCOPE_READ, commit->refusal.existing_key);
 }
 
 enum progress refusal_commit(struct request *request, struct reply *reply)
@@ -159,7 +142,7 @@ enum progress refusal_commit(struct request *request, struct reply *reply)
         members_unique(request, reply, told);
         break;
     case KX_INDEX_OWNED_KEY:
-        members_owned(request, reply, told);
+        members_owned(request, reply);
         break;
     case KX_NOT_INDEXABLE:
         members_not_indexable(request, reply);

@@ -227,23 +227,27 @@ static enum kx_status check_range(struct plan *plan,
     return refuse_range(plan->commit, index);
 }
 
-/* An index may have been dropped since the commit was let in. Whoever let it in
- * has to look again. */
-static enum kx_status check_index_keys(struct plan *plan)
+/* An index may have been declared or dropped since the rights were looked at.
+ */
+static enum kx_status check_claims(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;
-    for (size_t i = 0; i < commit->index_key_count; i++)
-        if (catalog_owner(plan->catalog, commit->index_keys[i]) == NULL)
+    for (size_t i = 0; i < commit->claim_count; i++) {
+        const struct kx_claim *claim = &commit->claims[i];
+        bool of_index = catalog_owner(plan->catalog, claim->key) != NULL;
+        if (of_index != claim->of_index)
             return kx_fail(&plan_refusal(plan)->fault, KX_BUSY,
-                           "an index to which a key of the commit belonged was "
-                           "dropped meanwhile");
+                           "an index to which a key of the commit belongs was "
+                           "%s meanwhile",
+                           of_index ? "declared" : "dropped");
+    }
     return KX_OK;
 }
 
 enum kx_status mutate_all(struct plan *plan)
 {
     struct kx_commit *commit = plan->commit;
-    enum kx_status status = check_index_keys(plan);
+    enum kx_status status = check_claims(plan);
     plan->patched_bytes = 0;
     for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
         const struct kx_mutation *mutation = &commit->mutations[i];

@@ -106,6 +106,13 @@ struct kx_pace {
     uint32_t per_second; /* so many entries, 0: as fast as it goes */
 };
 
+/* What the rights to a mutation of the key were taken from: whether the key
+ * belonged to an index when they were looked at. */
+struct kx_claim {
+    struct kx_slice key;
+    bool of_index;
+};
+
 /* When a commit came how far, by kx_monotonic_ns; 0: it did not. */
 struct kx_milestones {
     uint64_t submitted_ns;
@@ -124,10 +131,9 @@ struct kx_commit {
     size_t check_count;
     const struct kx_mutation *mutations;
     size_t mutation_count;
-    const struct kx_slice *index_keys; /* of mutations, which may be carried out
-                                        * only while they are an index's: else
-                                        * KX_BUSY */
-    size_t index_key_count;
+    const struct kx_claim *claims; /* each must hold when it is carried out:
+                                    * else KX_BUSY */
+    size_t claim_count;
     bool dry;                    /* find out the result, change nothing */
     struct kx_slice declaration; /* JSON text */
     struct kx_slice index_name;

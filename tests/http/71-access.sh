@@ -56,6 +56,28 @@ request DELETE /kv/a/under '' --oauth2-bearer "$holder" "${tell[@]}"
 field '[.deleted, .listedAt]' '[0,null]'
 stop_server
 
+test_case 'a token that may not read is told nothing that depends on what is stored'
+rm -r "$work/data"
+start_server --token-file "$work/token"
+node "$here/access_secrets.js" "$url" "$token" >"$work/secrets" 2>&1
+grep FAILED "$work/secrets"
+is 'the requests' "$(tail -1 "$work/secrets")" '28 passed, 0 failed'
+holder '[{"scopes":["write"],"prefix":["a"]}]'
+request PUT /kv/a/new 1 --oauth2-bearer "$holder"
+expect 200
+request DELETE /kv/a/new '' --oauth2-bearer "$holder" "${tell[@]}"
+expect 204
+request PATCH /kv/a/new '{"a":1}' --oauth2-bearer "$holder"
+expect 403 forbidden
+field '[.scope, .prefix]' '["read",["a","new"]]'
+request DELETE /list?prefix=a '' --oauth2-bearer "$holder"
+expect 403 forbidden
+field '[.scope, .prefix]' '["list",["a"]]'
+holder '[{"scopes":["write"],"prefix":["a"]},{"scopes":["read","list"],"prefix":["a","shown"]}]'
+request PUT /kv/a/shown 1 --oauth2-bearer "$holder"
+expect 201
+stop_server
+
 test_case 'the walk finds tokens that allow more than it believes, on every route'
 rm -r "$work/data"
 start_server --token-file "$work/token"

@@ -84,8 +84,8 @@ const kvDelete = (key) => field(2, Buffer.concat([field(1, encode(key)), Buffer.
 const rows = [];
 const json = (value) => encodeURIComponent(JSON.stringify(value));
 // needs: [scope, prefix of the keys]; prefix null: nobody but who has all keys.
-function row(operation, method, path, { route, needs = [], ok, body, type, endless, accept, restore }) {
-  const headers = {};
+function row(operation, method, path, { route, needs = [], ok, body, type, endless, accept, restore, headers: others }) {
+  const headers = { ...others };
   if (body !== undefined) headers["content-type"] = type ?? "application/json";
   if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
   if (accept) headers.accept = accept;
@@ -100,7 +100,7 @@ for (const key of PLACES) {
   row("getEntry", "GET", at, { route: "read", needs: [["read", key]], ok: 200 });
   row("getEntry", "HEAD", at, { route: "read", needs: [["read", key]], ok: 200 });
   row("putEntry", "PUT", at, { route: "write", needs: [["write", key]], ok: 200, body: '{"x":1}' });
-  row("patchEntry", "PATCH", at, { route: "write", needs: [["write", key]], ok: 200, body: '{"x":1}' });
+  row("patchEntry", "PATCH", at, { route: "write", needs: [["write", key], ["read", key]], ok: 200, body: '{"x":1}' });
   row("createEntry", "POST", at, { route: "write", needs: [["write", key]], ok: 201, body: "1" });
   row("deleteEntry", "DELETE", `/kv?key=${json(gone)}`, { route: "write", needs: [["write", gone]], ok: 204 });
   row("listEntries", "GET", `/list?prefix=${json(key)}&limit=1`, { route: "list", needs: [["list", key]], ok: 200 });
@@ -108,7 +108,7 @@ for (const key of PLACES) {
     accept: "application/x-ndjson" });
   row("countEntries", "GET", `/count?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
   row("deleteEntries", "DELETE", `/list?start=${json(gone)}&end=${json([...gone, "z"])}`,
-    { route: "write", needs: [["write", gone]], ok: 200 });
+    { route: "write", needs: [["write", gone], ["list", gone]], ok: 200 });
   row("watchEntries", "GET", `/watch?key=${json(["a", "k"])}&key=${json(key)}`,
     { route: "watch", needs: [["watch", ["a", "k"]], ["watch", key]], ok: 200, endless: true });
   row("watchEntries", "GET", `/watch?prefix=${json(key)}`, { route: "watch", needs: [["watch", key]], ok: 200, endless: true });
@@ -120,6 +120,20 @@ for (const key of PLACES) {
     body: JSON.stringify({ prefix: key }) });
   row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["write", ["a", "gone"]], ["write", gone]], ok: 200,
     body: JSON.stringify({ mutations: [["a", "gone"], gone].map((k) => ({ type: "delete", key: k })) }) });
+  // The entry is an object, so a number does not go with it; nor may a dry run tell
+  // that, or what an index has already.
+  const readToo = { route: "write", needs: [["write", key], ["read", key]] };
+  const atomic = (mutation, dry) => JSON.stringify({ mutations: [{ key, ...mutation }], dry });
+  for (const dry of [false, true]) {
+    for (const type of ["sum", "min", "max"])
+      row("commitAtomic", "POST", "/atomic", { ...readToo, ok: 409, body: atomic({ type, value: 1 }, dry) });
+    row("commitAtomic", "POST", "/atomic", { ...readToo, ok: 200, body: atomic({ type: "patch", value: { x: 1 } }, dry) });
+  }
+  row("commitAtomic", "POST", "/atomic", { ...readToo, ok: 200, body: atomic({ type: "set", value: { x: 1 } }, true) });
+  row("commitAtomic", "POST", "/atomic", { ...readToo, ok: 200, body: atomic({ type: "delete" }, true) });
+  for (const match of ["If-Match", "If-None-Match"])
+    row("putEntry", "PUT", at, { route: "write", needs: [["read", key], ["write", key]], ok: match === "If-Match" ? 200 : 412,
+      body: '{"x":1}', headers: { [match]: "*" } });
   // The check fails: that must not be told to those who may not read the key.
   row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["read", key], ["write", ["a", "gone"]]], ok: 409,
     body: JSON.stringify({ checks: [{ key, versionstamp: null }],
@@ -147,7 +161,7 @@ for (const path of wide)
   row("listEntries", "GET", path, { route: "list", needs: [["list", []]], ok: 200 });
 row("countEntries", "GET", "/count", { route: "list", needs: [["list", []]], ok: 200 });
 row("deleteEntries", "DELETE", `/list?start=${json(["a", "zz"])}&end=${json(["a\0a"])}`,
-  { route: "write", needs: [["write", []]], ok: 200 });
+  { route: "write", needs: [["write", []], ["list", []]], ok: 200 });
 row("snapshotRead", "POST", "/v2/snapshot_read", { type: "application/x-protobuf", needs: [["list", []]], ok: 200,
   body: range(encode(["a", "k"]), Buffer.from([255]), 9) });
 row("explainList", "POST", "/explain", { route: "list", needs: [["list", []]], ok: 200, body: '{"prefix":[]}' });
@@ -182,6 +196,17 @@ for (const [name, source] of Object.entries(SOURCES)) {
   row("getEntry", "GET", `/kv?key=${json([name, 1, "none"])}`, { ...read, ok: 404 });
   row("listEntries", "GET", `/list?prefix=${json([name])}`, { ...list, ok: 200 });
   row("declareIndex", "POST", "/indexes", { ...change, ok: 200, body: JSON.stringify(declaration(name, source)) });
+  // What is written there is compared with what the index holds: with something for
+  // the value 1, and with nothing for 2.
+  const own = { route: "write", needs: [["write", source], ["read", source]] };
+  for (const [value, ok] of [[1, 409], [2, 200]]) {
+    const key = [name, value, "k"];
+    const path = `/kv?key=${json(key)}`;
+    row("deleteEntry", "DELETE", path, { ...own, ok: ok === 200 ? 204 : ok });
+    row("putEntry", "PUT", path, { ...own, ok: 409, body: '"other"' });
+    for (const dry of [false, true])
+      row("commitAtomic", "POST", "/atomic", { ...own, ok, body: JSON.stringify({ mutations: [{ type: "delete", key }], dry }) });
+  }
 }
 // An index that folds is told by what is wrong with a folded key only to those who
 // may list by it: fb is declared for ["b"], and there is no fx.
