@@ -10,6 +10,7 @@
 #include "archive.h"
 #include "backfill.h"
 #include "backup_time.h"
+#include "compact.h"
 #include "keeper.h"
 #include "logs.h"
 #include "mend.h"
@@ -145,6 +146,16 @@ enum kx_status kx_open(const struct kx_options *options,
     return KX_OK;
 }
 
+/* The last work on the storage, for which nothing waits: pages that are free
+ * are given back, if there is room for the log of that. */
+static void shorten(struct kx_store *store)
+{
+    uint64_t reserve = atomic_load(&store->disk_reserve) + COMPACT_FILE_LOG_MAX;
+    if (!env_failed(store->env) &&
+        env_free_bytes(store->options.directory) > reserve)
+        compact_file(store->env, TABLE_ENTRIES);
+}
+
 /* First the threads end (the writer after all that waits is answered), then
  * what they used is freed. */
 void kx_close(struct kx_store *store)
@@ -158,6 +169,7 @@ void kx_close(struct kx_store *store)
     pthread_mutex_unlock(&store->lock);
     pthread_join(store->writer, NULL);
     pthread_join(store->keeper, NULL);
+    shorten(store);
     archive_stop(store);
     free_writers(store);
     env_close(store->env);

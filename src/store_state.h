@@ -19,12 +19,15 @@ struct watch_set;
 
 /* How far the compaction of half-empty pages has come (tidy.c). */
 struct tidy {
-    int pass;         /* 0: not under way */
-    uint64_t pages;   /* of the file after the last time */
-    uint64_t removed; /* rows removed since */
-    uint8_t resume[ROW_KEY_MAX];
-    size_t resume_size;
-    uint64_t rest_until_ns; /* kx_monotonic_ns: for the sake of readers */
+    bool under_way;
+    uint64_t pages;              /* of the file after the last pass */
+    uint64_t removed;            /* rows removed since */
+    uint64_t freed;              /* pages, in this pass */
+    uint64_t logged;             /* bytes of log, in this pass */
+    uint64_t unflushed;          /* bytes of log, of the last steps */
+    uint8_t resume[ROW_KEY_MAX]; /* the next row; kept from pass to pass */
+    size_t resume_size;          /* 0: the first one */
+    uint64_t rest_until_ns;      /* kx_monotonic_ns: for the sake of readers */
 };
 
 struct kx_store {

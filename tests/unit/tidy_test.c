@@ -24,11 +24,9 @@ static struct {
 } seen;
 
 enum kx_status __real_compact_rows(struct env *env, enum table table,
-                                   struct kx_slice start, struct kx_slice stop,
-                                   bool shrink);
+                                   struct compact_step *step);
 enum kx_status __wrap_compact_rows(struct env *env, enum table table,
-                                   struct kx_slice start, struct kx_slice stop,
-                                   bool shrink);
+                                   struct compact_step *step);
 
 static void *read_once(void *argument)
 {
@@ -52,18 +50,16 @@ static void begin_step(int step)
 
 /* On the writer's thread. */
 enum kx_status __wrap_compact_rows(struct env *env, enum table table,
-                                   struct kx_slice start, struct kx_slice stop,
-                                   bool shrink)
+                                   struct compact_step *step)
 {
-    int step = atomic_load(&seen.steps);
-    bool looked_at = seen.store != NULL && step < STEPS;
+    int number = atomic_load(&seen.steps);
+    bool looked_at = seen.store != NULL && number < STEPS;
     if (looked_at)
-        begin_step(step);
-    enum kx_status status =
-        __real_compact_rows(env, table, start, stop, shrink);
+        begin_step(number);
+    enum kx_status status = __real_compact_rows(env, table, step);
     if (looked_at) {
-        seen.ended_ns[step] = kx_monotonic_ns();
-        atomic_store(&seen.steps, step + 1);
+        seen.ended_ns[number] = kx_monotonic_ns();
+        atomic_store(&seen.steps, number + 1);
     }
     return status;
 }
