@@ -2,6 +2,7 @@
  * Exit status of the server: 0 is success, 1 a server that could not start, 2 a
  * command line or setting that is not valid. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
 {
     int status;
     keep_places();
+    signal(SIGXFSZ, SIG_IGN); /* such a write fails, with EFBIG */
     argv += argc > 0;
     argc -= argc > 0;
     resolve_aliases(argc, argv);

@@ -90,6 +90,17 @@ static void fit_connections(struct options *options)
            (unsigned long long)limit.rlim_cur);
 }
 
+/* A file of the store that may not grow further looks like a full disk. */
+static void warn_of_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        kx_log(KX_LOG_WARNING, "file-size-limited",
+               "bytes=%llu detail=\"no file of the store can be larger; lift "
+               "LimitFSIZE of the unit, or ulimit -f\"",
+               (unsigned long long)limit.rlim_cur);
+}
+
 /* Which route a body is for is not known here: the largest limit counts, and
  * the route's own is admission.c's. */
 static bool start_framing(const struct options *options)
@@ -362,6 +373,7 @@ int server_run(const struct options *options)
         return 1;
     }
     fit_connections(&server.options);
+    warn_of_file_limit();
     look_at_floor(options);
     look_at_sizes(options);
     if (!catch_signals(&server) || !start_framing(options) ||

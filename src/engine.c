@@ -18,6 +18,7 @@ enum kx_status engine_status(struct env *env, int error, const char *call)
         return KX_CHECK_FAILED;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG: /* the process's limit of file sizes, RLIMIT_FSIZE */
         return KX_DISK_FULL;
     case ENOMEM:
     case EMFILE:

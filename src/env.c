@@ -210,8 +210,7 @@ static enum kx_status mark_complete(struct env *env, const char *directory)
     if (complete_look(directory, NULL) == KX_OK)
         return KX_OK;
     int error = env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
-    if (error == 0 && !complete_mark(directory) && errno != ENOSPC &&
-        errno != EDQUOT)
+    if (error == 0 && !complete_mark(directory) && !names_no_room(errno))
         error = errno;
     return engine_status(env, error, "checkpoint");
 }

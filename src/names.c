@@ -73,10 +73,15 @@ bool names_make_parents(const char *path)
     return true;
 }
 
+bool names_no_room(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 enum kx_status names_failed(const char *path, struct kx_fault *fault)
 {
     enum kx_status status = KX_FAILED;
-    if (errno == ENOSPC || errno == EDQUOT)
+    if (names_no_room(errno))
         status = KX_DISK_FULL;
     else if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
         status = KX_NO_MEMORY;

@@ -20,6 +20,10 @@ bool names_make_directory(const char *path);
  * the process's umask leaves, each durably as above. False with errno. */
 bool names_make_parents(const char *path);
 
+/* Is there no room for more in a file: on the disk, in the quota of the user,
+ * or by the process's limit of file sizes (RLIMIT_FSIZE)? */
+bool names_no_room(int error);
+
 /* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status names_failed(const char *path, struct kx_fault *fault);

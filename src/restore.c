@@ -137,7 +137,7 @@ static enum kx_status explain(enum kx_status status, const char *path,
     char detail[KX_DETAIL_MAX];
     if (status == KX_OK)
         return KX_OK;
-    if (target->error == ENOSPC || target->error == EDQUOT)
+    if (names_no_room(target->error))
         status = KX_DISK_FULL;
     snprintf(detail, sizeof detail, "%s", fault->detail);
     return kx_fail(fault, status, "%s: %s%s%s", path, detail,
