@@ -1,9 +1,9 @@
 // A Deno program as people write them, with many operations always in flight:
 //
-//   deno run deno_load.mjs DATABASE KIND KEYS IN-FLIGHT SECONDS
+//   deno run deno_load.mjs DATABASE KIND KEYS IN-FLIGHT SECONDS [SIZE]
 //
 // DATABASE is an address of Kindex or a file of Deno's own store. KIND is fill
-// (stores KEYS entries, once), set or get. Prints a line of JSON like replay.lua,
+// (stores KEYS entries, once), set or get; SIZE is that of a value. Prints a line of JSON like replay.lua,
 // and in `all` how many operations there were with those that warmed it up.
 import { createRequire } from 'node:module';
 import process from 'node:process';
@@ -13,10 +13,10 @@ const WARM_MS = 200;
 const BATCH = 500;
 
 const [database, kind, ...numbers] = process.argv.slice(2);
-const [keys, inFlight, seconds] = numbers.map(Number);
+const [keys, inFlight, seconds, size] = numbers.map(Number);
 const kv = await Deno.openKv(database);
 const keyOf = (n) => ['deno', data.itemId(n)];
-const valueOf = (n) => JSON.parse(data.value(n, keys));
+const valueOf = (n) => JSON.parse(data.value(n, keys, size));
 
 async function fill() {
   for (let next = 0; next < keys;) {

@@ -11,6 +11,7 @@ const { call } = require('./server');
 const KEYS = 100000;
 const READS = 100000;
 const IN_FLIGHT = 64;
+const ALONE = 2048; // bytes of a value that is set one at a time
 const SNAPSHOT_READ = '/v2/snapshot_read';
 const PROTOBUF = 'application/x-protobuf';
 
@@ -99,6 +100,18 @@ function denoSteps({ kindex, local, keys }) {
     });
 }
 
+// More than Deno sends in one segment.
+function aloneSteps({ kindex, local, keys }) {
+    const base = 'Deno set of 2 KB in its own file, one at a time';
+    const step = (name, contender) => ({
+        name, contender, base,
+        drive: (seconds) => deno.run(contender, 'set',
+                                     { keys, seconds, size: ALONE }),
+    });
+    return [step('Deno set of 2 KB, one at a time', kindex),
+            step(base, local)];
+}
+
 function readSteps(kindex, work) {
     const file = path.join(work, 'snapshot_read');
     fs.writeFileSync(file, readOf(7));
@@ -115,6 +128,7 @@ function steps(own, work, step) {
     const random = data.sequence(7);
     return [
         ...denoSteps(own),
+        ...aloneSteps(own),
         step('snapshot_read', READS, () => request(random(own.keys))),
         ...readSteps(own.kindex, work),
     ];

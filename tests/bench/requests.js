@@ -27,4 +27,4 @@ function write(file, count, make) {
     fs.closeSync(out);
 }
 
-module.exports = { write };
+module.exports = { bytes, write };

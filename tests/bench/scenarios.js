@@ -6,6 +6,7 @@ const kindex = require('./contenders/kindex');
 const sqlite = require('./contenders/sqlite');
 const data = require('./data');
 const kvconnect = require('./kvconnect');
+const pieces = require('./pieces');
 const { write } = require('./requests');
 
 const READS = 100000;
@@ -88,6 +89,18 @@ function throughput(servers, files) {
     return steps;
 }
 
+// hello, like every server on the library alone, would let the second piece wait
+// for 40 ms: it is asked in one.
+function inPieces({ hello, kindex: ours }) {
+    const base = 'hello PUT of 2 KB, one at a time';
+    return [
+        { name: base, contender: hello, base,
+          drive: (seconds) => pieces.put(hello.port, seconds, 1) },
+        { name: 'PUT of 2 KB in two pieces, one at a time', contender: ours,
+          base, drive: (seconds) => pieces.put(ours.port, seconds, 2) },
+    ];
+}
+
 function scenarios(servers, { work, records, users }) {
     const inWork = (name) => path.join(work, `${name}.txt`);
     const ask = kindex.questions(users);
@@ -136,7 +149,7 @@ function scenarios(servers, { work, records, users }) {
         steps.push(...kvconnect.steps(
             servers.deno, work, (name, count, make) => at64(
                 servers.kindex, name, replay(inWork(name), count, make))));
-    return [...throughput(servers, files), ...steps];
+    return [...throughput(servers, files), ...inPieces(servers), ...steps];
 }
 
 module.exports = { scenarios, STALLS };

@@ -26,9 +26,10 @@ function stall(results) {
     });
 }
 
-function perClient(results, flush) {
-    const ours = column(results, 'PUT c=1', 'p50');
-    return column(results, 'hello GET c=1', 'p50')
+// One client at a time: a request that ends on disk, over hello's and a flush.
+function perClient(results, name, base, flush) {
+    const ours = column(results, name, 'p50');
+    return column(results, base, 'p50')
         .map((p50, i) => ours[i] / (p50 + flush)).filter(Number.isFinite);
 }
 
@@ -46,7 +47,7 @@ function fromRounds(results, flush) {
         higher('durable PUT c=64 / parked PUT of hello', 0.50, 0.65,
                ratio('PUT c=64', 'hello parked PUT')),
         lower('durable PUT c=1 p50 / (hello p50 + flush)', 1.5, 1.25,
-              perClient(results, flush)),
+              perClient(results, 'PUT c=1', 'hello GET c=1', flush)),
         higher('insert with 2 indexes / plain insert', 0.80, 0.95,
                ratio('insert indexed', 'insert plain')),
         lower('list of 100: CPU / hello CPU', 9, 6,
@@ -65,6 +66,12 @@ function fromRounds(results, flush) {
                ratio('Deno set', 'Deno set in its own file')),
         higher('Deno get / Deno get in its own file', 0.5, 0.6,
                ratio('Deno get', 'Deno get in its own file')),
+        lower('Deno set of 2 KB, one at a time: p50 / its own file', 4, 2.5,
+              ratio('Deno set of 2 KB, one at a time',
+                    'Deno set of 2 KB in its own file, one at a time', 'p50')),
+        lower('PUT of 2 KB in two pieces p50 / (hello p50 + flush)', 2, 1.5,
+              perClient(results, 'PUT of 2 KB in two pieces, one at a time',
+                        'hello PUT of 2 KB, one at a time', flush)),
         higher('snapshot_read / hello', 0.55, 0.65,
                ratio('snapshot_read', hello)),
         lower('snapshot_read: CPU over HTTP/2 / HTTP/1.1', 1.3, 1.1,

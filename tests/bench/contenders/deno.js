@@ -14,8 +14,10 @@ function program() {
 }
 
 // Resolves to what the program reports; nothing for `fill`.
-function run({ database, work }, kind, { keys, inFlight = 1, seconds = 0 }) {
+function run({ database, work }, kind, load) {
+    const { keys, inFlight = 1, seconds = 0, size } = load;
     const args = [...FLAGS, PROGRAM, database, kind, keys, inFlight, seconds];
+    if (size !== undefined) args.push(size);
     const env = { ...process.env, DENO_DIR: path.join(work, 'deno-cache'),
                   DENO_NO_UPDATE_CHECK: '1', NO_COLOR: '1',
                   DENO_KV_ACCESS_TOKEN: 'any token' };
