@@ -277,6 +277,35 @@ static void a_dropped_index_is_gone_at_once(void **state)
                         "[\"by_color\",\"blue\",1] \"mine\"|");
 }
 
+/* A set of by_email/x, which was let in with this claim. */
+static enum kx_status set_claiming(struct story *s, bool of_index)
+{
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key =
+                                       test_key(s->mem, "[\"by_email\",\"x\"]"),
+                                   .value = test_json("1")};
+    struct kx_claim claim = {mutation.key, of_index};
+    struct kx_commit commit = {.mutations = &mutation,
+                               .mutation_count = 1,
+                               .claims = &claim,
+                               .claim_count = 1,
+                               .memory = s->mem};
+    return test_commit(&s->test, &commit);
+}
+
+static void rights_hold_only_while_the_key_stays_what_it_was(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(set_claiming(s, true), KX_BUSY);
+    assert_string_equal(list(s, "[\"by_email\"]"), "");
+    declare(s, BY_EMAIL);
+    assert_int_equal(set_claiming(s, false), KX_BUSY);
+    assert_int_equal(set_claiming(s, true), KX_INDEX_OWNED_KEY);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_email"), KX_OK);
+    assert_int_equal(set_claiming(s, true), KX_BUSY);
+    assert_int_equal(set_claiming(s, false), KX_OK);
+}
+
 static void declaring_again_is_harmless_or_refused(void **state)
 {
     struct story *s = *state;
@@ -370,6 +399,8 @@ int main(void)
             a_build_over_duplicates_is_conflicted_until_mended, begin, finish),
         cmocka_unit_test_setup_teardown(a_dropped_index_is_gone_at_once, begin,
                                         finish),
+        cmocka_unit_test_setup_teardown(
+            rights_hold_only_while_the_key_stays_what_it_was, begin, finish),
         cmocka_unit_test_setup_teardown(declaring_again_is_harmless_or_refused,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(range_deletes_take_index_entries_along,
