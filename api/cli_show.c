@@ -8,6 +8,7 @@
 #include "cli_member.h"
 #include "keyjson.h"
 #include "path.h"
+#include "percent.h"
 
 enum {
     KEY_WIDTH = 32,
@@ -43,6 +44,72 @@ bool cli_key_path(const struct cli *cli, struct kx_slice array,
         path_write(kx_buffer_slice(&key), out);
     kx_buffer_free(&key);
     return read && !out->failed;
+}
+
+/* Characters that would not be seen, or would change what is around them. */
+static bool is_hidden(uint32_t point)
+{
+    static const uint32_t RANGES[][2] = {
+        {0, 0x9f},        {0xad, 0xad},     {0x61c, 0x61c},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+        {0xfeff, 0xfeff}, {0xfff9, 0xffff}, {0xe0000, 0xffffffff}};
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++)
+        if (point >= RANGES[i][0] && point <= RANGES[i][1])
+            return true;
+    return false;
+}
+
+/* The code point of one character of valid UTF-8. */
+static uint32_t code_point(struct kx_slice character)
+{
+    static const uint8_t MASKS[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t point = character.data[0] & MASKS[character.size];
+    for (size_t i = 1; i < character.size; i++)
+        point = point << 6 | (character.data[i] & 0x3f);
+    return point;
+}
+
+/* Of valid UTF-8, one place for each character. */
+static size_t width_of(struct kx_slice text)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < text.size; i++)
+        width += (text.data[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Is it one character of more than a byte, to be shown? */
+static bool is_shown(struct kx_slice character)
+{
+    return kx_utf8_valid(character) && width_of(character) == 1 &&
+           !is_hidden(code_point(character));
+}
+
+/* Appends the character that the escapes at the beginning of text mean, if it
+ * is to be shown. Returns how many bytes those are, or 0. */
+static size_t show_escaped(struct kx_slice text, struct kx_buffer *out)
+{
+    size_t before = out->size;
+    for (size_t size = 2; size <= 4 && 3 * size <= text.size; size++) {
+        bool read = percent_decode(kx_slice(text.data, 3 * size), out) &&
+                    !out->failed && out->size - before == size;
+        if (read && is_shown(kx_slice(out->data + before, size)))
+            return 3 * size;
+        out->size = before;
+    }
+    return 0;
+}
+
+void cli_show_path(struct kx_slice path, struct kx_buffer *out)
+{
+    while (path.size > 0) {
+        size_t size = *path.data == '%' ? show_escaped(path, out) : 0;
+        if (size == 0) {
+            kx_add_byte(out, *path.data);
+            size = 1;
+        }
+        path = kx_slice(path.data + size, path.size - size);
+    }
 }
 
 void cli_show_bytes(struct kx_slice bytes)
@@ -105,14 +172,15 @@ static void show_row(const struct cli *cli, struct kx_slice entry,
 {
     struct kx_slice stamp = kx_text("");
     struct kx_slice value = value_of(entry);
-    size_t wide = path.size > KEY_WIDTH ? path.size : KEY_WIDTH;
+    size_t width = width_of(path);
+    size_t wide = width > KEY_WIDTH ? width : KEY_WIDTH;
     size_t room = value_room(value, wide + STAMP_WIDTH + 2);
     if (cli_member(entry, "versionstamp", &stamp))
         stamp = kx_json_type(stamp) == KX_JSON_STRING
                     ? kx_slice(stamp.data + 1, stamp.size - 2)
                     : kx_text("-");
     printf("%s%.*s%s%*s %-*.*s %.*s\n", cli_tint(cli), (int)path.size,
-           (const char *)path.data, cli_plain(cli), (int)(wide - path.size), "",
+           (const char *)path.data, cli_plain(cli), (int)(wide - width), "",
            STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, (int)room,
            (const char *)value.data);
 }
@@ -127,15 +195,18 @@ void cli_show_heading(const struct cli *cli)
 /* The table's row, or the path alone. */
 static void show_path(const struct cli *cli, struct kx_slice entry)
 {
-    struct kx_buffer path;
+    struct kx_buffer path, shown;
     struct kx_slice array;
     kx_buffer_init(&path, cli->memory);
+    kx_buffer_init(&shown, cli->memory);
     if (!cli_member(entry, "key", &array) || !cli_key_path(cli, array, &path))
         kx_add_text(&path, "?");
+    cli_show_path(kx_buffer_slice(&path), &shown);
     if (cli->form == CLI_RAW)
         cli_show_bytes(kx_buffer_slice(&path));
     else
-        show_row(cli, entry, kx_buffer_slice(&path));
+        show_row(cli, entry, kx_buffer_slice(&shown));
+    kx_buffer_free(&shown);
     kx_buffer_free(&path);
 }
 

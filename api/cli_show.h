@@ -25,6 +25,10 @@ void cli_show_document(const struct cli *cli, struct kx_slice document);
 bool cli_key_path(const struct cli *cli, struct kx_slice array,
                   struct kx_buffer *out);
 
+/* Appends a path as a table or tree shows it: letters beyond ASCII as they are.
+ * Read as a key it is the same one. */
+void cli_show_path(struct kx_slice path, struct kx_buffer *out);
+
 /* Escape sequences, empty when standard output is no terminal. */
 const char *cli_bold(const struct cli *cli);
 const char *cli_tint(const struct cli *cli);

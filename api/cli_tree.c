@@ -31,13 +31,16 @@ static void end_line(struct tree *tree)
 
 static void show_part(struct tree *tree, struct kx_slice part, size_t level)
 {
-    struct kx_buffer path;
+    struct kx_buffer path, shown;
     end_line(tree);
     kx_buffer_init(&path, tree->cli->memory);
+    kx_buffer_init(&shown, tree->cli->memory);
     path_write(part, &path);
+    cli_show_path(kx_buffer_slice(&path), &shown);
     printf("%*s%s%.*s%s", (int)(2 * level), "", cli_tint(tree->cli),
-           (int)path.size, (const char *)path.data, cli_plain(tree->cli));
+           (int)shown.size, (const char *)shown.data, cli_plain(tree->cli));
     tree->shown++;
+    kx_buffer_free(&shown);
     kx_buffer_free(&path);
 }
 

@@ -141,6 +141,21 @@ prints 3
 kindex del
 ends 2
 
+test_case 'letters beyond ASCII are shown as they are, and escaped for programs'
+kindex set 'städte/日本' 1
+kindex set 'städte/%E2%80%AEx%C2%85%2F' 1
+kindex ls städte
+is keys "$(awk 'NR > 1 { print $1 }' "$work/out" | tr '\n' ' ')" 'städte/%E2%80%AEx%C2%85%2F städte/日本 '
+kindex get 'städte/日本'
+prints 1
+kindex tree städte
+prints 'städte
+  %E2%80%AEx%C2%85%2F
+  日本'
+kindex ls städte -o raw --reverse -n 1
+prints 'st%C3%A4dte/%E6%97%A5%E6%9C%AC'
+kindex del --prefix städte
+
 test_case 'a key that was taken for a prefix: what is under it is pointed to'
 kindex set under/a 1
 kindex set under/=2 1
