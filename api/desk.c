@@ -28,6 +28,7 @@ bool desk_open(struct desk *desk, struct service *service, unsigned number)
 {
     *desk = (struct desk){.service = service, .number = number};
     TAILQ_INIT(&desk->waiting);
+    TAILQ_INIT(&desk->clients);
     desk->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (desk->answers_fd < 0)
         return false;

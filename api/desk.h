@@ -37,6 +37,9 @@ struct desk {
     struct exchanges waiting; /* for news: their request.wait is the core's */
     struct alarms alarms;     /* for when their times are over */
     uint64_t late_ns;         /* those due by then have had their turn */
+    struct exchanges clients; /* that wait for theirs (exchange_share.c) */
+    uint64_t now_ns;          /* of this turn of the loop, about */
+    uint64_t look_ns;         /* exchange_share_look has nothing to do before */
     size_t in_flight;         /* exchanges begun and not ended */
     size_t awaited;           /* of these, waiting for the core */
     bool closing;             /* nothing may be parked any more */

@@ -9,6 +9,7 @@
 #include "admission.h"
 #include "browser.h"
 #include "exchange_park.h"
+#include "exchange_share.h"
 #include "exchange_stream.h"
 #include "journal.h"
 
@@ -57,18 +58,22 @@ static void refuse_memory(struct exchange *exchange)
     exchange->request.kept = 0;
     problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
             "The bodies of all requests and replies take more than %llu bytes "
-            "(--bodies-max).",
+            "(--bodies-max), or those of this client more than half of that.",
             (unsigned long long)options->bodies_max);
     exchange_count_memory(exchange);
 }
 
 /* A small reply is always sent, and so is one that tells what was done. Any
- * other is as easily made again. */
-static bool is_too_much(const struct exchange *exchange, size_t size)
+ * other is as easily made again. A stream needs memory for each of its pieces:
+ * without any it would be a reply with nothing in it. */
+static bool is_too_much(struct exchange *exchange, size_t size)
 {
     const struct route *route = exchange->request.route;
-    return size > SMALL_BODY && route != NULL && route->finish == NULL &&
-           !exchange_has_memory(exchange->desk->service, exchange->held);
+    bool stream = exchange->reply.stream != NULL;
+    if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
+        return false;
+    return (size > SMALL_BODY || stream) && route != NULL &&
+           route->finish == NULL;
 }
 
 /* The reply is final. Here, once for all handlers, memory that ran out on the
@@ -86,6 +91,7 @@ static enum exchange_next complete(struct exchange *exchange)
     access_settle(&exchange->request, &exchange->reply);
     browser_expose(&exchange->request, &exchange->reply);
     exchange->phase = EXCHANGE_READY;
+    exchange_await_client(exchange);
     journal_reply(exchange);
     return EXCHANGE_REPLY;
 }
@@ -199,7 +205,10 @@ void exchange_open(struct exchange *exchange, uint64_t body_size)
     trace_read(request);
     if (!may_have_body(request))
         body_size = 0;
-    if (!admission_check(request, &exchange->reply, body_size)) {
+    bool admitted = admission_check(request, &exchange->reply, body_size);
+    exchange_share_know(exchange);
+    exchange_await_client(exchange);
+    if (!admitted) {
         exchange->phase = EXCHANGE_REFUSED;
         return;
     }
@@ -224,11 +233,12 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
     if (exchange->phase != EXCHANGE_OPEN)
         return;
     kx_add(&exchange->body, data, size);
+    exchange->moved += size;
     bool fits = admission_body(&exchange->request, &exchange->reply,
                                exchange->body.size);
     exchange_count_memory(exchange);
-    if (fits && exchange->body.size > SMALL_BODY &&
-        !exchange_has_memory(exchange->desk->service, 0)) {
+    if (fits && !exchange_has_memory(exchange, 0) &&
+        exchange->body.size > SMALL_BODY) {
         refuse_memory(exchange);
         fits = false;
     }
@@ -239,6 +249,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
 enum exchange_next exchange_run(struct exchange *exchange)
 {
     timing_begin(&exchange->timing);
+    exchange_leave_client(exchange);
     if (exchange->body.failed || exchange->target.failed)
         answer_without_memory(&exchange->reply);
     if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
@@ -280,8 +291,12 @@ void exchange_continue(struct exchange *exchange)
     if (exchange_awaits_news(exchange))
         desk_end_news(exchange->desk, exchange);
     exchange->request.wait.cancel = NULL;
-    if (exchange->forsaken || take_answer(exchange) == EXCHANGE_REPLY)
-        exchange->ready(exchange);
+    if (!exchange->forsaken) {
+        if (take_answer(exchange) == EXCHANGE_PARK)
+            return;
+        exchange_await_client(exchange);
+    }
+    exchange->door->ready(exchange);
 }
 
 void exchange_wake(struct exchange *exchange)
@@ -313,5 +328,5 @@ void exchange_abandon(struct exchange *exchange)
         exchange->reply.body.failed = true;
         exchange->phase = EXCHANGE_READY;
     }
-    exchange->ready(exchange);
+    exchange->door->ready(exchange);
 }

@@ -34,6 +34,20 @@ enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
 
 enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
 
+/* What an exchange asks of the door that it came through. */
+struct exchange_door {
+    /* A parked exchange is EXCHANGE_READY, or its next chunk can be asked for
+     * again. On the loop's thread. */
+    void (*ready)(struct exchange *exchange);
+    /* An exchange that waits for its client (exchange_share.c) is to end now:
+     * others need what it holds. The client must be able to tell that from a
+     * complete reply. Ends it at once, or soon after. */
+    void (*cut)(struct exchange *exchange);
+    /* Bytes of the reply that the client took, but for those of
+     * exchange->moved; NULL: there are no others. */
+    uint64_t (*taken)(const struct exchange *exchange);
+};
+
 struct exchange {
     struct request request;
     struct reply reply;
@@ -44,7 +58,15 @@ struct exchange {
     struct kx_ticket ticket;       /* for a flush */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
-    uint64_t held;     /* bytes among the service's body_bytes */
+    uint64_t held;       /* bytes among the service's body_bytes */
+    struct guest *guest; /* among whose it counts, too; NULL: nobody's */
+    bool counted;        /* it is, and among the service's in_flight */
+    bool expectant;      /* it waits for its client: */
+    TAILQ_ENTRY(exchange) client; /* in a list of the desk, */
+    uint64_t since_ns;            /* since then, */
+    uint64_t moved_before;        /* as of which that many bytes had moved */
+    uint64_t moved;    /* bytes from the client or to it, as far as known */
+    uint64_t short_ns; /* since when there is no memory for the next chunk */
     size_t sent;       /* bytes of the present chunk */
     uint64_t streamed; /* bytes of all chunks */
     struct timing timing;
@@ -55,15 +77,13 @@ struct exchange {
     bool finishing; /* the handler's second half has begun */
     bool forsaken;  /* nobody waits for the reply any more. A parked exchange is
                      * then made `ready` without further work */
-    /* The door's: called on the loop's thread when a parked exchange is
-     * EXCHANGE_READY, or when its next chunk can be asked for again. Set before
-     * exchange_open. */
-    void (*ready)(struct exchange *exchange);
+    const struct exchange_door *door; /* set before exchange_open */
 };
 
-/* A clean exchange of this desk, counted as in flight until exchange_end; NULL
- * when memory ran out: the door then drops the connection. */
-struct exchange *exchange_begin(struct desk *desk);
+/* A clean exchange of this desk, counted as in flight until exchange_end, and
+ * as this guest's, until a token makes it another's (NULL: nobody's); NULL when
+ * memory ran out: the door then drops the connection. */
+struct exchange *exchange_begin(struct desk *desk, struct guest *guest);
 /* Gives the exchange back to its desk. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 
@@ -107,9 +127,6 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 
 /* Counts what the exchange's bodies take now among those of all. */
 void exchange_count_memory(struct exchange *exchange);
-/* Do the bodies of all exchanges, without `own` bytes of them, take at most
- * what --bodies-max allows? */
-bool exchange_has_memory(const struct service *service, uint64_t own);
 /* Empties a buffer for reuse. A large one gives its memory back: one large
  * request on each exchange would else keep that for ever. */
 void exchange_empty(struct kx_buffer *buffer);

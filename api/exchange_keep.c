@@ -6,6 +6,7 @@
 #include <talloc.h>
 
 #include "access.h"
+#include "exchange_share.h"
 #include "journal.h"
 
 enum {
@@ -33,7 +34,7 @@ static struct exchange *new_exchange(struct desk *desk)
     return NULL;
 }
 
-struct exchange *exchange_begin(struct desk *desk)
+struct exchange *exchange_begin(struct desk *desk, struct guest *guest)
 {
     struct exchange *exchange = desk->free;
     if (exchange == NULL)
@@ -46,8 +47,7 @@ struct exchange *exchange_begin(struct desk *desk)
         return NULL;
     exchange->phase = EXCHANGE_NEW;
     desk->in_flight++;
-    atomic_fetch_add_explicit(&desk->service->counters.in_flight, 1,
-                              memory_order_relaxed);
+    exchange_share_enter(exchange, guest);
     return exchange;
 }
 
@@ -74,6 +74,8 @@ static void reset(struct exchange *exchange)
     reply->stream = NULL;
     exchange->sent = 0;
     exchange->streamed = 0;
+    exchange->moved = 0;
+    exchange->short_ns = 0;
     exchange->timing.started_ns = 0;
     exchange->reads.entries = exchange->reads.bytes = 0;
     exchange->reads.index[0] = '\0';
@@ -87,12 +89,8 @@ void exchange_end(struct exchange *exchange)
     struct desk *desk = exchange->desk;
     journal_end(exchange);
     desk->in_flight--;
-    atomic_fetch_sub_explicit(&desk->service->counters.in_flight, 1,
-                              memory_order_relaxed);
-    if (exchange->held != 0)
-        atomic_fetch_sub_explicit(&desk->service->counters.body_bytes,
-                                  exchange->held, memory_order_relaxed);
-    exchange->held = 0;
+    exchange_leave_client(exchange);
+    exchange_share_leave(exchange);
     access_leave(&exchange->request);
     if (desk->free_count >= FREE_MAX) {
         talloc_free(exchange);

@@ -3,6 +3,8 @@
  * large requests nor many clients that do not read can take all memory. */
 #include "exchange.h"
 
+#include "exchange_share.h"
+
 enum { KEEP_MAX = 64 * 1024 /* bytes of a buffer that is kept for reuse */ };
 
 void exchange_empty(struct kx_buffer *buffer)
@@ -16,16 +18,5 @@ void exchange_count_memory(struct exchange *exchange)
 {
     uint64_t held = exchange->body.size + exchange->reply.body.size +
                     exchange->request.kept;
-    if (held == exchange->held)
-        return;
-    atomic_fetch_add_explicit(&exchange->desk->service->counters.body_bytes,
-                              held - exchange->held, memory_order_relaxed);
-    exchange->held = held;
-}
-
-bool exchange_has_memory(const struct service *service, uint64_t own)
-{
-    uint64_t all = atomic_load_explicit(&service->counters.body_bytes,
-                                        memory_order_relaxed);
-    return all - own <= service->options->bodies_max;
+    exchange_share_hold(exchange, held);
 }

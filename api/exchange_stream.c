@@ -5,6 +5,11 @@
 
 #include "access.h"
 #include "exchange_park.h"
+#include "exchange_share.h"
+
+/* For so long a stream that has begun waits for memory, then it breaks off: its
+ * client must not take it for one that has nothing to say. */
+static const uint64_t SHORT_NS = 10000ull * KX_MS_NS;
 
 /* Makes the next chunk; true when the exchange is parked: until the chunk's
  * flush, or for another turn when the stream had nothing to say this time. */
@@ -30,12 +35,27 @@ static bool make_chunk(struct exchange *exchange)
     return true;
 }
 
+/* Has it waited for long enough? */
+static bool is_short_for_long(struct exchange *exchange)
+{
+    uint64_t now_ns = exchange->desk->now_ns;
+    if (exchange->short_ns == 0)
+        exchange->short_ns = now_ns;
+    return now_ns - exchange->short_ns >= SHORT_NS;
+}
+
 /* Makes the next chunk, or waits until there is memory for it: true when the
  * exchange is parked. */
 static bool make_or_wait(struct exchange *exchange)
 {
-    if (exchange_has_memory(exchange->desk->service, exchange->held))
+    if (exchange_has_memory(exchange, exchange->held)) {
+        exchange->short_ns = 0;
         return make_chunk(exchange);
+    }
+    if (is_short_for_long(exchange)) {
+        exchange->reply.body.failed = true;
+        return false;
+    }
     exchange_await_memory(exchange);
     return true;
 }
@@ -79,8 +99,10 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
         return CHUNK_END;
     if (used_up && !access_holds(&exchange->request))
         return cut_off(exchange);
-    if (used_up && pull(exchange))
+    if (used_up && pull(exchange)) {
+        exchange_leave_client(exchange);
         return CHUNK_PARK;
+    }
     if (chunk->failed || kx_store_failed(exchange->desk->service->store))
         return CHUNK_BROKEN; /* what it shows may never be on disk */
     size_t left = chunk->size - exchange->sent;
@@ -89,5 +111,6 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
     *copied_out = left < size ? left : size;
     memcpy(out, chunk->data + exchange->sent, *copied_out);
     exchange->sent += *copied_out;
+    exchange->moved += *copied_out;
     return CHUNK_DATA;
 }

@@ -1,20 +1,14 @@
 /* A hash table with chains that are short, as there are no more guests than
- * connections. */
+ * connections and requests. */
 #include "guests.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <talloc.h>
 
 enum { CHAINS = 4096 };
-
-struct guest {
-    LIST_ENTRY(guest) chain;
-    uint64_t address;
-    uint64_t connections;
-};
 
 LIST_HEAD(chain, guest);
 
@@ -58,37 +52,52 @@ static uint64_t address_of(const struct sockaddr_storage *peer)
     return address != 0 ? address : last;
 }
 
-static struct chain *chain_of(struct guests *guests, uint64_t address)
+static struct chain *chain_of(struct guests *guests, uint64_t name)
 {
-    uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = name * UINT64_C(0x9e3779b97f4a7c15);
     return &guests->chains[hash >> 52];
 }
 
-/* Inside the lock: the guest with this address, made when it is new. */
-static struct guest *find(struct guests *guests, uint64_t address)
+/* Inside the lock: the guest with this name, made when it is new. The caller
+ * refers to it or drops it. */
+static struct guest *find(struct guests *guests, uint64_t name, bool by_token)
 {
-    struct chain *chain = chain_of(guests, address);
+    struct chain *chain = chain_of(guests, name);
     struct guest *guest;
     LIST_FOREACH(guest, chain, chain)
-        if (guest->address == address)
+        if (guest->name == name && guest->by_token == by_token)
             return guest;
-    guest = talloc(guests, struct guest);
+    guest = talloc_zero(guests, struct guest);
     if (guest == NULL)
         return NULL;
-    *guest = (struct guest){.address = address};
+    guest->name = name;
+    guest->by_token = by_token;
     LIST_INSERT_HEAD(chain, guest, chain);
     return guest;
+}
+
+/* Inside the lock: a guest to which nobody refers is none. */
+static void drop(struct guest *guest)
+{
+    if (atomic_load(&guest->references) > 0)
+        return;
+    LIST_REMOVE(guest, chain);
+    talloc_free(guest);
 }
 
 struct guest *guests_enter(struct guests *guests,
                            const struct sockaddr_storage *peer)
 {
     pthread_mutex_lock(&guests->lock);
-    struct guest *guest = find(guests, address_of(peer));
-    if (guest != NULL && guest->connections >= guests->share)
+    struct guest *guest = find(guests, address_of(peer), false);
+    if (guest != NULL && guest->connections >= guests->share) {
+        drop(guest);
         guest = NULL;
-    if (guest != NULL)
+    }
+    if (guest != NULL) {
         guest->connections++;
+        guests_keep(guest);
+    }
     pthread_mutex_unlock(&guests->lock);
     return guest;
 }
@@ -98,9 +107,37 @@ void guests_leave(struct guests *guests, struct guest *guest)
     if (guest == NULL)
         return;
     pthread_mutex_lock(&guests->lock);
-    if (--guest->connections == 0) {
-        LIST_REMOVE(guest, chain);
-        talloc_free(guest);
-    }
+    guest->connections--;
+    atomic_fetch_sub(&guest->references, 1);
+    drop(guest);
+    pthread_mutex_unlock(&guests->lock);
+}
+
+struct guest *guests_with_token(struct guests *guests, const char *id)
+{
+    pthread_mutex_lock(&guests->lock);
+    struct guest *guest = find(guests, strtoull(id, NULL, 16), true);
+    if (guest != NULL)
+        guests_keep(guest);
+    pthread_mutex_unlock(&guests->lock);
+    return guest;
+}
+
+void guests_keep(struct guest *guest)
+{
+    atomic_fetch_add_explicit(&guest->references, 1, memory_order_relaxed);
+}
+
+/* The last reference goes inside the lock, where the guest can be found. */
+void guests_release(struct guests *guests, struct guest *guest)
+{
+    uint_fast64_t references = atomic_load(&guest->references);
+    while (references > 1)
+        if (atomic_compare_exchange_weak(&guest->references, &references,
+                                         references - 1))
+            return;
+    pthread_mutex_lock(&guests->lock);
+    atomic_fetch_sub(&guest->references, 1);
+    drop(guest);
     pthread_mutex_unlock(&guests->lock);
 }

@@ -1,14 +1,31 @@
-/* How many connections each address has: no single one may take all that the
- * server has to give. Addresses of IPv6 count by their first 64 bits, which is
- * what one customer gets. Any thread. */
+/* Those that ask for something, and what each of them takes of what all share:
+ * an address with its connections, or an access token with its requests,
+ * wherever they come from. No single one may take all that the server has to
+ * give. Addresses of IPv6 count by their first 64 bits, which is what one
+ * customer gets. Any thread. */
 #ifndef API_GUESTS_H
 #define API_GUESTS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
-struct guest;
 struct guests;
+
+/* One of them. It is there as long as somebody refers to it: a connection, or
+ * a request (exchange_share.c, which also counts what they take). */
+struct guest {
+    LIST_ENTRY(guest) chain;
+    uint64_t name; /* the address, or the token's id */
+    bool by_token;
+    uint64_t connections;
+    atomic_uint_fast64_t references;
+    atomic_uint_fast64_t requests;   /* begun and not ended */
+    atomic_uint_fast64_t bytes;      /* of their bodies and replies */
+    atomic_uint_fast64_t in_vain_ns; /* when nothing gave way to it */
+};
 
 /* For at most `share` connections of one address; NULL when memory ran out. */
 struct guests *guests_open(uint64_t share);
@@ -19,7 +36,16 @@ void guests_close(struct guests *guests);
  * out. */
 struct guest *guests_enter(struct guests *guests,
                            const struct sockaddr_storage *peer);
-/* A connection of the guest is over; it is not used again. NULL is allowed. */
+/* A connection of the guest is over. NULL is allowed. */
 void guests_leave(struct guests *guests, struct guest *guest);
+
+/* The guest with this token, by the token's id in hexadecimal digits. It is
+ * given back by guests_release. NULL when memory ran out. */
+struct guest *guests_with_token(struct guests *guests, const char *id);
+/* Refers to a guest that somebody else refers to; guests_release is for that,
+ * too. */
+void guests_keep(struct guest *guest);
+/* A reference less; the last one frees the guest. */
+void guests_release(struct guests *guests, struct guest *guest);
 
 #endif

@@ -169,6 +169,14 @@ static enum MHD_Result queue_reply(struct exchange *exchange)
     return result;
 }
 
+/* Never fails for a connection that the library itself hands over. */
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
 /* Of an exchange that was parked: its reply or next chunk can be made now. The
  * connection has an HTTP status once its reply is queued; then it is a stream
  * that goes on. */
@@ -180,6 +188,23 @@ static void on_ready(struct exchange *exchange)
         queue_reply(exchange);
     MHD_resume_connection(connection);
 }
+
+/* The client sees the end of the connection before that of the reply. */
+static void cut(struct exchange *exchange)
+{
+    http1_socket_cut(descriptor_of(exchange->request.connection));
+}
+
+/* Those of a stream are counted as they are pulled. */
+static uint64_t taken(const struct exchange *exchange)
+{
+    return exchange->reply.stream != NULL
+               ? 0
+               : http1_socket_sent(descriptor_of(exchange->request.connection));
+}
+
+static const struct exchange_door DOOR = {
+    .ready = on_ready, .cut = cut, .taken = taken};
 
 /* ---- Requests ----------------------------------------------------------- */
 
@@ -199,14 +224,6 @@ static bool refuse_early(const struct exchange *exchange)
     return exchange->phase == EXCHANGE_REFUSED &&
            (request->method == METHOD_PUT || request->method == METHOD_POST) &&
            find_header(request, "Expect") != NULL;
-}
-
-/* Never fails for a connection that the library itself hands over. */
-static int descriptor_of(struct MHD_Connection *connection)
-{
-    return MHD_get_connection_info(connection,
-                                   MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
 }
 
 static bool is_lasting(const struct exchange *exchange)
@@ -249,7 +266,7 @@ static void open_request(struct exchange *exchange,
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
                                 &request->header_sizes);
     request->method = method_parse(method);
-    exchange->ready = on_ready;
+    exchange->door = &DOOR;
     exchange_open(exchange, announced_size(request));
 }
 
@@ -288,9 +305,9 @@ static void *on_target(void *closure, const char *target,
                        struct MHD_Connection *connection)
 {
     struct http1 *http1 = closure;
-    struct exchange *exchange = exchange_begin(http1->desk);
+    struct exchange *exchange = exchange_begin(
+        http1->desk, http1_socket_guest(descriptor_of(connection)));
     char *mark = strchr(target, '?');
-    (void)connection;
     if (exchange != NULL)
         exchange_target(exchange, target, strlen(target));
     if (mark != NULL)

@@ -30,6 +30,7 @@ struct http1_socket {
     bool looked; /* whether it has ended, when all was answered once */
     struct visit visit;
     uint64_t answered; /* requests, by the library */
+    uint64_t sent;     /* bytes */
     size_t drained;
     http1_take_fn *take;       /* NULL: the library's until it is closed */
     void *heir;                /* for take */
@@ -138,31 +139,52 @@ static ssize_t receive(struct http1_socket *socket, void *buffer, size_t size,
 }
 
 /* The TLS of a registered socket, or NULL. */
-static struct tls *tls_of(int fd)
+static struct tls *tls_of(const struct http1_socket *socket)
 {
-    const struct http1_socket *socket = registered(fd);
     return socket != NULL ? socket->visit.tls : NULL;
+}
+
+static ssize_t count_sent(struct http1_socket *socket, ssize_t sent)
+{
+    if (socket != NULL && sent > 0)
+        socket->sent += (uint64_t)sent;
+    return sent;
 }
 
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 {
-    struct tls *tls = tls_of(fd);
+    struct http1_socket *socket = registered(fd);
+    struct tls *tls = tls_of(socket);
     const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
-    return tls != NULL ? tls_send(tls, &part, 1)
-                       : __real_send(fd, data, size, flags);
+    return count_sent(socket, tls != NULL ? tls_send(tls, &part, 1)
+                                          : __real_send(fd, data, size, flags));
 }
 
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    struct tls *tls = tls_of(fd);
-    return tls != NULL ? tls_send(tls, message->msg_iov, message->msg_iovlen)
-                       : __real_sendmsg(fd, message, flags);
+    struct http1_socket *socket = registered(fd);
+    struct tls *tls = tls_of(socket);
+    return count_sent(socket, tls != NULL ? tls_send(tls, message->msg_iov,
+                                                     message->msg_iovlen)
+                                          : __real_sendmsg(fd, message, flags));
+}
+
+uint64_t http1_socket_sent(int fd)
+{
+    const struct http1_socket *socket = registered(fd);
+    return socket != NULL ? socket->sent : 0;
+}
+
+struct guest *http1_socket_guest(int fd)
+{
+    const struct http1_socket *socket = registered(fd);
+    return socket != NULL ? socket->visit.guest : NULL;
 }
 
 int __wrap_shutdown(int fd, int how)
 {
     const struct http1_socket *socket = registered(fd);
-    struct tls *tls = tls_of(fd);
+    struct tls *tls = tls_of(socket);
     if (socket != NULL && socket->take != NULL)
         return 0;
     if (tls != NULL && how != SHUT_RD)
@@ -279,6 +301,18 @@ static void settle_late(struct http1_deadline *deadline)
         deadline->part == HTTP1_HEAD ? FRAMING_SLOW_HEAD : FRAMING_SLOW_BODY;
     turn_away(socket);
     shutdown(socket->visit.fd, SHUT_RDWR);
+}
+
+void http1_socket_cut(int fd)
+{
+    struct http1_socket *socket = registered(fd);
+    if (socket == NULL)
+        return;
+    if (framing_in_body(&socket->framing)) {
+        socket->fault = FRAMING_SLOW_BODY;
+        turn_away(socket);
+    }
+    __real_shutdown(fd, SHUT_RDWR);
 }
 
 void http1_socket_settle(void)

@@ -35,6 +35,14 @@ bool http1_socket_open(const struct visit *visit);
  * registered, or was bequeathed. */
 bool http1_socket_close(int fd, struct visit *visit_out);
 
+/* Whose connection it is; NULL when it is not registered. */
+struct guest *http1_socket_guest(int fd);
+/* How many bytes it has taken. */
+uint64_t http1_socket_sent(int fd);
+/* Its client stalls while others need what it holds: the rest of a request is
+ * not waited for (408), a reply breaks off. The library closes it next. */
+void http1_socket_cut(int fd);
+
 /* The library is about to close the socket (it is made to, by the caller), but
  * somebody else goes on with it: instead of being closed it is given to take,
  * with its visit, and is registered no more. */

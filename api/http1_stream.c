@@ -201,6 +201,16 @@ static void on_ready(struct exchange *exchange)
         mark(stream);
 }
 
+/* It breaks off. */
+static void cut(struct exchange *exchange)
+{
+    struct http1_stream *stream = exchange->request.connection;
+    stream->wire.broken = true;
+    mark(stream);
+}
+
+static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
+
 /* Nothing is read: a socket that is ready while there is nothing to be sent has
  * been reset. */
 static void on_socket(struct source *source)
@@ -280,7 +290,7 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     }
     request->connection = stream;
     request->header = no_header;
-    exchange->ready = on_ready;
+    exchange->door = &DOOR;
     http1_socket_bequeath(fd, take, stream);
     return true;
 }

@@ -11,7 +11,8 @@
 #include "framing.h"
 
 enum {
-    DRIBBLE = 1024,  /* bytes; smaller DATA frames earn nothing */
+    DRIBBLE = 1024,       /* bytes; smaller DATA frames earn nothing */
+    FIRST_EXTENSION = 10, /* type of a frame that RFC 9113 does not have */
     LARGE_HEAD = 20, /* frames of idle talk that a head over its limit is */
     FIELD_EXTRA = 32 /* bytes that each field counts besides its own (RFC 9113
                       * section 6.5.2) */
@@ -24,12 +25,16 @@ static struct http2_stream *stream_of(nghttp2_session *session, int32_t id)
 
 /* ---- Calm --------------------------------------------------------------- */
 
-static bool is_idle_talk(const nghttp2_frame_hd *head)
+static bool is_of_message(const nghttp2_frame_hd *head)
 {
-    if (head->type == NGHTTP2_DATA)
-        return head->length == 0 &&
-               (head->flags & NGHTTP2_FLAG_END_STREAM) == 0;
-    return head->type != NGHTTP2_HEADERS;
+    return head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_DATA;
+}
+
+static bool is_empty_data(const nghttp2_frame *frame)
+{
+    return frame->hd.type == NGHTTP2_DATA &&
+           frame->hd.length == frame->data.padlen &&
+           (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0;
 }
 
 static void spend(struct http2_connection *connection)
@@ -38,13 +43,25 @@ static void spend(struct http2_connection *connection)
         connection->flooded = true;
 }
 
+/* Frames of types that nobody knows have no meaning (RFC 9113 section 5.5), but
+ * they are counted: the library would pass over them. */
+static int ignore_extension(nghttp2_session *session, void **payload,
+                            const nghttp2_frame_hd *head, void *user)
+{
+    (void)session;
+    (void)payload;
+    (void)head;
+    (void)user;
+    return NGHTTP2_ERR_CANCEL;
+}
+
 /* Before the library looks at it. */
 static int on_begin_frame(nghttp2_session *session,
                           const nghttp2_frame_hd *head, void *user)
 {
     struct http2_connection *connection = user;
     (void)session;
-    if (is_idle_talk(head))
+    if (!is_of_message(head))
         spend(connection);
     return connection->flooded ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
@@ -151,12 +168,13 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
     bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (frame->hd.type == NGHTTP2_HEADERS)
         spend_for_head(connection);
-    if (stream == NULL ||
-        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+    if (is_empty_data(frame))
+        spend(connection);
+    if (stream == NULL || !is_of_message(&frame->hd))
         return 0;
     stream->whole = end;
-    if (is_request(frame))
-        http2_stream_open(stream);
+    if (is_request(frame) && !http2_stream_open(stream))
+        return 0;
     if (end)
         http2_stream_end(stream);
     return 0;
@@ -183,10 +201,12 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *out,
                          nghttp2_data_source *source, void *user)
 {
     size_t copied;
-    (void)session;
-    (void)id;
+    struct http2_stream *stream = stream_of(session, id);
+    (void)source;
     (void)user;
-    switch (http2_stream_read(source->ptr, out, size, &copied)) {
+    if (stream == NULL)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    switch (http2_stream_read(stream, out, size, &copied)) {
     case CHUNK_DATA:
         return (ssize_t)copied;
     case CHUNK_END:
@@ -214,8 +234,7 @@ void http2_session_reply(struct http2_stream *stream)
     nghttp2_session *session = stream->connection->session;
     struct header headers[HTTP2_FIELDS_MAX];
     nghttp2_nv fields[HTTP2_FIELDS_MAX];
-    nghttp2_data_provider body = {.source.ptr = stream,
-                                  .read_callback = read_body};
+    nghttp2_data_provider body = {.read_callback = read_body};
     size_t count = http2_reply_fields(stream, headers);
     for (size_t i = 0; i < count; i++)
         fields[i] = field_of(&headers[i]);
@@ -245,9 +264,13 @@ void http2_session_reset(struct http2_stream *stream, enum http2_error why)
                               stream->id, why);
 }
 
-static bool is_of_reply(const nghttp2_frame_hd *head)
+/* The library still has the stream, until it has sent the reset. */
+void http2_session_drop(struct http2_stream *stream, enum http2_error why)
 {
-    return head->type == NGHTTP2_HEADERS || head->type == NGHTTP2_DATA;
+    nghttp2_session_set_stream_user_data(stream->connection->session,
+                                         stream->id, NULL);
+    http2_session_reset(stream, why);
+    http2_stream_close(stream);
 }
 
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
@@ -256,7 +279,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     struct http2_connection *connection = user;
     const nghttp2_frame_hd *head = &frame->hd;
     bool end = (head->flags & NGHTTP2_FLAG_END_STREAM) != 0;
-    if (!is_of_reply(head))
+    if (!is_of_message(head))
         return 0;
     struct http2_stream *stream = stream_of(session, head->stream_id);
     if (stream != NULL && !stream->parked)
@@ -363,6 +386,8 @@ static void set_callbacks(nghttp2_session_callbacks *callbacks)
 {
     nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks,
                                                           on_begin_frame);
+    nghttp2_session_callbacks_set_unpack_extension_callback(callbacks,
+                                                            ignore_extension);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks,
                                                             on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
@@ -379,6 +404,8 @@ static void set_callbacks(nghttp2_session_callbacks *callbacks)
 static void set_options(nghttp2_option *option)
 {
     nghttp2_option_set_no_closed_streams(option, 1);
+    for (int type = FIRST_EXTENSION; type <= UINT8_MAX; type++)
+        nghttp2_option_set_user_recv_extension_type(option, (uint8_t)type);
     nghttp2_option_set_max_outbound_ack(option, CALM_BURST);
     nghttp2_option_set_stream_reset_rate_limit(option, CALM_BURST,
                                                CALM_PER_SECOND);

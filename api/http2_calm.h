@@ -1,6 +1,7 @@
 /* How much idle talk a client of HTTP/2 may cause. Frames that bring no request
- * nearer to its reply (PING, SETTINGS, resets, empty DATA ...) cost little each
- * and are needed now and then; thousands of them are an attack. */
+ * nearer to its reply (PING, SETTINGS, resets, unknown types, DATA that is
+ * empty but for its padding ...) cost little each and are needed now and then;
+ * thousands of them are an attack. */
 #ifndef API_HTTP2_CALM_H
 #define API_HTTP2_CALM_H
 

@@ -26,7 +26,9 @@ enum {
     HTTP2_HELD_MAX = 16 << 20, /* bytes of replies that wait for the client of
                                 * one connection, before it gets no more */
     HTTP2_FEW = 16,            /* streams of one connection for which there is
-                                * room as long as there is any */
+                                * room as long as their guest has any */
+    HTTP2_SMALL = 64 * 1024,   /* bytes of replies that a connection may hold
+                                * although there is no memory for them */
     HTTP2_HEADS_MAX = 4,       /* times the size of a head that is announced:
                                 * a longer one ends the connection */
     HTTP2_LEAVE_MS = 2000,     /* for the rest of a request that is answered */
@@ -148,18 +150,20 @@ void http2_session_resume(struct http2_stream *stream);
 void http2_session_continue(struct http2_stream *stream);
 /* Breaks a stream off. */
 void http2_session_reset(struct http2_stream *stream, enum http2_error why);
+/* The same, and closes it here at once. */
+void http2_session_drop(struct http2_stream *stream, enum http2_error why);
 
 /* ---- http2_stream.c ----------------------------------------------------- */
 
-/* A stream that has begun; NULL when there are too many requests or no
- * memory. */
+/* A stream that has begun; NULL when memory ran out. */
 struct http2_stream *http2_stream_begin(struct http2_connection *connection,
                                         int32_t id);
 /* Takes a field of the head. */
 void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
                         struct kx_slice value);
-/* The head is complete: through the gates. What is refused is queued. */
-void http2_stream_open(struct http2_stream *stream);
+/* The head is complete: through the gates. What is refused is queued. False:
+ * there was no place for it, and it is gone (REFUSED_STREAM). */
+bool http2_stream_open(struct http2_stream *stream);
 /* Takes some of the body. */
 void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
                        size_t size);

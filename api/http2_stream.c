@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <talloc.h>
 
+#include "exchange_share.h"
 #include "framing.h"
 #include "router.h"
 
@@ -72,21 +73,6 @@ static const char *find_header(const struct request *request, const char *name)
     return http2_head_find(&stream->head, name, request->memory);
 }
 
-/* What is limited for the whole service: memory for bodies, of requests and of
- * replies that wait for their client, and the number of requests. Of that the
- * second half is for connections with few, so that a handful of clients cannot
- * take all. */
-static bool has_room(const struct http2_connection *connection)
-{
-    const struct service *service = connection->door->desk->service;
-    uint64_t in_flight = (uint64_t)atomic_load_explicit(
-        &service->counters.in_flight, memory_order_relaxed);
-    uint64_t most = service->options->requests_max;
-    if (connection->open >= HTTP2_FEW)
-        most /= 2;
-    return in_flight < most && exchange_has_memory(service, 0);
-}
-
 /* The reply is complete; from here on it waits for the client. */
 static void reply(struct http2_stream *stream)
 {
@@ -114,12 +100,32 @@ static void on_ready(struct exchange *exchange)
     http2_connection_mark(connection);
 }
 
+/* Others need what its client does not take. What has not been begun may be
+ * tried again. */
+static void cut(struct exchange *exchange)
+{
+    struct http2_stream *stream = exchange->request.connection;
+    struct http2_connection *connection = stream->connection;
+    http2_session_drop(stream, stream->begun ? HTTP2_ENHANCE_YOUR_CALM
+                                             : HTTP2_REFUSED_STREAM);
+    http2_connection_mark(connection);
+}
+
+static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
+
+/* There is no room for it. Nothing was done, so its client may try again. */
+static void refuse(struct http2_stream *stream)
+{
+    struct service *service = stream->exchange->desk->service;
+    atomic_fetch_add(&service->counters.streams_refused, 1);
+    http2_session_drop(stream, HTTP2_REFUSED_STREAM);
+}
+
 struct http2_stream *http2_stream_begin(struct http2_connection *connection,
                                         int32_t id)
 {
     struct desk *desk = connection->door->desk;
-    struct exchange *exchange =
-        has_room(connection) ? exchange_begin(desk) : NULL;
+    struct exchange *exchange = exchange_begin(desk, connection->visit.guest);
     if (exchange == NULL) {
         atomic_fetch_add(&desk->service->counters.streams_refused, 1);
         return NULL;
@@ -138,7 +144,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     exchange->request.method = METHOD_OTHER;
     exchange->request.connection = stream;
     exchange->request.header = find_header;
-    exchange->ready = on_ready;
+    exchange->door = &DOOR;
     TAILQ_INSERT_TAIL(&connection->streams, stream, all);
     connection->open++;
     http2_stream_touch(stream);
@@ -188,8 +194,10 @@ static void go_on(struct http2_stream *stream)
 }
 
 /* A head of which a part got lost must not be acted upon: what is missing may
- * be a condition. */
-void http2_stream_open(struct http2_stream *stream)
+ * be a condition. Whose request it is, and so whose places it takes, is known
+ * only when it is complete. The second half of these is for connections with
+ * few. */
+bool http2_stream_open(struct http2_stream *stream)
 {
     struct exchange *exchange = stream->exchange;
     struct http2_head *head = &stream->head;
@@ -203,7 +211,12 @@ void http2_stream_open(struct http2_stream *stream)
     else
         exchange_open(exchange,
                       length != NULL ? strtoull(length, NULL, 10) : 0);
+    if (!exchange_has_place(exchange, stream->connection->open > HTTP2_FEW)) {
+        refuse(stream);
+        return false;
+    }
     go_on(stream);
+    return true;
 }
 
 /* A client whose request was refused may be sending it still: some stop when
@@ -232,20 +245,22 @@ void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
 void http2_stream_end(struct http2_stream *stream)
 {
     stream->whole = true;
+    exchange_leave_client(stream->exchange);
     await(stream, NULL, 0);
     enqueue(stream);
 }
 
-/* The replies before it may have used up the memory since it began; nothing was
- * done for it, so its client may try again. */
+/* Without memory a client that takes its replies gets small ones still; those
+ * that wait for it must not add up to large ones, and while they do nobody
+ * gives way to it. */
 static void run(struct http2_stream *stream)
 {
-    const struct exchange *exchange = stream->exchange;
-    struct service *service = exchange->desk->service;
-    if (exchange->phase == EXCHANGE_OPEN && !exchange_has_memory(service, 0)) {
-        atomic_fetch_add(&service->counters.streams_refused, 1);
-        http2_session_reset(stream, HTTP2_REFUSED_STREAM);
-    } else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
+    struct exchange *exchange = stream->exchange;
+    if (exchange->phase == EXCHANGE_OPEN &&
+        stream->connection->held > HTTP2_SMALL &&
+        !exchange_fits_memory(exchange, 0))
+        refuse(stream);
+    else if (exchange_run(stream->exchange) == EXCHANGE_PARK)
         park(stream);
     else
         reply(stream);
@@ -313,6 +328,7 @@ static enum exchange_chunk read_body(struct http2_stream *stream, void *out,
     *copied_out = left < size ? left : size;
     memcpy(out, body.data + stream->sent, *copied_out);
     stream->sent += *copied_out;
+    stream->exchange->moved += *copied_out;
     return *copied_out == left ? CHUNK_END : CHUNK_DATA;
 }
 

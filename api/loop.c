@@ -11,7 +11,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "exchange.h"
+#include "exchange_share.h"
 #include "listener.h"
 
 enum { EVENTS_MAX = 64 };
@@ -71,6 +71,7 @@ static int timeout_ms(const struct loop *loop)
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
     timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
     timeout = sooner(timeout, desk_timeout_ms(&loop->desk));
+    timeout = sooner(timeout, exchange_share_timeout_ms(&loop->desk));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
     return sooner(timeout, 10);
@@ -88,6 +89,7 @@ static int wait_for_sources(struct loop *loop, int timeout)
         count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
         kx_feed(store);
     }
+    loop->desk.now_ns = kx_monotonic_ns();
     for (int i = 0; i < count; i++) {
         struct source *source = events[i].data.ptr;
         source->ready(source);
@@ -132,6 +134,7 @@ static int turn(struct loop *loop)
         begin_stop(loop);
     if (loop->listener != NULL)
         listener_expire(loop->listener);
+    exchange_share_look(&loop->desk);
     if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
         http1_timeout_ms(loop->http1) == 0)
         run_door(loop);

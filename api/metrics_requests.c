@@ -72,6 +72,16 @@ static void write_connections(const struct counters *counters,
                 (unsigned long long)atomic_load(&counters->handshakes_failed));
 }
 
+static void write_stalled(const struct counters *counters,
+                          struct kx_buffer *out)
+{
+    metrics_head(out, "kindex_http_stalled_total", "counter",
+                 "Requests that were ended because their client stalled while "
+                 "others needed what they held.");
+    metrics_add(out, "kindex_http_stalled_total %llu\n",
+                (unsigned long long)atomic_load(&counters->stalled));
+}
+
 static void write_http2(const struct counters *counters, struct kx_buffer *out)
 {
     metrics_head(out, "kindex_http_streams_refused_total", "counter",
@@ -106,6 +116,7 @@ void metrics_write_requests(const struct counters *counters,
                  "Requests that took as long as --slow-ms or longer.");
     metrics_add(out, "kindex_http_slow_requests_total %llu\n",
                 (unsigned long long)atomic_load(&counters->slow));
+    write_stalled(counters, out);
     write_connections(counters, out);
     write_http2(counters, out);
 }

@@ -26,9 +26,11 @@ struct counters {
     atomic_uint_fast64_t handshakes_failed;   /* of TLS */
     atomic_int_fast64_t connections;          /* open now */
     atomic_uint_fast64_t body_bytes;          /* of requests and replies */
-    atomic_int_fast64_t in_flight;            /* requests begun, not replied */
+    atomic_uint_fast64_t in_flight;           /* requests begun, not replied */
     atomic_uint_fast64_t slow;                /* requests over --slow-ms */
     atomic_uint_fast64_t streams_refused;     /* of HTTP/2: no room for them */
+    atomic_uint_fast64_t stalled;             /* requests that gave way */
+    atomic_uint_fast64_t short_ns;        /* when something was short last */
     atomic_uint_fast64_t floods;          /* its connections that ended so */
     atomic_uint_fast64_t next_request_id; /* from a random beginning */
 };

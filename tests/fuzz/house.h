@@ -232,6 +232,8 @@ static inline void house_ready(struct exchange *exchange)
     sent->ready = true;
 }
 
+static const struct exchange_door HOUSE_DOOR = {.ready = house_ready};
+
 /* Lets the desk work until the exchange is ready. One that waits for news would
  * wait for ever: its client goes away. */
 static inline void house_wait(struct exchange *exchange)
@@ -295,14 +297,14 @@ static inline void house_pull(struct exchange *exchange)
 /* Sends one request and checks its reply, the status of which is returned. */
 static inline int house_send(struct house_request *sent)
 {
-    struct exchange *exchange = exchange_begin(&house.desk);
+    struct exchange *exchange = exchange_begin(&house.desk, NULL);
     assert_non_null(exchange);
     exchange_target(exchange, (const char *)sent->target.data,
                     sent->target.size);
     exchange->request.method = sent->method;
     exchange->request.header = house_header;
     exchange->request.connection = sent;
-    exchange->ready = house_ready;
+    exchange->door = &HOUSE_DOOR;
     exchange_open(exchange, sent->body.size);
     if (sent->body.size > 0)
         exchange_body(exchange, sent->body.data, sent->body.size);

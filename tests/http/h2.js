@@ -70,12 +70,13 @@ function statusOf(payload) {
 // A connection whose server encodes without a dynamic table. `seen` is what
 // came: statuses and resets by stream, bytes of bodies, GOAWAY's code.
 class Connection {
-  constructor(first = [PREFACE, settings(setting(HEADER_TABLE_SIZE, 0))], quiet = false) {
-    this.quiet = quiet; // does not confirm the server's settings
+  // quiet: it does not confirm the server's settings.
+  constructor(first = [PREFACE, settings(setting(HEADER_TABLE_SIZE, 0))], { quiet = false, localAddress } = {}) {
+    this.quiet = quiet;
     this.seen = { status: {}, body: {}, ended: {}, reset: {}, goaway: null, pongs: 0, closed: null, raw: "" };
     this.input = Buffer.alloc(0);
     this.waiting = [];
-    this.socket = net.connect({ host, port, noDelay: true });
+    this.socket = net.connect({ host, port, localAddress, noDelay: true });
     this.socket.on("data", (data) => this.take(data));
     this.socket.on("end", () => this.close("closed"));
     this.socket.on("error", () => this.close("reset"));

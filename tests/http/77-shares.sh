@@ -1,0 +1,107 @@
+#!/bin/bash
+# One client that holds all it can get and takes nothing of it shuts nobody out:
+# not those of other addresses, not those with a token of their own, nor those
+# that share its address. Addresses are 127.0.0.1, 127.0.0.2 and so on.
+. "$(dirname "$0")/../lib/http.sh"
+here=$(dirname "$0")
+json=(--header 'Content-Type: application/json')
+whole=$(for door in HTTP/2 HTTP/1.1; do
+    for question in 'small value' 'large value' 'large write' page stream; do
+        echo "$question over $door: whole"
+    done
+done)
+ulimit -n "$(ulimit -Hn)"
+attacker='' watcher='' bytes=120000000
+
+fill() {
+    { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
+    for key in large/=1 large/=2 large/=3 other/=1 other/=2 other/=3; do
+        request PUT "/kv/$key" "@$work/large" "${json[@]}" "$@"
+    done
+    request PUT /kv/small 1 "${json[@]}" "$@"
+}
+
+# attack KIND ADDRESS [TOKEN]: until `calm`. It has begun when it holds half of
+# what there is.
+holds() {
+    request GET /metrics '' ${watcher:+--header "Authorization: Bearer $watcher"}
+    awk -v streams=8000 -v bytes="$bytes" '
+        /^kindex_http_requests_in_flight/ && $2 > streams { found = 1 }
+        /^kindex_http_body_bytes/ && $2 > bytes { found = 1 }
+        END { exit !found }' "$answer"
+}
+attack() {
+    node "$here/shut_out.js" 127.0.0.1 "${url##*:}" attack "$@" >"$work/attack" 2>&1 &
+    attacker=$!
+    wait_until holds
+}
+calm() {
+    kill "$attacker"
+    wait "$attacker" 2>/dev/null
+}
+ask() { timeout "$longest" node "$here/shut_out.js" 127.0.0.1 "${url##*:}" "$@" 2>&1; }
+
+start_server
+fill
+for kind in streams bodies uploads lists; do
+    test_case "$kind of one address, and what another one gets"
+    attack $kind 127.0.0.3
+    is 'what it gets' "$(ask ask 127.0.0.2)" "$whole"
+    calm
+done
+
+for kind in streams bodies; do
+    test_case "$kind, and what others of the same address get"
+    attack $kind 127.0.0.2
+    is 'what they get' "$(ask ask 127.0.0.2)" "$whole"
+    calm
+done
+
+test_case 'what gave way is counted'
+request GET /metrics
+is 'requests that gave way, more than 100' \
+    "$(awk '/^kindex_http_stalled_total/ { print ($2 > 100) }' "$answer")" 1
+stop_server
+
+test_case 'each loop gives back what another one needs'
+start_server --loops 4
+attack bodies 127.0.0.2
+is 'what they get' "$(ask ask 127.0.0.2)" "$whole"
+calm
+stop_server
+
+test_case 'while memory is short a list is refused before it begins'
+start_server --bodies-max 1MiB
+bytes=1050000
+attack slow 127.0.0.3
+is 'what another address gets' "$(ask once 127.0.0.2)" 'small value over HTTP/2: 200 ended
+large value over HTTP/2: 503 ended
+large write over HTTP/2: 503 ended
+page over HTTP/2: 503 ended
+stream over HTTP/2: 503 ended
+small value over HTTP/1.1: 200 ended
+large value over HTTP/1.1: 503 ended again in 1 s
+large write over HTTP/1.1: 503 ended again in 1 s
+page over HTTP/1.1: 503 ended again in 1 s
+stream over HTTP/1.1: 503 ended again in 1 s'
+calm
+stop_server
+
+test_case 'a token shuts out neither other tokens of its address nor those without'
+start_server
+bytes=120000000
+request POST /tokens '{"name":"all","grants":[{"scopes":["read","write","list","watch","index","admin","monitor"],"prefix":[]}]}' "${json[@]}"
+watcher=$(jq -r .token "$answer")
+request POST /tokens '{"name":"first","grants":[{"scopes":["read","list"],"prefix":[]}]}' \
+    "${json[@]}" --header "Authorization: Bearer $watcher"
+first=$(jq -r .token "$answer")
+request POST /tokens '{"name":"other","grants":[{"scopes":["read","write","list"],"prefix":[]}]}' \
+    "${json[@]}" --header "Authorization: Bearer $watcher"
+second=$(jq -r .token "$answer")
+attack bodies 127.0.0.2 "$first"
+is 'beside another token' "$(ask ask 127.0.0.2 "$second")" "$whole"
+calm
+attack streams 127.0.0.2
+is 'beside one without a token' "$(ask ask 127.0.0.2 "$second")" "$whole"
+calm
+finish
