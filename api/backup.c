@@ -43,8 +43,8 @@ enum progress backup_get(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return DONE;
     }
-    backing->stream =
-        (struct stream){.next = next, .request = request, .state = backing};
+    backing->stream = (struct stream){
+        .next = next, .request = request, .state = backing, .viewless = true};
     reply->status = 200;
     reply->content_type = "application/zstd";
     reply_header(reply, "Content-Disposition",

@@ -145,8 +145,11 @@ enum progress batch_get(struct request *request, struct reply *reply)
 {
     struct wanted wanted = {.request = request, .memory = request->memory};
     struct flaw flaw;
-    if (!query_none(request, &flaw) || !body_json(request, &flaw) ||
-        !wanted_read(request->body, &wanted, &flaw))
+    if (!query_none(request, &flaw) || !body_json(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!kx_read_try_hold(request->reader))
+        return VIEW;
+    if (!wanted_read(request->body, &wanted, &flaw))
         return flaw_reply(request, reply, &flaw);
     if (!may_read(request, reply, &wanted))
         return DONE;

@@ -138,16 +138,23 @@ static bool may_go_on(struct exchange *exchange)
     return false;
 }
 
+static enum exchange_next go_on(struct exchange *exchange);
+
 /* What follows from how a handler ended. */
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
 {
+    bool commits = progress == COMMIT &&
+                   access_commit(&exchange->request, &exchange->reply);
+    kx_read_release(exchange->request.reader);
     switch (progress) {
     case COMMIT:
-        if (access_commit(&exchange->request, &exchange->reply) &&
-            submit(exchange))
+        if (commits && submit(exchange))
             return EXCHANGE_PARK;
         break;
+    case VIEW:
+        exchange->views = true;
+        return go_on(exchange);
     case AGAIN:
         if (may_go_on(exchange)) {
             exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
@@ -166,21 +173,44 @@ static enum exchange_next proceed(struct exchange *exchange,
     return complete(exchange);
 }
 
+/* The rights of a token that is not for all keys depend on the indexes that
+ * there are. */
+static bool needs_view(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    return exchange->views || request->route->views ||
+           (request->caller.token != NULL &&
+            !access_covers(request, request->route->scope, kx_slice(NULL, 0)));
+}
+
 /* A token may have been revoked since the request began. */
 static enum exchange_next handle(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     if (!access_admit_again(request, &exchange->reply))
         return complete(exchange);
+    if (needs_view(exchange) &&
+        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
+        return EXCHANGE_PARK;
     kx_reader_count(request->reader, &exchange->reads);
     enum progress progress = request->route->handle(request, &exchange->reply);
     request->slices++;
     return proceed(exchange, progress);
 }
 
+/* Most refusals, and what is said of indexes, take a look at these. */
+static bool finish_needs_view(const struct exchange *exchange)
+{
+    return exchange->views || exchange->request.commit.status != KX_OK ||
+           exchange->request.route->scope == SCOPE_INDEX;
+}
+
 static enum exchange_next finish(struct exchange *exchange)
 {
     exchange->finishing = true;
+    if (finish_needs_view(exchange) &&
+        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
+        return EXCHANGE_PARK;
     kx_reader_count(exchange->request.reader, &exchange->reads);
     return proceed(exchange, exchange->request.route->finish(&exchange->request,
                                                              &exchange->reply));
@@ -267,10 +297,12 @@ static enum exchange_next take_answer(struct exchange *exchange)
         return finish(exchange);
     case EXCHANGE_AWAITS_TURN:
     case EXCHANGE_AWAITS_NEWS:
+    case EXCHANGE_AWAITS_VIEW:
         return go_on(exchange);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
     case EXCHANGE_CHUNK_AWAITS_TURN:
+    case EXCHANGE_CHUNK_AWAITS_VIEW:
         exchange->phase = EXCHANGE_READY;
         return exchange_stream_turn(exchange);
     case EXCHANGE_CHUNK_AWAITS_FLUSH:
@@ -287,16 +319,20 @@ static enum exchange_next take_answer(struct exchange *exchange)
 
 void exchange_continue(struct exchange *exchange)
 {
+    struct kx_store *store = exchange->desk->service->store;
+    bool tries = exchange_awaits_view(exchange);
     exchange_note_wait(exchange);
     if (exchange_awaits_news(exchange))
         desk_end_news(exchange->desk, exchange);
     exchange->request.wait.cancel = NULL;
-    if (!exchange->forsaken) {
-        if (take_answer(exchange) == EXCHANGE_PARK)
-            return;
-        exchange_await_client(exchange);
+    bool forsaken = exchange->forsaken;
+    if (forsaken || take_answer(exchange) == EXCHANGE_REPLY) {
+        if (!forsaken)
+            exchange_await_client(exchange);
+        exchange->door->ready(exchange);
     }
-    exchange->door->ready(exchange);
+    if (tries)
+        kx_read_tried(store);
 }
 
 void exchange_wake(struct exchange *exchange)

@@ -24,10 +24,12 @@ enum exchange_phase {
     EXCHANGE_AWAITS_FLUSH,
     EXCHANGE_AWAITS_TURN,
     EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
+    EXCHANGE_AWAITS_VIEW,        /* a batch is being applied */
     EXCHANGE_READY,              /* the reply can be sent */
     EXCHANGE_CHUNK_AWAITS_FLUSH, /* the next chunk of a stream is kept back */
     EXCHANGE_CHUNK_AWAITS_TURN,  /* it is not made yet */
-    EXCHANGE_CHUNK_AWAITS_NEWS   /* nor can it be before request.wait is over */
+    EXCHANGE_CHUNK_AWAITS_NEWS,  /* nor can it be before request.wait is over */
+    EXCHANGE_CHUNK_AWAITS_VIEW
 };
 
 enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
@@ -55,7 +57,7 @@ struct exchange {
     struct exchange *next;         /* in a list of the desk */
     TAILQ_ENTRY(exchange) waiting; /* for news */
     struct alarm alarm;            /* for when that is over */
-    struct kx_ticket ticket;       /* for a flush */
+    struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
     uint64_t held;       /* bytes among the service's body_bytes */
@@ -75,6 +77,7 @@ struct exchange {
     enum exchange_phase phase;
     bool last;      /* the present chunk is the stream's last one */
     bool finishing; /* the handler's second half has begun */
+    bool views;     /* the handler has asked for a view */
     bool forsaken;  /* nobody waits for the reply any more. A parked exchange is
                      * then made `ready` without further work */
     const struct exchange_door *door; /* set before exchange_open */

@@ -81,6 +81,7 @@ static void reset(struct exchange *exchange)
     exchange->reads.index[0] = '\0';
     exchange->last = false;
     exchange->finishing = false;
+    exchange->views = false;
     exchange->forsaken = false;
 }
 

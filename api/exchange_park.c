@@ -17,6 +17,23 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
     return true;
 }
 
+bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->ticket.owner = exchange;
+    if (kx_read_hold(exchange->request.reader, &exchange->ticket))
+        return true;
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    timing_park(&exchange->timing);
+    return false;
+}
+
+bool exchange_awaits_view(const struct exchange *exchange)
+{
+    return exchange->phase == EXCHANGE_AWAITS_VIEW ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_VIEW;
+}
+
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
@@ -58,7 +75,8 @@ void exchange_note_wait(struct exchange *exchange)
     struct timing *timing = &exchange->timing;
     if (exchange->phase == EXCHANGE_AWAITS_FLUSH)
         timing_resume(timing, PHASE_FLUSH);
-    else if (exchange->phase == EXCHANGE_AWAITS_TURN)
+    else if (exchange->phase == EXCHANGE_AWAITS_TURN ||
+             exchange->phase == EXCHANGE_AWAITS_VIEW)
         timing_resume(timing, PHASE_TURNS);
     else if (exchange->phase == EXCHANGE_AWAITS_NEWS)
         timing_resume(timing, PHASE_COUNT);

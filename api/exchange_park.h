@@ -14,6 +14,11 @@
  * take back; false, and not parked, when there is no need. */
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase);
+/* Lets the views of what is called next begin without waiting, until
+ * kx_read_release; false, and parked, while a batch is being applied. */
+bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase);
+/* Is it parked for that? */
+bool exchange_awaits_view(const struct exchange *exchange);
 /* Until its turn comes. */
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase);
 /* Until what request.wait says; its ticket is with the core already. */

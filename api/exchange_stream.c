@@ -18,9 +18,13 @@ static bool make_chunk(struct exchange *exchange)
     struct stream *stream = exchange->reply.stream;
     struct kx_buffer *chunk = &exchange->reply.body;
     uint64_t flush = 0;
+    if (!stream->viewless &&
+        !exchange_hold_view(exchange, EXCHANGE_CHUNK_AWAITS_VIEW))
+        return true;
     uint64_t began_ns = kx_monotonic_ns();
     kx_reader_count(stream->request->reader, &exchange->reads);
     exchange->last = !stream->next(stream, chunk, &flush);
+    kx_read_release(stream->request->reader);
     exchange->streamed += chunk->size;
     exchange_count_memory(exchange);
     exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;

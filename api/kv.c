@@ -41,6 +41,8 @@ enum progress kv_get(struct request *request, struct reply *reply)
                                  &record, &entry, &fault);
     if (fault.status == KX_OK)
         return answer_entry(request, reply, &entry, &fields);
+    if (fault.status == KX_AGAIN || !kx_read_try_hold(request->reader))
+        return VIEW;
     if (fault.status == KX_ABSENT)
         return answer_absent(request, reply, kx_buffer_slice(&key));
     record.size = 0;
@@ -187,6 +189,8 @@ static enum progress show_deletion(struct request *request, struct reply *reply)
 {
     const struct kx_commit *work = &request->commit;
     struct kx_buffer under;
+    if (work->created && !kx_read_try_hold(request->reader))
+        return VIEW;
     kx_buffer_init(&under, request->memory);
     answer_json(reply, 200);
     reply_header(reply, "Preference-Applied", "return=representation");

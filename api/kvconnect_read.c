@@ -98,7 +98,8 @@ static enum kx_status read_range(struct reading *reading,
     return status;
 }
 
-/* What a client's get sends: false when only a view can tell. This one ends
+/* What a client's get sends: false when a view of the ranges is needed, or
+ * KX_AGAIN when any is. This one ends
  * before the reply is made, as in kv_get. */
 static bool read_get(struct reading *reading,
                      const Datapath__SnapshotRead *read, uint64_t *flush_out)
@@ -113,6 +114,8 @@ static bool read_get(struct reading *reading,
     reading->start = range.start;
     *flush_out = kx_read_alone(reading->reader, range.start, &reading->record,
                                &entry, fault);
+    if (fault->status == KX_AGAIN)
+        return true;
     bool found = fault->status == KX_OK;
     if (fault->status == KX_ABSENT)
         fault->status = KX_OK;
@@ -134,6 +137,20 @@ static uint64_t read_ranges(struct reading *reading,
         reading->too_large = is_too_large(reading);
     }
     return kx_read_end(reading->reader);
+}
+
+/* KX_AGAIN: a view is needed, which would have to wait. True if it was a get.
+ */
+static bool read_asked(struct reading *reading,
+                       const Datapath__SnapshotRead *read, uint64_t *flush_out)
+{
+    if (read_get(reading, read, flush_out))
+        return true;
+    if (kx_read_try_hold(reading->reader))
+        *flush_out = read_ranges(reading, read);
+    else
+        reading->fault.status = KX_AGAIN;
+    return false;
 }
 
 /* ---- The request -------------------------------------------------------- */
@@ -307,9 +324,9 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
     if (!may_read(request, reply, read))
         return DONE;
     start_reading(&reading, request, &reply->body);
-    bool alone = read_get(&reading, read, &reply->flush);
-    if (!alone)
-        reply->flush = read_ranges(&reading, read);
+    bool alone = read_asked(&reading, read, &reply->flush);
+    if (fault->status == KX_AGAIN)
+        return VIEW;
     if (fault->status != KX_OK || reading.too_large)
         return refuse(request, reply, &reading);
     return alone ? end_reply(reply)

@@ -12,6 +12,9 @@
  *   WAIT    request->wait is with the core: the door calls the same half again
  *           when its ticket is answered, its time is over, or the server stops
  *           (then service->stopping is set, and nothing may wait any more).
+ *   VIEW    it needs a view, which would have to wait: the door calls the same
+ *           half again, which begins anew, when it can have one. Until a half
+ *           ends all its views see one state then.
  */
 #ifndef API_REQUEST_H
 #define API_REQUEST_H
@@ -30,7 +33,7 @@ enum method {
     METHOD_OTHER
 };
 
-enum progress { DONE, COMMIT, AGAIN, WAIT };
+enum progress { DONE, COMMIT, AGAIN, WAIT, VIEW };
 
 struct route;
 struct service;
@@ -141,8 +144,9 @@ struct stream {
                  uint64_t *flush_out);
     struct request *request;
     void *state;
-    bool lasting; /* it may last for hours: the connection can be its own, and
-                   * end with it */
+    bool viewless; /* it never needs a view */
+    bool lasting;  /* it may last for hours: the connection can be its own, and
+                    * end with it */
 };
 
 /* Does the work of a route, or one slice or half of it; see the head of this
@@ -186,6 +190,8 @@ struct route {
     enum body_limit body;
     handler_fn *handle;
     handler_fn *finish; /* after COMMIT, else NULL */
+    bool views;         /* `handle` needs a view in any case: it is called when
+                         * it can have one without waiting */
 };
 
 #endif

@@ -72,14 +72,6 @@ static int finish(struct kx_backup *backup)
     return 0;
 }
 
-static uint64_t last_stamp(struct kx_store *store)
-{
-    gate_enter(&store->gate);
-    uint64_t stamp = store->catalog->stamp;
-    gate_leave(&store->gate);
-    return stamp;
-}
-
 /* Only then is the first log file known: it can not go any more. */
 enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
                                struct kx_backup **backup_out,
@@ -101,7 +93,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     talloc_set_destructor(backup, finish);
     bool logged =
         logs_span(store->options.directory, &backup->first_log, &last);
-    backup->stamp = last_stamp(store);
+    backup->stamp = atomic_load(&store->stamp);
     backup->pack = pack_create(backup);
     *backup_out = backup;
     if (backup->pack != NULL && logged && backup->first_log != 0)
@@ -143,7 +135,7 @@ static enum kx_status begin_logs(struct kx_backup *backup)
     backup->phase = COPY_LOGS;
     backup->next = backup->first_log;
     enum kx_status status = logs_end(backup->store->env, &backup->end);
-    backup->stamp = last_stamp(backup->store);
+    backup->stamp = atomic_load(&backup->store->stamp);
     return status;
 }
 

@@ -35,6 +35,10 @@ static void publish(struct kx_store *store, const struct rows *rows,
     if (!are_unread(batch))
         batch_note_rows(store, rows, rows->applied, rows->count, true);
     batch_catalog_rearrange(store->catalog, batch);
+    atomic_store_explicit(&store->stamp, store->catalog->stamp,
+                          memory_order_relaxed);
+    atomic_store_explicit(&store->entries, store->catalog->entries,
+                          memory_order_relaxed);
 }
 
 /* Readers go on while the batch is flushed, by the catalog as it was. Whether

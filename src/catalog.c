@@ -124,6 +124,16 @@ void catalog_note_written(struct catalog *catalog, struct kx_slice key)
             catalog->dropping[i]->reused = true;
 }
 
+size_t catalog_rows_per_change(const struct catalog *catalog)
+{
+    size_t rows = 1;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->declaration->has_each
+                    ? KX_INDEX_ENTRIES_MAX
+                    : 1;
+    return rows;
+}
+
 /* Index entries carry the id, not the name: a name can be declared anew while
  * entries of its former index are still being freed. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)

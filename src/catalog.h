@@ -96,6 +96,9 @@ const struct index *catalog_sole_owner(const struct catalog *catalog,
  * is dropped. Writer only. */
 void catalog_note_written(struct catalog *catalog, struct kx_slice key);
 
+/* So many rows one changed entry adds at most, its own included. */
+size_t catalog_rows_per_change(const struct catalog *catalog);
+
 /* The index with this id, NULL when it is dropped. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
 

@@ -6,6 +6,8 @@
 static void take_counters(struct kx_store *store, struct kx_figures *figures)
 {
     *figures = (struct kx_figures){
+        .stamp = atomic_load(&store->stamp),
+        .entries = atomic_load(&store->entries),
         .flushes = atomic_load(&store->flushes),
         .batch_max = atomic_load(&store->batch_max),
         .expired = atomic_load(&store->expired),
@@ -56,8 +58,4 @@ void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
     pthread_mutex_lock(&store->lock);
     figures_out->queued = store->queued;
     pthread_mutex_unlock(&store->lock);
-    gate_enter(&store->gate);
-    figures_out->stamp = store->catalog->stamp;
-    figures_out->entries = store->catalog->entries;
-    gate_leave(&store->gate);
 }

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "kindex/store.h"
 #include "overlay.h"
 #include "shadow.h"
 
@@ -25,6 +26,15 @@ struct gate {
     pthread_rwlock_t lock;
     pthread_rwlock_t memory; /* of glances; taken after `lock` */
     bool publishing;         /* the writer has `memory`; its own */
+    /* Of those that want a view and cannot wait for it, linked by next. NULL:
+     * the gate is open; `closed` ends the list while it is not. */
+    _Atomic(struct kx_ticket *) parked;
+    struct kx_ticket closed;
+    kx_answer_fn *answer; /* lets them know that it has opened */
+    void *answer_context;
+    atomic_uint owed; /* those who know it and have not tried again */
+    pthread_mutex_t tries;
+    pthread_cond_t tried; /* `owed` is 0 */
     /* Changed under both locks, read under either. */
     uint64_t applied;              /* number of the last applied batch */
     _Atomic uint64_t flushed;      /* number of the last batch on disk */
@@ -34,8 +44,11 @@ struct gate {
     atomic_bool sought;   /* a view, since the last gate_apply_begin */
 };
 
-/* KX_OK or KX_NO_MEMORY. finish: no view may be open. */
-enum kx_status gate_init(struct gate *gate);
+/* KX_OK or KX_NO_MEMORY. answer: called by the writer with those that
+ * gate_enter_or_park has parked, when the gate opens, in the order in which
+ * they came. finish: no view may be open. */
+enum kx_status gate_init(struct gate *gate, kx_answer_fn *answer,
+                         void *answer_context);
 void gate_finish(struct gate *gate);
 
 /* A view, on any thread; leave on the same one. Waits while a batch is being
@@ -46,6 +59,13 @@ void gate_leave(struct gate *gate);
 
 /* A view, if that needs no waiting: false when it does. */
 bool gate_try_enter(struct gate *gate);
+
+/* The same; if false, the ticket will be answered when it is worth another try,
+ * after which, or if there is to be none, gate_tried is called once. The writer
+ * waits for that a moment before it keeps views out again, so that those with
+ * tickets get in between two batches, or two slices of one. */
+bool gate_enter_or_park(struct gate *gate, struct kx_ticket *ticket);
+void gate_tried(struct gate *gate);
 
 /* Waits while a batch is published, which takes some microseconds. */
 void gate_glance_begin(struct gate *gate);

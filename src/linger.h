@@ -17,7 +17,7 @@ enum {
     LINGER_NS = 500000 /* for the first commit of the batch */
 };
 
-struct linger {
+struct linger_state {
     pthread_cond_t enough; /* with the store's lock */
     atomic_uint feeders;   /* threads with work at hand; any thread */
     atomic_bool waiting;   /* the writer is; set under the store's lock */
@@ -25,19 +25,19 @@ struct linger {
 };
 
 /* Before anything else; nothing has to be given back. */
-void linger_init(struct linger *linger);
+void linger_init(struct linger_state *linger);
 
 /* The writer, with `lock` held, which is released while it waits: until
  * `*queued` commits, the first of which came at first_ns (kx_monotonic_ns), are
  * enough. Does not wait when there are none. */
-void linger_wait(struct linger *linger, pthread_mutex_t *lock,
+void linger_wait(struct linger_state *linger, pthread_mutex_t *lock,
                  const uint32_t *queued, uint64_t first_ns);
 
 /* With the store's lock held: so many commits wait now. */
-void linger_look(struct linger *linger, uint32_t queued);
+void linger_look(struct linger_state *linger, uint32_t queued);
 
 /* A thread has work at hand, and has none any more; any thread. */
-void linger_feed(struct linger *linger);
-void linger_rest(struct linger *linger, pthread_mutex_t *lock);
+void linger_feed(struct linger_state *linger);
+void linger_rest(struct linger_state *linger, pthread_mutex_t *lock);
 
 #endif

@@ -59,9 +59,36 @@ static void begin(struct kx_reader *reader)
     reader->looked = 0;
 }
 
+bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
+{
+    if (!reader->held)
+        reader->held = gate_enter_or_park(&reader->store->gate, ticket);
+    return reader->held;
+}
+
+bool kx_read_try_hold(struct kx_reader *reader)
+{
+    if (!reader->held)
+        reader->held = gate_try_enter(&reader->store->gate);
+    return reader->held;
+}
+
+void kx_read_tried(struct kx_store *store)
+{
+    gate_tried(&store->gate);
+}
+
+void kx_read_release(struct kx_reader *reader)
+{
+    if (reader->held)
+        gate_leave(&reader->store->gate);
+    reader->held = false;
+}
+
 void kx_read_begin(struct kx_reader *reader)
 {
-    gate_enter(&reader->store->gate);
+    if (!reader->held)
+        gate_enter(&reader->store->gate);
     begin(reader);
 }
 
@@ -72,7 +99,8 @@ uint64_t kx_read_end(struct kx_reader *reader)
     if (reader->resolved != 0)
         atomic_fetch_add(&reader->store->resolved, reader->resolved);
     reader->resolved = 0;
-    gate_leave(&reader->store->gate);
+    if (!reader->held)
+        gate_leave(&reader->store->gate);
     return reader->flush;
 }
 
@@ -197,14 +225,11 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
-    if (gate_try_enter(&reader->store->gate)) {
-        begin(reader);
-    } else {
+    if (!reader->held && !gate_try_enter(&reader->store->gate)) {
         fault->status = glance(reader, key, record, entry_out, fault);
-        if (fault->status != KX_AGAIN)
-            return reader->flush;
-        kx_read_begin(reader);
+        return reader->flush;
     }
+    begin(reader);
     fault->status = kx_read(reader, key, record, entry_out, fault);
     return kx_read_end(reader);
 }

@@ -18,6 +18,7 @@ struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
     uint64_t flush;          /* what kx_read_end will return */
+    bool held;               /* the gate is entered for its views */
     bool glances;            /* it may look at the cache, not at a table */
     struct range *rows;      /* the scan */
     struct range *primaries; /* look-ups of what index entries point to */

@@ -61,6 +61,12 @@ static enum kx_status make_watches(struct kx_store *store)
     return store->watches == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
+static void note_figures(struct kx_store *store)
+{
+    atomic_store(&store->stamp, store->catalog->stamp);
+    atomic_store(&store->entries, store->catalog->entries);
+}
+
 /* Half of the cache holds pages, half single records. On failure nothing stays
  * open. */
 static enum kx_status open_storage(struct kx_store *store,
@@ -78,13 +84,16 @@ static enum kx_status open_storage(struct kx_store *store,
             status =
                 range_create(store, store->env, TABLE_ENTRIES, &store->range);
         if (status == KX_OK)
+            note_figures(store);
+        if (status == KX_OK)
             status = make_cache(store);
         if (status == KX_OK)
             status = make_watches(store);
         if (status == KX_OK)
             status = tokens_load(store, fault);
         if (status == KX_OK)
-            status = gate_init(&store->gate);
+            status = gate_init(&store->gate, store->options.answer,
+                               store->options.answer_context);
         if (status != KX_OK)
             env_close(store->env);
     }

@@ -58,8 +58,8 @@ struct kx_store {
     bool lent;               /* another thread does its work */
     struct kx_commit *first; /* of those that wait, in order; NULL: none */
     struct kx_commit *last;
-    uint32_t queued;      /* how many wait */
-    struct linger linger; /* has words of its own on who may touch what */
+    uint32_t queued;            /* how many wait */
+    struct linger_state linger; /* has words of its own on who may touch what */
     /* The same: tickets that wait. */
     struct kx_ticket *curious; /* for news of indexes */
     struct kx_ticket *parked;  /* replies, for the present flush */
@@ -92,6 +92,8 @@ struct kx_store {
     _Atomic uint64_t disk_reserve; /* bytes that commits must leave free */
     _Atomic uint64_t news;         /* about indexes, so far */
     /* What kx_figures tells, by the same names. */
+    _Atomic uint64_t stamp;
+    _Atomic uint64_t entries;
     _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
     struct kx_histogram commit_times;
     struct kx_histogram flush_times;

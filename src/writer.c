@@ -32,6 +32,7 @@ enum {
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
+    ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
     DOUBTFUL_BATCHES = 64, /* do not presume, after one that was mistaken */
     JOB_SIZE = 256         /* entries of the first background job */
 };
@@ -282,11 +283,25 @@ static struct kx_commit *run_batch(struct kx_store *store,
     return end;
 }
 
+/* Is it done in a moment, whatever is stored and indexed? The thread that
+ * borrows the writer's work has other work to do. */
+static bool is_short(const struct kx_store *store,
+                     const struct kx_commit *commit)
+{
+    return !stands_alone(commit) &&
+           commit->mutation_count * catalog_rows_per_change(store->catalog) <=
+               ALONE_ROWS_MAX;
+}
+
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     /* After a declaration the writer has to begin the build. */
     if (commit->kind != KX_WRITE || !queue_borrow(store))
         return kx_submit(store, commit);
+    if (!is_short(store, commit)) {
+        queue_give_back(store, false);
+        return kx_submit(store, commit);
+    }
     commit->next = NULL;
     store->last_commit_ns = kx_monotonic_ns();
     commit->times.submitted_ns = store->last_commit_ns;

@@ -165,8 +165,9 @@ struct kx_commit {
  * was not taken and will not be answered. */
 enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit);
 
-/* The same for a thread that has nothing else to do: when the writer is idle
- * the calling thread carries the commit out itself, flush included, and the
+/* The same for a thread that has nothing else to do: when the writer is idle,
+ * and the commit cannot change so much that others would wait long, the
+ * calling thread carries the commit out itself, flush included, and the
  * answer function is called before this returns. Saves waking two threads,
  * which takes as long as the flush. */
 enum kx_status kx_submit_alone(struct kx_store *store,

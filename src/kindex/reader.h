@@ -38,9 +38,20 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
+/* Lets the views of this reader begin without waiting, until kx_read_release,
+ * for a thread that must not wait; they all see one state. False: a batch is
+ * being applied. hold: the ticket will be answered when another try is worth
+ * it. After that try, or instead of it, kx_read_tried is called once. Between
+ * hold and release the thread may not submit anything. */
+bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket);
+bool kx_read_try_hold(struct kx_reader *reader);
+void kx_read_tried(struct kx_store *store);
+/* Harmless without a hold. Not inside a view. */
+void kx_read_release(struct kx_reader *reader);
+
 /* kx_read in a view of its own, with the result in fault->status. Returns what
- * kx_read_end would. It does not wait for a batch that is being applied, if the
- * entry is cached. */
+ * kx_read_end would. It never waits: KX_AGAIN, when a batch is being applied
+ * and the entry is not cached. */
 uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);

@@ -30,7 +30,9 @@ static struct story *looked_at; /* between two slices; NULL: do not look */
 static struct kx_slice expected;
 static unsigned looks;
 static unsigned differences;
+static unsigned looks_here; /* on the thread of the test */
 static bool without_shadow;
+static pthread_t here;
 static bool fails;
 
 static void show_scan(struct story *s, const struct kx_range *range,
@@ -126,6 +128,7 @@ void __wrap_gate_close(struct gate *gate)
     if (looked_at != NULL) {
         void *mem = talloc_new(NULL);
         looks++;
+        looks_here += pthread_equal(pthread_self(), here) != 0;
         differences += !kx_equal(look(looked_at, mem), expected);
         talloc_free(mem);
     }
@@ -181,7 +184,9 @@ static int begin_filled(void **state)
     test_fill(&s->test, "u", 0, ENTRIES, old_value);
     expected = look(s, s->mem);
     looks = 0;
+    looks_here = 0;
     differences = 0;
+    here = pthread_self();
     without_shadow = false;
     fails = false;
     looked_at = s;
@@ -197,8 +202,11 @@ static int finish_filled(void **state)
 
 /* A third of the entries goes, another gets other tags, and there are new ones,
  * of which some expire. */
-static enum kx_status change_much(struct story *s)
+static enum kx_status change_much_as(
+    struct story *s,
+    enum kx_status (*submit)(struct kx_store *store, struct kx_commit *commit))
 {
+    bool done = false;
     void *mem = talloc_new(s->mem);
     struct kx_mutation mutations[ENTRIES + NEW] = {0};
     size_t count = 0;
@@ -216,9 +224,16 @@ static enum kx_status change_much(struct story *s)
     }
     struct kx_commit commit = {
         .mutations = mutations, .mutation_count = count, .memory = mem};
-    enum kx_status status = test_commit(&s->test, &commit);
+    commit.ticket.owner = &done;
+    assert_int_equal(submit(s->test.store, &commit), KX_OK);
+    test_wait(&s->test, &done);
     talloc_free(mem);
-    return status;
+    return commit.status;
+}
+
+static enum kx_status change_much(struct story *s)
+{
+    return change_much_as(s, kx_submit);
 }
 
 /* What the cache and the tables have is the same. */
@@ -299,6 +314,17 @@ static void without_the_shadow_they_see_a_part(void **state)
     assert_true(differences > 5);
 }
 
+/* The thread that would borrow it has others to serve. */
+static void a_large_commit_is_not_borrowed(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(change_much_as(s, kx_submit_alone), KX_OK);
+    looked_at = NULL;
+    assert_true(looks > 5);
+    assert_int_equal(looks_here, 0);
+    assert_int_equal(differences, 0);
+}
+
 static void a_small_batch_is_one_slice(void **state)
 {
     struct story *s = *state;
@@ -323,6 +349,8 @@ int main(void)
             what_is_refused_is_found_before_the_first_slice, begin_filled,
             finish_filled),
         cmocka_unit_test_setup_teardown(without_the_shadow_they_see_a_part,
+                                        begin_filled, finish_filled),
+        cmocka_unit_test_setup_teardown(a_large_commit_is_not_borrowed,
                                         begin_filled, finish_filled),
         cmocka_unit_test_setup_teardown(a_small_batch_is_one_slice,
                                         begin_filled, finish_filled),

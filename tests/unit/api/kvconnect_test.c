@@ -58,7 +58,9 @@ static struct answer post(struct story *story, const char *path,
     struct request request = request_to(story, path, body);
     struct reply reply = {.status = 0};
     kx_buffer_init(&reply.body, story->mem);
-    if (request.route->handle(&request, &reply) == COMMIT) {
+    enum progress progress = request.route->handle(&request, &reply);
+    kx_read_release(request.reader);
+    if (progress == COMMIT) {
         test_commit(&story->test, &request.commit);
         assert_int_equal(request.route->finish(&request, &reply), DONE);
     }
@@ -256,6 +258,7 @@ static void a_large_reply_is_written_after_its_view(void **state)
         request_to(story, "/v2/snapshot_read",
                    bytes_of(story->mem, compact(story->mem, hex)));
     assert_int_equal(request.route->handle(&request, &reply), AGAIN);
+    kx_read_release(request.reader);
     assert_true(request.kept > 1 << 20);
     test_delete(&story->test, story->mem, "[\"a\",1]");
     test_delete(&story->test, story->mem, "[\"d\",1]");
