@@ -88,10 +88,12 @@ static int run(struct cli *cli, int argc, char **argv)
 
 /* A reader of the output that has gone, such as head, is no error to report;
  * what could not be written for another reason is, unless the command has said
- * so itself. */
+ * so itself. The reason of a write that failed before is still in errno, unless
+ * another call has failed since. */
 int cli_finish(int status)
 {
-    errno = 0;
+    if (!ferror(stdout))
+        errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     if (status != CLI_ERROR && errno != EPIPE)
