@@ -132,6 +132,7 @@ size_t framing_answer(enum framing_fault fault, const char *id, char *out,
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 %d %s\r\nDate: %s\r\nConnection: close\r\n"
                  "Content-Type: application/problem+json\r\n"
+                 "Cross-Origin-Resource-Policy: same-origin\r\n"
                  "X-Request-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
                  row->status, phrase(row->status), date, id, body_size, body);
     if ((size_t)answer_size > size || (size_t)answer_size >= sizeof answer)
