@@ -113,6 +113,7 @@ static enum progress read_batch(struct request *request, struct reply *reply,
     kx_read_begin(request->reader);
     bool done = add_all(&batch);
     reply->flush = kx_read_end(request->reader);
+    kx_buffer_free(&batch.record);
     if (done) {
         answer_json(reply, 200);
         return DONE;

@@ -66,9 +66,10 @@ static void refuse_memory(struct exchange *exchange)
 /* A small reply is always sent, and so is one that tells what was done. Any
  * other is as easily made again. A stream needs memory for each of its pieces:
  * without any it would be a reply with nothing in it. */
-static bool is_too_much(struct exchange *exchange, size_t size)
+static bool is_too_much(struct exchange *exchange)
 {
     const struct route *route = exchange->request.route;
+    size_t size = exchange_beside_body(exchange);
     bool stream = exchange->reply.stream != NULL;
     if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
         return false;
@@ -80,8 +81,9 @@ static bool is_too_much(struct exchange *exchange, size_t size)
  * way becomes 503. */
 static enum exchange_next complete(struct exchange *exchange)
 {
+    exchange_fit(&exchange->reply.body);
     exchange_count_memory(exchange);
-    if (is_too_much(exchange, exchange->reply.body.size))
+    if (is_too_much(exchange))
         refuse_memory(exchange);
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
@@ -111,6 +113,19 @@ static enum kx_status hand_over(struct exchange *exchange)
                  : kx_submit(service->store, commit);
 }
 
+/* What was decoded from a large body counts beside it. It is refused when the
+ * bodies themselves take all there is. */
+static bool may_submit(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    size_t decoded = exchange_beside_body(exchange);
+    if (exchange->body.size <= SMALL_BODY ||
+        exchange_has_memory(exchange, decoded))
+        return true;
+    refuse_memory(exchange);
+    return false;
+}
+
 /* True: the commit and its memory are the writer's until the answer. False: it
  * was not taken, and the reply says why (503). */
 static bool submit(struct exchange *exchange)
@@ -131,8 +146,7 @@ static bool submit(struct exchange *exchange)
 static bool may_go_on(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
-    if (!is_too_much(exchange,
-                     exchange->reply.body.size + exchange->request.kept))
+    if (!is_too_much(exchange))
         return true;
     refuse_memory(exchange);
     return false;
@@ -149,7 +163,7 @@ static enum exchange_next proceed(struct exchange *exchange,
     kx_read_release(exchange->request.reader);
     switch (progress) {
     case COMMIT:
-        if (commits && submit(exchange))
+        if (commits && may_submit(exchange) && submit(exchange))
             return EXCHANGE_PARK;
         break;
     case VIEW:
@@ -258,6 +272,18 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
     exchange->phase = EXCHANGE_REFUSED;
 }
 
+/* Is there memory for the body, at least for what is here of it? Then the room
+ * that was made for more is given back. */
+static bool body_fits(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    if (exchange->body.size <= SMALL_BODY || exchange_fits_memory(exchange, 0))
+        return true;
+    exchange_fit(&exchange->body);
+    exchange_count_memory(exchange);
+    return exchange_has_memory(exchange, 0);
+}
+
 void exchange_body(struct exchange *exchange, const void *data, size_t size)
 {
     if (exchange->phase != EXCHANGE_OPEN)
@@ -266,9 +292,7 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size)
     exchange->moved += size;
     bool fits = admission_body(&exchange->request, &exchange->reply,
                                exchange->body.size);
-    exchange_count_memory(exchange);
-    if (fits && !exchange_has_memory(exchange, 0) &&
-        exchange->body.size > SMALL_BODY) {
+    if (fits && !body_fits(exchange)) {
         refuse_memory(exchange);
         fits = false;
     }
@@ -284,6 +308,7 @@ enum exchange_next exchange_run(struct exchange *exchange)
         answer_without_memory(&exchange->reply);
     if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
         return complete(exchange);
+    exchange_fit(&exchange->body);
     exchange->request.body = kx_buffer_slice(&exchange->body);
     return handle(exchange);
 }

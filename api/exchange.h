@@ -130,8 +130,14 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
 
 /* Counts what the exchange's bodies take now among those of all. */
 void exchange_count_memory(struct exchange *exchange);
+/* Bytes of memory that the exchange takes beside its request's body: for its
+ * reply, and for what was decoded. */
+size_t exchange_beside_body(const struct exchange *exchange);
 /* Empties a buffer for reuse. A large one gives its memory back: one large
  * request on each exchange would else keep that for ever. */
 void exchange_empty(struct kx_buffer *buffer);
+/* Gives back what a buffer that grows no further has not used, if that is
+ * much. */
+void exchange_fit(struct kx_buffer *buffer);
 
 #endif

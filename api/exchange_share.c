@@ -81,8 +81,13 @@ void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
     uint64_t more = bytes - exchange->held;
     if (more == 0 || !exchange->counted)
         return;
+    struct counters *counters = &service_of(exchange)->counters;
     exchange->held = bytes;
-    add(&service_of(exchange)->counters.body_bytes, more);
+    add(&counters->body_bytes, more);
+    if (read(&counters->body_bytes) > read(&counters->body_bytes_most))
+        atomic_store_explicit(&counters->body_bytes_most,
+                              read(&counters->body_bytes),
+                              memory_order_relaxed);
     if (exchange->guest != NULL)
         add(&exchange->guest->bytes, more);
 }

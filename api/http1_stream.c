@@ -264,6 +264,7 @@ static void take(void *heir, const struct visit *visit)
     stream->visit = *visit;
     wire->source = (struct source){.ready = on_socket, .fd = visit->fd};
     wire->tls = visit->tls;
+    wire->total = &stream->all->desk->service->counters.body_bytes;
     TAILQ_INSERT_TAIL(&stream->all->open, stream, order);
     if (wire_open(wire, stream->all->epoll_fd, stream->exchange))
         mark(stream);

@@ -279,6 +279,7 @@ void http2_add(struct http2 *http2, struct visit *visit)
             (struct source){.ready = on_ready, .fd = visit->fd};
         connection->wire.tls = visit->tls;
         connection->wire.idle_events = EPOLLIN;
+        connection->wire.total = &http2->desk->service->counters.body_bytes;
     }
     if (connection == NULL ||
         !wire_open(&connection->wire, http2->epoll_fd, connection)) {

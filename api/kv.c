@@ -18,8 +18,12 @@
 #include "ttl.h"
 #include "ulid.h"
 
+enum { RECORD_KEPT = 16 * 1024 /* bytes, until the reply is sent */ };
+
 /* The view ends before the reply is made: `record` holds the entry, so commits
- * need not wait for it. fault is large and only its texts are cleared. */
+ * need not wait for it. Afterwards the reply has a copy, and a large record is
+ * freed: a client that reads slowly holds its value once. fault is large and
+ * only its texts are cleared. */
 enum progress kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
@@ -39,8 +43,12 @@ enum progress kv_get(struct request *request, struct reply *reply)
     fault.detail[0] = fault.pointer[0] = '\0';
     reply->flush = kx_read_alone(request->reader, kx_buffer_slice(&key),
                                  &record, &entry, &fault);
-    if (fault.status == KX_OK)
-        return answer_entry(request, reply, &entry, &fields);
+    if (fault.status == KX_OK) {
+        answer_entry(request, reply, &entry, &fields);
+        if (record.capacity > RECORD_KEPT)
+            kx_buffer_free(&record);
+        return DONE;
+    }
     if (fault.status == KX_AGAIN || !kx_read_try_hold(request->reader))
         return VIEW;
     if (fault.status == KX_ABSENT)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "framing.h"
+#include "heap.h"
 #include "http1_socket.h"
 #include "listen_sockets.h"
 #include "loop.h"
@@ -315,12 +316,13 @@ static bool take_signal(const struct server *server)
 
 /* Waits for a signal to stop, or until the storage has failed: then only a new
  * start, which recovers it, can help. */
-static void wait_for_end(const struct server *server)
+static void wait_for_end(struct server *server)
 {
     struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
     for (;;) {
         if (poll(&signals, 1, LOOK_AT_STORE_MS) > 0 && take_signal(server))
             return;
+        heap_tend(&server->service.counters);
         if (kx_store_failed(server->service.store)) {
             kx_log(KX_LOG_ERROR, "stopping", "reason=storage-failed");
             return;
@@ -364,6 +366,7 @@ static void init_service(struct server *server)
 int server_run(const struct options *options)
 {
     static struct server server;
+    heap_configure();
     server.options = *options;
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);

@@ -25,7 +25,9 @@ struct counters {
     atomic_uint_fast64_t connections_refused; /* over a limit of them */
     atomic_uint_fast64_t handshakes_failed;   /* of TLS */
     atomic_int_fast64_t connections;          /* open now */
-    atomic_uint_fast64_t body_bytes;          /* of requests and replies */
+    atomic_uint_fast64_t body_bytes;          /* of requests and replies,
+                                               * with what is left to send */
+    atomic_uint_fast64_t body_bytes_most;     /* since heap_tend gave back */
     atomic_uint_fast64_t in_flight;           /* requests begun, not replied */
     atomic_uint_fast64_t slow;                /* requests over --slow-ms */
     atomic_uint_fast64_t streams_refused;     /* of HTTP/2: no room for them */

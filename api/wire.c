@@ -14,13 +14,24 @@ bool wire_open(struct wire *wire, int epoll_fd, void *owner)
     wire->events = wire->idle_events;
     wire->sent = 0;
     wire->broken = false;
+    wire->counted = 0;
     kx_buffer_init(&wire->rest, owner);
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, wire->source.fd, &event) == 0;
+}
+
+static void count(struct wire *wire)
+{
+    if (wire->rest.capacity != wire->counted)
+        atomic_fetch_add_explicit(wire->total,
+                                  wire->rest.capacity - wire->counted,
+                                  memory_order_relaxed);
+    wire->counted = wire->rest.capacity;
 }
 
 void wire_close(struct wire *wire)
 {
     kx_buffer_free(&wire->rest);
+    count(wire);
 }
 
 bool wire_blocked(const struct wire *wire)
@@ -92,6 +103,7 @@ size_t wire_send(struct wire *wire, struct kx_slice data)
         data = kx_slice(data.data + sent, data.size - sent);
     }
     kx_add_slice(&wire->rest, data);
+    count(wire);
     if (wire->rest.failed)
         wire->broken = true;
     watch(wire);

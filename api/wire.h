@@ -5,6 +5,7 @@
 #ifndef API_WIRE_H
 #define API_WIRE_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "kindex.h"
@@ -16,16 +17,18 @@ struct wire {
                            * directions */
     struct tls *tls;      /* NULL: plain */
     int epoll_fd;
-    uint32_t idle_events;  /* EPOLLIN, or 0: nothing is read */
-    uint32_t events;       /* that epoll waits for, beside the socket's end */
-    struct kx_buffer rest; /* not sent yet, from `sent` on */
+    uint32_t idle_events; /* EPOLLIN, or 0: nothing is read */
+    uint32_t events;      /* that epoll waits for, beside the socket's end */
+    atomic_uint_fast64_t *total; /* bytes of memory for the rests of all */
+    struct kx_buffer rest;       /* not sent yet, from `sent` on */
+    size_t counted;              /* of it in `total` */
     size_t sent;
     bool broken; /* the client is gone, or the socket failed */
 };
 
-/* Watches the source (the descriptor, `ready`, `tls` and `idle_events` are
- * set); false when the system has no memory left. owner is the talloc parent of
- * what is kept. Socket and TLS stay the caller's. */
+/* Watches the source (the descriptor, `ready`, `tls`, `idle_events` and `total`
+ * are set); false when the system has no memory left. owner is the talloc
+ * parent of what is kept. Socket and TLS stay the caller's. */
 bool wire_open(struct wire *wire, int epoll_fd, void *owner);
 /* Frees what is kept; the socket is closed next, which ends the watch. */
 void wire_close(struct wire *wire);

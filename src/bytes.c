@@ -5,7 +5,7 @@
 
 #include "kindex/bytes.h"
 
-enum { SMALLEST = 64 };
+enum { SMALLEST = 64, LARGE = 1 << 20 };
 
 static size_t shorter(struct kx_slice a, struct kx_slice b)
 {
@@ -50,8 +50,17 @@ static bool refuse(struct kx_buffer *buffer)
     return false;
 }
 
-/* Doubles, so that many small additions cost one copy on average. Half of the
- * address space is the limit, lest the sum overflow. */
+/* Doubles, so that many small additions cost one copy on average. A large
+ * buffer grows by an eighth: it has pages of its own, which are moved without a
+ * copy, and half of them would be memory for nothing. */
+static size_t larger(size_t capacity)
+{
+    if (capacity < SMALLEST / 2)
+        return SMALLEST;
+    return capacity < LARGE ? capacity * 2 : capacity + capacity / 8;
+}
+
+/* Half of the address space is the limit, so that the sum does not overflow. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
 {
     if (buffer->failed)
@@ -61,8 +70,7 @@ bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
     if (more > SIZE_MAX / 2 - buffer->size)
         return refuse(buffer);
 
-    size_t capacity =
-        buffer->capacity < SMALLEST / 2 ? SMALLEST : buffer->capacity * 2;
+    size_t capacity = larger(buffer->capacity);
     if (capacity < buffer->size + more)
         capacity = buffer->size + more;
     uint8_t *data =
@@ -72,6 +80,18 @@ bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
     buffer->data = data;
     buffer->capacity = capacity;
     return true;
+}
+
+void kx_buffer_fit(struct kx_buffer *buffer)
+{
+    if (buffer->size == 0)
+        return;
+    uint8_t *data =
+        talloc_realloc(buffer->owner, buffer->data, uint8_t, buffer->size);
+    if (data == NULL)
+        return;
+    buffer->data = data;
+    buffer->capacity = buffer->size;
 }
 
 void kx_buffer_free(struct kx_buffer *buffer)

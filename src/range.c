@@ -12,7 +12,11 @@
 #include "shadow.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */
-enum { FETCH_MIN = 8 << 10, FETCH_MAX = 64 << 10 };
+enum {
+    FETCH_MIN = 8 << 10,
+    FETCH_MAX = 64 << 10,
+    KEPT_MAX = 2 * FETCH_MAX /* bytes, from scan to scan */
+};
 
 /* At most 2^WAIT_BITS look-ups go by between two tries of the next row. */
 enum { WAIT_BITS = 5 };
@@ -378,4 +382,6 @@ void range_end(struct range *range)
         return;
     range->cursor->close(range->cursor);
     range->cursor = NULL;
+    if (range->fetched.capacity > KEPT_MAX)
+        kx_buffer_free(&range->fetched);
 }

@@ -12,6 +12,8 @@
 #include "reader_state.h"
 #include "table.h"
 
+enum { KEPT_MAX = 128 << 10 /* bytes of a buffer, from view to view */ };
+
 enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out)
 {
@@ -92,10 +94,19 @@ void kx_read_begin(struct kx_reader *reader)
     begin(reader);
 }
 
+/* The largest value of all would else stay in each reader. */
+static void trim(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEPT_MAX)
+        kx_buffer_free(buffer);
+}
+
 uint64_t kx_read_end(struct kx_reader *reader)
 {
     kx_scan_end(reader);
     range_end(reader->primaries);
+    trim(&reader->record);
+    trim(&reader->row);
     if (reader->resolved != 0)
         atomic_fetch_add(&reader->store->resolved, reader->resolved);
     reader->resolved = 0;

@@ -58,6 +58,9 @@ struct kx_buffer {
 void kx_buffer_init(struct kx_buffer *buffer, const void *owner);
 /* Makes room for `more` bytes after size; false when memory ran out. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
+/* Gives back the room after the bytes, which may move. The room stays when
+ * there are no bytes, or no memory to move them. */
+void kx_buffer_fit(struct kx_buffer *buffer);
 /* Frees the bytes before their owner does; the buffer is empty again. */
 void kx_buffer_free(struct kx_buffer *buffer);
 

@@ -1,0 +1,93 @@
+// Clients that make the server hold as much as it may, one way after the other:
+//
+//   node tests/http/memory.js HOST PORT PID MOST LEFT
+//
+// The server has values of a megabyte under ["values"], and small
+// ones under ["small"]. For each way it prints
+// whether the memory of the process PID was more than MOST MiB when --bodies-max
+// was taken up, and whether it is less than LEFT MiB when the clients have gone
+// (else the program waits, and says what it is).
+"use strict";
+const fs = require("node:fs");
+const http = require("node:http");
+const net = require("node:net");
+const { Connection, PREFACE, settings, setting, headers, pseudo, HEADER_TABLE_SIZE, INITIAL_WINDOW } = require("./h2.js");
+
+const [host, port, pid] = [process.argv[2], Number(process.argv[3]), process.argv[4]];
+const [MOST, LEFT] = process.argv.slice(5).map(Number);
+const PATIENCE_MS = Number(process.env.KX_PATIENCE ?? 60) * 1000;
+const LARGE = "/kv/values/=1";
+const NDJSON = "application/x-ndjson";
+
+const resident = (name) => {
+  const [, kilobytes] = new RegExp(`${name}:\\s*(\\d+) kB`).exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(kilobytes) / 1024;
+};
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+function metrics() {
+  return new Promise((resolve, reject) => {
+    http.get({ host, port, path: "/metrics" }, (reply) => {
+      let text = "";
+      reply.setEncoding("utf8").on("data", (part) => { text += part; });
+      reply.on("end", () => resolve(text));
+    }).on("error", reject);
+  });
+}
+
+const held = async () => Number(/^kindex_http_body_bytes (\d+)/m.exec(await metrics())[1]);
+const limit = Number(process.argv[7]) * 2 ** 20;
+
+// What is refused for the last body leaves room for some.
+async function full() {
+  while (await held() < limit - 4 * 2 ** 20) await pause();
+}
+
+// Clients of one address get half of it.
+let opened = 0;
+const localAddress = () => `127.0.0.${2 + opened++ % 4}`;
+
+function connect(text) {
+  const client = net.connect({ host, port, localAddress: localAddress() });
+  client.pause().on("error", () => {});
+  client.write(text);
+  return client;
+}
+
+const many = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+const get = (path, accept = "*/*") => connect(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n\r\n`);
+const upload = (size, sent) => connect("POST /atomic HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
+  `Content-Length: ${size}\r\n\r\n${"x".repeat(sent)}`);
+
+// Windows of one byte: all that is asked for waits.
+function streams(count, path) {
+  const ids = many(count, (i) => 2 * i + 1);
+  const client = new Connection([PREFACE, settings(setting(HEADER_TABLE_SIZE, 0), setting(INITIAL_WINDOW, 1))], { localAddress: localAddress() });
+  client.send(...ids.map((id) => headers(id, pseudo("GET", path))));
+  client.socket.on("error", () => {});
+  return client.socket;
+}
+
+const WAYS = {
+  "values": () => many(200, () => get(LARGE)),
+  "values over HTTP/2": () => many(12, () => streams(16, LARGE)),
+  "lists": () => many(60, () => get("/list?prefix=values")),
+  "streams": () => many(100, () => get("/list?prefix=values", NDJSON)),
+  "small lists over HTTP/2": () => many(20, () => streams(60, "/list?prefix=small&limit=600")),
+  "bodies": () => many(60, () => upload(8000000, 1300000)),
+};
+
+async function main() {
+  for (const [name, begin] of Object.entries(WAYS)) {
+    const clients = begin();
+    await full();
+    const most = resident("VmHWM");
+    for (const client of clients) client.destroy();
+    const until = Date.now() + PATIENCE_MS;
+    while (resident("VmRSS") > LEFT && Date.now() < until) await pause();
+    const left = resident("VmRSS");
+    console.log(name, most > MOST ? `took ${most} MiB` : "held", left > LEFT ? `left ${left} MiB` : "given back");
+  }
+}
+
+main().then(() => process.exit(0));
