@@ -33,8 +33,9 @@ static bool is_ours(const char *name)
  * and what a file system has in its root. */
 static bool says_nothing(const char *name)
 {
-    static const char *const NAMES[] = {"lock", "ballast", "next-log",
-                                        "next-log.part", "lost+found"};
+    static const char *const NAMES[] = {"lock",        "ballast",
+                                        "next-log",    "next-log.part",
+                                        "format.part", "lost+found"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (strcmp(name, NAMES[i]) == 0)
             return true;

@@ -20,7 +20,8 @@ static const char *header(const struct request *request, const char *name)
     return strcasecmp(name, "Host") == 0 ? headers->host : NULL;
 }
 
-static const struct options OPTIONS = {.value_max = 100, .body_max = 1000};
+static const struct options OPTIONS = {
+    .value_max = 100, .body_max = 1000, .host_names = "h"};
 static struct service SERVICE = {.options = &OPTIONS};
 
 struct story {
