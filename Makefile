@@ -24,14 +24,14 @@ MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
 DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
 
-CORE     = $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/*.c))
+SOURCES  = $(sort $(shell find src api tests -name node_modules -prune -o -name '*.[ch]' -print))
+CORE     = $(patsubst %.c,$(BUILD)/%.o,$(filter src/%.c,$(SOURCES)))
 MESSAGES = $(BUILD)/api/datapath.pb-c
-DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c)) $(MESSAGES).o
-UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/*_test.c))
-UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/unit/api/*_test.c))
-EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -sl '\.incbin' api/*.c))
+DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
+UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
+UNIT     = $(filter-out $(UNITAPI),$(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/%_test.c,$(SOURCES))))
+EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
 INCLUDE  = -Isrc -I$(BUILD)/api
-SOURCES  = $(wildcard src/*.[ch] src/kindex/*.h api/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
 all: $(BUILD)/kindex
 
@@ -114,7 +114,7 @@ bench bench-peers:
 fresh: ; @tests/fresh/run.sh
 clean: ; rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/src/*.d $(BUILD)/api/*.d $(BUILD)/tests/*/*.d $(BUILD)/tests/*/*/*.d)
+-include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
         packaging http-broad prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers fresh

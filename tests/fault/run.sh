@@ -36,17 +36,23 @@ part() {
     echo "in $((SECONDS - started)) s, $((spent - before)) s of CPU"
 }
 
+# The objects of api.
+doors() {
+    find api -name '*.c' | sed "s|^|$BUILD/|; s|c\$|o|"
+    echo "$BUILD/api/datapath.pb-c.o"
+}
+
 # A server with one changed line: flawed NAME FILE SED-SCRIPT
 # The words of $CC and the others are the Makefile's.
 # shellcheck disable=SC2086
 flawed() {
-    local doors to=$work/$1
+    local to=$work/$1
     mkdir -p "$to"
-    sed "$3" "src/$2.c" >"$to/$2.c"
-    [ "$(diff "src/$2.c" "$to/$2.c" | grep -c '^>')" -eq 1 ] || return 1
-    doors=$(cd "$BUILD" && find api -name '*.o' -printf "$BUILD/%p ")
-    $CC $STD $CFLAGS -Isrc -c -o "$to/$2.o" "$to/$2.c" &&
-        $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $doors "$to/$2.o" \
+    local name=${2##*/}
+    sed "$3" "src/$2.c" >"$to/$name.c"
+    [ "$(diff "src/$2.c" "$to/$name.c" | grep -c '^>')" -eq 1 ] || return 1
+    $CC $STD $CFLAGS -Isrc -c -o "$to/$name.o" "$to/$name.c" &&
+        $CC $CFLAGS $LINK -fuse-ld=gold -o "$to/kindex" $(doors) "$to/$name.o" \
             "$BUILD/libkindex.a" $DOORLIBS $CORELIBS
 }
 
@@ -69,10 +75,8 @@ alloc_objects() {
 # allocs NAME OBJECT...: a program whose allocations fail
 # shellcheck disable=SC2086
 allocs() {
-    local doors
-    doors=$(cd "$BUILD" && find api -name '*.o' ! -name main.o -printf "$BUILD/%p ")
     $CC $CFLAGS $LINK -fuse-ld=gold -o "$work/$1" "$BUILD/tests/fault/alloc.o" \
-        "${@:2}" $doors "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
+        "${@:2}" $(doors | grep -v '/main\.o$') "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
 }
 
 certificate() {

@@ -57,9 +57,9 @@ chosen() {
 # Everything but main.o, by the Makefile's own rules.
 compile() {
     local objects=("$top/api/datapath.pb-c.o") file
-    for file in api/*.c; do
+    while read -r file; do
         [ "$file" = api/main.c ] || objects+=("$top/${file%.c}.o")
-    done
+    done < <(find api -name '*.c')
     for file in tests/fuzz/*.c; do
         targets_of+=("$top/${file%.c}.o")
     done

@@ -3,7 +3,7 @@
 . tests/shape/lib.sh
 
 # Lines "complexity file line name".
-all=$(pmccabe src/*.c api/*.c | awk -F'\t' '{
+all=$(pmccabe "${units[@]}" | awk -F'\t' '{
     split($6, at, "[(]"); sub(/[)].*/, "", at[2]); sub(/^.*: */, "", $6)
     print $1, at[1], at[2], $6 }')
 

@@ -24,13 +24,10 @@ prototypes() {
     ctags -x --languages=C --langmap=C:+.h --kinds-C=p --_xformat='%N' "$@" | wc -l
 }
 
-undocumented src/kindex.h src/kindex/*.h | blamed 5 "public prototypes without a contract" 0
+undocumented "${public[@]}" | blamed 5 "public prototypes without a contract" 0
 
-shopt -s nullglob
-inner=()
-for header in src/*.h api/*.h; do
-    [ "$header" = src/kindex.h ] || inner+=("$header")
-done
+mapfile -t inner < <(printf '%s\n' "${sources[@]}" | grep '\.h$' |
+                     grep -vE '^src/kindex(/|\.h$)')
 bare=$(undocumented "${inner[@]}")
 count=$(prototypes "${inner[@]}")
 without=$(grep -c . <<<"$bare")
@@ -41,7 +38,7 @@ row 5 "inner prototypes with a contract, % ($count)" $share ">= 95" $verdict
 [ $verdict = ok ] || sed 's/^/blame|/' <<<"$bare"
 
 # Lines with a comment to lines with code.
-ratio=$(cat src/*.[ch] src/kindex/*.h api/*.[ch] | awk '
+ratio=$(cat "${sources[@]}" | awk '
     {
         line = $0; code = 0; comment = inside
         gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
@@ -65,7 +62,7 @@ verdict=$(awk -v r="$ratio" 'BEGIN { print (r >= 0.15 && r <= 0.30) ? "ok" : "FA
 row 6 "lines with comments to lines with code" "$ratio" "0.15-0.30" "$verdict"
 
 # A file is one record here, so that its first bytes can be looked for.
-grep -LzP '\A/\*' src/*.[ch] src/kindex/*.h api/*.[ch] |
+grep -LzP '\A/\*' "${sources[@]}" |
     sed 's/$/: does not say what it is for/' |
     blamed 6 "files without a first comment" 0
 

@@ -10,7 +10,7 @@ includes() {
     grep -oE '^#include "[^"]+"' "$@" | sed -E 's/^([^:]*):#include "(.*)"/\1 \2/'
 }
 
-includes src/*.[ch] src/kindex/*.h | awk '
+includes "${core[@]}" | awk '
     function module(path) {
         if (path ~ /(^|\/)kindex\//) return "kindex"
         sub(/.*\//, "", path); sub(/\.[ch]$/, "", path)
@@ -31,30 +31,30 @@ for name in $(sed 's/^[^:]*://' src/LAYERS); do
     [ -e "src/$name.c" ] || [ -e "src/$name.h" ] || echo "src/LAYERS: there is no $name"
 done | blamed 8 "layers without a file" 0
 
-includes api/*.[ch] | while read -r file header; do
+includes "${doors[@]}" | while read -r file header; do
     [[ $header == kindex.h || $header == kindex/* ]] ||
         [ -e "api/$header" ] || [ -e "api/${header/%.pb-c.h/.proto}" ] ||
         echo "$file: includes $header, which is neither public nor in api"
 done | blamed 8 "includes of api past the public headers" 0
 
-includes src/kindex.h src/kindex/*.h | awk '$2 !~ /^kindex\// {
+includes "${public[@]}" | awk '$2 !~ /^kindex\// {
     print $1 ": includes " $2 ", which is not public" }' |
     blamed 8 "includes of public headers past themselves" 0
 
-grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' src/*.[ch] src/kindex/*.h |
+grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' "${core[@]}" |
     blamed 8 "words of the doors in src" 0
 
-grep -lE '(->|\.)txn_begin\(' src/*.[ch] api/*.[ch] | grep -vx src/txn.c |
+grep -lE '(->|\.)txn_begin\(' "${sources[@]}" | grep -vx src/txn.c |
     sed 's/$/: begins a transaction/' | blamed 9 "begin transactions beside txn.c" 0
 grep -nE '\bDB_TXN\b.*(->|\.)(commit|abort)\(|\btxn->(commit|abort)\(' \
-    src/*.[ch] api/*.[ch] | grep -v '^src/txn\.c:' |
+    "${sources[@]}" | grep -v '^src/txn\.c:' |
     blamed 9 "end transactions beside txn.c" 0
 
 # knows HEADER FILE...: those that include the header but may not
 knows() {
     local header=$1 file
     shift
-    for file in $(grep -lE "^#include [<\"]$header[>\"]" src/*.[ch] src/kindex/*.h api/*.[ch]); do
+    for file in $(grep -lE "^#include [<\"]$header[>\"]" "${sources[@]}"); do
         case " $* " in *" $file "*) ;; *) echo "$file: includes $header" ;; esac
     done
 }

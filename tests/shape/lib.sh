@@ -1,6 +1,13 @@
 # For the checks of this folder. A check runs in the root of the tree and
 # prints one row for each thing it measures, and what is to blame.
 
+# The C files below src and api: all, of each folder, and the public headers.
+mapfile -t sources < <(find src api -name '*.[ch]' | LC_ALL=C sort)
+mapfile -t core < <(printf '%s\n' "${sources[@]}" | grep '^src/')
+mapfile -t doors < <(printf '%s\n' "${sources[@]}" | grep '^api/')
+mapfile -t public < <(printf '%s\n' "${core[@]}" | grep -E '^src/kindex(/|\.h$)')
+mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '\.c$')
+
 # row POINT NAME MEASURED CAP ok|FAIL
 row() {
     printf 'row|%s|%s|%s|%s|%s\n' "$@"

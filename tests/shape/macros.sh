@@ -3,7 +3,7 @@
 # function-like macros; uthash is told by macros what to do out of memory.
 . tests/shape/lib.sh
 
-grep -nE '^ *# *define +[A-Za-z_][A-Za-z_0-9]*\(' src/*.[ch] src/kindex/*.h api/*.[ch] |
+grep -nE '^ *# *define +[A-Za-z_][A-Za-z_0-9]*\(' "${sources[@]}" |
     while IFS=: read -r file line text; do
         name=$(sed -E 's/^ *# *define +([A-Za-z_0-9]+)\(.*/\1/' <<<"$text")
         case $name in KX_STATUS_LIST | uthash_*) continue ;; esac

@@ -3,13 +3,13 @@
 . tests/shape/lib.sh
 
 files() {
-    wc -l src/*.c api/*.c | awk '$2 != "total"'
+    wc -l "${units[@]}" | awk '$2 != "total"'
 }
 
 # Lines "file line length parameters name" of all functions.
 functions() {
     ctags -x --languages=C --kinds-C=f --_xformat='%F|%n|%{end}|%N|%S' \
-        src/*.[ch] src/kindex/*.h api/*.[ch] | awk -F'|' '{
+        "${sources[@]}" | awk -F'|' '{
             depth = 0; n = ($5 == "()" || $5 ~ /^\( *void *\)$/) ? 0 : 1
             for (i = 1; i <= length($5); i++) {
                 c = substr($5, i, 1)
@@ -45,4 +45,4 @@ awk '$4 > 5 { print $1 ":" $2 ": " $5 " has " $4 " parameters" }' <<<"$all" |
 # statement at the fifth stop is the fourth inside another.
 awk '/^                 *(if|for|while|do|switch) *[({]/ {
          print FILENAME ":" FNR ": nested deeper than 3" }' \
-    src/*.[ch] src/kindex/*.h api/*.[ch] | blamed 3 "nesting deeper than 3" 0
+    "${sources[@]}" | blamed 3 "nesting deeper than 3" 0
