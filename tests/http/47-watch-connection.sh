@@ -43,6 +43,7 @@ wait_until grep -q '^id: ' "$work/events"
 is 'the head' "$(tr -d '\r' <"$work/head" | grep -v '^Date: ' | sort | xargs)" \
     "$(printf '%s\n' 'HTTP/1.1 200 OK' 'Connection: close' \
         'Content-Type: text/event-stream' 'Cache-Control: no-store' \
+        'Cross-Origin-Resource-Policy: same-origin' \
         'Transfer-Encoding: chunked' 'X-Accel-Buffering: no' | sort | xargs)"
 is 'dates' "$(grep -c '^Date: ..., .* GMT' "$work/head")" 1
 end_watch
