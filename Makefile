@@ -18,7 +18,7 @@ LINK    = -pthread -pie -Wl,-z,relro,-z,now
 ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all -fuse-ld=gold"
 
-# libmicrohttpd comes in statically: api/http1_socket.c is between it and sockets.
+# libmicrohttpd comes in statically: api/http1/http1_socket.c is between it and sockets.
 CORELIBS = -ldb-5.3 -lzstd -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
@@ -26,12 +26,12 @@ DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl
 
 SOURCES  = $(sort $(shell find src api tests -name node_modules -prune -o -name '*.[ch]' -print))
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(filter src/%.c,$(SOURCES)))
-MESSAGES = $(BUILD)/api/datapath.pb-c
+MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
 UNIT     = $(filter-out $(UNITAPI),$(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/%_test.c,$(SOURCES))))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
-INCLUDE  = -Isrc -I$(BUILD)/api
+INCLUDE  = -Isrc $(if $(filter src/%,$<),,-Iapi) -I$(BUILD)/api
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS
 all: $(BUILD)/kindex
 
@@ -39,13 +39,13 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(HARDEN) $(INCLUDE) -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/%.o: INCLUDE += -Iapi -Itests/lib
+$(BUILD)/tests/%.o: INCLUDE += -Itests/lib
 $(EMBEDS): openapi.yaml
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
-$(MESSAGES).c $(MESSAGES).h &: api/datapath.proto
+$(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(@D) --proto_path=api $<
+	protoc-c --c_out=$(@D) --proto_path=$(<D) $<
 
 $(BUILD)/libkindex.a: $(CORE)
 	@rm -f $@
@@ -90,9 +90,9 @@ test:
 format format-check:         ; @tests/shape/format.sh $(if $(filter format,$@),--write) $(SOURCES)
 clang-rest: REST = api/main.c $(filter-out src/%.c api/%.c tests/fuzz/%.c,$(SOURCES))
 clang clang-rest: $(MESSAGES).h # the rest: what fuzz-short does not compile, with WARN as well
-	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Iapi -Itests/lib" $(or $(REST),$(SOURCES))
-shape:           $(BUILD)/libkindex.a ; @tests/shape/run.sh
-shape-self-test: $(BUILD)/libkindex.a ; @tests/shape/self-test.sh
+	@tests/shape/clang.sh "$(STD) $(WARN) $(INCLUDE) -Itests/lib" $(or $(REST),$(SOURCES))
+shape:           $(BUILD)/kindex ; @tests/shape/run.sh
+shape-self-test: $(BUILD)/kindex ; @tests/shape/self-test.sh
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http deno fault packaging:   $(BUILD)/kindex ; @tests/$@/run.sh
 http-broad:      $(BUILD)/kindex ; @tests/http/run.sh http-broad

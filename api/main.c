@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "options.h"
-#include "problem.h"
-#include "router.h"
-#include "server.h"
-#include "variables.h"
+#include "cli/cli.h"
+#include "config/options.h"
+#include "http/problem.h"
+#include "http/router.h"
+#include "server/server.h"
+#include "cli/variables.h"
 
 enum { EXIT_MISUSE = 2 };
 

@@ -9,7 +9,7 @@
 
 #include <dirent.h>
 
-#include "store_state.h"
+#include "commit/store_state.h"
 
 enum { BEYOND = 3, STACK_BYTES = 1 << 20 };
 

@@ -20,7 +20,7 @@
 #include "alloc.h"
 #include "alloc_client.h"
 #include "alloc_peer.h"
-#include "server.h"
+#include "server/server.h"
 
 #include "../lib/store.h"
 

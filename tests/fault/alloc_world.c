@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "store_state.h"
+#include "commit/store_state.h"
 #include "test_place.h"
 
 enum { PATIENCE_MS = 20000 };

@@ -1,7 +1,7 @@
 /* Cursors: what is taken is what was given out, for this list and position. The
  * first byte chooses between a text that a client made up and a position that
  * the server gives out. */
-#include "cursor.h"
+#include "rest/cursor.h"
 #include "fuzz.h"
 
 static const struct kx_range RANGE = {

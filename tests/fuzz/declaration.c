@@ -1,8 +1,8 @@
 /* Two declarations of indexes, a line each, and an entry's value. The canonical
  * text of a declaration is that of the same declaration; what an index takes
  * from the entry are keys in order, and records. */
-#include "declaration.h"
-#include "extract.h"
+#include "schema/declaration.h"
+#include "schema/extract.h"
 #include "fuzz.h"
 
 static struct declaration *parse(struct kx_slice text, void *memory)

@@ -1,7 +1,7 @@
 /* Streams of HTTP/1.1: one verdict, whatever the pieces in which they come, and
  * never less of a good request than all of it. The first byte says how large
  * the pieces are. */
-#include "framing.h"
+#include "http1/framing.h"
 #include "fuzz.h"
 
 /* Small, so that a short input can reach them. */

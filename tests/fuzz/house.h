@@ -10,7 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "exchange.h"
+#include "exchange/exchange.h"
 #include "fuzz.h"
 
 enum { HOUSE_CHUNKS_MAX = 64, HOUSE_WAIT_MS = 20000 };

@@ -3,8 +3,8 @@
  * long the first one is. */
 #include "fuzz.h"
 #include "key_holds.h"
-#include "keyjson.h"
-#include "path.h"
+#include "rest/keyjson.h"
+#include "rest/path.h"
 
 static void by_json(struct kx_slice key, void *memory)
 {

@@ -1,8 +1,8 @@
 /* Keys as people and programs write them: a JSON array when the text begins
  * with '[', else a path. What is read is a key, and has one canonical text. */
 #include "fuzz.h"
-#include "keyjson.h"
-#include "path.h"
+#include "rest/keyjson.h"
+#include "rest/path.h"
 
 typedef bool read_fn(struct kx_slice text, struct kx_buffer *key,
                      struct flaw *flaw);

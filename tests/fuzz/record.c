@@ -1,7 +1,7 @@
 /* The stored form of an entry: what is read is written again, and read as the
  * same. */
 #include "fuzz.h"
-#include "record.h"
+#include "entry/record.h"
 
 static void same(const struct record *a, const struct record *b)
 {

@@ -3,7 +3,7 @@
  * before the next. Every reply is one that a client can make something of, and
  * none is a 500. */
 #include "house.h"
-#include "router.h"
+#include "http/router.h"
 
 enum { REQUESTS_MAX = 8, TARGET_MAX = 8192 };
 

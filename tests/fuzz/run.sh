@@ -56,7 +56,7 @@ chosen() {
 
 # Everything but main.o, by the Makefile's own rules.
 compile() {
-    local objects=("$top/api/datapath.pb-c.o") file
+    local objects=("$top/api/kvconnect/datapath.pb-c.o") file
     while read -r file; do
         [ "$file" = api/main.c ] || objects+=("$top/${file%.c}.o")
     done < <(find api -name '*.c')
@@ -192,9 +192,9 @@ elif [ $failed -eq 0 ]; then
     while read -r name thousands; do
         one "$name" "$thousands"
     done < <(chosen)
-    planted key src/key 's/size <= rest.size ? size/size > 0 ? size/' \
+    planted key src/entry/key 's/size <= rest.size ? size/size > 0 ? size/' \
         'heap-buffer-overflow'
-    planted json src/json_token \
+    planted json src/json/json_token \
         's/return unit >> 10 == LOW_HALF ?.*/return at;/' 'jansson: '
 fi
 echo "$passed passed, $failed failed"

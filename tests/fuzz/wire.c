@@ -3,10 +3,10 @@
  * preface), the second how large the pieces are. Whatever comes, the
  * connection ends, and with it every request that it brought. */
 #include "house.h"
-#include "http1.h"
-#include "http1_socket.h"
-#include "http2.h"
-#include "source.h"
+#include "http1/http1.h"
+#include "http1/http1_socket.h"
+#include "http2/http2.h"
+#include "net/source.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

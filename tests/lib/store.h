@@ -10,10 +10,10 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "storage/env.h"
 #include "kindex.h"
 #include "test_place.h"
-#include "txn.h"
+#include "bdb/txn.h"
 #include "unit.h"
 
 struct test_store {

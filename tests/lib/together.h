@@ -4,7 +4,7 @@
 
 #include "store.h"
 
-#include "store_state.h"
+#include "commit/store_state.h"
 
 /* Until the writer has taken what was submitted. The figures would need another
  * view. */

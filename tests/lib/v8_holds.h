@@ -5,9 +5,9 @@
 
 #include "kindex.h"
 #include "unit.h"
-#include "v8_json.h"
-#include "v8_normal.h"
-#include "value.h"
+#include "entry/v8_json.h"
+#include "v8/v8_normal.h"
+#include "entry/value.h"
 
 /* What is shown passes the check of JSON and stands for the same value. */
 static inline void v8_shows(const struct kx_value *value, void *memory)

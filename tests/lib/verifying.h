@@ -3,7 +3,7 @@
 #ifndef VERIFYING_H
 #define VERIFYING_H
 
-#include "record.h"
+#include "entry/record.h"
 #include "store.h"
 
 static const char *const declarations[] = {

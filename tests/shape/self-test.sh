@@ -31,7 +31,7 @@ restore() {
 # the tree. BLAME may be empty when the row alone tells.
 planted() {
     local check=$1 what=$2 blame=$3 said
-    said=$(cd "$tree" && export ARCHIVE=$archive BUILD=build &&
+    said=$(cd "$tree" && export ARCHIVE=$archive OBJECTS=${archive%/*} BUILD=build &&
            bash -e && bash "tests/shape/$check.sh" 2>&1)
     if grep -qE "^row\|[0-9]+\|$what[^|]*\|.*\|FAIL$" <<<"$said" &&
             grep -qE "$blame" <<<"$said"; then
@@ -102,31 +102,37 @@ planted contracts "files without a first comment" planted \
 planted contracts "notes of unfinished work" planted \
     <<<'echo "/* TO""DO */" >src/planted.c'
 planted fan-in "most included" planted.h \
-    <<<'for f in src/*.c api/*.c; do echo "#include \"planted.h\"" >>$f; done'
-planted layers "includes against the layers" planted.c <<<'
-sed -i "1s/\$/ planted/" src/LAYERS
-echo "#include \"env.h\"" >src/planted.c'
-planted layers "includes against the layers" "planted.c: is in no layer" \
-    <<<'echo "#include \"env.h\"" >src/planted.c'
-planted layers "includes against the layers" planted.h \
-    <<<'sed -i "1i #include \"planted.h\"" src/env.c'
-planted layers "layers without a file" planted \
-    <<<'echo "top: planted" >>src/LAYERS'
-planted layers "includes of api past" planted \
-    <<<'echo "#include \"env.h\"" >api/planted.c'
-planted layers "includes of public headers" "kindex/key.h: includes bytes.h" \
+    <<<'for f in $(find src api -name "*.[ch]"); do echo "#include \"planted.h\"" >>$f; done'
+planted rooms "uses against the order" "src/base/planted.c: uses src/storage/env.h" \
+    <<<'echo "#include \"storage/env.h\"" >src/base/planted.c'
+planted rooms "uses against the order" "src/base/planted.c: uses src/storage/env.c" <<<'
+echo "int env_open(void); int planted(void) { return env_open(); }" >src/base/planted.c
+mkdir -p build/src/base && gcc -w -c -o build/src/base/planted.o src/base/planted.c'
+planted rooms "uses against the order" "src/planted/planted.c: is in no room" <<<'
+mkdir src/planted; echo "#include \"base/file.h\"" >src/planted/planted.c'
+planted rooms "uses against the order" "src/planted uses planted" \
+    <<<'echo "planted: planted2" >>src/ROOMS'
+planted rooms "uses against the order" "no longer so" \
+    <<<'echo "src/base/planted.c: uses src/storage/env.h" >>tests/shape/upward.txt'
+planted rooms "includes of api past" planted \
+    <<<'echo "#include \"storage/env.h\"" >api/http/planted.c'
+planted rooms "includes of public headers" "kindex/key.h" \
     <<<'sed -i "s/^#include .kindex.bytes.h./#include \"bytes.h\"/" src/kindex/key.h'
-planted layers "words of the doors" planted \
+planted rooms "rooms of less than" "src/planted: has 0 files" <<<'echo "planted:" >>src/ROOMS'
+planted rooms "circles of files" "planted1.h" <<<'
+echo "#include \"base/planted2.h\"" >src/base/planted1.h
+echo "#include \"base/planted1.h\"" >src/base/planted2.h'
+planted libraries "words of the doors" planted \
     <<<'echo "/* speaks HTTP */" >src/planted.c'
-planted layers "begin transactions" planted \
+planted libraries "begin transactions" planted \
     <<<'echo "int f = env->txn_begin(env);" >src/planted.c'
-planted layers "end transactions" planted \
+planted libraries "end transactions" planted \
     <<<'echo "int f = txn->commit(txn, 0);" >src/planted.c'
-planted layers "know Berkeley DB" planted \
+planted libraries "know Berkeley DB" planted \
     <<<'echo "#include <db.h>" >src/planted.c'
-planted layers "know libmicrohttpd" planted \
+planted libraries "know libmicrohttpd" planted \
     <<<'echo "#include <microhttpd.h>" >api/planted.c'
-planted layers "know nghttp2" planted \
+planted libraries "know nghttp2" planted \
     <<<'echo "#include <nghttp2/nghttp2.h>" >api/planted.c'
 planted symbols "names of the core" stranger <<<'
 echo "int stranger;" | gcc -c -o planted.o -x c -
@@ -138,7 +144,7 @@ cp "$ARCHIVE" build/ && ar r build/libkindex.a planted.o'
 planted errors "statuses without a line" KX_PLANTED \
     <<<'sed -i "s/^    X(KX_OK,.*/&\n    X(KX_PLANTED, \"\")/" src/kindex/status.h'
 planted errors "hints of the command line for no code" planted \
-    <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli_problem.c'
+    <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli/cli_problem.c'
 planted macros "function-like macros" PLANTED \
     <<<'echo "#define PLANTED(x) x" >src/planted.c'
 

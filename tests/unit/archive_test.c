@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "archive_files.h"
-#include "archive_old.h"
-#include "archive_restore.h"
-#include "archive_timeline.h"
-#include "marks.h"
-#include "store_state.h"
+#include "backup/archive_files.h"
+#include "backup/archive_old.h"
+#include "backup/archive_restore.h"
+#include "backup/archive_timeline.h"
+#include "storage/marks.h"
+#include "commit/store_state.h"
 
 enum kx_status __real_kx_backup_next(struct kx_backup *backup,
                                      struct kx_buffer *out);

@@ -1,5 +1,5 @@
 /* Pieces of an arena do not overlap, and go with its parent. */
-#include "arena.h"
+#include "base/arena.h"
 
 #include <sanitizer/asan_interface.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * shorter and longer while they are copied. */
 #include <sys/stat.h>
 
-#include "backup.h"
-#include "pages.h"
+#include "backup/backup.h"
+#include "bdb/pages.h"
 #include "store.h"
 
 /* Each large one has a page of its own, and these are the last of the file. */

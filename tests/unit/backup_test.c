@@ -2,12 +2,12 @@
  * checksums, compressed files. */
 #include <fcntl.h>
 
-#include "pack.h"
-#include "pages.h"
+#include "backup/pack.h"
+#include "bdb/pages.h"
 #include "store.h"
-#include "tar.h"
-#include "unpack.h"
-#include "zfile.h"
+#include "backup/tar.h"
+#include "backup/unpack.h"
+#include "backup/zfile.h"
 
 enum { SIZES = 7 };
 static const size_t sizes[SIZES] = {0, 1, 511, 512, 513, 4096, 300000};

@@ -3,8 +3,8 @@
  * every other index stays as it is. */
 #include "../lib/store.h"
 
-#include "store_state.h"
-#include "table.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
 
 #define FOLDED                                                                 \
     "{\"name\":\"folded\",\"prefix\":[\"p\"],\"fields\":[{\"path\":\"/s\","    \

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "checksum.h"
+#include "bdb/checksum.h"
 #include "store.h"
 
 enum { BYTES = 5000, TRIES = 2000 };

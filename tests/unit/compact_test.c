@@ -7,10 +7,10 @@
 
 #include <sys/stat.h>
 
-#include "compact.h"
-#include "engine.h"
-#include "pages.h"
-#include "store_state.h"
+#include "bdb/compact.h"
+#include "bdb/engine.h"
+#include "bdb/pages.h"
+#include "commit/store_state.h"
 
 enum {
     LARGE = 2000, /* rows that leave a long list of free pages */

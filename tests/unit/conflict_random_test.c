@@ -4,7 +4,7 @@
  * refused exactly when it makes a new one. KX_TEST_SEED=n replays a run.
  */
 #include "../lib/store.h"
-#include "store_state.h"
+#include "commit/store_state.h"
 
 enum { OWNERS = 24, VALUES = 12, ROUNDS = 60, COMMITS = 60, LARGE = 20000 };
 

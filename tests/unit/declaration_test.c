@@ -3,7 +3,7 @@
 #include "../lib/all_memory.h"
 #include "index_model.h"
 
-#include "extract.h"
+#include "schema/extract.h"
 
 static const char full[] =
     "{\"where\":[{\"path\":\"/s~1t\",\"in\":[\"a\",1.50,null,true,"

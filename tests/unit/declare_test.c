@@ -3,8 +3,8 @@
 
 #include <stdatomic.h>
 
-#include "declare.h"
-#include "range.h"
+#include "indexes/declare.h"
+#include "bdb/range.h"
 
 /* The Makefile puts __wrap_X where the core calls X. */
 void __real_declare_index(struct kx_store *store, struct kx_commit *commit,

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "expire.h"
+#include "store/expire.h"
 
 void __real_expire_step(struct kx_store *store);
 void __wrap_expire_step(struct kx_store *store);

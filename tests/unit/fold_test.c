@@ -1,6 +1,6 @@
 /* Folding: lower case is what JavaScript makes of every code point and of a
  * sigma in its surroundings; case folding makes alike what reads alike. */
-#include "fold.h"
+#include "schema/fold.h"
 
 #include <utf8proc.h>
 

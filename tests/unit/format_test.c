@@ -2,9 +2,9 @@
  * upgrade broke off after the file had its number. */
 #include "../lib/store.h"
 
-#include "format.h"
-#include "store_state.h"
-#include "table.h"
+#include "storage/format.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
 
 /* Writes into the closed store; value NULL removes the row. */
 static void put(struct story *s, const char *name, const char *value)

@@ -4,8 +4,8 @@
  */
 #include "../lib/unit.h"
 
-#include "gate.h"
-#include "waiting.h"
+#include "commit/gate.h"
+#include "base/waiting.h"
 
 bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                           uint64_t until_ns);

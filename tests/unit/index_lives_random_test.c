@@ -9,9 +9,9 @@
 #include <inttypes.h>
 
 #include "index_changes.h"
-#include "range.h"
-#include "reader_state.h"
-#include "table.h"
+#include "bdb/range.h"
+#include "read/reader_state.h"
+#include "bdb/table.h"
 
 enum { STORES = 6, RESTS = 3, STEPS = 300, NAMES = 4, MUTATIONS = 4 };
 

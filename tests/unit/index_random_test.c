@@ -6,7 +6,7 @@
  * store, each of which must be seen. KX_TEST_SEED=n replays a run.
  */
 #include "index_changes.h"
-#include "store_state.h"
+#include "commit/store_state.h"
 
 enum { STORES = 12, SHAPES = 6, COMMITS = 300, MUTATIONS = 4 };
 

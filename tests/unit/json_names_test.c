@@ -3,8 +3,8 @@
  */
 #include "all_memory.h"
 #include "json_exact.h"
-#include "json_names.h"
-#include "json_scan.h"
+#include "json/json_names.h"
+#include "json/json_scan.h"
 
 static void a_repeated_name_is_refused_however_it_is_written(void **state)
 {

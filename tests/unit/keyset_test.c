@@ -1,5 +1,5 @@
 /* Sets of keys with a number for each. */
-#include "keyset.h"
+#include "read/keyset.h"
 #include "unit.h"
 
 enum { MANY = 20000 };

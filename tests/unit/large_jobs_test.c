@@ -5,11 +5,11 @@
 
 #include <stdatomic.h>
 
-#include "job.h"
-#include "jobs.h"
-#include "range.h"
-#include "store_state.h"
-#include "table.h"
+#include "commit/job.h"
+#include "store/jobs.h"
+#include "bdb/range.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "leeway.h"
+#include "bdb/leeway.h"
 
 int __real_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
 int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);

@@ -2,9 +2,9 @@
  * yield. Nothing here sleeps: the clock is set, and who waits is told. */
 #include "../lib/together.h"
 
-#include "range.h"
-#include "record.h"
-#include "store_state.h"
+#include "bdb/range.h"
+#include "entry/record.h"
+#include "commit/store_state.h"
 
 enum { ENTRIES = 8000, COMMIT = 1000 };
 static const int64_t NOON_MS = 1700000000000;

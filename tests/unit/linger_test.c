@@ -5,7 +5,7 @@
 
 #include <semaphore.h>
 
-#include "store_state.h"
+#include "commit/store_state.h"
 
 bool __real_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                           uint64_t until_ns);

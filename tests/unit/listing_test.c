@@ -12,7 +12,7 @@
 
 #include <db.h>
 
-#include "marks.h"
+#include "storage/marks.h"
 
 enum { READINGS_MAX = 1000, DESCRIPTORS_MAX = 100 };
 

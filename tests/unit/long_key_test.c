@@ -3,7 +3,7 @@
  * and an owner in it. */
 #include "../lib/store.h"
 
-#include "record.h"
+#include "entry/record.h"
 
 enum { TEXT_MAX = KX_KEY_MAX - 2 }; /* of the only part of a key */
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "../lib/store.h"
-#include "store_state.h"
+#include "commit/store_state.h"
 
 enum { STEPS = 2500, OWNERS = 700, ROWS_PER_SECOND = 2500 };
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "names.h"
+#include "base/names.h"
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);

@@ -1,5 +1,5 @@
 /* How much may be worked on when: by a clock that is given. */
-#include "pace.h"
+#include "catalog/pace.h"
 #include "unit.h"
 
 static void without_a_limit_there_is_none(void **state)

@@ -3,7 +3,7 @@
  * The Makefile puts __wrap_gate_flushed where the core calls gate_flushed. */
 #include "../lib/store.h"
 
-#include "gate.h"
+#include "commit/gate.h"
 
 void __real_gate_flushed(struct gate *gate, uint64_t batch);
 void __wrap_gate_flushed(struct gate *gate, uint64_t batch);

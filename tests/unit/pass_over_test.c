@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-#include "drop.h"
-#include "range.h"
+#include "indexes/drop.h"
+#include "bdb/range.h"
 
 enum kx_status __real_range_next(struct range *range, struct kx_slice *key_out,
                                  struct kx_slice *value_out);

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 enum kx_status __real_plan_expire(struct plan *plan, struct kx_slice key,
                                   int64_t expires_at_ms);

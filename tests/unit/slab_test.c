@@ -1,13 +1,13 @@
 /* The memory of the cache's pages: side by side, used again, and malloc's
  * where it is used up. */
-#include "slab.h"
+#include "bdb/slab.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "pages.h"
+#include "bdb/pages.h"
 #include "store.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* Commits, reads, expiry and reopening, on a real store. */
 #include "../lib/store.h"
 
-#include "store_state.h"
+#include "commit/store_state.h"
 
 static void a_set_entry_can_be_read(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "place.h"
+#include "indexes/place.h"
 
 enum kx_status __real_place_rows(struct kx_store *store, void *mem,
                                  struct batch *batch, size_t count);

@@ -2,8 +2,8 @@
  * built here: the Makefile puts __wrap_X where the core calls X. */
 #include "../lib/store.h"
 
-#include "backfill.h"
-#include "sweep.h"
+#include "indexes/backfill.h"
+#include "indexes/sweep.h"
 
 enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };
 

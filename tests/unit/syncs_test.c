@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "restore.h"
-#include "table.h"
+#include "backup/restore.h"
+#include "bdb/table.h"
 
 enum { ROWS = 40, VALUE_BYTES = 1 << 20 }; /* two log files and more */
 

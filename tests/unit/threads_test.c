@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "keeper.h"
-#include "store_state.h"
+#include "store/keeper.h"
+#include "commit/store_state.h"
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);

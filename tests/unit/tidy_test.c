@@ -5,8 +5,8 @@
 
 #include <sched.h>
 
-#include "compact.h"
-#include "store_state.h"
+#include "bdb/compact.h"
+#include "commit/store_state.h"
 
 enum {
     ENTRIES = 8000, /* together more than the pages that are worth it */

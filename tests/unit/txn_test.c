@@ -2,9 +2,9 @@
 #include <errno.h>
 
 #include "../lib/store.h"
-#include "engine.h"
-#include "store_state.h"
-#include "table.h"
+#include "bdb/engine.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
 
 enum {
     MANY = 3000, /* rows: several pages, taken for neighbours in any case */

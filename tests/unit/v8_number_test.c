@@ -1,7 +1,7 @@
 /* Sums of numbers written by JavaScript, and values that are the same in two
  * encodings. */
 #include "all_memory.h"
-#include "value.h"
+#include "entry/value.h"
 #include "vectors.h"
 
 /* A value from a short notation: "v:ff0f..." V8, "j:..." JSON, "u:hex" KvU64,

@@ -1,6 +1,6 @@
 /* What is refused as a V8 value, and why, and what would be too much to show.
  */
-#include "v8_json.h"
+#include "entry/v8_json.h"
 #include "vectors.h"
 
 static void damaged_values_are_refused(void **state)

@@ -1,6 +1,6 @@
 /* What sum, min, max and patch make of values, and which values are the same.
  */
-#include "value.h"
+#include "entry/value.h"
 
 #include "all_memory.h"
 

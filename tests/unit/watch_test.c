@@ -1,7 +1,7 @@
 /* Watches: who is told what, once or not at all, and that nothing gets lost. */
 #include "../lib/waiter.h"
 
-#include "hash.h"
+#include "base/hash.h"
 
 static void each_kind_of_change_is_told(void **state)
 {

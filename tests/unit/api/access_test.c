@@ -1,7 +1,7 @@
 /* The texts of tokens, and how many requests one may send. */
-#include "access_state.h"
-#include "credential.h"
-#include "service.h"
+#include "access/access_state.h"
+#include "access/credential.h"
+#include "http/service.h"
 #include "unit.h"
 
 static void a_made_token_can_be_read(void **state)

@@ -1,7 +1,7 @@
 /* The gates in front of the handlers: target, route, origin, body size. */
-#include "admission.h"
-#include "problem.h"
-#include "service.h"
+#include "exchange/admission.h"
+#include "http/problem.h"
+#include "http/service.h"
 #include "unit.h"
 
 #include <strings.h>

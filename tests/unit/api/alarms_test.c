@@ -2,7 +2,7 @@
  * whatever was set and taken back. */
 #include "unit.h"
 
-#include "alarms.h"
+#include "exchange/alarms.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

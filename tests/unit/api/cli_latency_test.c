@@ -1,5 +1,5 @@
 /* Percentiles of counted times, compared with those of the sorted times. */
-#include "cli_latency.h"
+#include "cli/bulk/cli_latency.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Keys of lines that are under way: found again until they are forgotten. */
-#include "cli_repeats.h"
-#include "cli_flight.h"
+#include "cli/bulk/cli_repeats.h"
+#include "cli/bulk/cli_flight.h"
 #include "unit.h"
 
 enum { ROUNDS = 40, KEYS = 30000, GROWN = 500000 };

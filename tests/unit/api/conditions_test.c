@@ -1,5 +1,5 @@
 /* If-Match and If-None-Match as checks. */
-#include "conditions.h"
+#include "rest/conditions.h"
 #include "unit.h"
 
 enum { ONE = 1, TWO = 2 };

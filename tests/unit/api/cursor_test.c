@@ -1,6 +1,6 @@
 /* Cursors: they come back, belong to one list, and show when they were
  * changed. */
-#include "cursor.h"
+#include "rest/cursor.h"
 #include "unit.h"
 
 static const struct kx_range USERS = {

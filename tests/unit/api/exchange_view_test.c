@@ -6,9 +6,9 @@
 
 #include <poll.h>
 
-#include "exchange.h"
-#include "options.h"
-#include "store_state.h"
+#include "exchange/exchange.h"
+#include "config/options.h"
+#include "commit/store_state.h"
 
 struct house {
     struct test_store test;

@@ -2,7 +2,7 @@
  * an explanation gives finds just what a naive walk over the entries finds, in
  * the order asked for; with conditions left, at least that; and an index that
  * is advised answers the question. */
-#include "ask.h"
+#include "entries/ask.h"
 #include "explain_model.h"
 
 enum { ENTRIES = 60, INDEXES = 10, QUESTIONS = 1500 };

@@ -1,6 +1,6 @@
 /* The answer to a request that is not well framed. */
-#include "framing.h"
-#include "problem.h"
+#include "http1/framing.h"
+#include "http/problem.h"
 #include "unit.h"
 
 /* The same document as that of every other error. */

@@ -2,7 +2,7 @@
 #ifndef FRAMING_CASES_H
 #define FRAMING_CASES_H
 
-#include "framing.h"
+#include "http1/framing.h"
 
 #define GET "GET /kv/a HTTP/1.1\r\nHost: h\r\n\r\n"
 #define PUT "PUT /kv/a HTTP/1.1\r\nHost: h\r\n"

@@ -1,7 +1,7 @@
 /* Connections by address: how many one may have, and what is one address. */
 #include "unit.h"
 
-#include "guests.h"
+#include "net/guests.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -2,8 +2,8 @@
  * what a client is told. The library's part is played by the test. */
 #include "unit.h"
 
-#include "http1_deadline.h"
-#include "http1_socket.h"
+#include "http1/http1_deadline.h"
+#include "http1/http1_socket.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* The door of HTTP/1.1 when the system fails it. */
 #include "unit.h"
 
-#include "desk.h"
-#include "http1.h"
-#include "http1_socket.h"
+#include "exchange/desk.h"
+#include "http1/http1.h"
+#include "http1/http1_socket.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* Keys that clients write as JSON: what is refused, with which flaw. What is
  * taken is the core's, and tested there. */
-#include "keyjson.h"
+#include "rest/keyjson.h"
 #include "unit.h"
 
 static void taken_keys_come_back(void **state)

@@ -1,10 +1,10 @@
 /* KV Connect as its clients speak it: recorded exchanges of Deno and @deno/kv,
  * and what is refused. Handlers are called as a door calls them. */
-#include "datapath.pb-c.h"
-#include "hex.h"
-#include "kvconnect.h"
-#include "router.h"
-#include "service.h"
+#include "kvconnect/datapath.pb-c.h"
+#include "http/hex.h"
+#include "kvconnect/kvconnect.h"
+#include "http/router.h"
+#include "http/service.h"
 #include "store.h"
 
 #include <jansson.h>

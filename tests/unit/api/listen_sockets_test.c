@@ -2,7 +2,7 @@
  * one port. bind() is called here instead of the system's. */
 #include "unit.h"
 
-#include "listen_sockets.h"
+#include "server/listen_sockets.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* The datagrams that a supervisor gets, on sockets of both kinds. */
-#include "notify.h"
+#include "server/notify.h"
 #include "unit.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Options: what each type takes, who wins, and what is refused. */
-#include "options.h"
+#include "config/options.h"
 #include "kindex.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* Keys in URLs: a table of segments, refusals, and nasty keys there and
  * back. */
-#include "keyjson.h"
-#include "path.h"
+#include "rest/keyjson.h"
+#include "rest/path.h"
 #include "unit.h"
 
 static const struct {

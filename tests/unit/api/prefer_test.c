@@ -1,5 +1,5 @@
 /* What a value of Prefer says about waiting. */
-#include "prefer.h"
+#include "http/prefer.h"
 #include "unit.h"
 
 static void seconds_are_found_among_other_preferences(void **state)

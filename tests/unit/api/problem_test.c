@@ -1,5 +1,5 @@
 /* The catalogue of errors and the documents made from it. */
-#include "problem.h"
+#include "http/problem.h"
 #include "unit.h"
 
 struct story {

@@ -1,5 +1,5 @@
 /* Query parameters: splitting, decoding, types, and what is refused. */
-#include "query.h"
+#include "rest/query.h"
 #include "unit.h"
 
 enum { ALLOWED = TAKES_PREFIX | TAKES_LIMIT | TAKES_REVERSE };

@@ -1,5 +1,5 @@
 /* Which row of the route table takes a method and a raw path. */
-#include "router.h"
+#include "http/router.h"
 #include "unit.h"
 
 static const struct {

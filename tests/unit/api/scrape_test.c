@@ -1,5 +1,5 @@
 /* Figures read back from the text of /metrics. */
-#include "scrape.h"
+#include "cli/bulk/scrape.h"
 #include "unit.h"
 
 static const char TEXT[] =

@@ -1,5 +1,5 @@
 /* What a client has seen, as text and back. */
-#include "seen.h"
+#include "entries/seen.h"
 #include "unit.h"
 
 #include <talloc.h>

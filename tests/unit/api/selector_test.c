@@ -1,5 +1,5 @@
 /* Selections: which range they are, and which are refused. */
-#include "selector.h"
+#include "rest/selector.h"
 #include "unit.h"
 
 /* Selections are written as queries. */

@@ -1,5 +1,5 @@
 /* Phases of a request: what was waited for, and the rest. */
-#include "timing.h"
+#include "http/timing.h"
 #include "unit.h"
 
 static void phases_of_a_commit_are_between_its_milestones(void **state)

@@ -1,7 +1,7 @@
 /* Identifiers and traces that clients send: what is well formed, and nothing
  * else, gets into logs and replies. */
-#include "trace.h"
-#include "service.h"
+#include "http/trace.h"
+#include "http/service.h"
 #include "unit.h"
 
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* Times to live, and ULIDs. */
-#include "ttl.h"
-#include "ulid.h"
+#include "rest/ttl.h"
+#include "entries/ulid.h"
 #include "unit.h"
 
 static const struct {

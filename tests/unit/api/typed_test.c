@@ -1,6 +1,6 @@
 /* Typed values: what they are stored as, how values are shown, what is
  * refused. */
-#include "typed.h"
+#include "rest/typed.h"
 #include "unit.h"
 
 static const struct {

@@ -1,0 +1,239 @@
+/* The one place through which every request passes: the bearer's token, and
+ * whether the route's scope is among its grants. */
+#include "access/access_state.h"
+
+#include <stdatomic.h>
+#include <strings.h>
+
+#include "access/audit.h"
+#include "access/credential.h"
+#include "http/service.h"
+
+unsigned access_bit(enum scope scope)
+{
+    static const unsigned BITS[] = {
+        [SCOPE_READ] = KX_MAY_READ,       [SCOPE_LIST] = KX_MAY_LIST,
+        [SCOPE_WATCH] = KX_MAY_WATCH,     [SCOPE_WRITE] = KX_MAY_WRITE,
+        [SCOPE_MONITOR] = KX_MAY_MONITOR, [SCOPE_INDEX] = KX_MAY_INDEX,
+        [SCOPE_TOKENS] = KX_MAY_ADMIN,    [SCOPE_ADMIN] = KX_MAY_ADMIN,
+    };
+    return BITS[scope];
+}
+
+/* ---- Refusals ----------------------------------------------------------- */
+
+/* RFC 6750 section 3: an error is named only to who has sent a token. */
+static const char NO_TOKEN[] = "Bearer realm=\"kindex\"";
+static const char BAD_TOKEN[] =
+    "Bearer realm=\"kindex\", error=\"invalid_token\"";
+
+static bool refuse_token(struct request *request, struct reply *reply,
+                         const char *challenge, const char *detail)
+{
+    problem(request, reply, PROBLEM_UNAUTHORIZED, "%s", detail);
+    reply_header(reply, "WWW-Authenticate", challenge);
+    audit_denial(request, reply->status, NULL);
+    return false;
+}
+
+static void refuse(struct request *request, struct reply *reply,
+                   enum scope scope, const char *what)
+{
+    const char *name = kx_scope_name((enum kx_scope)access_bit(scope));
+    problem(request, reply, PROBLEM_FORBIDDEN,
+            "The token does not have the scope %s for %s.", name, what);
+    problem_member_text(reply, "scope", kx_text(name));
+    reply_headerf(request, reply, "WWW-Authenticate",
+                  "Bearer realm=\"kindex\", error=\"insufficient_scope\", "
+                  "scope=\"%s\"",
+                  name);
+}
+
+bool access_refuse_key(struct request *request, struct reply *reply,
+                       enum scope scope, const struct kx_slice *key)
+{
+    struct kx_buffer json;
+    refuse(request, reply, scope,
+           key == NULL      ? "any key"
+           : key->size == 0 ? "all keys"
+                            : "a prefix that covers these keys");
+    kx_buffer_init(&json, request->memory);
+    if (key != NULL)
+        kx_key_to_json(*key, &json);
+    if (key != NULL)
+        problem_member_json(reply, "prefix", kx_buffer_slice(&json));
+    reply->body.failed |= json.failed;
+    audit_denial(request, reply->status, key);
+    return false;
+}
+
+bool access_refuse_index(struct request *request, struct reply *reply,
+                         enum scope scope, struct kx_slice name)
+{
+    refuse(request, reply, scope,
+           scope == SCOPE_INDEX
+               ? "the entries of such an index and for its own name"
+               : "the entries of such an index");
+    if (kx_utf8_valid(name))
+        problem_member_text(reply, "index", name);
+    audit_denial(request, reply->status, &name);
+    return false;
+}
+
+/* ---- Admission ---------------------------------------------------------- */
+
+const char *access_bearer(const struct request *request)
+{
+    const char *given = request->header(request, "Authorization");
+    if (given == NULL || strncasecmp(given, "Bearer ", 7) != 0)
+        return NULL;
+    given += 7;
+    return given + strspn(given, " ");
+}
+
+static bool is_over(const struct kx_token *token)
+{
+    return atomic_load(&token->revoked) ||
+           (token->expires_at_ms != 0 && token->expires_at_ms <= kx_now_ms());
+}
+
+/* What is wrong with a token is the same for every one that is not good, but
+ * for its owner, who is told when its time is over. */
+static bool find_token(struct request *request, struct reply *reply)
+{
+    struct credential credential;
+    const char *text = access_bearer(request);
+    if (text == NULL)
+        return refuse_token(request, reply, NO_TOKEN,
+                            "The request has no Authorization: Bearer.");
+    if (!credential_read(kx_text(text), &credential))
+        return refuse_token(request, reply, BAD_TOKEN,
+                            "This is not an access token of a Kindex.");
+    struct kx_token *token =
+        kx_token_find(request->service->store, kx_text(credential.id));
+    if (token != NULL && !credential_fits(&credential, token)) {
+        kx_token_release(token);
+        token = NULL;
+    }
+    request->caller.token = token;
+    if (token == NULL)
+        return refuse_token(request, reply, BAD_TOKEN,
+                            "The access token is not valid.");
+    return !is_over(token) || refuse_token(request, reply, BAD_TOKEN,
+                                           "The access token has expired.");
+}
+
+static bool is_granted(const struct kx_token *token, unsigned bit)
+{
+    for (size_t i = 0; i < token->grant_count; i++)
+        if ((token->grants[i].scopes & bit) != 0)
+            return true;
+    return false;
+}
+
+/* Whoever monitors or administers the service does so for all keys. */
+static bool check_scope(struct request *request, struct reply *reply)
+{
+    enum scope scope = request->route->scope;
+    unsigned bit = access_bit(scope);
+    struct kx_slice all = kx_slice(NULL, 0);
+    if (scope == SCOPE_MONITOR || scope == SCOPE_ADMIN)
+        return access_key(request, reply, scope, all);
+    if (scope == SCOPE_TOKEN)
+        request->caller.asked = true;
+    return bit == 0 || is_granted(request->caller.token, bit) ||
+           access_refuse_key(request, reply, scope, NULL);
+}
+
+/* Where other machines reach the server somebody has to be known: without a
+ * token it was not started, but the last one may have been revoked. */
+static bool admit_unknown(struct request *request, struct reply *reply)
+{
+    return !request->service->closed ||
+           refuse_token(request, reply, NO_TOKEN,
+                        "There are no access tokens any more: start the "
+                        "server again with --token-file.");
+}
+
+bool access_admit(struct request *request, struct reply *reply)
+{
+    if (request->route->scope == SCOPE_NONE)
+        return true;
+    if (!kx_tokens_any(request->service->store))
+        return admit_unknown(request, reply);
+    return find_token(request, reply) && access_count(request, reply) &&
+           check_scope(request, reply);
+}
+
+/* Who came in without a token has to go when there are tokens. */
+bool access_holds(const struct request *request)
+{
+    const struct kx_token *token = request->caller.token;
+    if (token != NULL)
+        return !is_over(token);
+    return request->route->scope == SCOPE_NONE ||
+           !kx_tokens_any(request->service->store);
+}
+
+bool access_admit_again(struct request *request, struct reply *reply)
+{
+    return access_holds(request) ||
+           refuse_token(request, reply,
+                        request->caller.token != NULL ? BAD_TOKEN : NO_TOKEN,
+                        "The access token is not valid.");
+}
+
+uint64_t access_until_ns(const struct request *request)
+{
+    const struct kx_token *token = request->caller.token;
+    if (token == NULL || token->expires_at_ms == 0)
+        return 0;
+    int64_t left_ms = token->expires_at_ms - kx_now_ms();
+    return kx_monotonic_ns() + (left_ms > 0 ? (uint64_t)left_ms * KX_MS_NS : 0);
+}
+
+/* ---- The end ------------------------------------------------------------ */
+
+void access_asked(struct request *request)
+{
+    request->caller.asked = true;
+}
+
+/* A handler that does not ask is a mistake in this program: it must not become
+ * one in somebody's data. */
+static void check_asked(struct request *request, struct reply *reply)
+{
+    if (request->caller.asked || reply->status >= 400)
+        return;
+    kx_log(KX_LOG_ERROR, "access-not-asked", "operation=%s",
+           request->route->operation);
+    problem(request, reply, PROBLEM_INTERNAL,
+            "Nobody has asked whether this is allowed.");
+}
+
+/* These have had their line. */
+static bool is_denial(const struct reply *reply)
+{
+    return reply->status == 401 || reply->status == 403;
+}
+
+void access_settle(struct request *request, struct reply *reply)
+{
+    const struct route *route = request->route;
+    if (route != NULL && request->caller.token != NULL) {
+        check_asked(request, reply);
+        if (reply->stream != NULL)
+            access_stream(request, reply);
+        access_quota(request, reply);
+    }
+    if (route != NULL && route->scope >= SCOPE_INDEX && !is_denial(reply))
+        audit_action(request, reply->status);
+}
+
+void access_leave(struct request *request)
+{
+    struct caller *caller = &request->caller;
+    access_end_stream(request);
+    kx_token_release(caller->token);
+    *caller = (struct caller){.token = NULL};
+}

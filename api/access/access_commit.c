@@ -1,0 +1,129 @@
+/* Rights on what a commit is about. All of it is looked at before the writer
+ * gets the commit, so that nothing in it can tell about keys that its sender
+ * may not see. */
+#include <talloc.h>
+
+#include "access/access_state.h"
+
+static bool may_check(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t count = request->caller.own_checks ? 0 : commit->check_count;
+    for (size_t i = 0; i < count; i++)
+        if (!access_key(request, reply, SCOPE_READ, commit->checks[i].key))
+            return false;
+    return true;
+}
+
+/* The answer says how many entries there were, and whether there are more. */
+static bool may_delete_range(struct request *request, struct reply *reply,
+                             const struct kx_mutation *mutation)
+{
+    struct kx_range range = {.start = mutation->key, .end = mutation->end};
+    return access_range(request, reply, SCOPE_WRITE, &range) &&
+           access_range(request, reply, SCOPE_LIST, &range);
+}
+
+/* Does it depend on what is stored whether the mutation is carried out, or what
+ * it stores? A key of an index takes only what the index holds; a dry run is
+ * nothing but a question. */
+static bool reads_stored(const struct kx_commit *commit,
+                         const struct kx_mutation *mutation, bool of_index)
+{
+    return commit->dry || of_index ||
+           (mutation->type != KX_SET && mutation->type != KX_DELETE);
+}
+
+static bool may_mutate_key(struct request *request, struct reply *reply,
+                           const struct kx_mutation *mutation, bool of_index)
+{
+    return access_key(request, reply, SCOPE_WRITE, mutation->key) &&
+           (!reads_stored(&request->commit, mutation, of_index) ||
+            access_key(request, reply, SCOPE_READ, mutation->key));
+}
+
+static bool may_mutate_keys(struct request *request, struct reply *reply)
+{
+    struct kx_commit *commit = &request->commit;
+    struct kx_claim *claims =
+        talloc_array(request->memory, struct kx_claim, commit->mutation_count);
+    if (claims == NULL) {
+        reply->body.failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        bool of_index = access_key_of_index(request, mutation->key);
+        claims[i] = (struct kx_claim){mutation->key, of_index};
+        if (!may_mutate_key(request, reply, mutation, of_index))
+            return false;
+    }
+    commit->claims = claims;
+    commit->claim_count = commit->mutation_count;
+    return true;
+}
+
+/* A range is the only mutation of its commit. */
+static bool may_mutate(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    struct kx_slice all = kx_slice(NULL, 0);
+    if (commit->mutation_count > 0 &&
+        commit->mutations[0].type == KX_DELETE_RANGE)
+        return may_delete_range(request, reply, &commit->mutations[0]);
+    return (access_covers(request, SCOPE_WRITE, all) &&
+            access_covers(request, SCOPE_READ, all)) ||
+           may_mutate_keys(request, reply);
+}
+
+/* Adopting removes entries, and shows keys of them and of those that it adds,
+ * in which there are values. */
+static bool may_adopt(struct request *request, struct reply *reply,
+                      const struct kx_declared *declared)
+{
+    return access_prefix(request, reply, SCOPE_WRITE, declared->name_key) &&
+           access_prefix(request, reply, SCOPE_LIST, declared->name_key) &&
+           access_prefix(request, reply, SCOPE_LIST, declared->prefix);
+}
+
+/* A document that is no declaration is the core's to refuse, and it does so
+ * before it looks at anything. Of an index that is there and not the caller's
+ * nothing is said. */
+static bool may_declare(struct request *request, struct reply *reply)
+{
+    struct kx_declared declared;
+    if (kx_declared_read(request->memory, request->commit.declaration,
+                         &declared) != KX_OK)
+        return true;
+    if (!access_prefix(request, reply, SCOPE_INDEX, declared.prefix))
+        return false;
+    if (!access_covers(request, SCOPE_INDEX, declared.name_key) ||
+        !access_sees(request, SCOPE_INDEX, declared.name_key))
+        return access_refuse_key(request, reply, SCOPE_INDEX,
+                                 &declared.name_key);
+    return !declared.adopts || may_adopt(request, reply, &declared);
+}
+
+bool access_commit(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (request->caller.token == NULL)
+        return true;
+    request->caller.asked = true;
+    switch (commit->kind) {
+    case KX_WRITE:
+        return may_check(request, reply) && may_mutate(request, reply);
+    case KX_DECLARE_INDEX:
+        return may_declare(request, reply);
+    case KX_DROP_INDEX:
+    case KX_MIGRATE_INDEX:
+    case KX_UNDO_MIGRATION:
+    case KX_PACE_INDEX:
+    case KX_VERIFY_INDEX:
+        return access_index(request, reply, SCOPE_INDEX, commit->index_name);
+    case KX_ADD_TOKEN:
+    case KX_REVOKE_TOKEN:
+        return true; /* tokens.c has asked */
+    }
+    return access_key(request, reply, SCOPE_ADMIN, kx_slice(NULL, 0));
+}

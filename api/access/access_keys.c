@@ -1,0 +1,201 @@
+/* Rights on keys. A key under the name of an index belongs to it: what is
+ * allowed there is what is allowed for all the entries that the index is
+ * declared for, since index entries are made of those. */
+#include "access/access_state.h"
+
+#include "rest/refusal.h"
+
+bool access_covers(const struct request *request, enum scope scope,
+                   struct kx_slice prefix)
+{
+    const struct kx_token *token = request->caller.token;
+    unsigned bit = access_bit(scope);
+    for (size_t i = 0; token != NULL && i < token->grant_count; i++)
+        if ((token->grants[i].scopes & bit) != 0 &&
+            kx_prefix_covers(token->grants[i].prefix, prefix,
+                             kx_slice(NULL, 0)))
+            return true;
+    return token == NULL;
+}
+
+static bool range_covered(const struct request *request, enum scope scope,
+                          const struct kx_range *range)
+{
+    const struct kx_token *token = request->caller.token;
+    unsigned bit = access_bit(scope);
+    for (size_t i = 0; i < token->grant_count; i++)
+        if ((token->grants[i].scopes & bit) != 0 &&
+            kx_prefix_covers(token->grants[i].prefix, range->start, range->end))
+            return true;
+    return false;
+}
+
+/* Nothing need be looked at: nobody needs a token, or this one's is for all
+ * keys. */
+static bool is_whole(struct request *request, enum scope scope)
+{
+    request->caller.asked = true;
+    return access_covers(request, scope, kx_slice(NULL, 0));
+}
+
+enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
+
+/* Whether there is an index of that name, and all its entries are within the
+ * caller's grants. */
+static enum owner look_at_index(const struct request *request, enum scope scope,
+                                struct kx_slice name)
+{
+    struct kx_index_info info;
+    enum owner owner = NO_INDEX;
+    kx_read_begin(request->reader);
+    if (kx_index_find(request->reader, name, &info) == KX_OK)
+        owner = access_covers(request, scope, info.prefix) ? COVERED_INDEX
+                                                           : FOREIGN_INDEX;
+    kx_read_end(request->reader);
+    return owner;
+}
+
+/* The index whose name is the first part of the key. */
+static enum owner owner_of(const struct request *request, enum scope scope,
+                           struct kx_slice key)
+{
+    struct kx_buffer name;
+    if (key.size == 0)
+        return NO_INDEX;
+    kx_buffer_init(&name, request->memory);
+    refusal_index_of(kx_slice(key.data, kx_part_size(key)), &name);
+    if (name.failed)
+        return FOREIGN_INDEX;
+    return name.size == 0
+               ? NO_INDEX
+               : look_at_index(request, scope, kx_buffer_slice(&name));
+}
+
+bool access_key_of_index(const struct request *request, struct kx_slice key)
+{
+    return owner_of(request, SCOPE_WRITE, key) != NO_INDEX;
+}
+
+bool access_sees(const struct request *request, enum scope scope,
+                 struct kx_slice key)
+{
+    if (access_covers(request, scope, kx_slice(NULL, 0)))
+        return true;
+    enum owner owner = owner_of(request, scope, key);
+    return owner == COVERED_INDEX ||
+           (owner == NO_INDEX && access_covers(request, scope, key));
+}
+
+bool access_sees_all(const struct request *request, enum scope scope,
+                     const struct kx_slice *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!access_sees(request, scope, keys[i]))
+            return false;
+    return true;
+}
+
+bool access_key(struct request *request, struct reply *reply, enum scope scope,
+                struct kx_slice key)
+{
+    return is_whole(request, scope) || access_sees(request, scope, key) ||
+           access_refuse_key(request, reply, scope, &key);
+}
+
+bool access_prefix(struct request *request, struct reply *reply,
+                   enum scope scope, struct kx_slice prefix)
+{
+    return is_whole(request, scope) || access_covers(request, scope, prefix) ||
+           access_refuse_key(request, reply, scope, &prefix);
+}
+
+bool access_keys(struct request *request, struct reply *reply, enum scope scope,
+                 const struct kx_slice *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!access_key(request, reply, scope, keys[i]))
+            return false;
+    return true;
+}
+
+/* The parts that all keys of a range have in common. */
+static struct kx_slice common_parts(const struct kx_range *range)
+{
+    struct kx_slice common = kx_slice(range->start.data, 0);
+    for (;;) {
+        struct kx_slice rest = kx_slice(range->start.data + common.size,
+                                        range->start.size - common.size);
+        size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
+        struct kx_slice longer =
+            kx_slice(range->start.data, common.size + size);
+        if (size == 0 || !kx_prefix_covers(longer, range->start, range->end))
+            return common;
+        common = longer;
+    }
+}
+
+bool access_spans(const struct request *request, enum scope scope,
+                  const struct kx_range *range)
+{
+    if (access_covers(request, scope, kx_slice(NULL, 0)))
+        return true;
+    enum owner owner = owner_of(request, scope, common_parts(range));
+    return range->end.size > 0 &&
+           (owner == COVERED_INDEX ||
+            (owner == NO_INDEX && range_covered(request, scope, range)));
+}
+
+bool access_range(struct request *request, struct reply *reply,
+                  enum scope scope, const struct kx_range *range)
+{
+    if (is_whole(request, scope) || access_spans(request, scope, range))
+        return true;
+    struct kx_slice common = common_parts(range);
+    return access_refuse_key(request, reply, scope, &common);
+}
+
+/* An index that is not there is refused as one that is not the caller's. To
+ * change one its own name must be the caller's as well: that is where its
+ * entries lie. */
+static bool index_covered(const struct request *request, enum scope scope,
+                          struct kx_slice name)
+{
+    struct kx_buffer key;
+    if (look_at_index(request, scope, name) != COVERED_INDEX)
+        return false;
+    if (scope != SCOPE_INDEX)
+        return true;
+    kx_buffer_init(&key, request->memory);
+    return kx_key_add_string(&key, name) == KX_OK && !key.failed &&
+           access_covers(request, scope, kx_buffer_slice(&key));
+}
+
+bool access_index(struct request *request, struct reply *reply,
+                  enum scope scope, struct kx_slice name)
+{
+    return is_whole(request, scope) || index_covered(request, scope, name) ||
+           access_refuse_index(request, reply, scope, name);
+}
+
+bool access_sees_index(const struct request *request, enum scope scope,
+                       struct kx_slice name)
+{
+    return access_covers(request, scope, kx_slice(NULL, 0)) ||
+           index_covered(request, scope, name);
+}
+
+bool access_selects(const struct request *request, enum scope scope,
+                    const struct selector *selector)
+{
+    if (selector->indexed)
+        return access_sees_index(request, scope, selector->index);
+    return access_spans(request, scope, &selector->range);
+}
+
+bool access_selector(struct request *request, struct reply *reply,
+                     enum scope scope, const struct selector *selector)
+{
+    if (selector->indexed)
+        return access_index(request, reply, scope, selector->index);
+    return access_range(request, reply, scope, &selector->range);
+}

@@ -1,0 +1,88 @@
+/* The audit lines. Whoever is denied can make as many as they like, so there
+ * are only so many in a second, of those without a token and of those with one:
+ * the former, who can be anybody, must not hide the latter. */
+#include "access/audit.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "http/router.h"
+#include "access/sha256.h"
+
+enum {
+    DENIALS_MAX = 50, /* lines of either in one second */
+    SHOWN = 8         /* bytes of a digest */
+};
+
+static const char *name_of(const struct request *request)
+{
+    const struct kx_token *token = request->caller.token;
+    return token != NULL ? token->id : "none";
+}
+
+/* The name of an index or the id of a token: what the request has made, or as
+ * it was sent in the path; it has no spaces. A token that was pasted there
+ * shows no more than its id. */
+static int subject_size(const struct request *request)
+{
+    size_t most = request->route->scope == SCOPE_TOKENS
+                      ? (size_t)KX_TOKEN_ID_SIZE
+                      : (size_t)KX_INDEX_NAME_MAX;
+    size_t size = request->subject.size;
+    return (int)(size < most ? size : most);
+}
+
+void audit_action(struct request *request, int status)
+{
+    const struct kx_slice subject = request->subject;
+    int size = subject_size(request);
+    kx_log(KX_LOG_INFO, "audit",
+           "operation=%s token=%s status=%d%s%.*s%s id=%s",
+           request->route->operation, name_of(request), status,
+           size > 0 ? " subject=" : "", size, (const char *)subject.data,
+           request->commit.dry ? " dry=1" : "", trace_request_id(request));
+}
+
+static void describe(const struct kx_slice *key, char *out, size_t size)
+{
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    size_t used = (size_t)snprintf(out, size, " key_sha256=");
+    sha256(*key, digest);
+    for (size_t i = 0; i < SHOWN; i++)
+        used += (size_t)snprintf(out + used, size - used, "%02x", digest[i]);
+}
+
+struct denials {
+    atomic_int_fast64_t second;
+    atomic_uint count; /* in that second */
+};
+
+/* Counts; false when this second has had enough lines. */
+static bool is_few(struct denials *denials)
+{
+    int64_t now = kx_now_ms() / 1000;
+    if (atomic_exchange(&denials->second, now) != now) {
+        unsigned before = atomic_exchange(&denials->count, 0);
+        if (before > DENIALS_MAX)
+            kx_log(KX_LOG_WARNING, "audit-denied", "more=%u",
+                   before - DENIALS_MAX);
+    }
+    return atomic_fetch_add(&denials->count, 1) < DENIALS_MAX;
+}
+
+void audit_denial(struct request *request, int status,
+                  const struct kx_slice *key)
+{
+    static struct denials nobodys;
+    static struct denials tokens;
+    char text[64] = "";
+    if (!is_few(request->caller.token == NULL ? &nobodys : &tokens))
+        return;
+    if (key != NULL)
+        describe(key, text, sizeof text);
+    kx_log(KX_LOG_WARNING, "audit-denied",
+           "method=%s operation=%s token=%s status=%d%s id=%s",
+           method_name(request->method),
+           request->route != NULL ? request->route->operation : "none",
+           name_of(request), status, text, trace_request_id(request));
+}

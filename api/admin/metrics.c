@@ -1,0 +1,222 @@
+/* Figures for Prometheus: one table of what the core counts; requests are in
+ * metrics_requests.c, indexes in metrics_indexes.c, the process in
+ * metrics_process.c. Counters are read one by one while others add to them; a
+ * scrape is no single moment. */
+#include "admin/metrics.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { LINE_MAX = 512 };
+
+void metrics_add(struct kx_buffer *out, const char *format, ...)
+{
+    char line[LINE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    kx_add_text(out, line);
+}
+
+void metrics_head(struct kx_buffer *out, const char *name, const char *type,
+                  const char *help)
+{
+    metrics_add(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void metrics_gauge(struct kx_buffer *out, const char *name, const char *help,
+                   double value)
+{
+    metrics_head(out, name, "gauge", help);
+    metrics_add(out, "%s %.17g\n", name, value);
+}
+
+void metrics_histogram(struct kx_buffer *out, const char *name,
+                       const char *labels, enum kx_scale scale,
+                       const struct kx_histogram *histogram)
+{
+    const char *comma = *labels == '\0' ? "" : ",";
+    double unit = scale == KX_TIMES ? 1e9 : 1;
+    uint64_t count = 0;
+    uint64_t bound = 0;
+    for (size_t i = 0; bound != UINT64_MAX; i++) {
+        char text[32] = "+Inf";
+        bound = kx_bucket_bound(scale, i);
+        count += histogram->counts[i];
+        if (bound != UINT64_MAX)
+            snprintf(text, sizeof text, "%.10g", (double)bound / unit);
+        metrics_add(out, "%s_bucket{%s%sle=\"%s\"} %llu\n", name, labels, comma,
+                    text, (unsigned long long)count);
+    }
+    const char *open = *labels == '\0' ? "" : "{";
+    const char *close = *labels == '\0' ? "" : "}";
+    metrics_add(out, "%s_sum%s%s%s %.15g\n%s_count%s%s%s %llu\n", name, open,
+                labels, close, (double)histogram->sum / unit, name, open,
+                labels, close, (unsigned long long)count);
+}
+
+/* ---- The core's figures ------------------------------------------------- */
+
+/* All of them are uint64_t members of one struct, so an offset is enough. */
+static const struct figure {
+    const char *name;
+    const char *type;
+    const char *help;
+    size_t offset; /* in struct kx_figures */
+} FIGURES[] = {
+    {"kindex_keys", "gauge", "Entries of clients.",
+     offsetof(struct kx_figures, entries)},
+    {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
+     offsetof(struct kx_figures, flushes)},
+    {"kindex_flush_commits_max", "gauge", "Most commits in one flush.",
+     offsetof(struct kx_figures, batch_max)},
+    {"kindex_commits_queued", "gauge", "Commits that wait for the writer.",
+     offsetof(struct kx_figures, queued)},
+    {"kindex_commits_queued_max", "gauge", "How many of them may.",
+     offsetof(struct kx_figures, queue_max)},
+    {"kindex_watch_streams", "gauge", "Watches that are open.",
+     offsetof(struct kx_figures, watches)},
+    {"kindex_expired_total", "counter",
+     "Entries removed because their time was over.",
+     offsetof(struct kx_figures, expired)},
+    {"kindex_index_backfilled_total", "counter",
+     "Entries read to build indexes.", offsetof(struct kx_figures, backfilled)},
+    {"kindex_index_resolved_total", "counter",
+     "Entries read because an index entry points to them.",
+     offsetof(struct kx_figures, resolved)},
+    {"kindex_checkpoints_total", "counter", "Checkpoints written.",
+     offsetof(struct kx_figures, checkpoints)},
+    {"kindex_checkpoint_age_seconds", "gauge",
+     "Time since the last checkpoint, or the start.",
+     offsetof(struct kx_figures, checkpoint_age_s)},
+    {"kindex_compactions_total", "counter",
+     "Times that half-empty pages were compacted.",
+     offsetof(struct kx_figures, compactions)},
+    {"kindex_backup_last_success_timestamp_seconds", "gauge",
+     "Unix time of the last whole backup, 0: there was none.",
+     offsetof(struct kx_figures, backup_s)},
+    {"kindex_archive_last_success_timestamp_seconds", "gauge",
+     "Unix time when the log was archived last, 0: there is no archive.",
+     offsetof(struct kx_figures, archive_s)},
+    {"kindex_record_cache_hits_total", "counter",
+     "Entries found in the record cache.",
+     offsetof(struct kx_figures, record_cache_hits)},
+    {"kindex_record_cache_misses_total", "counter",
+     "Entries not found in the record cache.",
+     offsetof(struct kx_figures, record_cache_misses)},
+    {"kindex_page_cache_hits_total", "counter",
+     "Pages found in Berkeley DB's cache.",
+     offsetof(struct kx_figures, page_cache_hits)},
+    {"kindex_page_cache_misses_total", "counter", "Pages read from the files.",
+     offsetof(struct kx_figures, page_cache_misses)},
+    {"kindex_page_cache_bytes", "gauge", "Size of Berkeley DB's cache.",
+     offsetof(struct kx_figures, page_cache_bytes)},
+    {"kindex_page_cache_dirty_pages", "gauge",
+     "Pages in the cache that are to be written.",
+     offsetof(struct kx_figures, page_cache_dirty)},
+    {"kindex_pages_written_total", "counter", "Pages written to the files.",
+     offsetof(struct kx_figures, pages_written)},
+    {"kindex_page_cache_evictions_total", "counter",
+     "Pages that had to leave the cache for others.",
+     offsetof(struct kx_figures, pages_evicted)},
+    {"kindex_log_files", "gauge", "Files of the write-ahead log.",
+     offsetof(struct kx_figures, log_files)},
+    {"kindex_log_bytes", "gauge", "Bytes of these files.",
+     offsetof(struct kx_figures, log_bytes)},
+    {"kindex_disk_free_bytes", "gauge",
+     "Free bytes of the file system with the data.",
+     offsetof(struct kx_figures, disk_free)},
+    {"kindex_disk_full", "gauge",
+     "1 when so few bytes are free that writes are refused.",
+     offsetof(struct kx_figures, disk_full)},
+    {"kindex_versionstamp", "gauge", "Counter of the last versionstamp.",
+     offsetof(struct kx_figures, stamp)},
+};
+
+/* The label of a commit's result. Nothing is ever tried again, and there are no
+ * locks to wait for: no result speaks of that. */
+enum result { COMMITTED, CHECK_FAILED, UNIQUE, REFUSED, ERROR, RESULTS };
+
+static enum result result_of(int status)
+{
+    switch (status) {
+    case KX_OK:
+        return COMMITTED;
+    case KX_CHECK_FAILED:
+        return CHECK_FAILED;
+    case KX_UNIQUE_VIOLATION:
+        return UNIQUE;
+    case KX_UNKNOWN:
+    case KX_DISK_FULL:
+    case KX_NO_MEMORY:
+    case KX_FAILED:
+        return ERROR;
+    default:
+        return REFUSED;
+    }
+}
+
+static void write_commits(const struct kx_figures *figures,
+                          struct kx_buffer *out)
+{
+    static const char *const NAMES[RESULTS] = {[COMMITTED] = "commit",
+                                               [CHECK_FAILED] = "check_failed",
+                                               [UNIQUE] = "unique",
+                                               [REFUSED] = "refused",
+                                               [ERROR] = "error"};
+    unsigned long long counts[RESULTS] = {0};
+    for (int status = 0; status < KX_STATUS_COUNT; status++)
+        counts[result_of(status)] += figures->outcomes[status];
+    metrics_head(out, "kindex_txn_total", "counter",
+                 "Commits by their result.");
+    for (int result = 0; result < RESULTS; result++)
+        metrics_add(out, "kindex_txn_total{result=\"%s\"} %llu\n",
+                    NAMES[result], counts[result]);
+    metrics_head(out, "kindex_txn_duration_seconds", "histogram",
+                 "Time from a commit's submission until it is on disk.");
+    metrics_histogram(out, "kindex_txn_duration_seconds", "", KX_TIMES,
+                      figures->commit_times);
+    metrics_head(out, "kindex_flush_duration_seconds", "histogram",
+                 "Time of a flush of the log.");
+    metrics_histogram(out, "kindex_flush_duration_seconds", "", KX_TIMES,
+                      figures->flush_times);
+    metrics_head(out, "kindex_batch_commits", "histogram",
+                 "Commits that were planned and flushed together.");
+    metrics_histogram(out, "kindex_batch_commits", "", KX_SIZES,
+                      figures->batch_sizes);
+}
+
+static void write_figures(struct kx_store *store, struct kx_buffer *out)
+{
+    struct kx_figures figures;
+    kx_figures(store, &figures);
+    write_commits(&figures, out);
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
+        const struct figure *figure = &FIGURES[i];
+        uint64_t value;
+        memcpy(&value, (const char *)&figures + figure->offset, sizeof value);
+        metrics_head(out, figure->name, figure->type, figure->help);
+        metrics_add(out, "%s %llu\n", figure->name, (unsigned long long)value);
+    }
+    metrics_head(out, "kindex_store_bytes", "gauge",
+                 "Bytes of the data files, beside the log.");
+    metrics_add(out, "kindex_store_bytes{file=\"entries\"} %llu\n",
+                (unsigned long long)figures.entries_bytes);
+    metrics_add(out, "kindex_store_bytes{file=\"expiry\"} %llu\n",
+                (unsigned long long)figures.expiry_bytes);
+    metrics_add(out, "kindex_store_bytes{file=\"catalog\"} %llu\n",
+                (unsigned long long)figures.catalog_bytes);
+}
+
+void metrics_write(struct service *service, struct kx_reader *reader,
+                   struct kx_buffer *out)
+{
+    metrics_head(out, "kindex_build_info", "gauge", "The version that runs.");
+    metrics_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
+    write_figures(service->store, out);
+    metrics_write_requests(&service->counters, out);
+    metrics_write_indexes(reader, out);
+    metrics_write_process(service->started_at_ms, out);
+}

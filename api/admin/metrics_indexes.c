@@ -1,0 +1,129 @@
+/* Figures of each index. One table; Prometheus wants all values of a name
+ * together, so the indexes are gone through once for each row. */
+#include "admin/metrics.h"
+
+/* 1 for an index that is ready, also when it was never seen building. */
+static double progress(const struct kx_index_info *info)
+{
+    if (info->state != KX_INDEX_BUILDING)
+        return info->state == KX_INDEX_READY ? 1 : 0;
+    if (info->total == 0)
+        return 0;
+    double ratio = (double)info->done / (double)info->total;
+    return ratio < 1 ? ratio : 1;
+}
+
+static double entries(const struct kx_index_info *info)
+{
+    return (double)info->entries;
+}
+
+static double reads(const struct kx_index_info *info)
+{
+    return (double)info->reads;
+}
+
+static double writes(const struct kx_index_info *info)
+{
+    return (double)info->writes;
+}
+
+static double conflicts(const struct kx_index_info *info)
+{
+    return (double)info->conflicts;
+}
+
+static double last_read(const struct kx_index_info *info)
+{
+    return (double)info->last_read_ms / 1000;
+}
+
+static const struct figure {
+    const char *name;
+    const char *type;
+    const char *help;
+    double (*value)(const struct kx_index_info *info);
+} FIGURES[] = {
+    {"kindex_index_entries", "gauge", "Index entries, estimated.", entries},
+    {"kindex_index_build_progress_ratio", "gauge",
+     "Progress of a build, 1 when the index is ready.", progress},
+    {"kindex_index_reads_total", "counter",
+     "Scans and look-ups of an index or of its entries.", reads},
+    {"kindex_index_writes_total", "counter",
+     "Index entries that commits put or removed.", writes},
+    {"kindex_index_conflicts", "gauge",
+     "Entries whose unique value another one has, too.", conflicts},
+    {"kindex_index_last_read_time_seconds", "gauge",
+     "Unix time of the last read of an index, 0: not since the start.",
+     last_read},
+};
+
+static void write_figure(struct kx_reader *reader, const struct figure *figure,
+                         struct kx_buffer *out)
+{
+    struct kx_index_info info;
+    metrics_head(out, figure->name, figure->type, figure->help);
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        metrics_add(out, "%s{index=\"%.*s\"} %.15g\n", figure->name,
+                    (int)info.name.size, (const char *)info.name.data,
+                    figure->value(&info));
+}
+
+/* The one figure for which rows are read. */
+static void write_bytes(struct kx_reader *reader, struct kx_buffer *out)
+{
+    struct kx_index_info info;
+    uint64_t bytes;
+    metrics_head(out, "kindex_index_bytes", "gauge",
+                 "Bytes of an index's entries, estimated from some of them.");
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        if (kx_index_bytes(reader, info.name, &bytes) == KX_OK)
+            metrics_add(out, "kindex_index_bytes{index=\"%.*s\"} %llu\n",
+                        (int)info.name.size, (const char *)info.name.data,
+                        (unsigned long long)bytes);
+}
+
+/* Of indexes that were verified since the start. */
+static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
+{
+    struct kx_index_info info;
+    metrics_head(out, "kindex_index_verify_problems", "gauge",
+                 "What the last verification has found.");
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        for (int kind = 0; info.verification != NULL && kind < KX_DAMAGES;
+             kind++)
+            metrics_add(
+                out,
+                "kindex_index_verify_problems{index=\"%.*s\",kind=\"%s\"} "
+                "%llu\n",
+                (int)info.name.size, (const char *)info.name.data,
+                kx_damage_text((enum kx_damage)kind),
+                (unsigned long long)info.verification->counts[kind]);
+}
+
+static void write_states(struct kx_reader *reader, struct kx_buffer *out)
+{
+    struct kx_index_info info;
+    metrics_head(out, "kindex_index_state", "gauge",
+                 "1 for the state that the index is in.");
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++)
+            metrics_add(out,
+                        "kindex_index_state{index=\"%.*s\",state=\"%s\"} %d\n",
+                        (int)info.name.size, (const char *)info.name.data,
+                        kx_index_state_text((enum kx_index_state)state),
+                        (int)info.state == state);
+}
+
+/* One view for all passes, so that they name the same indexes. No figure waits
+ * for a flush: nothing here can be taken back by a client. */
+void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out)
+{
+    kx_read_begin(reader);
+    for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
+        write_figure(reader, &FIGURES[i], out);
+    write_bytes(reader, out);
+    write_damage(reader, out);
+    write_states(reader, out);
+    kx_read_end(reader);
+}

@@ -1,0 +1,122 @@
+/* Figures of requests and connections. Combinations of route and status that
+ * never occurred are left out: the table has hundreds. */
+#include "admin/metrics.h"
+
+#include <stdio.h>
+
+#include "http/router.h"
+
+enum { LABELS_MAX = 160 };
+
+/* Calls write for each combination that occurred. */
+typedef void write_fn(struct kx_buffer *out, const char *labels,
+                      const struct kx_histogram *histogram);
+
+static uint64_t total(const struct kx_histogram *histogram)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < KX_BUCKETS; i++)
+        count += histogram->counts[i];
+    return count;
+}
+
+static void write_total(struct kx_buffer *out, const char *labels,
+                        const struct kx_histogram *histogram)
+{
+    metrics_add(out, "kindex_http_requests_total{%s} %llu\n", labels,
+                (unsigned long long)total(histogram));
+}
+
+static void write_duration(struct kx_buffer *out, const char *labels,
+                           const struct kx_histogram *histogram)
+{
+    metrics_histogram(out, "kindex_http_request_duration_seconds", labels,
+                      KX_TIMES, histogram);
+}
+
+static void for_each(const struct counters *counters, write_fn *write,
+                     struct kx_buffer *out)
+{
+    char labels[LABELS_MAX];
+    for (size_t row = 0; row <= ROUTE_COUNT; row++) {
+        const struct route *route = row < ROUTE_COUNT ? &ROUTES[row] : NULL;
+        for (int status = 0; status < STATUS_CLASSES; status++) {
+            if (total(&counters->replies[row][status]) == 0)
+                continue;
+            snprintf(labels, sizeof labels,
+                     "route=\"%s\",method=\"%s\",status=\"%dxx\"",
+                     route != NULL ? route->pattern : "none",
+                     route != NULL ? method_name(route->method) : "any",
+                     status);
+            write(out, labels, &counters->replies[row][status]);
+        }
+    }
+}
+
+static void write_connections(const struct counters *counters,
+                              struct kx_buffer *out)
+{
+    metrics_gauge(out, "kindex_http_connections", "Open connections.",
+                  (double)atomic_load(&counters->connections));
+    metrics_head(out, "kindex_http_connections_total", "counter",
+                 "Connections by what became of them.");
+    metrics_add(
+        out, "kindex_http_connections_total{result=\"accepted\"} %llu\n",
+        (unsigned long long)atomic_load(&counters->connections_accepted));
+    metrics_add(
+        out, "kindex_http_connections_total{result=\"refused\"} %llu\n",
+        (unsigned long long)atomic_load(&counters->connections_refused));
+    metrics_head(out, "kindex_tls_handshakes_failed_total", "counter",
+                 "Connections that did not get through their TLS handshake.");
+    metrics_add(out, "kindex_tls_handshakes_failed_total %llu\n",
+                (unsigned long long)atomic_load(&counters->handshakes_failed));
+}
+
+static void write_stalled(const struct counters *counters,
+                          struct kx_buffer *out)
+{
+    metrics_head(out, "kindex_http_stalled_total", "counter",
+                 "Requests that were ended because their client stalled while "
+                 "others needed what they held.");
+    metrics_add(out, "kindex_http_stalled_total %llu\n",
+                (unsigned long long)atomic_load(&counters->stalled));
+}
+
+static void write_http2(const struct counters *counters, struct kx_buffer *out)
+{
+    metrics_head(out, "kindex_http_streams_refused_total", "counter",
+                 "Requests over HTTP/2 that were sent back for lack of room "
+                 "(REFUSED_STREAM): --requests-max or --bodies-max.");
+    metrics_add(out, "kindex_http_streams_refused_total %llu\n",
+                (unsigned long long)atomic_load(&counters->streams_refused));
+    metrics_head(out, "kindex_http_floods_total", "counter",
+                 "Connections of HTTP/2 that were ended because their client "
+                 "was not calm (ENHANCE_YOUR_CALM).");
+    metrics_add(out, "kindex_http_floods_total %llu\n",
+                (unsigned long long)atomic_load(&counters->floods));
+}
+
+void metrics_write_requests(const struct counters *counters,
+                            struct kx_buffer *out)
+{
+    metrics_head(out, "kindex_http_requests_total", "counter",
+                 "Replies by route and class of their status.");
+    for_each(counters, write_total, out);
+    metrics_head(out, "kindex_http_request_duration_seconds", "histogram",
+                 "Time from a whole request to its reply, or to the beginning "
+                 "of a stream, without what the client asked to wait for.");
+    for_each(counters, write_duration, out);
+    metrics_gauge(out, "kindex_http_requests_in_flight",
+                  "Requests not replied yet.",
+                  (double)atomic_load(&counters->in_flight));
+    metrics_gauge(out, "kindex_http_body_bytes",
+                  "Memory that bodies of requests and replies take.",
+                  (double)atomic_load(&counters->body_bytes));
+    metrics_head(out, "kindex_http_slow_requests_total", "counter",
+                 "Requests that took as long as --slow-ms or longer.");
+    metrics_add(out, "kindex_http_slow_requests_total %llu\n",
+                (unsigned long long)atomic_load(&counters->slow));
+    write_stalled(counters, out);
+    write_connections(counters, out);
+    write_http2(counters, out);
+}

@@ -1,0 +1,94 @@
+/* What an operator or a program asks about the service itself. /livez is for
+ * supervisors: it fails only when the process cannot answer, so restart it.
+ * /readyz, which says whether to send it work, is in ready.c. */
+#include "http/handlers.h"
+
+#include "rest/answer.h"
+#include "admin/metrics.h"
+#include "admin/openapi.h"
+#include "rest/query.h"
+#include "http/service.h"
+
+/* A reply that is always the same. */
+static enum progress constant(struct request *request, struct reply *reply,
+                              const char *json)
+{
+    struct flaw flaw;
+    if (!query_none(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, json);
+    return DONE;
+}
+
+enum progress ops_live(struct request *request, struct reply *reply)
+{
+    return constant(request, reply, "{\"ok\":true}");
+}
+
+enum progress ops_version(struct request *request, struct reply *reply)
+{
+    return constant(request, reply,
+                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\"}");
+}
+
+enum progress ops_service(struct request *request, struct reply *reply)
+{
+    return constant(request, reply,
+                    "{\"name\":\"kindex\",\"version\":\"" KX_VERSION "\","
+                    "\"links\":{\"openapi\":\"/openapi.json\","
+                    "\"entries\":\"/kv\",\"list\":\"/list\","
+                    "\"count\":\"/count\",\"get\":\"/get\","
+                    "\"explain\":\"/explain\",\"watch\":\"/watch\","
+                    "\"atomic\":\"/atomic\",\"indexes\":\"/indexes\","
+                    "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
+                    "\"live\":\"/livez\",\"ready\":\"/readyz\","
+                    "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
+                    "\"version\":\"/version\"}}");
+}
+
+enum progress ops_metrics(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!query_none(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    reply->status = 200;
+    reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics_write(request->service, request->reader, &reply->body);
+    return DONE;
+}
+
+enum progress ops_openapi(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!query_none(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    reply->constant = openapi_document();
+    return DONE;
+}
+
+/* The media type is that of RFC 9512. */
+enum progress ops_openapi_yaml(struct request *request, struct reply *reply)
+{
+    ops_openapi(request, reply);
+    if (reply->status == 200)
+        reply->content_type = "application/yaml";
+    return DONE;
+}
+
+/* What `type` of every problem document leads to (RFC 9457 section 3.1.1): the
+ * same document without what is special about one occurrence. */
+enum progress ops_problem(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    enum problem_code code;
+    if (!query_none(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!problem_find(request->argument, &code))
+        return problem(request, reply, PROBLEM_NOT_FOUND,
+                       "There is no problem with this code.");
+    answer_json(reply, 200);
+    problem_write(&reply->body, code, NULL);
+    return DONE;
+}

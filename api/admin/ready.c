@@ -1,0 +1,159 @@
+/* GET /readyz: may the service be sent work? Each check has a name and a state:
+ * "ok", "warning" when some requests will be refused although others are not,
+ * "failing" when the answer is no. */
+#include "http/handlers.h"
+
+#include <strings.h>
+
+#include "rest/answer.h"
+#include "rest/query.h"
+#include "http/service.h"
+
+enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, CHECKS };
+enum check_state { CHECK_OK, CHECK_WARNING, CHECK_FAILING };
+
+static const char *const NAMES[CHECKS] = {[STORAGE] = "storage",
+                                          [ACCEPTING] = "accepting",
+                                          [DISK] = "disk",
+                                          [QUEUE] = "queue",
+                                          [INDEXES] = "indexes"};
+static const char *const STATES[] = {[CHECK_OK] = "ok",
+                                     [CHECK_WARNING] = "warning",
+                                     [CHECK_FAILING] = "failing"};
+
+struct check {
+    enum check_state state;
+    const char *detail; /* of a state that is not ok */
+};
+
+/* The two that decide cost nothing. */
+static void check_service(struct service *service, struct check *checks)
+{
+    if (kx_store_failed(service->store))
+        checks[STORAGE] =
+            (struct check){CHECK_FAILING, "The storage has failed."};
+    if (atomic_load(&service->stopping))
+        checks[ACCEPTING] =
+            (struct check){CHECK_FAILING, "The server is stopping."};
+}
+
+static void check_store(struct service *service, struct check *checks)
+{
+    struct kx_figures figures;
+    kx_figures(service->store, &figures);
+    if (figures.disk_full != 0)
+        checks[DISK] = (struct check){
+            CHECK_WARNING, "The disk has less room than --disk-floor asks for: "
+                           "writes are refused."};
+    if (figures.queued >= figures.queue_max)
+        checks[QUEUE] = (struct check){
+            CHECK_WARNING, "As many commits wait as may: more are refused."};
+}
+
+/* An index that is being built is nothing to worry about. */
+static void check_indexes(struct kx_reader *reader, struct check *checks)
+{
+    struct kx_index_info info;
+    kx_read_begin(reader);
+    for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
+        if (info.state == KX_INDEX_FAILED ||
+            info.state == KX_INDEX_CONFLICTED ||
+            info.migration == KX_INDEX_FAILED ||
+            info.migration == KX_INDEX_CONFLICTED)
+            checks[INDEXES] = (struct check){
+                CHECK_WARNING, "An index has failed or is conflicted."};
+    kx_read_end(reader);
+}
+
+static void add_checks(const struct check *checks, struct kx_buffer *out)
+{
+    for (int i = 0; i < CHECKS; i++) {
+        kx_add_text(out, i == 0 ? "[{\"name\":\"" : ",{\"name\":\"");
+        kx_add_text(out, NAMES[i]);
+        kx_add_text(out, "\",\"state\":\"");
+        kx_add_text(out, STATES[checks[i].state]);
+        kx_add_byte(out, '"');
+        if (checks[i].detail != NULL) {
+            kx_add_text(out, ",\"detail\":");
+            kx_json_escape(kx_text(checks[i].detail), out);
+        }
+        kx_add_byte(out, '}');
+    }
+    kx_add_byte(out, ']');
+}
+
+/* For a person, as Kubernetes and etcd show theirs. */
+static enum progress answer_lines(const struct check *checks,
+                                  struct reply *reply)
+{
+    static const char *const MARKS[] = {
+        [CHECK_OK] = "[+]", [CHECK_WARNING] = "[!]", [CHECK_FAILING] = "[-]"};
+    reply->status = 200;
+    reply->content_type = "text/plain";
+    for (int i = 0; i < CHECKS; i++) {
+        kx_add_text(&reply->body, MARKS[checks[i].state]);
+        kx_add_text(&reply->body, NAMES[i]);
+        kx_add_byte(&reply->body, ' ');
+        kx_add_text(&reply->body, checks[i].detail != NULL
+                                      ? checks[i].detail
+                                      : STATES[checks[i].state]);
+        kx_add_byte(&reply->body, '\n');
+    }
+    return DONE;
+}
+
+static enum progress answer_ready(struct request *request, struct reply *reply,
+                                  const struct check *checks, bool verbose)
+{
+    const char *accept = request->header(request, "Accept");
+    if (verbose && accept != NULL && strncasecmp(accept, "text/plain", 10) == 0)
+        return answer_lines(checks, reply);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"ok\":true");
+    if (verbose) {
+        kx_add_text(&reply->body, ",\"checks\":");
+        add_checks(checks, &reply->body);
+    }
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+/* Without the core: nothing may be asked of it any more. */
+static enum progress answer_failing(struct request *request,
+                                    struct reply *reply,
+                                    const struct check *checks, bool verbose)
+{
+    struct kx_buffer json;
+    const struct check *why = checks[STORAGE].state != CHECK_OK
+                                  ? &checks[STORAGE]
+                                  : &checks[ACCEPTING];
+    problem(request, reply, PROBLEM_STOPPING, "%s", why->detail);
+    if (!verbose)
+        return DONE;
+    kx_buffer_init(&json, request->memory);
+    add_checks(checks, &json);
+    reply->body.failed |= json.failed;
+    problem_member_json(reply, "checks", kx_buffer_slice(&json));
+    return DONE;
+}
+
+enum progress ready_show(struct request *request, struct reply *reply)
+{
+    struct check checks[CHECKS] = {{.state = CHECK_OK}};
+    bool verbose;
+    struct query query;
+    struct flaw flaw;
+    if (!query_read(request->query, TAKES_VERBOSE, request->memory, &query,
+                    &flaw) ||
+        !query_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    check_service(request->service, checks);
+    if (verbose && checks[STORAGE].state == CHECK_OK) {
+        check_store(request->service, checks);
+        check_indexes(request->reader, checks);
+    }
+    if (checks[STORAGE].state == CHECK_OK &&
+        checks[ACCEPTING].state == CHECK_OK)
+        return answer_ready(request, reply, checks, verbose);
+    return answer_failing(request, reply, checks, verbose);
+}

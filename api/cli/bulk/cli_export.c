@@ -1,0 +1,170 @@
+/* kindex export: entries as lines, as they come. Those of declared indexes are
+ * left out, because who declares the indexes again has them again. */
+#include "cli/commands/cli_list.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/commands/cli_index.h"
+#include "cli/bulk/cli_line.h"
+#include "cli/cli_member.h"
+#include "cli/cli_progress.h"
+#include "cli/cli_save.h"
+
+struct exporting {
+    struct cli *cli;
+    struct cli_save save;
+    struct cli_progress progress;
+    struct cli_reply indexes; /* the document of GET /indexes */
+    struct kx_slice names[KX_INDEXES_MAX];
+    size_t name_count;
+    struct kx_buffer line; /* for Deno */
+    uint64_t count;
+    uint64_t seen;  /* with those left out */
+    uint64_t whole; /* of seen; 0: not known */
+};
+
+static int read_indexes(struct exporting *exporting)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, index;
+    size_t *count = &exporting->name_count;
+    int status = cli_indexes(exporting->cli, &exporting->indexes, &iter);
+    while (status == CLI_OK && *count < KX_INDEXES_MAX &&
+           kx_json_next(&iter, &name, &index))
+        *count += cli_member(index, "name", &exporting->names[*count]);
+    return status;
+}
+
+/* Names of indexes need no escapes, so the first part is compared as text. */
+static bool of_index(const struct exporting *exporting, struct kx_slice entry)
+{
+    struct kx_json_iter iter;
+    struct kx_slice key, name, part;
+    if (!cli_member(entry, "key", &key) || !kx_json_iterate(key, &iter) ||
+        !kx_json_next(&iter, &name, &part))
+        return false;
+    for (size_t i = 0; i < exporting->name_count; i++)
+        if (kx_equal(part, exporting->names[i]))
+            return true;
+    return false;
+}
+
+static bool put_line(struct exporting *exporting, struct kx_slice line)
+{
+    return cli_save_write(&exporting->save, line) &&
+           cli_save_write(&exporting->save, kx_text("\n"));
+}
+
+static bool take_entry(void *target, struct kx_slice entry)
+{
+    struct exporting *exporting = target;
+    const struct cli *cli = exporting->cli;
+    exporting->seen++;
+    if (of_index(exporting, entry))
+        return true;
+    if (cli->deno) {
+        exporting->line.size = 0;
+        cli_line_to_deno(entry, &exporting->line);
+        entry = kx_buffer_slice(&exporting->line);
+    }
+    if (exporting->line.failed || !put_line(exporting, entry))
+        return false;
+    exporting->count++;
+    cli_progress_show(&exporting->progress, exporting->count, exporting->seen,
+                      exporting->whole);
+    return cli->limit == 0 || exporting->count < cli->limit;
+}
+
+/* How many entries there are to see: only a person at a terminal waits for that
+ * to be counted, and what cannot be counted is not shown. */
+static uint64_t count_whole(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    bool reverse = cli->reverse;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/count");
+    cli->reverse = false; /* counts the same */
+    cli_add_selection(cli, &path);
+    cli->reverse = reverse;
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+    if (cli_send(cli, &call, &reply) != CLI_OK || reply.status != 200 ||
+        !cli_is_json(&reply))
+        return 0;
+    uint64_t whole = cli_number(kx_buffer_slice(&reply.body), "count");
+    return cli->limit > 0 && cli->limit < whole ? cli->limit : whole;
+}
+
+static int export_all(struct exporting *exporting)
+{
+    struct kx_buffer path;
+    struct cli *cli = exporting->cli;
+    if (cli->from_key != NULL)
+        cli->start = cli->from_key;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/list");
+    cli_add_selection(cli, &path);
+    cli_progress_begin(&exporting->progress, "exported");
+    exporting->progress.terminal &= !isatty(fileno(exporting->save.out));
+    if (exporting->progress.terminal)
+        exporting->whole = count_whole(cli);
+    int status = cli_entries(cli, cli_whole(&path), take_entry, exporting);
+    cli_progress_clear(&exporting->progress);
+    if (status == CLI_OK && exporting->line.failed)
+        return cli_fail("memory ran out");
+    return status;
+}
+
+/* A file that is not whole must not look as if it were, but an export can go
+ * on. */
+static void report(const struct exporting *exporting, int status)
+{
+    const struct cli_save *save = &exporting->save;
+    if (save->error != 0 || (status != CLI_OK && exporting->count == 0))
+        return;
+    fprintf(stderr, "exported %llu entries in %.1f s\n",
+            (unsigned long long)exporting->count,
+            cli_progress_seconds(&exporting->progress));
+    if (status != CLI_OK)
+        fprintf(stderr,
+                "  not all are in %s; --from-key with the key of the last one "
+                "goes on there, in another file\n",
+                *save->part != '\0' ? save->part : save->path);
+}
+
+/* What an export that broke off has saved must not be lost by going on. */
+static int check_options(struct cli *cli)
+{
+    char part[4096];
+    if (cli->from_key == NULL)
+        return CLI_OK;
+    if (cli->reverse)
+        return cli_misuse(cli, "--from-key goes on in the order of the keys, "
+                               "not with --reverse");
+    if (cli->file == NULL ||
+        snprintf(part, sizeof part, "%s.part", cli->file) >= (int)sizeof part ||
+        access(part, F_OK) != 0)
+        return CLI_OK;
+    return cli_fail("%s has what was saved before the break: name another file "
+                    "for what follows, or rename that one",
+                    part);
+}
+
+int cli_export(struct cli *cli)
+{
+    struct exporting exporting = {.cli = cli};
+    kx_buffer_init(&exporting.line, cli->memory);
+    int status = check_options(cli);
+    if (status == CLI_OK && !cli->all)
+        status = read_indexes(&exporting);
+    if (status != CLI_OK)
+        return status;
+    if (!cli_save_open(&exporting.save, cli->file, 0600))
+        return CLI_ERROR;
+    status = export_all(&exporting);
+    exporting.save.keep = exporting.count > 0;
+    status = cli_save_end(&exporting.save, status);
+    report(&exporting, status);
+    return status;
+}

@@ -1,0 +1,400 @@
+/* kindex import: lines of entries into the store, in commits of a batch each,
+ * several at a time. The state file keeps the place in the input before which
+ * everything is stored, with a hash of what is there. A line with the key of
+ * one before it waits until that is stored: so the last of them wins with
+ * --overwrite, and the first without.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/bulk/cli_flight.h"
+#include "cli/cli_progress.h"
+#include "cli/bulk/cli_repeats.h"
+
+struct importing {
+    struct cli *cli;
+    FILE *in;
+    char *line; /* getline's */
+    size_t capacity;
+    ssize_t held; /* size of the line that was read and waits, or 0 */
+    struct flight flight;
+    struct cli_repeats repeats;
+    struct cli_line_rules rules;
+    struct kx_buffer prefix; /* JSON array */
+    struct kx_buffer from;   /* encoded key; empty: from the first line */
+    struct kx_buffer key;    /* encoded, of the present line */
+    struct cli_progress progress;
+    struct flight_place place; /* behind the present line */
+    uint64_t hash_before;      /* that line */
+    uint64_t skipped;          /* bytes that a former run has stored */
+    uint64_t whole;
+    uint64_t lines;
+    uint64_t expired;
+    uint64_t noted_ns; /* when the state file was written */
+    bool ended;
+};
+
+static const uint64_t NOTE_NS = 500000000;
+
+/* ---- Where to begin ----------------------------------------------------- */
+
+static bool read_keys(struct importing *importing)
+{
+    struct cli *cli = importing->cli;
+    struct kx_buffer key;
+    kx_buffer_init(&key, cli->memory);
+    kx_buffer_init(&importing->prefix, cli->memory);
+    kx_buffer_init(&importing->from, cli->memory);
+    kx_buffer_init(&importing->key, cli->memory);
+    if (cli->from_key != NULL &&
+        !cli_read_key(cli, cli->from_key, &importing->from))
+        return false;
+    if (cli->prefix == NULL)
+        return true;
+    if (!cli_read_key(cli, cli->prefix, &key))
+        return false;
+    kx_key_to_json(kx_buffer_slice(&key), &importing->prefix);
+    importing->rules.prefix =
+        kx_slice(importing->prefix.data + 1, importing->prefix.size - 2);
+    return true;
+}
+
+/* Its size; negative at the end of the input. */
+static ssize_t next_line(struct importing *importing)
+{
+    ssize_t size = importing->held;
+    importing->held = 0;
+    if (size == 0)
+        size = getline(&importing->line, &importing->capacity, importing->in);
+    if (size > 0) {
+        importing->place.at += (uint64_t)size;
+        importing->hash_before = importing->place.hash;
+        importing->lines++;
+    }
+    if (size > 0 && importing->cli->state != NULL)
+        importing->place.hash = kx_hash(
+            importing->place.hash, kx_slice(importing->line, (size_t)size));
+    return size;
+}
+
+/* The present line is not taken yet. */
+static void hold_line(struct importing *importing, ssize_t size)
+{
+    importing->held = size;
+    importing->place.at -= (uint64_t)size;
+    importing->place.hash = importing->hash_before;
+    importing->lines--;
+}
+
+/* False when the input ends before the place, or is another one. */
+static bool skip_to(struct importing *importing,
+                    const struct flight_place *place)
+{
+    while (importing->place.at < place->at)
+        if (next_line(importing) < 0)
+            return false;
+    importing->skipped = place->at;
+    return importing->place.at == place->at &&
+           importing->place.hash == place->hash;
+}
+
+static int read_place(const char *path, FILE *file, struct flight_place *place)
+{
+    bool read =
+        fscanf(file, "%" SCNu64 " %" SCNx64, &place->at, &place->hash) == 2;
+    if (ferror(file))
+        return cli_fail("%s: %s", path, strerror(errno));
+    return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
+}
+
+/* Lines before the place in the state file were stored by a former run. */
+static int skip_stored(struct importing *importing, const char *path)
+{
+    struct flight_place place;
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return errno == ENOENT ? CLI_OK
+                               : cli_fail("%s: %s", path, strerror(errno));
+    int status = read_place(path, file, &place);
+    fclose(file);
+    if (status == CLI_OK && !skip_to(importing, &place))
+        return cli_fail("%s does not belong to this input, or what it had of "
+                        "it has changed; without that file the import begins "
+                        "anew",
+                        path);
+    return status;
+}
+
+/* The old file is there until the new one is whole. */
+static bool write_state(const char *path, const struct flight_place *place)
+{
+    char part[4096];
+    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
+        return false;
+    FILE *file = fopen(part, "w");
+    if (file == NULL)
+        return false;
+    bool written = fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", place->at,
+                           place->hash) > 0;
+    written = fclose(file) == 0 && written;
+    return written && rename(part, path) == 0;
+}
+
+static void note_place(struct importing *importing)
+{
+    const struct cli *cli = importing->cli;
+    if (cli->state == NULL || cli->dry_run)
+        return;
+    importing->noted_ns = kx_monotonic_ns();
+    struct flight_place safe =
+        flight_safe(&importing->flight, &importing->place);
+    if (!write_state(cli->state, &safe))
+        importing->flight.status =
+            cli_fail("%s: %s", cli->state, strerror(errno));
+}
+
+static void note_place_at_times(struct importing *importing)
+{
+    if (kx_monotonic_ns() - importing->noted_ns >= NOTE_NS)
+        note_place(importing);
+}
+
+/* ---- Lines -------------------------------------------------------------- */
+
+/* Are lines still left out, because --from-key has not come? */
+static bool before_from(const struct importing *importing)
+{
+    return kx_compare(kx_buffer_slice(&importing->key),
+                      kx_buffer_slice(&importing->from)) < 0;
+}
+
+static void add_item(struct importing *importing, struct flight_slot *slot,
+                     const struct cli_line_entry *entry)
+{
+    const uint8_t *base = slot->texts.data;
+    slot->items[slot->count++] =
+        (struct flight_item){.key = (size_t)(entry->key.data - base),
+                             .key_size = entry->key.size,
+                             .mutation = (size_t)(entry->mutation.data - base),
+                             .mutation_size = entry->mutation.size,
+                             .line = importing->lines};
+}
+
+/* Has the entry surely the key of this item? */
+static bool same_key(const struct flight_slot *slot, uint32_t item,
+                     const struct cli_line_entry *entry)
+{
+    return kx_equal(kx_slice(slot->texts.data + slot->items[item].key,
+                             slot->items[item].key_size),
+                    entry->key);
+}
+
+/* What a dry run has seen it cannot find stored later. */
+static bool keeps_keys(const struct importing *importing)
+{
+    return importing->cli->dry_run && !importing->cli->overwrite;
+}
+
+enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
+
+/* Within a batch the server goes by the order of the lines, but it would not
+ * find there what the batch itself stores. A key that is none it refuses. */
+static enum taken take_entry(struct importing *importing,
+                             struct flight_slot *slot,
+                             const struct cli_line_entry *entry)
+{
+    struct kx_fault fault;
+    const struct cli_repeat *first = NULL;
+    importing->key.size = 0;
+    if (kx_key_from_json(entry->key, &importing->key, &fault) == KX_OK) {
+        if (before_from(importing))
+            return LEFT_OUT;
+        first = cli_repeats_note(&importing->repeats,
+                                 kx_buffer_slice(&importing->key), slot->count);
+    }
+    bool beside = first != NULL && first->batch == importing->repeats.batch;
+    if (first == NULL || (beside && importing->cli->overwrite)) {
+        add_item(importing, slot, entry);
+        return TAKEN;
+    }
+    if (!keeps_keys(importing) &&
+        (!beside || !same_key(slot, first->item, entry)))
+        return MUST_WAIT;
+    importing->flight.kept++;
+    return LEFT_OUT;
+}
+
+/* False: the line must wait until what is under way is stored. */
+static bool take_line(struct importing *importing, struct flight_slot *slot,
+                      struct kx_slice line)
+{
+    struct cli_line_entry entry;
+    size_t size = slot->texts.size;
+    enum taken taken = TAKEN;
+    switch (cli_line_read(line, &importing->rules, &slot->texts, &entry)) {
+    case LINE_ENTRY:
+        taken = take_entry(importing, slot, &entry);
+        break;
+    case LINE_EXPIRED:
+        importing->expired++;
+        break;
+    case LINE_NOTHING:
+        break;
+    case LINE_BAD:
+        importing->flight.status =
+            cli_fail("line %llu is no entry: %s",
+                     (unsigned long long)importing->lines, entry.reason);
+        break;
+    }
+    if (taken != TAKEN)
+        slot->texts.size = size;
+    return taken != MUST_WAIT;
+}
+
+/* Reads lines until the batch is full, or one must wait. */
+static void fill(struct importing *importing, struct flight_slot *slot)
+{
+    ssize_t size = 0;
+    importing->rules.now_ms = kx_now_ms();
+    while (importing->flight.status == CLI_OK &&
+           slot->count < importing->cli->batch &&
+           slot->texts.size < FLIGHT_BYTES_MAX &&
+           (size = next_line(importing)) > 0) {
+        size_t text = (size_t)size - (importing->line[size - 1] == '\n');
+        if (!take_line(importing, slot, kx_slice(importing->line, text))) {
+            hold_line(importing, size);
+            break;
+        }
+    }
+    importing->ended = size < 0;
+    if (size < 0 && ferror(importing->in))
+        importing->flight.status = cli_fail("the input: %s", strerror(errno));
+}
+
+/* Until nothing is under way. */
+static void settle(struct importing *importing)
+{
+    while (flight_busy(&importing->flight)) {
+        flight_wait(&importing->flight);
+        note_place_at_times(importing);
+    }
+    cli_repeats_clear(&importing->repeats);
+}
+
+/* A batch. */
+static void send_lines(struct importing *importing, struct flight_slot *slot)
+{
+    struct flight *flight = &importing->flight;
+    fill(importing, slot);
+    if (flight->status == CLI_OK)
+        flight_send(flight, slot);
+    cli_repeats_next_batch(&importing->repeats);
+    bool full = cli_repeats_full(&importing->repeats);
+    if (full && keeps_keys(importing)) {
+        if (!cli_repeats_grow(&importing->repeats))
+            flight->status = cli_fail("memory ran out");
+    } else if (importing->held > 0 || full) {
+        settle(importing);
+    }
+}
+
+static void run(struct importing *importing)
+{
+    struct flight *flight = &importing->flight;
+    while (flight->status == CLI_OK && !importing->ended) {
+        struct flight_slot *slot = flight_filling(flight, &importing->place);
+        if (slot != NULL) {
+            send_lines(importing, slot);
+            flight_look(flight);
+        } else {
+            flight_wait(flight);
+        }
+        note_place_at_times(importing);
+        cli_progress_show(&importing->progress, flight->stored,
+                          importing->place.at, importing->whole);
+    }
+    settle(importing);
+    note_place(importing);
+    cli_progress_clear(&importing->progress);
+}
+
+static void report(const struct importing *importing)
+{
+    const struct flight *flight = &importing->flight;
+    double seconds = cli_progress_seconds(&importing->progress);
+    fprintf(stderr, "%s %llu entries in %.1f s",
+            importing->cli->dry_run ? "would import" : "imported",
+            (unsigned long long)flight->stored, seconds);
+    if (flight->kept > 0)
+        fprintf(stderr, ", %llu were there already (--overwrite replaces them)",
+                (unsigned long long)flight->kept);
+    if (importing->expired > 0)
+        fprintf(stderr, ", %llu had expired",
+                (unsigned long long)importing->expired);
+    if (importing->skipped > 0)
+        fprintf(stderr, "; the %llu bytes before them were stored already",
+                (unsigned long long)importing->skipped);
+    fputc('\n', stderr);
+}
+
+static void tell_rest(const struct importing *importing)
+{
+    const struct flight *flight = &importing->flight;
+    if (flight->status == CLI_OK || importing->cli->dry_run)
+        return;
+    if (importing->cli->state != NULL)
+        fprintf(stderr, "  the same command goes on behind byte %llu\n",
+                (unsigned long long)flight_safe(flight, &importing->place).at);
+    else
+        fputs("  the same command stores what is missing; with --state FILE "
+              "it goes on where it broke off\n",
+              stderr);
+}
+
+static int import_all(struct importing *importing)
+{
+    struct stat about;
+    if (fstat(fileno(importing->in), &about) == 0 && S_ISREG(about.st_mode))
+        importing->whole = (uint64_t)about.st_size;
+    const char *state = importing->cli->state;
+    int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
+    if (status != CLI_OK)
+        return status;
+    if (!cli_repeats_begin(&importing->repeats) ||
+        !flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
+        return cli_fail("memory ran out");
+    cli_progress_begin(&importing->progress, "imported");
+    run(importing);
+    flight_end(&importing->flight);
+    report(importing);
+    tell_rest(importing);
+    return importing->flight.status;
+}
+
+static FILE *open_input(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+}
+
+int cli_import(struct cli *cli)
+{
+    struct importing importing = {.cli = cli,
+                                  .rules = {.deno = cli->deno},
+                                  .place = {.hash = KX_HASH_START}};
+    const char *path = cli->count > 0 ? cli->words[0] : cli->file;
+    if (!read_keys(&importing))
+        return CLI_MISUSE;
+    importing.in = open_input(path);
+    if (importing.in == NULL)
+        return cli_fail("%s: %s", path, strerror(errno));
+    int status = import_all(&importing);
+    free(importing.line);
+    cli_repeats_end(&importing.repeats);
+    if (importing.in != stdin)
+        fclose(importing.in);
+    return status;
+}

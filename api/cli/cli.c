@@ -1,0 +1,120 @@
+/* A command line from its first word to its exit status. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_help.h"
+#include "cli/cli_http.h"
+#include "cli/cli_options.h"
+
+/* One line, written at once: others may write to the same place. */
+static void complain(const char *format, va_list arguments, const char *end)
+{
+    char text[4096];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "kindex: %s%s\n", text, end);
+}
+
+int cli_misuse(const struct cli *cli, const char *format, ...)
+{
+    char end[128];
+    va_list arguments;
+    snprintf(end, sizeof end, "; kindex help %s tells more",
+             cli->command->name);
+    va_start(arguments, format);
+    complain(format, arguments, end);
+    va_end(arguments);
+    return CLI_MISUSE;
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    complain(format, arguments, "");
+    va_end(arguments);
+    return CLI_ERROR;
+}
+
+/* The option that says what the first argument says, too; NULL: none does. */
+static const char *said_twice(const struct cli *cli)
+{
+    const char *may = cli->command->arguments;
+    bool prefix = strcmp(may, "[PREFIX]") == 0;
+    const char *option = prefix ? cli->prefix : cli->file;
+    if (cli->count == 0 || *may != '[' || option == NULL)
+        return NULL;
+    return prefix ? "--prefix" : "--file";
+}
+
+static int stray(const struct cli *cli)
+{
+    int most = cli->command->most;
+    if (most > 1)
+        return cli_misuse(cli, "stray argument %s: %s takes %d at most",
+                          cli->words[most], cli->command->name, most);
+    return cli_misuse(cli, "stray argument %s", cli->words[most]);
+}
+
+static int check_words(const struct cli *cli)
+{
+    if (cli->count < cli->command->least)
+        return cli_misuse(cli, "an argument is missing: kindex %s %s",
+                          cli->command->name, cli->command->arguments);
+    if (cli->command->most >= 0 && cli->count > cli->command->most)
+        return stray(cli);
+    const char *option = said_twice(cli);
+    if (option != NULL)
+        return cli_misuse(cli, "%s and %s exclude each other", cli->words[0],
+                          option);
+    return CLI_OK;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    if (!cli_options_read(cli, argc, argv))
+        return CLI_MISUSE;
+    if (cli->help) {
+        cli_help_print(cli->command);
+        return CLI_OK;
+    }
+    int status = check_words(cli);
+    return status == CLI_OK ? cli->command->run(cli) : status;
+}
+
+/* A reader of the output that has gone, such as head, is no error to report;
+ * what could not be written for another reason is, unless the command has said
+ * so itself. The reason of a write that failed before is still in errno, unless
+ * another call has failed since. */
+int cli_finish(int status)
+{
+    if (!ferror(stdout))
+        errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (status != CLI_ERROR && errno != EPIPE)
+        cli_fail("the output cannot be written: %s",
+                 strerror(errno != 0 ? errno : EIO));
+    return status != CLI_OK ? status : CLI_ERROR;
+}
+
+bool cli_main(int argc, char **argv, int *exit_out)
+{
+    int words;
+    struct cli cli = {.command = cli_find(argc, argv, &words)};
+    if (cli.command == NULL)
+        return false;
+    cli.memory = talloc_named_const(NULL, 0, "cli");
+    if (cli.memory == NULL) {
+        *exit_out = cli_fail("memory ran out");
+        return true;
+    }
+    *exit_out = cli_finish(run(&cli, argc - words + 1, argv + words - 1));
+    cli_http_end(&cli);
+    talloc_free(cli.memory);
+    return true;
+}

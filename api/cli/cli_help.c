@@ -1,0 +1,108 @@
+/* kindex help: what the tables of commands and options say. */
+#include "cli/cli_help.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_options.h"
+#include "kindex.h"
+
+static void print_option(const struct cli_option *option)
+{
+    char flag[80];
+    char letter[8] = "    ";
+    if (option->letter != 0)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(flag, sizeof flag, "%s--%s%s%s", letter, option->row.name,
+             option->word != NULL ? " " : "",
+             option->word != NULL ? option->word : "");
+    options_print_line(flag, option->row.help, option->row.initial);
+}
+
+void cli_help_print(const struct cli_command *command)
+{
+    size_t count;
+    const struct cli_option *options = cli_options(&count);
+    printf("usage: kindex %s%s%s [options]\n\n%c%s.\n", command->name,
+           *command->arguments != '\0' ? " " : "", command->arguments,
+           toupper(*command->summary), command->summary + 1);
+    if (command->more != NULL)
+        printf("\n%s\n", command->more);
+    putchar('\n');
+    for (size_t i = 0; i < count; i++)
+        if (!options[i].common && cli_takes(command, &options[i]))
+            print_option(&options[i]);
+    for (size_t i = 0; i < count; i++)
+        if (options[i].common && cli_takes(command, &options[i]))
+            print_option(&options[i]);
+}
+
+static void print_line(const char *name, const char *summary)
+{
+    printf("  kindex %-16s %s\n", name, summary);
+}
+
+void cli_help_print_all(void)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    puts("Kindex: an ordered key-value store whose declared indexes are always "
+         "right.\n");
+    print_line("serve", "serve a store over HTTP");
+    for (size_t i = 0; i < count; i++)
+        print_line(commands[i].name, commands[i].summary);
+    puts("\nkindex help COMMAND tells more of each. Those that need a server "
+         "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
+         "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
+         "failed condition, 5 server not\navailable.");
+}
+
+static void print_group(const char *word)
+{
+    size_t count;
+    const struct cli_command *commands = cli_commands(&count);
+    for (size_t i = 0; i < count; i++)
+        if (cli_in_group(&commands[i], word))
+            print_line(commands[i].name, commands[i].summary);
+}
+
+/* What is no command but has a help of its own: nothing, serve, and the first
+ * of two words. */
+static bool print_others(const struct cli *cli)
+{
+    const char *word = cli->count > 0 ? cli->words[0] : NULL;
+    if (cli->count > 1)
+        return false;
+    if (word == NULL)
+        cli_help_print_all();
+    else if (strcmp(word, "serve") == 0)
+        options_print_help();
+    else if (cli_is_group(word))
+        print_group(word);
+    else
+        return false;
+    return true;
+}
+
+int cli_help(struct cli *cli)
+{
+    int words;
+    const struct cli_command *command =
+        cli_find(cli->count, cli->words, &words);
+    if (command == NULL && print_others(cli))
+        return CLI_OK;
+    if (command == NULL)
+        return cli_unknown(cli->count, cli->words);
+    if (cli->count > words)
+        return cli_misuse(cli, "stray argument %s", cli->words[words]);
+    cli_help_print(command);
+    return CLI_OK;
+}
+
+int cli_version(struct cli *cli)
+{
+    (void)cli;
+    puts("kindex " KX_VERSION);
+    return CLI_OK;
+}

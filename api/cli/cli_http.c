@@ -1,0 +1,276 @@
+/* One request after the other on one connection, with libcurl. */
+#include "cli/cli_http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <talloc.h>
+
+#include "cli/cli_problem.h"
+
+enum { CONNECT_SECONDS = 10, LINE_MAX_BYTES = 256 << 20 };
+
+/* A reply while it comes in. */
+struct incoming {
+    CURL *curl;
+    const struct cli_call *call;
+    struct cli_reply *reply;
+    struct kx_buffer line; /* begun, its end has not come */
+    bool stopped;          /* by the one who takes the lines */
+};
+
+/* Copies the value of the header line, if it is the named one. */
+static void copy_header(const char *name, struct kx_slice line, char *out,
+                        size_t size)
+{
+    size_t start = strlen(name);
+    if (line.size <= start ||
+        strncasecmp((const char *)line.data, name, start) != 0)
+        return;
+    struct kx_slice value = kx_slice(line.data + start, line.size - start);
+    while (value.size > 0 && value.data[0] == ' ')
+        value = kx_slice(value.data + 1, value.size - 1);
+    while (value.size > 0 && value.data[value.size - 1] <= ' ')
+        value.size--;
+    snprintf(out, size, "%.*s", (int)value.size, (const char *)value.data);
+}
+
+static size_t take_header(char *data, size_t one, size_t size, void *target)
+{
+    struct cli_reply *reply = target;
+    struct kx_slice line = kx_slice(data, size);
+    copy_header("ETag:", line, reply->etag, sizeof reply->etag);
+    copy_header("Content-Type:", line, reply->type, sizeof reply->type);
+    copy_header("Kindex-Backup-Size:", line, reply->size, sizeof reply->size);
+    return one * size;
+}
+
+/* Hands out the lines that end in data. False when no more are wanted. */
+static bool take_lines(struct incoming *incoming, const char *data, size_t size)
+{
+    const char *end;
+    while ((end = memchr(data, '\n', size)) != NULL) {
+        struct kx_slice line = kx_slice(data, (size_t)(end - data));
+        if (incoming->line.size > 0) {
+            kx_add_slice(&incoming->line, line);
+            line = kx_buffer_slice(&incoming->line);
+        }
+        if (incoming->line.failed ||
+            !incoming->call->line(incoming->call->target, line)) {
+            incoming->stopped = !incoming->line.failed;
+            return false;
+        }
+        incoming->line.size = 0;
+        size -= (size_t)(end + 1 - data);
+        data = end + 1;
+    }
+    kx_add(&incoming->line, data, size);
+    return !incoming->line.failed && incoming->line.size < LINE_MAX_BYTES;
+}
+
+/* Gives a stream to who wants it, lines or bytes. */
+static bool stream_body(struct incoming *incoming, const char *data,
+                        size_t size)
+{
+    const struct cli_call *call = incoming->call;
+    if (call->line != NULL)
+        return take_lines(incoming, data, size);
+    incoming->stopped = !call->bytes(call->target, kx_slice(data, size));
+    return !incoming->stopped;
+}
+
+static size_t take_body(char *data, size_t one, size_t size, void *target)
+{
+    struct incoming *incoming = target;
+    const struct cli_call *call = incoming->call;
+    long status = 0;
+    (void)one;
+    curl_easy_getinfo(incoming->curl, CURLINFO_RESPONSE_CODE, &status);
+    if ((call->line != NULL || call->bytes != NULL) && status / 100 == 2)
+        return stream_body(incoming, data, size) ? size : 0;
+    kx_add(&incoming->reply->body, data, size);
+    return incoming->reply->body.failed ? 0 : size;
+}
+
+/* A control character, such as the end of a line, would make others of it. */
+static bool add_line(struct curl_slist **headers, const char *line)
+{
+    for (const char *at = line; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ')
+            return false;
+    struct curl_slist *longer = curl_slist_append(*headers, line);
+    if (longer != NULL)
+        *headers = longer;
+    return longer != NULL;
+}
+
+static bool add_header(struct curl_slist **headers, const char *name,
+                       const char *value)
+{
+    char line[1024];
+    int size = snprintf(line, sizeof line, "%s: %s", name, value);
+    return size < (int)sizeof line && add_line(headers, line);
+}
+
+static bool add_token(struct curl_slist **headers, const char *token)
+{
+    char bearer[900];
+    int size = snprintf(bearer, sizeof bearer, "Bearer %s", token);
+    return size < (int)sizeof bearer &&
+           add_header(headers, "Authorization", bearer);
+}
+
+static bool add_type(struct curl_slist **headers, const struct cli_call *call)
+{
+    const char *type = call->type != NULL ? call->type : "application/json";
+    return call->body.data == NULL || add_header(headers, "Content-Type", type);
+}
+
+/* libcurl would ask before it sends a large body; nobody answers that. */
+static bool make_headers(const struct cli *cli, const struct cli_call *call,
+                         struct curl_slist **headers)
+{
+    *headers = NULL;
+    return add_line(headers, "Expect:") && add_type(headers, call) &&
+           (cli->token == NULL || add_token(headers, cli->token)) &&
+           (call->accept == NULL ||
+            add_header(headers, "Accept", call->accept)) &&
+           (call->header == NULL || add_line(headers, call->header));
+}
+
+static bool set_address(struct cli *cli, CURL *curl, struct kx_slice path)
+{
+    size_t size = strlen(cli->url);
+    if (path.size == 0)
+        return false;
+    while (size > 0 && cli->url[size - 1] == '/')
+        size--;
+    char *address =
+        talloc_asprintf(cli->memory, "%.*s%.*s", (int)size, cli->url,
+                        (int)path.size, (const char *)path.data);
+    bool done = address != NULL &&
+                curl_easy_setopt(curl, CURLOPT_URL, address) == CURLE_OK;
+    talloc_free(address);
+    return done;
+}
+
+static bool set_body(CURL *curl, struct kx_slice body)
+{
+    return body.data == NULL ||
+           (curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                             (curl_off_t)body.size) == CURLE_OK &&
+            curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data) == CURLE_OK);
+}
+
+static bool set_up(struct cli *cli, CURL *curl, const struct cli_call *call,
+                   struct curl_slist **headers)
+{
+    return set_address(cli, curl, call->path) && set_body(curl, call->body) &&
+           make_headers(cli, call, headers) &&
+           curl_easy_setopt(curl, CURLOPT_HTTPHEADER, *headers) == CURLE_OK &&
+           curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method) ==
+               CURLE_OK;
+}
+
+static bool set_file(CURL *curl, CURLoption option, const char *file)
+{
+    return file == NULL || curl_easy_setopt(curl, option, file) == CURLE_OK;
+}
+
+/* Nothing below TLS 1.2, which is also what our server takes. */
+static bool set_tls(const struct cli *cli, CURL *curl)
+{
+    return curl_easy_setopt(curl, CURLOPT_SSLVERSION,
+                            (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
+           set_file(curl, CURLOPT_CAINFO, cli->cacert) &&
+           set_file(curl, CURLOPT_SSLCERT, cli->client_cert) &&
+           set_file(curl, CURLOPT_SSLKEY, cli->client_key);
+}
+
+CURL *cli_handle(struct cli *cli, const struct cli_call *call,
+                 struct curl_slist **headers_out)
+{
+    CURL *curl = cli->curl != NULL ? cli->curl : curl_easy_init();
+    *headers_out = NULL;
+    cli->curl = NULL;
+    if (curl == NULL)
+        return NULL;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION);
+    if (set_tls(cli, curl) && set_up(cli, curl, call, headers_out))
+        return curl;
+    curl_slist_free_all(*headers_out);
+    curl_easy_cleanup(curl);
+    return NULL;
+}
+
+static int transfer(struct cli *cli, struct incoming *incoming)
+{
+    CURL *curl = incoming->curl;
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, incoming);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, incoming->reply);
+    CURLcode code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &incoming->reply->status);
+    if (code == CURLE_OK || incoming->stopped)
+        return CLI_OK;
+    return cli_unreachable(cli, code);
+}
+
+int cli_send(struct cli *cli, const struct cli_call *call,
+             struct cli_reply *reply)
+{
+    struct curl_slist *headers;
+    struct incoming incoming = {.call = call, .reply = reply};
+    *reply = (struct cli_reply){.status = 0};
+    kx_buffer_init(&reply->body, cli->memory);
+    kx_buffer_init(&incoming.line, cli->memory);
+    incoming.curl = cli_handle(cli, call, &headers);
+    if (incoming.curl == NULL)
+        return cli_fail("the request to %s cannot be made: a header is too "
+                        "long or has control characters, or memory ran out",
+                        cli->url);
+    int status = transfer(cli, &incoming);
+    cli->curl = incoming.curl;
+    curl_slist_free_all(headers);
+    kx_buffer_free(&incoming.line);
+    return status;
+}
+
+bool cli_is_json(const struct cli_reply *reply)
+{
+    struct kx_fault fault;
+    return kx_json_check_document(kx_buffer_slice(&reply->body), &fault) ==
+           KX_OK;
+}
+
+int cli_ask(struct cli *cli, const struct cli_call *call,
+            struct cli_reply *reply)
+{
+    int status = cli_send(cli, call, reply);
+    if (status != CLI_OK)
+        return status;
+    if (reply->status / 100 != 2)
+        return cli_problem(cli, reply);
+    if (call->any || reply->body.size == 0 || cli_is_json(reply))
+        return CLI_OK;
+    return cli_fail("%s is no Kindex server: its answer is not JSON", cli->url);
+}
+
+int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)
+{
+    struct cli_call call = {.method = "GET", .path = kx_text(path)};
+    return cli_ask(cli, &call, reply);
+}
+
+void cli_http_end(struct cli *cli)
+{
+    if (cli->curl != NULL)
+        curl_easy_cleanup(cli->curl);
+    cli->curl = NULL;
+}

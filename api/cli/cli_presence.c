@@ -1,0 +1,41 @@
+/* The service answers 404 with a member that says where entries under the key
+ * are listed, if there are any. */
+#include "cli/cli_presence.h"
+
+#include <stdio.h>
+
+#include "cli/cli_member.h"
+
+enum cli_presence cli_presence_of(const struct cli_reply *reply)
+{
+    struct kx_slice place;
+    if (reply->status / 100 == 2)
+        return PRESENCE_ENTRY;
+    if (reply->status != 404 || !cli_is_json(reply))
+        return PRESENCE_UNKNOWN;
+    return cli_member(kx_buffer_slice(&reply->body), "listedAt", &place)
+               ? PRESENCE_BELOW
+               : PRESENCE_NOTHING;
+}
+
+int cli_presence_ask(struct cli *cli, const char *key,
+                     enum cli_presence *presence_out)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_entry_path(cli, key, &path);
+    struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
+    int status = cli_send(cli, &call, &reply);
+    *presence_out = cli_presence_of(&reply);
+    kx_buffer_free(&reply.body);
+    kx_buffer_free(&path);
+    return status;
+}
+
+void cli_presence_tell(const char *key, const char *command, const char *does)
+{
+    fprintf(stderr,
+            "kindex: there is no entry %s, but there are entries under it: "
+            "kindex %s %s %s\n",
+            key, command, key, does);
+}

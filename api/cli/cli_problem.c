@@ -1,0 +1,155 @@
+/* Replies that are no success, told to a person, and their exit statuses. */
+#include "cli/cli_problem.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_member.h"
+
+int cli_exit_of(long status)
+{
+    static const struct {
+        long status;
+        enum cli_exit exit;
+    } EXITS[] = {{404, CLI_ABSENT},      {410, CLI_ABSENT},
+                 {409, CLI_CONFLICT},    {412, CLI_CONFLICT},
+                 {428, CLI_CONFLICT},    {429, CLI_UNAVAILABLE},
+                 {502, CLI_UNAVAILABLE}, {503, CLI_UNAVAILABLE},
+                 {504, CLI_UNAVAILABLE}, {507, CLI_UNAVAILABLE}};
+    for (size_t i = 0; i < sizeof EXITS / sizeof *EXITS; i++)
+        if (EXITS[i].status == status)
+            return EXITS[i].exit;
+    return status / 100 == 2 ? CLI_OK : CLI_ERROR;
+}
+
+int cli_unreachable(const struct cli *cli, CURLcode code)
+{
+    switch ((int)code) {
+    case CURLE_WRITE_ERROR:
+        return cli_fail("the reply of %s cannot be taken in", cli->url);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return cli_misuse(cli,
+                          "--url: \"%s\" is not a URL such as "
+                          "http://127.0.0.1:4512",
+                          cli->url);
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+        cli_fail("no server answers at %s; start one with kindex serve, or "
+                 "give --url or KINDEX_URL",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return cli_fail("the certificate of the server at %s is not trusted; "
+                        "--cacert or KINDEX_CACERT names a file with those to "
+                        "trust",
+                        cli->url);
+    case CURLE_SSL_CONNECT_ERROR:
+        cli_fail("no TLS with %s: does it speak https, and does it ask for a "
+                 "--client-cert?",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    case CURLE_SSL_CACERT_BADFILE:
+        return cli_fail("--cacert %s: the file cannot be used", cli->cacert);
+    case CURLE_SSL_CERTPROBLEM:
+        return cli_fail("--client-cert or --client-key: the file cannot be "
+                        "used");
+    default:
+        cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
+        return CLI_UNAVAILABLE;
+    }
+}
+
+/* Members that say which entry or place is meant, shown as they are. */
+static void print_members(struct kx_slice document)
+{
+    static const char *const NAMES[] = {"failedChecks", "existingKey",
+                                        "pointer", "didYouMean", "mutation"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        struct kx_slice value;
+        if (cli_member(document, NAMES[i], &value))
+            fprintf(stderr, "  %s: %.*s\n", NAMES[i], (int)value.size,
+                    (const char *)value.data);
+    }
+}
+
+/* What to do, in words of the command line: the service speaks of addresses. */
+static const char *hint_of(const struct cli *cli, struct kx_slice document)
+{
+    static const struct {
+        const char *code;
+        const char *hint;
+    } HINTS[] = {
+        {"index-not-found", "kindex index ls lists the declared indexes."},
+        {"index-exists",
+         "kindex index migrate changes store and unique while the index is in "
+         "use; for anything else use another name, or drop the index first."},
+        {"index-name-used",
+         "If they are an index kept by hand, --adopt takes them over (with "
+         "--dry-run it tells what that changes); else use another name, or "
+         "delete them first."},
+        {"index-not-ready",
+         "kindex index show tells how far it is, kindex index conflicts what "
+         "is in the way of a conflicted one."},
+        {"index-not-unique",
+         "kindex ls --index NAME VALUE lists the entries with this value."},
+        {"index-migrating",
+         "Wait until it is ready (kindex index watch), or take the migration "
+         "back (kindex index migrate --undo)."},
+        {"no-migration", "kindex index migrate begins one."},
+        {"token-not-found", "kindex token ls lists the tokens and their ids."},
+    };
+    const char *code = cli_text(cli, document, "code");
+    for (size_t i = 0; code != NULL && i < sizeof HINTS / sizeof *HINTS; i++)
+        if (strcmp(HINTS[i].code, code) == 0)
+            return HINTS[i].hint;
+    return cli_text(cli, document, "hint");
+}
+
+static void print_document(struct kx_slice document)
+{
+    struct cli memory = {.memory = talloc_named_const(NULL, 0, "problem")};
+    const char *title = cli_text(&memory, document, "title");
+    const char *detail = cli_text(&memory, document, "detail");
+    const char *hint = hint_of(&memory, document);
+    cli_fail("%s: %s", title != NULL ? title : "refused",
+             detail != NULL ? detail : "");
+    if (hint != NULL)
+        fprintf(stderr, "  %s\n", hint);
+    print_members(document);
+    talloc_free(memory.memory);
+}
+
+/* Statuses that a problem document comes with; others may be a proxy's, or of
+ * KV Connect, which answers in plain text. */
+static bool needs_document(long status)
+{
+    enum cli_exit exit = cli_exit_of(status);
+    return exit == CLI_ABSENT || exit == CLI_CONFLICT || status == 405 ||
+           status == 501;
+}
+
+static int print_bytes(const struct cli *cli, const struct cli_reply *reply)
+{
+    struct kx_slice bytes = kx_buffer_slice(&reply->body);
+    char text[201] = "";
+    for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
+        text[i] = (char)cli_shown(bytes.data[i]);
+    if (needs_document(reply->status))
+        return cli_fail("%s is no Kindex server: it answered %ld %s", cli->url,
+                        reply->status, text);
+    cli_fail("the server answered %ld %s", reply->status, text);
+    return cli_exit_of(reply->status);
+}
+
+int cli_problem(const struct cli *cli, const struct cli_reply *reply)
+{
+    struct kx_slice document = kx_buffer_slice(&reply->body);
+    struct kx_slice code;
+    if (!cli_is_json(reply) || kx_json_type(document) != KX_JSON_OBJECT ||
+        !cli_member(document, "code", &code))
+        return print_bytes(cli, reply);
+    print_document(document);
+    return cli_exit_of(reply->status);
+}

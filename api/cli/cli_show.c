@@ -1,0 +1,227 @@
+/* Entries as lines of a table, of JSON, or bare. */
+#include "cli/cli_show.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/cli_member.h"
+#include "rest/keyjson.h"
+#include "rest/path.h"
+#include "http/percent.h"
+
+enum {
+    KEY_WIDTH = 32,
+    STAMP_WIDTH = 20,
+    NAME_WIDTH = 16,
+    LINE_WIDTH = 80,
+    VALUE_LEAST = 16
+};
+
+const char *cli_bold(const struct cli *cli)
+{
+    return cli->colour ? "\033[1m" : "";
+}
+
+const char *cli_tint(const struct cli *cli)
+{
+    return cli->colour ? "\033[36m" : "";
+}
+
+const char *cli_plain(const struct cli *cli)
+{
+    return cli->colour ? "\033[0m" : "";
+}
+
+bool cli_key_path(const struct cli *cli, struct kx_slice array,
+                  struct kx_buffer *out)
+{
+    struct kx_buffer key;
+    struct flaw flaw;
+    kx_buffer_init(&key, cli->memory);
+    bool read = keyjson_read(array, &key, &flaw);
+    if (read)
+        path_write(kx_buffer_slice(&key), out);
+    kx_buffer_free(&key);
+    return read && !out->failed;
+}
+
+/* Characters that would not be seen, or would change what is around them. */
+static bool is_hidden(uint32_t point)
+{
+    static const uint32_t RANGES[][2] = {
+        {0, 0x9f},        {0xad, 0xad},     {0x61c, 0x61c},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+        {0xfeff, 0xfeff}, {0xfff9, 0xffff}, {0xe0000, 0xffffffff}};
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++)
+        if (point >= RANGES[i][0] && point <= RANGES[i][1])
+            return true;
+    return false;
+}
+
+/* The code point of one character of valid UTF-8. */
+static uint32_t code_point(struct kx_slice character)
+{
+    static const uint8_t MASKS[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t point = character.data[0] & MASKS[character.size];
+    for (size_t i = 1; i < character.size; i++)
+        point = point << 6 | (character.data[i] & 0x3f);
+    return point;
+}
+
+/* Of valid UTF-8, one place for each character. */
+static size_t width_of(struct kx_slice text)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < text.size; i++)
+        width += (text.data[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Is it one character of more than a byte, to be shown? */
+static bool is_shown(struct kx_slice character)
+{
+    return kx_utf8_valid(character) && width_of(character) == 1 &&
+           !is_hidden(code_point(character));
+}
+
+/* Appends the character that the escapes at the beginning of text mean, if it
+ * is to be shown. Returns how many bytes those are, or 0. */
+static size_t show_escaped(struct kx_slice text, struct kx_buffer *out)
+{
+    size_t before = out->size;
+    for (size_t size = 2; size <= 4 && 3 * size <= text.size; size++) {
+        bool read = percent_decode(kx_slice(text.data, 3 * size), out) &&
+                    !out->failed && out->size - before == size;
+        if (read && is_shown(kx_slice(out->data + before, size)))
+            return 3 * size;
+        out->size = before;
+    }
+    return 0;
+}
+
+void cli_show_path(struct kx_slice path, struct kx_buffer *out)
+{
+    while (path.size > 0) {
+        size_t size = *path.data == '%' ? show_escaped(path, out) : 0;
+        if (size == 0) {
+            kx_add_byte(out, *path.data);
+            size = 1;
+        }
+        path = kx_slice(path.data + size, path.size - size);
+    }
+}
+
+void cli_show_bytes(struct kx_slice bytes)
+{
+    if (bytes.size == 0)
+        return;
+    fwrite(bytes.data, 1, bytes.size, stdout);
+    if (bytes.data[bytes.size - 1] != '\n')
+        putchar('\n');
+}
+
+void cli_show_document(const struct cli *cli, struct kx_slice document)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    if (cli->form != CLI_TABLE || !kx_json_iterate(document, &iter) ||
+        !iter.object) {
+        cli_show_bytes(document);
+        return;
+    }
+    while (kx_json_next(&iter, &name, &value)) {
+        if (kx_json_type(value) == KX_JSON_STRING)
+            value = kx_slice(value.data + 1, value.size - 2);
+        printf("%s%-*.*s%s %.*s\n", cli_tint(cli), NAME_WIDTH,
+               (int)name.size - 2, (const char *)name.data + 1, cli_plain(cli),
+               (int)value.size, (const char *)value.data);
+    }
+}
+
+/* Characters of a terminal's line, 0 when standard output is none. */
+static size_t line_width(void)
+{
+    struct winsize window = {.ws_col = 0};
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0)
+        return LINE_WIDTH;
+    return window.ws_col;
+}
+
+/* How many bytes of a value fit behind the key. */
+static size_t value_room(struct kx_slice value, size_t used)
+{
+    size_t width = line_width();
+    size_t room = width > used + VALUE_LEAST ? width - used : VALUE_LEAST;
+    return width == 0 ? value.size : kx_utf8_fit(value, room);
+}
+
+static struct kx_slice value_of(struct kx_slice entry)
+{
+    struct kx_slice value;
+    if (cli_member(entry, "value", &value) ||
+        cli_member(entry, "typed", &value))
+        return value;
+    return kx_text("");
+}
+
+static void show_row(const struct cli *cli, struct kx_slice entry,
+                     struct kx_slice path)
+{
+    struct kx_slice stamp = kx_text("");
+    struct kx_slice value = value_of(entry);
+    size_t width = width_of(path);
+    size_t wide = width > KEY_WIDTH ? width : KEY_WIDTH;
+    size_t room = value_room(value, wide + STAMP_WIDTH + 2);
+    if (cli_member(entry, "versionstamp", &stamp))
+        stamp = kx_json_type(stamp) == KX_JSON_STRING
+                    ? kx_slice(stamp.data + 1, stamp.size - 2)
+                    : kx_text("-");
+    printf("%s%.*s%s%*s %-*.*s %.*s\n", cli_tint(cli), (int)path.size,
+           (const char *)path.data, cli_plain(cli), (int)(wide - width), "",
+           STAMP_WIDTH, (int)stamp.size, (const char *)stamp.data, (int)room,
+           (const char *)value.data);
+}
+
+void cli_show_heading(const struct cli *cli)
+{
+    if (cli->form == CLI_TABLE)
+        printf("%s%-*s %-*s %s%s\n", cli_bold(cli), KEY_WIDTH, "KEY",
+               STAMP_WIDTH, "VERSIONSTAMP", "VALUE", cli_plain(cli));
+}
+
+/* The table's row, or the path alone. */
+static void show_path(const struct cli *cli, struct kx_slice entry)
+{
+    struct kx_buffer path, shown;
+    struct kx_slice array;
+    kx_buffer_init(&path, cli->memory);
+    kx_buffer_init(&shown, cli->memory);
+    if (!cli_member(entry, "key", &array) || !cli_key_path(cli, array, &path))
+        kx_add_text(&path, "?");
+    cli_show_path(kx_buffer_slice(&path), &shown);
+    if (cli->form == CLI_RAW)
+        cli_show_bytes(kx_buffer_slice(&path));
+    else
+        show_row(cli, entry, kx_buffer_slice(&shown));
+    kx_buffer_free(&shown);
+    kx_buffer_free(&path);
+}
+
+void cli_show_entry(const struct cli *cli, struct kx_slice entry)
+{
+    if (cli->form == CLI_RAW)
+        cli_show_bytes(value_of(entry));
+    else
+        cli_show_listed(cli, entry);
+}
+
+void cli_show_listed(const struct cli *cli, struct kx_slice entry)
+{
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(entry);
+    else
+        show_path(cli, entry);
+}

@@ -1,0 +1,187 @@
+/* kindex doctor: questions to the server, each with its answer on a line;
+ * kindex ready: the one question of health checks. */
+#include "cli/commands/cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_member.h"
+#include "cli/cli_show.h"
+
+enum verdict { WELL, WORTH_A_LOOK, ILL };
+
+struct doctor {
+    struct cli *cli;
+    bool ill;
+};
+
+static void say_json(const struct cli *cli, const char *word, const char *what,
+                     const char *more)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, cli->memory);
+    kx_json_escape(kx_text(more), &text);
+    printf("{\"verdict\":\"%s\",\"what\":\"%s\",\"more\":%.*s}\n", word, what,
+           (int)text.size, (const char *)text.data);
+    kx_buffer_free(&text);
+}
+
+static void say(struct doctor *doctor, enum verdict verdict, const char *what,
+                const char *more)
+{
+    static const char *const WORDS[] = {"ok", "look", "ILL"};
+    static const char *const COLOURS[] = {"\033[32m", "\033[33m", "\033[31m"};
+    doctor->ill |= verdict == ILL;
+    if (doctor->cli->form == CLI_JSON)
+        say_json(doctor->cli, WORDS[verdict], what, more);
+    else
+        printf("%s%-5s%s %-24s %s\n",
+               doctor->cli->colour ? COLOURS[verdict] : "", WORDS[verdict],
+               cli_plain(doctor->cli), what, more);
+}
+
+static int ask_version(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    int status = cli_fetch(doctor->cli, "/version", &reply);
+    if (status != CLI_OK)
+        return status;
+    const char *version =
+        cli_text(doctor->cli, kx_buffer_slice(&reply.body), "version");
+    bool same = version != NULL && strcmp(version, KX_VERSION) == 0;
+    say(doctor, same ? WELL : WORTH_A_LOOK, "version",
+        version != NULL ? version : "unknown");
+    return CLI_OK;
+}
+
+/* Each index has a line of its own. */
+static void judge_check(struct doctor *doctor, struct kx_slice check)
+{
+    const char *name = cli_text(doctor->cli, check, "name");
+    const char *state = cli_text(doctor->cli, check, "state");
+    const char *detail = cli_text(doctor->cli, check, "detail");
+    if (name == NULL || state == NULL || strcmp(name, "indexes") == 0)
+        return;
+    enum verdict verdict = strcmp(state, "ok") == 0        ? WELL
+                           : strcmp(state, "warning") == 0 ? WORTH_A_LOOK
+                                                           : ILL;
+    say(doctor, verdict, name, detail != NULL ? detail : state);
+}
+
+/* With a full disk the server is ready, for it is read. */
+static bool refuses_writes(const struct cli *cli, struct kx_slice checks)
+{
+    struct kx_slice name, check;
+    struct kx_json_iter iter;
+    if (!kx_json_iterate(checks, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, &check)) {
+        const char *what = cli_text(cli, check, "name");
+        const char *state = cli_text(cli, check, "state");
+        if (what != NULL && state != NULL && strcmp(what, "disk") == 0)
+            return strcmp(state, "ok") != 0;
+    }
+    return false;
+}
+
+static void judge_ready(struct doctor *doctor, long status,
+                        struct kx_slice checks)
+{
+    if (status != 200)
+        say(doctor, ILL, "ready", "takes no writes");
+    else if (refuses_writes(doctor->cli, checks))
+        say(doctor, WORTH_A_LOOK, "ready", "takes reads, but no writes");
+    else
+        say(doctor, WELL, "ready", "takes reads and writes");
+}
+
+/* A server that is not ready says why in the same way. */
+static int ask_ready(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct kx_slice checks = kx_text("[]");
+    struct kx_slice name, check;
+    struct kx_json_iter iter;
+    struct cli_call call = {.method = "GET",
+                            .path = kx_text("/readyz?verbose=true")};
+    int status = cli_send(doctor->cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    if (cli_is_json(&reply))
+        cli_member(kx_buffer_slice(&reply.body), "checks", &checks);
+    judge_ready(doctor, reply.status, checks);
+    if (kx_json_iterate(checks, &iter))
+        while (kx_json_next(&iter, &name, &check))
+            judge_check(doctor, check);
+    return CLI_OK;
+}
+
+/* The state, with what is wrong or where that is listed. */
+static const char *tell(const struct cli *cli, struct kx_slice index,
+                        const char *name, const char *state)
+{
+    const char *failure = cli_text(cli, index, "failure");
+    char *text = NULL;
+    if (failure != NULL)
+        text = talloc_asprintf(cli->memory, "%s: %s", state, failure);
+    else if (strcmp(state, "conflicted") == 0)
+        text = talloc_asprintf(cli->memory,
+                               "%s: \"kindex index conflicts %s\" lists the "
+                               "entries",
+                               state, name);
+    return text != NULL ? text : state;
+}
+
+static void judge_index(struct doctor *doctor, struct kx_slice index)
+{
+    const char *name = cli_text(doctor->cli, index, "name");
+    const char *state = cli_index_state(doctor->cli, index);
+    enum verdict verdict = WORTH_A_LOOK;
+    if (name == NULL || state == NULL)
+        return;
+    if (strcmp(state, "ready") == 0)
+        verdict = WELL;
+    if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
+        verdict = ILL;
+    say(doctor, verdict, name, tell(doctor->cli, index, name, state));
+}
+
+static int ask_indexes(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct kx_json_iter iter;
+    struct kx_slice name, index;
+    int status = cli_indexes(doctor->cli, &reply, &iter);
+    if (status != CLI_OK)
+        return status;
+    while (kx_json_next(&iter, &name, &index))
+        judge_index(doctor, index);
+    return CLI_OK;
+}
+
+int cli_doctor(struct cli *cli)
+{
+    struct doctor doctor = {.cli = cli};
+    int status = ask_version(&doctor);
+    if (status == CLI_OK)
+        status = ask_ready(&doctor);
+    if (status == CLI_OK)
+        status = ask_indexes(&doctor);
+    if (status != CLI_OK)
+        return status;
+    return doctor.ill ? CLI_ERROR : CLI_OK;
+}
+
+int cli_ready(struct cli *cli)
+{
+    struct cli_reply reply;
+    int status = cli_fetch(cli, "/readyz?verbose=true", &reply);
+    if (status != CLI_OK)
+        return status;
+    if (cli->form == CLI_JSON || cli->form == CLI_TABLE)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    else
+        puts("ready");
+    return CLI_OK;
+}

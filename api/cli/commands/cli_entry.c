@@ -1,0 +1,289 @@
+/* kindex get, set, del: entries by their keys. */
+#include "cli/cli_http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_input.h"
+#include "cli/commands/cli_list.h"
+#include "cli/cli_member.h"
+#include "cli/cli_presence.h"
+#include "cli/cli_show.h"
+
+/* ---- get ---------------------------------------------------------------- */
+
+/* The server's own two; bytes keep the type that they were stored with, which
+ * may look like one. */
+static bool is_json(const char *type)
+{
+    size_t size = strcspn(type, "; ");
+    struct kx_slice name = kx_slice(type, size);
+    return kx_equal(name, kx_text("application/json")) ||
+           kx_equal(name, kx_text("application/vnd.kindex.typed+json"));
+}
+
+/* Only the value: the bytes of the reply. */
+static int get_value(struct cli *cli, const char *key)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_entry_path(cli, key, &path);
+    cli_add_parameter(&path, "fields", cli->fields);
+    struct cli_call call = {
+        .method = "GET", .path = cli_whole(&path), .any = true};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK && cli_presence_of(&reply) == PRESENCE_BELOW)
+        fprintf(stderr, "  kindex ls %s lists the entries under it.\n", key);
+    if (status != CLI_OK)
+        return status;
+    if (is_json(reply.type))
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    else
+        fwrite(reply.body.data, 1, reply.body.size, stdout);
+    return CLI_OK;
+}
+
+/* Appends the key as a JSON array. */
+static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
+{
+    struct kx_buffer encoded;
+    kx_buffer_init(&encoded, cli->memory);
+    if (!cli_read_key(cli, key, &encoded))
+        return false;
+    kx_key_to_json(kx_buffer_slice(&encoded), out);
+    return true;
+}
+
+/* The numbers of the entries that are not there become *count_out of absent. */
+static int show_entries(struct cli *cli, struct kx_slice document, int *absent,
+                        int *count_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice entries, name, entry, stamp;
+    int i = 0;
+    *count_out = 0;
+    if (!cli_member(document, "entries", &entries) ||
+        !kx_json_iterate(entries, &iter))
+        return cli_fail("the server's answer has no entries");
+    cli_show_heading(cli);
+    while (i < cli->count && kx_json_next(&iter, &name, &entry)) {
+        cli_show_entry(cli, entry);
+        if (cli_member(entry, "versionstamp", &stamp) &&
+            kx_json_type(stamp) == KX_JSON_NULL) {
+            absent[*count_out] = i;
+            *count_out += 1;
+        }
+        i++;
+    }
+    return CLI_OK;
+}
+
+/* Keys that may have been taken for prefixes. */
+static int tell_absent(struct cli *cli, const int *absent, int count)
+{
+    enum cli_presence presence;
+    int status = CLI_OK;
+    for (int i = 0; status == CLI_OK && i < count; i++) {
+        const char *key = cli->words[absent[i]];
+        status = cli_presence_ask(cli, key, &presence);
+        if (status == CLI_OK && presence == PRESENCE_BELOW)
+            cli_presence_tell(key, "ls", "lists them");
+    }
+    return status == CLI_OK && count > 0 ? CLI_ABSENT : status;
+}
+
+/* Whole entries, all of one view. */
+static int get_entries(struct cli *cli)
+{
+    struct kx_buffer body;
+    struct cli_reply reply;
+    int count;
+    kx_buffer_init(&body, cli->memory);
+    kx_add_text(&body, "{\"keys\":[");
+    for (int i = 0; i < cli->count; i++) {
+        if (i > 0)
+            kx_add_byte(&body, ',');
+        if (!add_array(cli, cli->words[i], &body))
+            return CLI_MISUSE;
+    }
+    kx_add_text(&body, "]}");
+    struct cli_call call = {.method = "POST",
+                            .path = kx_text("/get"),
+                            .body = kx_buffer_slice(&body)};
+    int status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    int *absent = talloc_array(cli->memory, int, (size_t)cli->count);
+    if (absent == NULL)
+        return cli_fail("memory ran out");
+    status = show_entries(cli, kx_buffer_slice(&reply.body), absent, &count);
+    return status == CLI_OK ? tell_absent(cli, absent, count) : status;
+}
+
+int cli_get(struct cli *cli)
+{
+    bool bare = cli->form == CLI_DEFAULT || cli->form == CLI_RAW;
+    if (cli->count == 1 && bare)
+        return get_value(cli, cli->words[0]);
+    if (cli->fields != NULL)
+        return cli_misuse(cli, "--fields goes with one key and -o raw");
+    if (cli->form == CLI_DEFAULT)
+        cli->form = CLI_TABLE;
+    return get_entries(cli);
+}
+
+/* ---- set ---------------------------------------------------------------- */
+
+static const char *media_type(const struct cli *cli)
+{
+    static const char *const TYPES[][2] = {
+        {"json", "application/json"},
+        {"text", "application/json"},
+        {"bytes", "application/octet-stream"},
+        {"typed", "application/vnd.kindex.typed+json"}};
+    if (cli->merge)
+        return "application/merge-patch+json";
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (strcmp(cli->type, TYPES[i][0]) == 0)
+            return TYPES[i][1];
+    return cli->type;
+}
+
+/* The value as it is sent. */
+static bool read_value(struct cli *cli, struct kx_buffer *body)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, cli->memory);
+    kx_buffer_init(body, cli->memory);
+    if (cli->count == 2 && strcmp(cli->words[1], "-") != 0)
+        kx_add_text(&text, cli->words[1]);
+    else if (!cli_input(cli->file, &text))
+        return false;
+    if (strcmp(cli->type, "text") == 0)
+        kx_json_escape(kx_buffer_slice(&text), body);
+    else
+        kx_add_slice(body, kx_buffer_slice(&text));
+    kx_buffer_reserve(body, 1); /* an empty value is a body, too */
+    return !body->failed && !text.failed;
+}
+
+/* The header of the condition asked for; without memory one that cannot be
+ * sent, as a request without it must not be. */
+static const char *condition(const struct cli *cli)
+{
+    if (cli->absent)
+        return "If-None-Match: *";
+    if (cli->if_match == NULL)
+        return NULL;
+    const char *header =
+        talloc_asprintf(cli->memory, "If-Match: \"%s\"", cli->if_match);
+    return header != NULL ? header : "\n";
+}
+
+/* Prints the versionstamp, or in JSON the whole answer. */
+static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
+{
+    struct kx_slice document = kx_buffer_slice(&reply->body);
+    const char *stamp = cli_text(cli, document, "versionstamp");
+    if (cli->form == CLI_JSON || stamp == NULL)
+        cli_show_bytes(document);
+    else
+        puts(stamp);
+}
+
+/* A word without quotes is no JSON: the person may have meant a text. */
+static void propose_text(const struct cli *cli, const struct cli_reply *reply)
+{
+    if (reply->status != 400 || !cli_is_json(reply) || cli->merge ||
+        strcmp(cli->type, "json") != 0)
+        return;
+    const char *code = cli_text(cli, kx_buffer_slice(&reply->body), "code");
+    if (code != NULL && strcmp(code, "bad-json") == 0)
+        fputs("  With --type text the value is stored as a text.\n", stderr);
+}
+
+int cli_set(struct cli *cli)
+{
+    struct kx_buffer path, body;
+    struct cli_reply reply;
+    struct cli_call call = {.method = cli->merge ? "PATCH" : "PUT",
+                            .type = media_type(cli)};
+    if (cli->absent && cli->if_match != NULL)
+        return cli_misuse(cli, "--if-absent and --if-match exclude each other");
+    if (cli->count == 2 && cli->file != NULL)
+        return cli_misuse(cli, "there is a value and a --file");
+    if (!read_value(cli, &body))
+        return CLI_ERROR;
+    cli_entry_path(cli, cli->words[0], &path);
+    cli_add_parameter(&path, "ttl", cli->ttl);
+    call.path = cli_whole(&path);
+    call.body = kx_buffer_slice(&body);
+    call.header = condition(cli);
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        show_stamp(cli, &reply);
+    else
+        propose_text(cli, &reply);
+    return status;
+}
+
+/* ---- del ---------------------------------------------------------------- */
+
+static int del_key(struct cli *cli, const char *key)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_entry_path(cli, key, &path);
+    struct cli_call call = {
+        .method = "DELETE", .path = cli_whole(&path), .header = condition(cli)};
+    return cli_ask(cli, &call, &reply);
+}
+
+static void show_deleted(const struct cli *cli, uint64_t deleted)
+{
+    if (cli->form == CLI_JSON)
+        printf("{\"deleted\":%llu}\n", (unsigned long long)deleted);
+    else
+        printf(cli->form == CLI_RAW ? "%llu\n" : "%llu deleted\n",
+               (unsigned long long)deleted);
+}
+
+static int del_prefix(struct cli *cli)
+{
+    uint64_t deleted;
+    int status = cli_delete_all(cli, cli->prefix, &deleted);
+    if (status == CLI_OK)
+        show_deleted(cli, deleted);
+    return status;
+}
+
+/* An entry that may not be read is taken to be there. */
+static int del_keys(struct cli *cli)
+{
+    enum cli_presence presence;
+    uint64_t deleted = 0;
+    int status = CLI_OK;
+    for (int i = 0; status == CLI_OK && i < cli->count; i++) {
+        const char *key = cli->words[i];
+        status = cli_presence_ask(cli, key, &presence);
+        if (status == CLI_OK)
+            status = del_key(cli, key);
+        if (status == CLI_OK && presence == PRESENCE_BELOW)
+            cli_presence_tell(key, "del --prefix", "deletes them");
+        if (status == CLI_OK && presence <= PRESENCE_ENTRY)
+            deleted++;
+    }
+    if (status == CLI_OK || deleted > 0)
+        show_deleted(cli, deleted);
+    return status;
+}
+
+int cli_del(struct cli *cli)
+{
+    if (cli->prefix != NULL && (cli->count > 0 || cli->if_match != NULL))
+        return cli_misuse(cli, "--prefix stands alone");
+    if (cli->prefix == NULL && cli->count == 0)
+        return cli_misuse(cli, "a key or --prefix is missing");
+    return cli->prefix != NULL ? del_prefix(cli) : del_keys(cli);
+}

@@ -1,0 +1,214 @@
+/* kindex index ls, show, get, migrate, pause, resume, throttle, conflicts,
+ * rm. Declaring is cli_index_add.c's, waiting cli_index_watch.c's. */
+#include "cli/commands/cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_pages.h"
+#include "cli/cli_member.h"
+#include "cli/cli_show.h"
+
+void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)
+{
+    kx_buffer_init(path, cli->memory);
+    kx_add_text(path, "/indexes/");
+    cli_add_key(path, cli->words[0]);
+    kx_add_text(path, tail);
+}
+
+int cli_index_call(struct cli *cli, const char *method, const char *tail,
+                   struct kx_slice body)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, tail, &path);
+    struct cli_call call = {
+        .method = method, .path = cli_whole(&path), .body = body};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
+    return status;
+}
+
+const char *cli_index_state(const struct cli *cli, struct kx_slice index)
+{
+    struct kx_slice migration;
+    if (cli_member(index, "migration", &migration)) {
+        const char *state = cli_text(cli, migration, "state");
+        if (state != NULL && strcmp(state, "conflicted") == 0)
+            return state;
+    }
+    return cli_text(cli, index, "state");
+}
+
+int cli_indexes(struct cli *cli, struct cli_reply *reply,
+                struct kx_json_iter *iter_out)
+{
+    struct kx_slice indexes;
+    int status = cli_fetch(cli, "/indexes", reply);
+    if (status == CLI_OK &&
+        (!cli_member(kx_buffer_slice(&reply->body), "indexes", &indexes) ||
+         !kx_json_iterate(indexes, iter_out)))
+        return cli_fail("the server's answer has no indexes");
+    return status;
+}
+
+/* ---- ls ----------------------------------------------------------------- */
+
+static struct kx_slice member_or(struct kx_slice object, const char *name,
+                                 const char *other)
+{
+    struct kx_slice value;
+    return cli_member(object, name, &value) ? value : kx_text(other);
+}
+
+/* What makes it another index than one with the same fields. */
+static void show_rest(struct kx_slice index)
+{
+    struct kx_slice store = member_or(index, "store", "\"pointer\"");
+    struct kx_slice where;
+    if (!kx_equal(store, kx_text("\"pointer\"")))
+        printf(" store %.*s", (int)store.size, (const char *)store.data);
+    if (cli_member(index, "where", &where))
+        printf(" where %.*s", (int)where.size, (const char *)where.data);
+    putchar('\n');
+}
+
+static void show_row(const struct cli *cli, struct kx_slice index)
+{
+    struct kx_slice entries = member_or(index, "entries", "");
+    struct kx_slice prefix = member_or(index, "prefix", "");
+    struct kx_slice fields = member_or(index, "fields", "");
+    bool unique = kx_equal(member_or(index, "unique", ""), kx_text("true"));
+    const char *name = cli_text(cli, index, "name");
+    const char *state = cli_index_state(cli, index);
+    printf("%s%-28s%s %-10s %10.*s %-7s %.*s %.*s", cli_tint(cli),
+           name != NULL ? name : "?", cli_plain(cli),
+           state != NULL ? state : "?", (int)entries.size,
+           (const char *)entries.data, unique ? "unique" : "", (int)prefix.size,
+           (const char *)prefix.data, (int)fields.size,
+           (const char *)fields.data);
+    show_rest(index);
+}
+
+static void show_index(const struct cli *cli, struct kx_slice index)
+{
+    const char *name = cli_text(cli, index, "name");
+    if (cli->form == CLI_JSON)
+        cli_show_bytes(index);
+    else if (cli->form == CLI_RAW)
+        puts(name != NULL ? name : "?");
+    else
+        show_row(cli, index);
+}
+
+int cli_index_ls(struct cli *cli)
+{
+    struct cli_reply reply;
+    struct kx_json_iter iter;
+    struct kx_slice name, index;
+    int status = cli_indexes(cli, &reply, &iter);
+    if (status != CLI_OK)
+        return status;
+    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
+        printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
+               "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
+    while (kx_json_next(&iter, &name, &index))
+        show_index(cli, index);
+    return CLI_OK;
+}
+
+/* ---- One index ---------------------------------------------------------- */
+
+int cli_index_show(struct cli *cli)
+{
+    return cli_index_call(cli, "GET", "", kx_slice(NULL, 0));
+}
+
+int cli_index_rm(struct cli *cli)
+{
+    return cli_index_call(cli, "DELETE", "", kx_slice(NULL, 0));
+}
+
+int cli_index_pause(struct cli *cli)
+{
+    return cli_index_call(cli, "POST", "/pause", kx_slice(NULL, 0));
+}
+
+int cli_index_resume(struct cli *cli)
+{
+    return cli_index_call(cli, "POST", "/resume", kx_slice(NULL, 0));
+}
+
+int cli_index_throttle(struct cli *cli)
+{
+    struct kx_fault fault;
+    char *body =
+        talloc_asprintf(cli->memory, "{\"perSecond\":%s}", cli->words[1]);
+    if (body == NULL)
+        return cli_fail("memory ran out");
+    if (kx_json_check(kx_text(cli->words[1]), &fault) != KX_OK)
+        return cli_misuse(cli, "\"%s\" is neither a number nor null",
+                          cli->words[1]);
+    return cli_index_call(cli, "POST", "/throttle", kx_text(body));
+}
+
+int cli_index_get(struct cli *cli)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, "/get/", &path);
+    cli_add_key(&path, cli->words[1]);
+    cli_add_parameter(&path, "fields", cli->fields);
+    struct cli_call call = {
+        .method = "GET", .path = cli_whole(&path), .any = true};
+    int status = cli_ask(cli, &call, &reply);
+    if (status == CLI_OK)
+        cli_show_bytes(kx_buffer_slice(&reply.body));
+    return status;
+}
+
+static void show_key(const struct cli *cli, struct kx_slice key)
+{
+    struct kx_buffer path;
+    kx_buffer_init(&path, cli->memory);
+    cli_key_path(cli, key, &path);
+    printf("%.*s", (int)path.size, (const char *)path.data);
+    kx_buffer_free(&path);
+}
+
+/* The value and, indented, its entries; raw: the entries' paths alone. */
+static void show_group(const struct cli *cli, void *target,
+                       struct kx_slice group)
+{
+    struct kx_slice value = member_or(group, "value", "?");
+    struct kx_slice keys, name, key;
+    struct kx_json_iter iter;
+    *(bool *)target = true;
+    if ((cli->form != CLI_TABLE && cli->form != CLI_RAW) ||
+        !cli_member(group, "keys", &keys) || !kx_json_iterate(keys, &iter)) {
+        cli_show_bytes(group);
+        return;
+    }
+    if (cli->form == CLI_TABLE)
+        printf("%s%.*s%s\n", cli_bold(cli), (int)value.size,
+               (const char *)value.data, cli_plain(cli));
+    while (kx_json_next(&iter, &name, &key)) {
+        fputs(cli->form == CLI_TABLE ? "  " : "", stdout);
+        show_key(cli, key);
+        putchar('\n');
+    }
+}
+
+/* CLI_CONFLICT when there is any. */
+int cli_index_conflicts(struct cli *cli)
+{
+    struct kx_buffer path;
+    bool found = false;
+    cli_index_path(cli, "/conflicts", &path);
+    int status =
+        cli_pages(cli, cli_whole(&path), "conflicts", show_group, &found);
+    return status == CLI_OK && found ? CLI_CONFLICT : status;
+}

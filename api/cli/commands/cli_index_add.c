@@ -1,0 +1,269 @@
+/* kindex index add, migrate: declarations made of the command line. */
+#include "cli/commands/cli_index.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_input.h"
+#include "cli/cli_member.h"
+#include "cli/cli_show.h"
+
+/* "email" is short for the pointer "/email". */
+static void add_pointer(struct kx_buffer *out, struct kx_slice name)
+{
+    size_t from = out->size;
+    kx_json_escape(name, out);
+    if (name.size > 0 && name.data[0] == '/')
+        return;
+    kx_add_byte(out, 0);
+    if (out->failed)
+        return;
+    memmove(out->data + from + 2, out->data + from + 1, out->size - from - 2);
+    out->data[from + 1] = '/';
+}
+
+/* What stands in a declaration for --store: a name, or a list of members. */
+static void add_store(const char *text, struct kx_buffer *out)
+{
+    if (strcmp(text, "pointer") == 0 || strcmp(text, "value") == 0) {
+        kx_json_escape(kx_text(text), out);
+        return;
+    }
+    kx_add_text(out, "{\"fields\":[");
+    for (bool first = true; text != NULL; first = false) {
+        const char *comma = strchr(text, ',');
+        size_t size = comma != NULL ? (size_t)(comma - text) : strlen(text);
+        if (!first)
+            kx_add_byte(out, ',');
+        add_pointer(out, kx_slice(text, size));
+        text = comma != NULL ? comma + 1 : NULL;
+    }
+    kx_add_text(out, "]}");
+}
+
+/* Do both name the same member, with or without the slash in front? */
+static bool same_member(const char *a, const char *b)
+{
+    return strcmp(a + (*a == '/'), b + (*b == '/')) == 0;
+}
+
+/* A field: a path, or key:1 for the first part behind the prefix. */
+static void add_field(const struct cli *cli, const char *name,
+                      struct kx_buffer *out)
+{
+    if (strncmp(name, "key:", 4) == 0) {
+        kx_add_text(out, "{\"key\":");
+        kx_add_text(out, name + 4);
+    } else {
+        kx_add_text(out, "{\"path\":");
+        add_pointer(out, kx_text(name));
+        if (cli->each != NULL && same_member(cli->each, name))
+            kx_add_text(out, ",\"each\":true");
+    }
+    if (cli->fold != NULL) {
+        kx_add_text(out, ",\"fold\":");
+        kx_json_escape(kx_text(cli->fold), out);
+    }
+    kx_add_byte(out, '}');
+}
+
+static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, cli->memory);
+    if (!cli_read_key(cli, cli->words[1], &key))
+        return false;
+    kx_key_to_json(kx_buffer_slice(&key), out);
+    return true;
+}
+
+static void add_member(struct kx_buffer *out, const char *name,
+                       const char *json)
+{
+    if (json == NULL)
+        return;
+    kx_add_text(out, name);
+    kx_add_text(out, json);
+}
+
+/* Members that are only there when they were asked for: the server's defaults
+ * are its own. */
+static void add_rest(const struct cli *cli, struct kx_buffer *out)
+{
+    char depth[32];
+    snprintf(depth, sizeof depth, "%llu", (unsigned long long)cli->depth);
+    add_member(out, ",\"depth\":", cli->depth > 0 ? depth : NULL);
+    add_member(out, ",\"unique\":", cli->unique ? "true" : NULL);
+    add_member(out, ",\"adopt\":", cli->adopt ? "true" : NULL);
+    add_member(out, ",\"where\":", cli->where);
+    if (cli->store != NULL) {
+        kx_add_text(out, ",\"store\":");
+        add_store(cli->store, out);
+    }
+    if (cli->missing != NULL) {
+        kx_add_text(out, ",\"missing\":");
+        kx_json_escape(kx_text(cli->missing), out);
+    }
+}
+
+static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"name\":");
+    kx_json_escape(kx_text(cli->words[0]), out);
+    kx_add_text(out, ",\"prefix\":");
+    if (!add_prefix(cli, out))
+        return false;
+    kx_add_text(out, ",\"fields\":[");
+    for (int i = 2; i < cli->count; i++) {
+        if (i > 2)
+            kx_add_byte(out, ',');
+        add_field(cli, cli->words[i], out);
+    }
+    kx_add_byte(out, ']');
+    add_rest(cli, out);
+    kx_add_byte(out, '}');
+    return !out->failed;
+}
+
+static bool is_json(const struct cli *cli, const char *what, const char *text)
+{
+    struct kx_fault fault;
+    if (kx_json_check(kx_text(text), &fault) == KX_OK)
+        return true;
+    cli_misuse(cli, "%s: \"%s\" is not JSON: %s", what, text, fault.detail);
+    return false;
+}
+
+static bool each_is_field(const struct cli *cli)
+{
+    for (int i = 2; i < cli->count; i++)
+        if (same_member(cli->each, cli->words[i]))
+            return true;
+    cli_misuse(cli, "--each: %s is none of the fields", cli->each);
+    return false;
+}
+
+/* What goes into the declaration as it stands, and what must be a field. */
+static bool check_words(const struct cli *cli)
+{
+    if (cli->where != NULL && !is_json(cli, "--where", cli->where))
+        return false;
+    for (int i = 2; i < cli->count; i++)
+        if (strncmp(cli->words[i], "key:", 4) == 0 &&
+            !is_json(cli, cli->words[i], cli->words[i] + 4))
+            return false;
+    return cli->each == NULL || each_is_field(cli);
+}
+
+/* Is there anything that a file would say instead? */
+static bool declares(const struct cli *cli)
+{
+    return cli->count > 0 || cli->unique || cli->adopt || cli->depth > 0 ||
+           cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
+           cli->fold != NULL || cli->each != NULL;
+}
+
+static int read_file(struct cli *cli, struct kx_buffer *body)
+{
+    if (declares(cli))
+        return cli_misuse(cli, "--file stands alone: the file says it all");
+    return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
+}
+
+/* CLI_OK with the declaration in body. */
+static int read_declaration(struct cli *cli, struct kx_buffer *body)
+{
+    kx_buffer_init(body, cli->memory);
+    if (cli->file != NULL)
+        return read_file(cli, body);
+    if (cli->count < 3)
+        return cli_misuse(cli, "name, prefix and a field, or --file");
+    return check_words(cli) && make_declaration(cli, body) ? CLI_OK
+                                                           : CLI_MISUSE;
+}
+
+/* A file has the name of the index, which the server's answer repeats. */
+static int follow(struct cli *cli, const struct cli_reply *reply)
+{
+    char **words = talloc(cli->memory, char *);
+    if (words != NULL)
+        words[0] = cli_text(cli, kx_buffer_slice(&reply->body), "name");
+    if (words == NULL || words[0] == NULL)
+        return cli_fail("the server's answer has no name");
+    cli->words = words;
+    return cli_index_follow(cli);
+}
+
+int cli_index_add(struct cli *cli)
+{
+    struct kx_buffer body;
+    struct cli_reply reply;
+    struct kx_buffer path;
+    if (cli->paused && cli->wait)
+        return cli_misuse(cli, "--paused and --wait exclude each other");
+    int status = read_declaration(cli, &body);
+    if (status != CLI_OK)
+        return status;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/indexes");
+    cli_add_parameter(&path, "dry", cli->dry_run ? "true" : NULL);
+    cli_add_parameter(&path, "paused", cli->paused ? "true" : NULL);
+    struct cli_call call = {.method = "POST",
+                            .path = cli_whole(&path),
+                            .body = kx_buffer_slice(&body)};
+    status = cli_ask(cli, &call, &reply);
+    if (status != CLI_OK)
+        return status;
+    if (cli->wait && !cli->dry_run)
+        return follow(cli, &reply);
+    cli_show_document(cli, kx_buffer_slice(&reply.body));
+    return CLI_OK;
+}
+
+static void add_patch(const struct cli *cli, struct kx_buffer *out)
+{
+    bool unique = cli->unique || cli->not_unique;
+    kx_add_byte(out, '{');
+    if (unique)
+        kx_add_text(out, cli->unique ? "\"unique\":true" : "\"unique\":false");
+    if (unique && cli->store != NULL)
+        kx_add_byte(out, ',');
+    if (cli->store != NULL) {
+        kx_add_text(out, "\"store\":");
+        add_store(cli->store, out);
+    }
+    kx_add_byte(out, '}');
+}
+
+/* What is shown is the end, as of a declaration that is waited for. */
+static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
+{
+    struct kx_buffer path;
+    struct cli_reply reply;
+    cli_index_path(cli, "", &path);
+    struct cli_call call = {
+        .method = "PATCH", .path = cli_whole(&path), .body = patch};
+    int status = cli_ask(cli, &call, &reply);
+    return status == CLI_OK ? cli_index_follow(cli) : status;
+}
+
+int cli_index_migrate(struct cli *cli)
+{
+    struct kx_buffer body;
+    bool changes = cli->store != NULL || cli->unique || cli->not_unique;
+    kx_buffer_init(&body, cli->memory);
+    if (cli->undo && (changes || cli->wait))
+        return cli_misuse(cli, "--undo stands alone");
+    if (cli->undo)
+        return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
+    if (!changes)
+        return cli_misuse(cli, "--store, --unique, --not-unique or --undo is "
+                               "missing");
+    if (cli->unique && cli->not_unique)
+        return cli_misuse(cli, "--unique and --not-unique are opposites");
+    add_patch(cli, &body);
+    struct kx_slice patch = kx_buffer_slice(&body);
+    return cli->wait ? migrate_and_follow(cli, patch)
+                     : cli_index_call(cli, "PATCH", "", patch);
+}

@@ -1,0 +1,121 @@
+/* The options of the server. One table (options.c) drives the command line
+ * flags, the KINDEX_* environment variables, --help and --print-config. A flag
+ * wins over a variable, a variable over the default. */
+#ifndef API_OPTIONS_H
+#define API_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/address.h"
+
+enum option_type {
+    OPTION_TEXT,     /* a path */
+    OPTION_LIST,     /* names, with commas */
+    OPTION_ORIGINS,  /* sites, with commas (origins.h) */
+    OPTION_SIZE,     /* bytes: 4096, 64KiB, 1MiB, 2G */
+    OPTION_DURATION, /* milliseconds: 500ms, 60s, 5m, 1h */
+    OPTION_NUMBER,
+    OPTION_ADDRESSES, /* 127.0.0.1:4512, [::1]:4512, 4512; a flag that is given
+                       * again adds to them */
+    OPTION_LEVEL,     /* error, warning, info, debug */
+    OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
+    OPTION_ACTION     /* a flag that is not a setting: no variable */
+};
+
+enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
+
+enum {
+    OPTIONS_MAX = 64,
+    OPTION_EXPECTED_MAX = 320 /* bytes of what was expected instead of a text */
+};
+
+/* The effective settings, with sizes in bytes. Filled once at the start,
+ * constant afterwards, so every thread may read them. */
+struct options {
+    const char *data;
+    struct addresses listen;
+    const char *tls_cert; /* NULL: plain HTTP */
+    const char *tls_key;
+    const char *tls_client_ca; /* NULL: no client needs a certificate */
+    uint64_t loops;
+    uint64_t connections_max;
+    uint64_t connections_per_address;
+    uint64_t streams_max;  /* requests at a time on one connection (HTTP/2) */
+    uint64_t requests_max; /* on all connections */
+    uint64_t headers_max;  /* bytes of a request's line and headers */
+    uint64_t header_count_max;
+    uint64_t idle_timeout_ms;
+    uint64_t header_timeout_ms; /* for a TLS handshake; for a head */
+    uint64_t body_timeout_ms;
+    uint64_t cache;
+    uint64_t value_max;
+    uint64_t body_max;
+    uint64_t bodies_max; /* bytes of all bodies held at a time */
+    uint64_t queue_max;
+    uint64_t checkpoint_interval_ms;
+    uint64_t checkpoint_log;
+    uint64_t disk_floor;
+    const char *archive; /* NULL: none */
+    uint64_t archive_interval_ms;
+    uint64_t archive_keep;
+    int log_level; /* enum kx_log_level */
+    bool access_log;
+    uint64_t slow_ms;
+    bool insecure;
+    const char *port_file; /* NULL: none */
+    const char *token_file;
+    const char *host_names;  /* with commas; NULL: none */
+    const char *cors_origin; /* the same */
+    uint64_t token_rate;     /* requests a minute with one token */
+    uint64_t token_streams;  /* streams at a time with one token */
+    bool help;
+    bool print_config;
+    bool print_routes;
+    bool print_problems;
+    /* For --print-config: the text of each row and where it came from. */
+    const char *texts[OPTIONS_MAX];
+    enum option_source sources[OPTIONS_MAX];
+};
+
+/* One row of the table, from which everything about an option follows. */
+struct option_row {
+    const char *name; /* "idle-timeout": --idle-timeout, KINDEX_IDLE_TIMEOUT */
+    enum option_type type;
+    size_t offset;        /* of the member in struct options */
+    const char *initial;  /* default; NULL: none */
+    uint64_t least, most; /* of numbers, sizes and durations */
+    const char *help;
+};
+
+/* The table; *count_out is its length. */
+const struct option_row *options_table(size_t *count_out);
+
+/* Fills options from defaults, the environment and argv[1..]; the strings live
+ * as long as both. On a mistake prints one line that names it to standard error
+ * and returns false. */
+bool options_read(struct options *options, int argc, char **argv);
+
+/* Reads text as the row says into its member of settings (struct options, or
+ * whatever the offset of the row is of), which may keep a pointer to text. On a
+ * mistake writes what was expected into expected_out (`size` bytes) and returns
+ * false. */
+bool option_parse(const struct option_row *row, const char *text,
+                  void *settings, char *expected_out, size_t size);
+
+/* Writes the name of a row's environment variable, with its NUL. */
+void option_variable(const struct option_row *row, char *out, size_t size);
+
+/* Prints a line of help: what is typed, what it means, and the default (NULL:
+ * none). On a terminal it becomes several lines where it is too long for one.
+ */
+void options_print_line(const char *flag, const char *help,
+                        const char *initial);
+/* Prints the help of kindex serve to standard output, a line for each option.
+ */
+void options_print_help(void);
+/* Prints name, effective value and source of each setting. */
+void options_print_config(const struct options *options);
+
+#endif

@@ -1,0 +1,176 @@
+/* Reads the text of one option as its row says. Nothing is guessed and nothing
+ * cut off: a text is wholly understood or refused. */
+#include "config/options.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kindex.h"
+#include "config/origins.h"
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+/* Units by type of option, each table ended by NULL. A size without a unit is
+ * in bytes, and K, M and G are KiB, MiB and GiB; a duration without one is a
+ * mistake, as it could be either seconds or milliseconds. */
+static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
+static const struct unit SIZES[] = {
+    {"", 1},
+    {"B", 1},
+    {"kB", 1000},
+    {"MB", 1000 * 1000},
+    {"GB", 1000000000},
+    {"KiB", 1ull << 10},
+    {"K", 1ull << 10},
+    {"MiB", 1ull << 20},
+    {"M", 1ull << 20},
+    {"GiB", 1ull << 30},
+    {"G", 1ull << 30},
+    {NULL, 0},
+};
+static const struct unit DURATIONS[] = {
+    {"ms", 1},          {"s", 1000},     {"m", 60 * 1000},
+    {"h", 3600 * 1000}, {"d", 86400000}, {NULL, 0},
+};
+
+/* The digits that begin text; *end_out is what follows them. */
+static bool parse_digits(const char *text, uint64_t *number_out,
+                         const char **end_out)
+{
+    uint64_t number = 0;
+    const char *at = text;
+    for (; isdigit((unsigned char)*at); at++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *at - '0', &number))
+            return false;
+    *number_out = number;
+    *end_out = at;
+    return at != text;
+}
+
+/* Digits, then one of the units; false for anything else. */
+static bool parse_amount(const char *text, const struct unit *units,
+                         const struct option_row *row, uint64_t *amount_out)
+{
+    uint64_t number;
+    if (!parse_digits(text, &number, &text))
+        return false;
+    while (units->name != NULL && strcmp(units->name, text) != 0)
+        units++;
+    if (units->name == NULL ||
+        __builtin_mul_overflow(number, units->factor, &number) ||
+        number < row->least || number > row->most)
+        return false;
+    *amount_out = number;
+    return true;
+}
+
+static bool parse_level(const char *text, int *level_out)
+{
+    static const char *const NAMES[] = {[KX_LOG_ERROR] = "error",
+                                        [KX_LOG_WARNING] = "warning",
+                                        [KX_LOG_INFO] = "info",
+                                        [KX_LOG_DEBUG] = "debug"};
+    for (int level = KX_LOG_ERROR; level <= KX_LOG_DEBUG; level++)
+        if (strcmp(text, NAMES[level]) == 0) {
+            *level_out = level;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_flag(const char *text, bool *flag_out)
+{
+    if (strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
+        return false;
+    *flag_out = *text == '1';
+    return true;
+}
+
+static bool parse_text(const char *text, const char **text_out)
+{
+    *text_out = text;
+    return *text != '\0';
+}
+
+/* Completes the sentence "... is not". */
+static void describe(const struct option_row *row, const char *text, char *out,
+                     size_t size)
+{
+    unsigned long long least = row->least;
+    unsigned long long most = row->most;
+    switch (row->type) {
+    case OPTION_TEXT:
+    case OPTION_LIST:
+        snprintf(out, size, "a text of one character or more");
+        break;
+    case OPTION_ORIGINS:
+        origins_expected(text, out, size);
+        break;
+    case OPTION_SIZE:
+        snprintf(out, size,
+                 "a size such as 64KiB, 64K or 1G, from %llu to %llu bytes",
+                 least, most);
+        break;
+    case OPTION_DURATION:
+        snprintf(out, size,
+                 "a time such as 500ms, 30s or 5m, from %llums to "
+                 "%llums",
+                 least, most);
+        break;
+    case OPTION_NUMBER:
+        snprintf(out, size, "a number from %llu to %llu", least, most);
+        break;
+    case OPTION_ADDRESSES:
+        snprintf(out, size,
+                 "an address such as 127.0.0.1:4512 or [::1]:4512, a port, or "
+                 "several of them with commas, %d at most",
+                 ADDRESSES_MAX);
+        break;
+    case OPTION_LEVEL:
+        snprintf(out, size, "error, warning, info or debug");
+        break;
+    case OPTION_FLAG:
+    case OPTION_ACTION:
+        snprintf(out, size, "1 or 0");
+        break;
+    }
+}
+
+static bool parse(const struct option_row *row, const char *text, void *member)
+{
+    switch (row->type) {
+    case OPTION_TEXT:
+    case OPTION_LIST:
+        return parse_text(text, member);
+    case OPTION_ORIGINS:
+        return parse_text(text, member) && origins_valid(text);
+    case OPTION_SIZE:
+        return parse_amount(text, SIZES, row, member);
+    case OPTION_DURATION:
+        return parse_amount(text, DURATIONS, row, member);
+    case OPTION_NUMBER:
+        return parse_amount(text, NO_UNITS, row, member);
+    case OPTION_ADDRESSES:
+        return addresses_add(member, text);
+    case OPTION_LEVEL:
+        return parse_level(text, member);
+    case OPTION_FLAG:
+    case OPTION_ACTION:
+        return parse_flag(text, member);
+    }
+    return false;
+}
+
+bool option_parse(const struct option_row *row, const char *text,
+                  void *settings, char *expected_out, size_t size)
+{
+    if (parse(row, text, (char *)settings + row->offset))
+        return true;
+    describe(row, text, expected_out, size);
+    return false;
+}

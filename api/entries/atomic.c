@@ -1,0 +1,45 @@
+/* POST /atomic: checks and mutations that hold together or not at all. The
+ * first half turns the document into request->commit, the second one reports
+ * what became of it; between them the writer thread owns the request's memory,
+ * in which all of the commit lies. */
+#include "entries/atomic.h"
+
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "rest/conditions.h"
+#include "rest/entryjson.h"
+#include "http/handlers.h"
+#include "rest/query.h"
+#include "rest/refusal.h"
+
+enum progress atomic_commit(struct request *request, struct reply *reply)
+{
+    struct kx_commit *commit = &request->commit;
+    struct atomic atomic = {.memory = request->memory};
+    struct flaw flaw;
+    if (!query_none(request, &flaw) || !conditions_none(request, &flaw) ||
+        !body_document(request, &atomic.deep, &flaw) ||
+        !atomic_read(request->body, &atomic, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    commit->kind = KX_WRITE;
+    commit->checks = atomic.checks;
+    commit->check_count = atomic.check_count;
+    commit->mutations = atomic.mutations;
+    commit->mutation_count = atomic.mutation_count;
+    commit->dry = atomic.dry;
+    return COMMIT;
+}
+
+/* A dry run has no versionstamp of its own: null, not one that another commit
+ * will get. */
+enum progress atomic_commit_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (commit->status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
+    entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);
+    kx_add_text(&reply->body, commit->dry ? ",\"dry\":true}" : "}");
+    return DONE;
+}

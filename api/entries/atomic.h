@@ -1,0 +1,28 @@
+/* The document of POST /atomic as checks and mutations: what a struct kx_commit
+ * takes. Reading it (atomic_read.c) is apart from answering it (atomic.c), so
+ * that a document can be tested without a request. */
+#ifndef API_ATOMIC_H
+#define API_ATOMIC_H
+
+#include "http/flaw.h"
+
+struct atomic {
+    void *memory; /* talloc context of all that is made */
+    struct kx_check *checks;
+    size_t check_count;
+    struct kx_mutation *mutations;
+    size_t mutation_count;
+    bool dry;  /* find out the result, store nothing */
+    bool deep; /* the document is deeper than a value may be */
+};
+
+/* Reads the document, which body_document accepted. Plain JSON values are
+ * slices of it, so it must outlive the commit; keys, stamps and typed values
+ * lie in atomic_out->memory, which the caller sets, as it does deep. On a
+ * flaw returns false: its code is that of a bad member, key, value or time to
+ * live, or PROBLEM_COMMIT_TOO_LARGE, and its pointer leads to the place in the
+ * document. */
+bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
+                 struct flaw *flaw);
+
+#endif

@@ -1,0 +1,349 @@
+/* The document of POST /atomic:
+ *
+ * {"checks":[{"key":[...],"versionstamp":"..."}], "mutations":[{"type":"set",
+ * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
+ * "ttl".
+ *
+ * Each object is read by a table of members (members.h) into a `reading`, which
+ * also notes which members there were: what must or must not stand together is
+ * decided once all of them have been seen, in whatever order they came. */
+#include "entries/atomic.h"
+
+#include <talloc.h>
+
+#include "rest/keyjson.h"
+#include "rest/members.h"
+#include "rest/ttl.h"
+#include "rest/typed.h"
+
+static bool bad(struct flaw *flaw, const char *detail)
+{
+    return flaw_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
+}
+
+/* ---- Checks ------------------------------------------------------------- */
+
+/* The check being read. The versionstamp needs a flag: null is a value of
+ * it. */
+struct check_reading {
+    void *memory;
+    struct kx_check *check;
+    bool has_stamp;
+};
+
+static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct check_reading *reading = target;
+    return keyjson_read_entry(value, reading->memory, &reading->check->key,
+                              flaw);
+}
+
+/* A text asks for that very version, null for the entry's absence, as in Deno's
+ * atomic().check(). No entry has the first of all versions. */
+static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct check_reading *reading = target;
+    struct kx_check *check = reading->check;
+    reading->has_stamp = true;
+    check->condition = KX_IS_ABSENT;
+    if (kx_json_type(value) == KX_JSON_NULL)
+        return true;
+    uint64_t *stamp = talloc(reading->memory, uint64_t);
+    if (stamp == NULL)
+        return flaw_no_memory(flaw);
+    if (kx_json_type(value) != KX_JSON_STRING ||
+        !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
+        *stamp == 0)
+        return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits "
+                         "as an entry shows it, or null for an entry that must "
+                         "be absent.");
+    check->condition = KX_IS_ONE_OF;
+    check->stamps = stamp;
+    check->stamp_count = 1;
+    return true;
+}
+
+static const struct member CHECK_MEMBERS[] = {
+    {"key", check_key},
+    {"versionstamp", check_stamp},
+    {NULL, NULL},
+};
+
+static bool read_check(struct atomic *atomic, struct kx_slice value,
+                       struct kx_check *check, struct flaw *flaw)
+{
+    struct check_reading reading = {atomic->memory, check, false};
+    if (!members_read(value, CHECK_MEMBERS, &reading, flaw))
+        return false;
+    if (check->key.size == 0 || !reading.has_stamp)
+        return bad(flaw, "A check has a key and a versionstamp.");
+    return true;
+}
+
+/* ---- Mutations ---------------------------------------------------------- */
+
+/* The mutation being read. `value` and `typed` fill the same struct kx_value;
+ * the flags tell which of them were there. */
+struct mutation_reading {
+    void *memory;
+    struct kx_mutation *mutation;
+    bool deep; /* as in struct atomic */
+    bool has_type;
+    bool has_value;
+    bool has_typed;
+    bool has_ttl;
+    bool has_expires_at;
+};
+
+static const struct {
+    const char *name;
+    enum kx_mutation_type type;
+} TYPES[] = {
+    {"set", KX_SET}, {"delete", KX_DELETE}, {"sum", KX_SUM},
+    {"min", KX_MIN}, {"max", KX_MAX},       {"patch", KX_PATCH},
+};
+
+static bool unknown_type(struct kx_slice name, struct flaw *flaw)
+{
+    bad(flaw, "The type of a mutation is set, delete, sum, min, max or patch.");
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        flaw_offer(flaw, name, TYPES[i].name);
+    return false;
+}
+
+static bool mutation_type(void *target, struct kx_slice value,
+                          struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_type = true;
+    struct kx_slice name = kx_json_type(value) == KX_JSON_STRING
+                               ? kx_slice(value.data + 1, value.size - 2)
+                               : kx_slice(NULL, 0);
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (kx_equal(name, kx_text(TYPES[i].name))) {
+            reading->mutation->type = TYPES[i].type;
+            return true;
+        }
+    return unknown_type(name, flaw);
+}
+
+static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    return keyjson_read_entry(value, reading->memory, &reading->mutation->key,
+                              flaw);
+}
+
+/* The levels of the document around it do not count. */
+static bool fits_depth(const struct mutation_reading *reading,
+                       struct kx_slice value, struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    return !reading->deep || kx_json_check(value, &fault) == KX_OK ||
+           flaw_fault(flaw, &fault);
+}
+
+/* The bytes of the value are kept as they are; they are a slice of the body. */
+static bool mutation_value(void *target, struct kx_slice value,
+                           struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_value = true;
+    reading->mutation->value.encoding = KX_JSON;
+    reading->mutation->value.data = value;
+    return fits_depth(reading, value, flaw);
+}
+
+static bool mutation_typed(void *target, struct kx_slice value,
+                           struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_typed = true;
+    return fits_depth(reading, value, flaw) &&
+           typed_read(value, reading->memory, &reading->mutation->value, flaw);
+}
+
+/* Counted from when the request is read, not from when it is committed. */
+static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    int64_t ms;
+    if (!ttl_member(value, reading->memory, &ms, flaw))
+        return false;
+    reading->has_ttl = true;
+    reading->mutation->expires_at_ms = kx_now_ms() + ms;
+    return true;
+}
+
+/* A time that has passed is taken: the entry is gone at once, as it would be if
+ * it had been stored in time. */
+static bool mutation_expires_at(void *target, struct kx_slice value,
+                                struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    reading->has_expires_at = true;
+    return ttl_expires_at(value, &reading->mutation->expires_at_ms, flaw);
+}
+
+/* "versionstamp" asks the writer for one more part of the key, which only it
+ * can know: the stamp that the commit gets. */
+static bool mutation_suffix(void *target, struct kx_slice value,
+                            struct flaw *flaw)
+{
+    struct mutation_reading *reading = target;
+    if (!kx_equal(value, kx_text("\"versionstamp\"")))
+        return bad(flaw, "The only suffix is \"versionstamp\".");
+    reading->mutation->suffix_stamp = true;
+    return true;
+}
+
+static const struct member MUTATION_MEMBERS[] = {
+    {"type", mutation_type},     {"key", mutation_key},
+    {"value", mutation_value},   {"typed", mutation_typed},
+    {"ttl", mutation_ttl},       {"expiresAt", mutation_expires_at},
+    {"suffix", mutation_suffix}, {NULL, NULL},
+};
+
+/* What a mutation must have, by its type. */
+static bool operand_fits(const struct mutation_reading *reading,
+                         struct flaw *flaw)
+{
+    bool has_operand = reading->has_value || reading->has_typed;
+    bool has_expiry = reading->has_ttl || reading->has_expires_at;
+    if (reading->has_value && reading->has_typed)
+        return bad(flaw, "A mutation has a value or a typed value, not both.");
+    if (reading->has_ttl && reading->has_expires_at)
+        return bad(flaw, "A mutation has ttl or expiresAt, not both.");
+    if (reading->mutation->type != KX_DELETE)
+        return has_operand ||
+               bad(flaw, "This mutation needs a value or a typed value.");
+    return (!has_operand && !has_expiry) ||
+           bad(flaw, "delete takes a key only.");
+}
+
+/* What goes together in a mutation. */
+static bool mutation_complete(const struct mutation_reading *reading,
+                              struct flaw *flaw)
+{
+    const struct kx_mutation *mutation = reading->mutation;
+    if (!reading->has_type || mutation->key.size == 0)
+        return bad(flaw, "A mutation has a type and a key.");
+    if (mutation->suffix_stamp && mutation->type != KX_SET)
+        return bad(flaw, "suffix goes with set only.");
+    return operand_fits(reading, flaw);
+}
+
+/* sum, min and max take a number, a bigint or a KvU64; patch takes JSON. */
+static bool mutation_fits(const struct kx_mutation *mutation,
+                          const void *memory, struct flaw *flaw)
+{
+    bool json = mutation->value.encoding == KX_JSON;
+    switch (mutation->type) {
+    case KX_SUM:
+    case KX_MIN:
+    case KX_MAX:
+        return kx_value_is_number(&mutation->value, memory) ||
+               flaw_set(flaw, PROBLEM_BAD_VALUE,
+                        "sum, min and max take a number in value, or a KvU64 "
+                        "or a bigint in typed.");
+    case KX_PATCH:
+        return json ||
+               flaw_set(flaw, PROBLEM_BAD_VALUE, "patch takes JSON in value.");
+    case KX_SET:
+    case KX_DELETE:
+    case KX_DELETE_RANGE:
+        break;
+    }
+    return true;
+}
+
+static bool read_mutation(struct atomic *atomic, struct kx_slice value,
+                          struct kx_mutation *mutation, struct flaw *flaw)
+{
+    struct mutation_reading reading = {
+        .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
+    return members_read(value, MUTATION_MEMBERS, &reading, flaw) &&
+           mutation_complete(&reading, flaw) &&
+           mutation_fits(mutation, atomic->memory, flaw);
+}
+
+/* ---- The document ------------------------------------------------------- */
+
+/* The number of elements is checked before anything is allocated for them. */
+static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
+                         struct flaw *flaw)
+{
+    if (!members_count(array, count_out, flaw))
+        return false;
+    return *count_out <= limit ||
+           flaw_set(flaw, PROBLEM_COMMIT_TOO_LARGE,
+                    "There are %zu elements; the limit is %zu.", *count_out,
+                    limit);
+}
+
+/* Elements are counted on the way, so that a flaw's pointer names the one it is
+ * in: /checks/3/key. */
+static bool read_checks(void *target, struct kx_slice array, struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!count_within(array, KX_CHECKS_MAX, &count, flaw))
+        return false;
+    atomic->checks = talloc_zero_array(atomic->memory, struct kx_check, count);
+    if (atomic->checks == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = atomic->check_count++;
+        if (!read_check(atomic, value, &atomic->checks[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static bool read_mutations(void *target, struct kx_slice array,
+                           struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    size_t count;
+    if (!count_within(array, KX_MUTATIONS_MAX, &count, flaw))
+        return false;
+    atomic->mutations =
+        talloc_zero_array(atomic->memory, struct kx_mutation, count);
+    if (atomic->mutations == NULL)
+        return flaw_no_memory(flaw);
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &value)) {
+        size_t i = atomic->mutation_count++;
+        if (!read_mutation(atomic, value, &atomic->mutations[i], flaw))
+            return flaw_in_element(flaw, i);
+    }
+    return true;
+}
+
+static bool read_dry(void *target, struct kx_slice value, struct flaw *flaw)
+{
+    struct atomic *atomic = target;
+    return members_flag(value, &atomic->dry, flaw);
+}
+
+static const struct member DOCUMENT_MEMBERS[] = {
+    {"checks", read_checks},
+    {"mutations", read_mutations},
+    {"dry", read_dry},
+    {NULL, NULL},
+};
+
+bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
+                 struct flaw *flaw)
+{
+    *atomic_out =
+        (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
+    return members_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
+}

@@ -1,0 +1,124 @@
+/* GET /count: the number of entries of a range, counted in slices so that a
+ * long count never holds up anybody. */
+#include "http/handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/refusal.h"
+#include "rest/selector.h"
+
+/* Entries counted in one view: few, because commits wait until it ends. */
+enum { SLICE_ENTRIES = 2000 };
+
+/* Lives in the request's memory from the first slice to the last. Every slice
+ * is a view of its own, so a count that meets commits on its way belongs to no
+ * one moment. */
+struct count {
+    struct selector selector;
+    struct selection selection;
+    struct kx_buffer bound;
+    struct kx_buffer position;
+    uint64_t entries;
+    uint64_t flush; /* the last one that a slice depends on */
+};
+
+/* Only their number is wanted: an index's entries are not followed. */
+static bool begin(struct request *request, struct count *count,
+                  struct flaw *flaw)
+{
+    const unsigned allowed =
+        TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX;
+    struct query query;
+    selection_init(&count->selection, request->memory);
+    kx_buffer_init(&count->bound, request->memory);
+    kx_buffer_init(&count->position, request->memory);
+    if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
+        !selection_read(&query, &count->selection, flaw) ||
+        !selection_fold(&count->selection, request, flaw) ||
+        !selector_make(&count->selection, request->memory, &count->selector,
+                       flaw))
+        return false;
+    count->selector.range.count_only = true;
+    count->selector.range.yields = true;
+    request->state = count;
+    return true;
+}
+
+/* KX_OK: a slice is counted, and there may be more, after `position`. KX_END:
+ * all are counted. */
+static enum kx_status count_slice(struct kx_reader *reader, struct count *count)
+{
+    struct kx_entry entry;
+    for (unsigned i = 0; i < SLICE_ENTRIES; i++) {
+        enum kx_status status = kx_scan_next(reader, &entry);
+        if (status == KX_AGAIN)
+            break;
+        if (status != KX_OK)
+            return status;
+        count->entries++;
+    }
+    count->position.size = 0;
+    kx_add_slice(&count->position, kx_scan_position(reader));
+    return count->position.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Opens a view, counts, and narrows the range to what is left. Flush numbers
+ * only grow, so keeping the last one covers all slices. */
+static enum kx_status next_slice(struct kx_reader *reader, struct count *count,
+                                 struct kx_fault *fault)
+{
+    kx_read_begin(reader);
+    enum kx_status status = selector_scan(&count->selector, reader, fault);
+    if (status == KX_OK) {
+        status = count_slice(reader, count);
+        kx_scan_end(reader);
+    }
+    uint64_t flush = kx_read_end(reader);
+    if (flush != 0)
+        count->flush = flush;
+    if (status == KX_OK &&
+        !selector_resume(&count->selector, kx_buffer_slice(&count->position),
+                         &count->bound))
+        status = KX_NO_MEMORY;
+    return status;
+}
+
+/* AGAIN lets the loop serve others before the next slice. */
+static enum progress go_on(struct request *request, struct reply *reply,
+                           struct count *count)
+{
+    struct kx_fault fault = {0};
+    char text[40];
+    fault.status = next_slice(request->reader, count, &fault);
+    if (fault.status == KX_OK)
+        return AGAIN;
+    if (fault.status != KX_END)
+        return refusal_scan(request, reply, &fault, &count->selector);
+    answer_json(reply, 200);
+    reply->flush = count->flush;
+    snprintf(text, sizeof text, "{\"count\":%llu}",
+             (unsigned long long)count->entries);
+    kx_add_text(&reply->body, text);
+    return DONE;
+}
+
+enum progress list_count(struct request *request, struct reply *reply)
+{
+    struct count *count = request->state;
+    struct flaw flaw;
+    if (request->slices == 0) {
+        count = talloc_zero(request->memory, struct count);
+        if (count == NULL) {
+            reply->body.failed = true;
+            return DONE;
+        }
+        if (!begin(request, count, &flaw))
+            return flaw_reply(request, reply, &flaw);
+    }
+    if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
+        return DONE;
+    return go_on(request, reply, count);
+}

@@ -1,0 +1,277 @@
+/* POST /explain: which index answers a question, by which request, reading how
+ * many entries; why each of the others does not; and, when none does, the
+ * declaration of one that would. Nothing is read but for the estimates. */
+#include "http/handlers.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "entries/ask.h"
+#include "rest/body.h"
+#include "rest/refusal.h"
+
+/* A question while it is answered. Fits are all taken in one view; each
+ * estimate has one of its own. */
+struct explanation {
+    struct request *request;
+    struct kx_buffer *out;
+    struct kx_question *question;
+    struct kx_fit entries;
+    struct kx_fit *fits;
+    size_t fit_count;
+    uint64_t cost; /* of the best so far: entries read */
+    struct kx_slice best;
+    struct kx_buffer best_request;
+    bool answered; /* by one that is ready, or soon will be */
+};
+
+enum { ONLY_CONDITIONS = 1u << KX_MISFIT_CONDITIONS };
+
+/* ---- Writing ------------------------------------------------------------ */
+
+static void add_reasons(unsigned misfits, struct kx_buffer *out)
+{
+    bool first = true;
+    for (int misfit = 0; misfit < KX_MISFIT_COUNT; misfit++) {
+        if ((misfits >> misfit & 1) == 0)
+            continue;
+        kx_add_text(out,
+                    first ? ",\"reasons\":[{\"code\":\"" : ",{\"code\":\"");
+        kx_add_text(out, kx_misfit_code((enum kx_misfit)misfit));
+        kx_add_text(out, "\",\"detail\":");
+        kx_json_escape(kx_text(kx_misfit_text((enum kx_misfit)misfit)), out);
+        kx_add_byte(out, '}');
+        first = false;
+    }
+    if (!first)
+        kx_add_byte(out, ']');
+}
+
+static void add_left(const struct kx_question *question, uint32_t left,
+                     struct kx_buffer *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < kx_question_conditions(question); i++) {
+        if ((left >> i & 1) == 0)
+            continue;
+        kx_add_text(out, first ? ",\"left\":[" : ",");
+        kx_question_condition(question, i, out);
+        first = false;
+    }
+    if (!first)
+        kx_add_byte(out, ']');
+}
+
+static void add_rows(const struct kx_fit *fit,
+                     const struct kx_estimate *estimate, struct kx_buffer *out)
+{
+    char text[96];
+    snprintf(text, sizeof text, ",\"rows\":%llu,\"exact\":%s,\"followed\":%s",
+             (unsigned long long)estimate->rows,
+             estimate->exact ? "true" : "false",
+             fit->followed ? "true" : "false");
+    kx_add_text(out, text);
+}
+
+/* The request that answers it with the fewest reads is the answer. */
+static void consider(struct explanation *explanation, const struct kx_fit *fit,
+                     uint64_t rows, struct kx_slice address)
+{
+    uint64_t cost = fit->followed ? 2 * rows : rows;
+    struct kx_buffer *best = &explanation->best_request;
+    if (fit->misfits != 0 || (best->size > 0 && cost >= explanation->cost))
+        return;
+    explanation->cost = cost;
+    explanation->best = fit->index;
+    best->size = 0;
+    kx_add_slice(best, address);
+}
+
+/* Also for one that leaves conditions to the client: it may still be better
+ * than reading everything. */
+static void add_request(struct explanation *explanation,
+                        const struct kx_fit *fit)
+{
+    struct selection selection;
+    struct kx_estimate estimate;
+    struct kx_buffer address;
+    struct request *request = explanation->request;
+    selection_init(&selection, request->memory);
+    kx_buffer_init(&address, request->memory);
+    if (!ask_estimate(fit, request, &selection, &estimate))
+        return;
+    ask_address(&selection, explanation->question, &address);
+    kx_add_text(explanation->out, ",\"request\":\"/list");
+    kx_add_slice(explanation->out, kx_buffer_slice(&address));
+    kx_add_byte(explanation->out, '"');
+    add_rows(fit, &estimate, explanation->out);
+    consider(explanation, fit, estimate.rows, kx_buffer_slice(&address));
+    explanation->out->failed |= address.failed;
+}
+
+static void add_fit(struct explanation *explanation, const struct kx_fit *fit)
+{
+    struct kx_buffer *out = explanation->out;
+    kx_add_text(out,
+                fit->misfits == 0 ? "\"answers\":true" : "\"answers\":false");
+    if ((fit->misfits & ~(unsigned)ONLY_CONDITIONS) == 0)
+        add_request(explanation, fit);
+    add_left(explanation->question, fit->left, out);
+    add_reasons(fit->misfits, out);
+    kx_add_byte(out, '}');
+}
+
+static void add_fits(struct explanation *explanation)
+{
+    struct kx_buffer *out = explanation->out;
+    kx_add_text(out, "{\"entries\":{");
+    add_fit(explanation, &explanation->entries);
+    kx_add_text(out, ",\"indexes\":[");
+    for (size_t i = 0; i < explanation->fit_count; i++) {
+        kx_add_text(out, i == 0 ? "{\"index\":" : ",{\"index\":");
+        kx_json_escape(explanation->fits[i].index, out);
+        kx_add_byte(out, ',');
+        add_fit(explanation, &explanation->fits[i]);
+    }
+    kx_add_byte(out, ']');
+}
+
+/* ---- Finding out -------------------------------------------------------- */
+
+/* Other indexes than the caller's are not spoken of. */
+static bool may_name(const struct request *request, struct kx_slice name)
+{
+    struct kx_index_info info;
+    return access_covers(request, SCOPE_LIST, kx_slice(NULL, 0)) ||
+           (kx_index_find(request->reader, name, &info) == KX_OK &&
+            access_covers(request, SCOPE_LIST, info.prefix));
+}
+
+static enum kx_status take_fits(struct explanation *explanation)
+{
+    struct kx_reader *reader = explanation->request->reader;
+    enum kx_status status =
+        kx_fit_entries(explanation->question, &explanation->entries);
+    explanation->answered = explanation->entries.misfits == 0;
+    for (size_t n = 0; status == KX_OK && n < KX_INDEXES_MAX; n++) {
+        struct kx_fit *fit = &explanation->fits[explanation->fit_count];
+        status = kx_fit_at(reader, explanation->question, n, fit);
+        if (status != KX_OK)
+            break;
+        if (!may_name(explanation->request, fit->index))
+            continue;
+        explanation->fit_count++;
+        if ((fit->misfits & ~(1u << KX_MISFIT_NOT_READY)) == 0)
+            explanation->answered = true;
+    }
+    return status == KX_END ? KX_OK : status;
+}
+
+/* Names of indexes live as long as the view; what is written after it needs
+ * them still. */
+static bool keep_names(struct explanation *explanation)
+{
+    for (size_t i = 0; i < explanation->fit_count; i++) {
+        struct kx_slice *name = &explanation->fits[i].index;
+        void *copy = talloc_memdup(explanation->fits, name->data, name->size);
+        if (copy == NULL)
+            return false;
+        *name = kx_slice(copy, name->size);
+    }
+    return true;
+}
+
+/* KX_OK; *advice is the declaration when one is wanted and there is one.
+ * Whether its name is free is told only to those who may list everything. */
+static enum kx_status find_out(struct explanation *explanation,
+                               struct kx_buffer *advice)
+{
+    const struct request *request = explanation->request;
+    struct kx_reader *reader = request->reader;
+    bool all = access_covers(request, SCOPE_LIST, kx_slice(NULL, 0));
+    kx_read_begin(reader);
+    enum kx_status status = take_fits(explanation);
+    if (status == KX_OK && !keep_names(explanation))
+        status = KX_NO_MEMORY;
+    if (status == KX_OK && !explanation->answered)
+        status = kx_advise(reader, explanation->question, all, advice);
+    kx_read_end(reader);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+static void add_best(struct explanation *explanation,
+                     const struct kx_buffer *advice)
+{
+    struct kx_buffer *out = explanation->out;
+    if (explanation->best_request.size == 0) {
+        kx_add_text(out, ",\"request\":null,\"index\":null");
+    } else {
+        kx_add_text(out, ",\"request\":\"/list");
+        kx_add_slice(out, kx_buffer_slice(&explanation->best_request));
+        kx_add_text(out, "\",\"index\":");
+        if (explanation->best.size > 0)
+            kx_json_escape(explanation->best, out);
+        else
+            kx_add_text(out, "null");
+    }
+    if (advice->size > 0) {
+        kx_add_text(out, ",\"declaration\":");
+        kx_add_slice(out, kx_buffer_slice(advice));
+    }
+    kx_add_byte(out, '}');
+}
+
+static enum progress explain(struct request *request, struct reply *reply,
+                             struct kx_question *question)
+{
+    struct kx_buffer advice;
+    struct kx_fault fault = {0};
+    struct explanation explanation = {
+        .request = request, .out = &reply->body, .question = question};
+    explanation.fits =
+        talloc_array(request->memory, struct kx_fit, KX_INDEXES_MAX);
+    kx_buffer_init(&explanation.best_request, request->memory);
+    kx_buffer_init(&advice, request->memory);
+    if (explanation.fits == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    fault.status = find_out(&explanation, &advice);
+    if (fault.status != KX_OK)
+        return refusal_read(request, reply, &fault, kx_slice(NULL, 0));
+    answer_json(reply, 200);
+    add_fits(&explanation);
+    add_best(&explanation, &advice);
+    reply->body.failed |= advice.failed || explanation.best_request.failed;
+    return DONE;
+}
+
+/* What the core finds wrong with a question it calls a bad declaration. */
+static bool read_question(struct request *request,
+                          struct kx_question **question_out, struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    if (!query_none(request, flaw) || !body_json(request, flaw))
+        return false;
+    fault.status =
+        kx_question_read(request->memory, request->body, question_out, &fault);
+    if (fault.status == KX_OK)
+        return true;
+    flaw_fault(flaw, &fault);
+    if (fault.status == KX_BAD_INDEX)
+        flaw->code = PROBLEM_BAD_REQUEST;
+    return false;
+}
+
+enum progress explain_list(struct request *request, struct reply *reply)
+{
+    struct kx_question *question = NULL;
+    struct flaw flaw;
+    if (!read_question(request, &question, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!access_key(request, reply, SCOPE_LIST, kx_question_prefix(question)))
+        return DONE;
+    return explain(request, reply, question);
+}

@@ -1,0 +1,304 @@
+/* /kv/<key...> and /kv?key=: one entry, whose value is the body. A write is one
+ * mutation: the first half of a handler reads it from the request and returns
+ * COMMIT, the `_finish` half turns the commit's result into the reply.
+ * Conditions of the request become checks of that commit. */
+#include "http/handlers.h"
+
+#include <talloc.h>
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "rest/conditions.h"
+#include "rest/entryjson.h"
+#include "http/prefer.h"
+#include "rest/refusal.h"
+#include "rest/subkeys.h"
+#include "rest/target.h"
+#include "rest/ttl.h"
+#include "entries/ulid.h"
+
+enum { RECORD_KEPT = 16 * 1024 /* bytes, until the reply is sent */ };
+
+/* The view ends before the reply is made: `record` holds the entry, so commits
+ * need not wait for it. Afterwards the reply has a copy, and a large record is
+ * freed: a client that reads slowly holds its value once. fault is large and
+ * only its texts are cleared. */
+enum progress kv_get(struct request *request, struct reply *reply)
+{
+    struct kx_buffer key;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct fields fields;
+    struct query query;
+    struct flaw flaw;
+    struct kx_fault fault;
+    kx_buffer_init(&key, request->memory);
+    kx_buffer_init(&record, request->memory);
+    if (!target_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
+        !fields_read(&query, &fields, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
+        return DONE;
+    fault.detail[0] = fault.pointer[0] = '\0';
+    reply->flush = kx_read_alone(request->reader, kx_buffer_slice(&key),
+                                 &record, &entry, &fault);
+    if (fault.status == KX_OK) {
+        answer_entry(request, reply, &entry, &fields);
+        if (record.capacity > RECORD_KEPT)
+            kx_buffer_free(&record);
+        return DONE;
+    }
+    if (fault.status == KX_AGAIN || !kx_read_try_hold(request->reader))
+        return VIEW;
+    if (fault.status == KX_ABSENT)
+        return answer_absent(request, reply, kx_buffer_slice(&key));
+    record.size = 0;
+    refusal_index_of(kx_buffer_slice(&key), &record);
+    return refusal_read(request, reply, &fault, kx_buffer_slice(&record));
+}
+
+/* ---- Writes ------------------------------------------------------------- */
+
+/* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
+ * and a PATCH leaves the entry's time as it is. */
+static bool read_ttl(const struct query *query, int64_t *expires_at_ms_out,
+                     struct flaw *flaw)
+{
+    struct kx_buffer text;
+    int64_t ms;
+    *expires_at_ms_out = 0;
+    if (!query_has(query, PARAMETER_TTL))
+        return true;
+    kx_buffer_init(&text, query->memory);
+    if (!query_text(query, PARAMETER_TTL, &text, flaw))
+        return false;
+    if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, flaw)) {
+        flaw->parameter = kx_text(query_name(PARAMETER_TTL));
+        return false;
+    }
+    *expires_at_ms_out = kx_now_ms() + ms;
+    return true;
+}
+
+/* Asks for a commit of the one mutation under the request's conditions. */
+static enum progress commit(struct request *request, struct reply *reply,
+                            struct kx_mutation *mutation)
+{
+    struct kx_commit *work = &request->commit;
+    struct conditions conditions;
+    if (!conditions_read(request->header(request, "If-Match"),
+                         request->header(request, "If-None-Match"),
+                         mutation->key, request->memory, &conditions)) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (conditions.unclear)
+        return problem(request, reply, PROBLEM_BAD_REQUEST,
+                       "If-None-Match takes * without quotes, or ETags in "
+                       "double quotes such as \"00000000000000010000\"; "
+                       "nothing was written.");
+    work->kind = KX_WRITE;
+    work->checks = conditions.checks;
+    work->check_count = conditions.count;
+    work->mutations = mutation;
+    work->mutation_count = 1;
+    return COMMIT;
+}
+
+typedef bool body_fn(const struct request *request, struct kx_value *value_out,
+                     struct flaw *flaw);
+
+/* Key, value and time to live of a write; NULL with a flaw. read_body is NULL
+ * for a write without a body, which takes no time to live either. */
+static struct kx_mutation *read_write(struct request *request,
+                                      enum kx_mutation_type type,
+                                      body_fn *read_body, struct flaw *flaw)
+{
+    struct kx_buffer key;
+    struct query query;
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    if (mutation == NULL) {
+        flaw_no_memory(flaw);
+        return NULL;
+    }
+    kx_buffer_init(&key, request->memory);
+    mutation->type = type;
+    unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
+    if (!target_key(request, allowed, &query, &key, flaw) ||
+        (read_body != NULL && !read_body(request, &mutation->value, flaw)) ||
+        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+        return NULL;
+    mutation->key = kx_buffer_slice(&key);
+    return mutation;
+}
+
+static enum progress write_entry(struct request *request, struct reply *reply,
+                                 enum kx_mutation_type type, body_fn *read_body)
+{
+    struct flaw flaw;
+    struct kx_mutation *mutation = read_write(request, type, read_body, &flaw);
+    if (mutation == NULL)
+        return flaw_reply(request, reply, &flaw);
+    return commit(request, reply, mutation);
+}
+
+/* The problem of a refused commit; here a failed check is a precondition: the
+ * client wrote a header, so the answer is 412 and not 409. */
+static enum progress refused(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    const struct kx_refusal *refusal = &work->refusal;
+    const struct kx_failed_check *failed = refusal->checks;
+    if (work->status == KX_CHECK_FAILED && refusal->check_count > 0)
+        return answer_precondition(request, reply, &work->checks[failed->check],
+                                   failed->actual);
+    return refusal_commit(request, reply);
+}
+
+enum progress kv_put(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_SET, body_value);
+}
+
+enum progress kv_patch(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_PATCH, body_patch);
+}
+
+/* Whether there was an entry before is told only to those who may read it. */
+static bool may_tell_before(const struct request *request)
+{
+    return access_sees(request, SCOPE_READ, request->commit.mutations[0].key);
+}
+
+enum progress kv_write_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    if (work->status != KX_OK)
+        return refused(request, reply);
+    answer_json(reply, work->created && may_tell_before(request) ? 201 : 200);
+    answer_etag(request, reply, work->stamp);
+    kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+enum progress kv_delete(struct request *request, struct reply *reply)
+{
+    return write_entry(request, reply, KX_DELETE, NULL);
+}
+
+/* 200 for a client that wants to know what was done; the members are those of
+ * DELETE /list. */
+static enum progress show_deletion(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    struct kx_buffer under;
+    if (work->created && !kx_read_try_hold(request->reader))
+        return VIEW;
+    kx_buffer_init(&under, request->memory);
+    answer_json(reply, 200);
+    reply_header(reply, "Preference-Applied", "return=representation");
+    kx_add_text(&reply->body, work->created ? "{\"ok\":true,\"deleted\":0"
+                                            : "{\"ok\":true,\"deleted\":1");
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    if (work->created &&
+        subkeys_find(request, reply, work->mutations[0].key, &under)) {
+        kx_add_text(&reply->body, ",\"listedAt\":");
+        kx_json_escape(kx_buffer_slice(&under), &reply->body);
+    }
+    reply->body.failed |= under.failed;
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}
+
+enum progress kv_delete_finish(struct request *request, struct reply *reply)
+{
+    const char *prefer = request->header(request, "Prefer");
+    if (request->commit.status != KX_OK)
+        return refused(request, reply);
+    if (prefer_says(prefer, "return", "representation") &&
+        may_tell_before(request))
+        return show_deletion(request, reply);
+    reply->status = 204;
+    return DONE;
+}
+
+/* ---- POST: the service makes the last part ------------------------------ */
+
+/* The key need not have parts: POST /kv makes keys of one part. The check that
+ * the new key is absent makes sure that nothing is ever replaced. */
+static bool read_create(struct request *request, struct kx_mutation *mutation,
+                        struct kx_check *check, struct flaw *flaw)
+{
+    char ulid[ULID_SIZE];
+    struct kx_buffer key;
+    struct query query;
+    kx_buffer_init(&key, request->memory);
+    if (!target_read(request, TAKES_TTL, &query, &key, flaw) ||
+        !conditions_none(request, flaw) ||
+        !body_value(request, &mutation->value, flaw) ||
+        !read_ttl(&query, &mutation->expires_at_ms, flaw))
+        return false;
+    ulid_next(ulid);
+    kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
+    if (key.failed)
+        return flaw_no_memory(flaw);
+    mutation->type = KX_SET;
+    mutation->key = check->key = kx_buffer_slice(&key);
+    check->condition = KX_IS_ABSENT;
+    if (key.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "The key has %zu encoded bytes; the limit is %d.",
+                        key.size, KX_KEY_MAX);
+    return true;
+}
+
+enum progress kv_create(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    struct kx_mutation *mutation =
+        talloc_zero(request->memory, struct kx_mutation);
+    struct kx_check *check = talloc_zero(request->memory, struct kx_check);
+    if (mutation == NULL || check == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    if (!read_create(request, mutation, check, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_WRITE;
+    request->commit.checks = check;
+    request->commit.check_count = 1;
+    request->caller.own_checks = true;
+    request->commit.mutations = mutation;
+    request->commit.mutation_count = 1;
+    return COMMIT;
+}
+
+/* 201 with Location, as the client could not know the key (RFC 9110 section
+ * 9.3.3). */
+enum progress kv_create_finish(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *work = &request->commit;
+    struct kx_buffer location;
+    if (work->status != KX_OK)
+        return refusal_commit(request, reply);
+    answer_json(reply, 201);
+    answer_etag(request, reply, work->stamp);
+    kx_buffer_init(&location, request->memory);
+    target_location(work->mutations[0].key, &location);
+    if (location.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, "Location", (const char *)location.data);
+    kx_add_text(&reply->body, "{\"ok\":true,\"key\":");
+    kx_key_to_json(work->mutations[0].key, &reply->body);
+    kx_add_text(&reply->body, ",\"versionstamp\":");
+    entryjson_write_stamp(work->stamp, &reply->body);
+    kx_add_byte(&reply->body, '}');
+    return DONE;
+}

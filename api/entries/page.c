@@ -1,0 +1,94 @@
+/* One page of a scan as JSON. Whether there are more entries is found out by
+ * asking for one more than the page has, so that a cursor does not lead to an
+ * empty page, unless it takes too long to find that one. */
+#include "entries/page.h"
+
+static bool is_possible(const struct shape *shape, struct flaw *flaw)
+{
+    return !shape->keys_only || shape->fields.count == 0 ||
+           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "keys leaves values out, fields asks for parts of them: "
+                    "one of the two.");
+}
+
+bool page_begin(struct page *page, struct selection *selection,
+                struct kx_slice cursor, void *memory, struct flaw *flaw)
+{
+    struct kx_buffer position;
+    kx_buffer_init(&page->bound, memory);
+    kx_buffer_init(&position, memory);
+    if (!is_possible(&page->shape, flaw) ||
+        !selector_make(selection, memory, &page->selector, flaw))
+        return false;
+    page->selector.range.yields = true;
+    page->selector.range.fields = page->shape.fields.paths;
+    page->selector.range.field_count = page->shape.fields.count;
+    page->list = cursor_list(page->selector.index, &page->selector.range);
+    if (cursor.size == 0)
+        return true;
+    bool done = cursor_read(cursor, page->list, &position, flaw);
+    if (done && !selector_resume(&page->selector, kx_buffer_slice(&position),
+                                 &page->bound))
+        done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
+                        "The cursor is not within the list.");
+    if (!done)
+        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
+    return done;
+}
+
+/* Appends entries up to the limit; *last is then the position of the last one
+ * when there are more of them, else empty. A page ends early where there is too
+ * much to read or to pass over; KX_AGAIN: it would be empty. */
+static enum kx_status write_entries(const struct page *page,
+                                    struct kx_reader *reader,
+                                    struct kx_buffer *out,
+                                    struct kx_buffer *last)
+{
+    struct kx_entry entry;
+    enum kx_status status;
+    size_t start = out->size;
+    bool full = false;
+    size_t count = 1;
+    for (; (status = kx_scan_next(reader, &entry)) == KX_OK; count++) {
+        if (full)
+            return KX_OK; /* this one is for the next page */
+        if (count > 1)
+            kx_add_byte(out, ',');
+        entryjson_write_shaped(&entry, &page->shape, out);
+        full = count == page->limit || out->size - start > PAGE_BYTES_MAX;
+        if (full)
+            kx_add_slice(last, kx_scan_position(reader));
+    }
+    if (status == KX_AGAIN && !full)
+        kx_add_slice(last, kx_scan_position(reader));
+    if (status == KX_AGAIN)
+        return count > 1 ? KX_OK : KX_AGAIN;
+    last->size = 0;
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status page_write(struct page *page, struct kx_reader *reader,
+                          struct kx_buffer *out, struct kx_fault *fault)
+{
+    struct kx_buffer last;
+    enum kx_status status = selector_scan(&page->selector, reader, fault);
+    if (status != KX_OK)
+        return status;
+    kx_buffer_init(&last, page->bound.owner);
+    kx_add_text(out, "\"entries\":[");
+    status = write_entries(page, reader, out, &last);
+    kx_scan_end(reader);
+    if (status == KX_AGAIN &&
+        !selector_resume(&page->selector, kx_buffer_slice(&last), &page->bound))
+        return KX_NO_MEMORY;
+    page->more = last.size > 0;
+    if (page->more) {
+        kx_add_text(out, "],\"cursor\":\"");
+        cursor_write(page->list, kx_buffer_slice(&last), out);
+        kx_add_byte(out, '"');
+    } else
+        kx_add_text(out, "],\"cursor\":null");
+    if (last.failed)
+        out->failed = true;
+    return status;
+}

@@ -1,0 +1,43 @@
+/* One page of a scan as JSON: for GET /list and for each range of POST /get. It
+ * joins the selector (which entries) with the cursor (where the last page
+ * ended). scroll.h is the same for lists that are sent without end. */
+#ifndef API_PAGE_H
+#define API_PAGE_H
+
+#include "rest/cursor.h"
+#include "rest/entryjson.h"
+#include "rest/selector.h"
+
+/* What is asked of a page, and where the scan stands. */
+struct page {
+    struct selector selector;
+    uint64_t list; /* the list its cursors belong to */
+    struct shape shape;
+    size_t limit;
+    bool more;              /* entries are left after the page written */
+    struct kx_buffer bound; /* holds the bound of a continued scan */
+};
+
+enum {
+    PAGE_LIMIT_DEFAULT = 100, /* entries, when no limit is given */
+    PAGE_BYTES_MAX = 4 << 20  /* bytes of values after which a page ends early:
+                               * its cursor goes on */
+};
+
+/* Makes a page of a selection, continued at cursor when that is not empty.
+ * `limit` and shape are the caller's, set before. The bound lives in memory;
+ * the page keeps slices of selection, which must outlive it. False with
+ * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the flaw of
+ * selector_make or cursor_read. */
+bool page_begin(struct page *page, struct selection *selection,
+                struct kx_slice cursor, void *memory, struct flaw *flaw);
+
+/* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
+ * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by
+ * a problem. KX_AGAIN: nothing was found so far, and out holds an empty page
+ * with a cursor; the page goes on from there when it is written again in
+ * another view. */
+enum kx_status page_write(struct page *page, struct kx_reader *reader,
+                          struct kx_buffer *out, struct kx_fault *fault);
+
+#endif

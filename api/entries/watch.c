@@ -1,0 +1,248 @@
+/* GET /watch?key=...&key=... or ?prefix=...: server-sent events, each with the
+ * entries that have changed since the one before (watching.c). Of keys the
+ * first one has them all, or, for a client that says what it has seen, those
+ * that are not so any more; of a prefix it says that they have to be listed. */
+#include "entries/watching.h"
+
+#include <talloc.h>
+
+#include "http/accept.h"
+#include "access/access.h"
+#include "http/handlers.h"
+#include "rest/query.h"
+#include "rest/refusal.h"
+#include "entries/seen.h"
+#include "http/service.h"
+#include "rest/subkeys.h"
+
+/* ---- The request -------------------------------------------------------- */
+
+static bool read_key(struct watching *watching, struct query *query, size_t i,
+                     struct flaw *flaw)
+{
+    struct kx_buffer key;
+    struct kx_fault fault = {.status = KX_OK};
+    kx_buffer_init(&key, query->memory);
+    query->raw[PARAMETER_KEY] = query->keys[i];
+    if (!query_key(query, PARAMETER_KEY, &key, flaw))
+        return false;
+    watching->keys[i] = kx_buffer_slice(&key);
+    watching->stamps[i] = SEEN_NOTHING;
+    fault.status = kx_key_check(watching->keys[i], &fault);
+    if (fault.status == KX_OK)
+        return true;
+    flaw_fault(flaw, &fault);
+    flaw->parameter = kx_text("key");
+    return false;
+}
+
+static bool read_all_keys(struct watching *watching, struct query *query,
+                          struct flaw *flaw)
+{
+    size_t count = query->key_count;
+    watching->count = count;
+    if (count < 1 || count > KX_WATCH_KEYS_MAX) {
+        flaw_set(
+            flaw, PROBLEM_BAD_PARAMETER,
+            "There are %zu keys; a watch has 1 to %d (key=...&key=...), or "
+            "one prefix (prefix=...).",
+            count, KX_WATCH_KEYS_MAX);
+        flaw->parameter = kx_text("key");
+        return false;
+    }
+    watching->keys = talloc_array(query->memory, struct kx_slice, count);
+    watching->stamps = talloc_array(query->memory, uint64_t, count);
+    if (watching->keys == NULL || watching->stamps == NULL)
+        return flaw_no_memory(flaw);
+    for (size_t i = 0; i < count; i++)
+        if (!read_key(watching, query, i, flaw))
+            return false;
+    return true;
+}
+
+/* A browser says what it has seen in Last-Event-ID when it connects again. */
+static bool read_seen(struct watching *watching, const struct query *query,
+                      struct flaw *flaw)
+{
+    const struct request *request = watching->stream.request;
+    const char *last = request->header(request, "Last-Event-ID");
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    if (last != NULL && *last != '\0')
+        kx_add_text(&text, last);
+    else if (!query_has(query, PARAMETER_VERSIONSTAMPS))
+        return true;
+    else if (!query_text(query, PARAMETER_VERSIONSTAMPS, &text, flaw))
+        return false;
+    if (seen_read(kx_buffer_slice(&text), watching->stamps, watching->count))
+        return true;
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "What was seen (versionstamps, or Last-Event-ID) must be the id "
+             "of an event for the same %zu keys: a versionstamp or '-' for "
+             "each, with commas.",
+             watching->count);
+    flaw->parameter = kx_text("versionstamps");
+    return false;
+}
+
+static bool acceptable(const struct request *request, struct flaw *flaw)
+{
+    const char *accept = request->header(request, "Accept");
+    if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
+        return true;
+    flaw_set(flaw, PROBLEM_NOT_ACCEPTABLE, "A watch cannot be %s.", accept);
+    flaw_offer(flaw, kx_text(accept), "text/event-stream");
+    return false;
+}
+
+static bool read_prefix(struct watching *watching, const struct query *query,
+                        struct flaw *flaw)
+{
+    struct selection selection;
+    if (query->key_count > 0 || query_has(query, PARAMETER_VERSIONSTAMPS)) {
+        flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+                 "A watch of a prefix has neither keys nor versionstamps.");
+        flaw->parameter = kx_text("prefix");
+        return false;
+    }
+    selection_init(&selection, query->memory);
+    watching->of_prefix = watching->lost = true;
+    if (!selection_read(query, &selection, flaw) ||
+        !selector_make(&selection, query->memory, &watching->selector, flaw))
+        return false;
+    watching->prefix = kx_buffer_slice(&selection.prefix);
+    return true;
+}
+
+static bool read_request(struct watching *watching, struct flaw *flaw)
+{
+    struct request *request = watching->stream.request;
+    struct query query;
+    if (!acceptable(request, flaw) ||
+        !query_read(request->query,
+                    TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
+                        TAKES_PREFIX,
+                    request->memory, &query, flaw))
+        return false;
+    if (query_has(&query, PARAMETER_PREFIX))
+        return read_prefix(watching, &query, flaw);
+    return read_all_keys(watching, &query, flaw) &&
+           read_seen(watching, &query, flaw);
+}
+
+static bool may_watch(struct watching *watching, struct reply *reply)
+{
+    struct request *request = watching->stream.request;
+    if (watching->of_prefix)
+        return access_selector(request, reply, SCOPE_WATCH,
+                               &watching->selector);
+    return access_keys(request, reply, SCOPE_WATCH, watching->keys,
+                       watching->count);
+}
+
+/* A key of an index that cannot be read can be refused only before the reply
+ * has begun. */
+static void refuse(struct request *request, struct reply *reply,
+                   struct kx_slice key, const struct kx_fault *fault)
+{
+    struct kx_buffer index;
+    kx_buffer_init(&index, request->memory);
+    refusal_index_of(key, &index);
+    refusal_read(request, reply, fault, kx_buffer_slice(&index));
+}
+
+static void try_keys(struct watching *watching, struct reply *reply)
+{
+    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_entry entry;
+    struct kx_fault fault = {.status = KX_OK};
+    size_t i = 0;
+    kx_read_begin(reader);
+    for (; i < watching->count; i++) {
+        fault.status = kx_read(reader, watching->keys[i], &watching->record,
+                               &entry, &fault);
+        if (fault.status != KX_OK && fault.status != KX_ABSENT)
+            break;
+    }
+    kx_read_end(reader);
+    if (i < watching->count)
+        refuse(watching->stream.request, reply, watching->keys[i], &fault);
+}
+
+static void try_prefix(const struct watching *watching, struct reply *reply)
+{
+    struct kx_reader *reader = watching->stream.request->reader;
+    struct kx_fault fault = {.status = KX_OK};
+    kx_read_begin(reader);
+    fault.status = selector_scan(&watching->selector, reader, &fault);
+    kx_read_end(reader);
+    if (fault.status != KX_OK)
+        refuse(watching->stream.request, reply, watching->prefix, &fault);
+}
+
+/* A client that has seen something knows what there is. */
+static void prepare_under(struct watching *watching)
+{
+    struct request *request = watching->stream.request;
+    if (watching->count != 1 || watching->stamps[0] != SEEN_NOTHING)
+        return;
+    watching->under = talloc_new(request->memory);
+    if (!subkeys_range(request, watching->keys[0], watching->under,
+                       &watching->under_range))
+        TALLOC_FREE(watching->under);
+}
+
+/* The watch is open before the first event is read: no change gets lost. */
+static enum kx_status open_watch(struct watching *watching)
+{
+    struct request *request = watching->stream.request;
+    struct kx_store *store = request->service->store;
+    if (watching->of_prefix)
+        return kx_watch_open_prefix(store, watching->prefix, request->memory,
+                                    &watching->watch);
+    return kx_watch_open(store, watching->keys, watching->count,
+                         request->memory, &watching->watch);
+}
+
+static void begin(struct watching *watching, struct reply *reply)
+{
+    if (open_watch(watching) != KX_OK) {
+        reply->body.failed = true;
+        return;
+    }
+    reply->status = 200;
+    reply->content_type = "text/event-stream";
+    reply_header(reply, "Cache-Control", "no-store");
+    reply_header(reply, "X-Accel-Buffering", "no");
+    reply->stream = &watching->stream;
+}
+
+enum progress watch_get(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    struct watching *watching = talloc_zero(request->memory, struct watching);
+    if (watching == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    kx_buffer_init(&watching->record, request->memory);
+    kx_buffer_init(&watching->changed, request->memory);
+    watching->stream = (struct stream){.next = watching_next,
+                                       .request = request,
+                                       .state = watching,
+                                       .lasting = true};
+    if (!read_request(watching, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!may_watch(watching, reply))
+        return DONE;
+    if (watching->of_prefix)
+        try_prefix(watching, reply);
+    else
+        try_keys(watching, reply);
+    if (reply->status != 0)
+        return DONE;
+    if (!watching->of_prefix)
+        prepare_under(watching);
+    begin(watching, reply);
+    return DONE;
+}

@@ -1,0 +1,144 @@
+/* Decides about a request before its handler sees it. Host and origin come
+ * before the route: a page of another site is turned away whatever it asked
+ * for. */
+#include "exchange/admission.h"
+
+#include "access/access.h"
+#include "access/browser.h"
+#include "http/problem.h"
+#include "http/router.h"
+#include "http/service.h"
+
+void admission_split(struct request *request, struct kx_slice target)
+{
+    const uint8_t *mark = memchr(target.data, '?', target.size);
+    request->path = target;
+    request->query = kx_slice(NULL, 0);
+    if (mark != NULL) {
+        request->path.size = (size_t)(mark - target.data);
+        request->query =
+            kx_slice(mark + 1, target.size - request->path.size - 1);
+    }
+}
+
+static void answer_options(struct reply *reply, const char *allow)
+{
+    reply->status = 204;
+    reply_header(reply, "Allow", allow);
+}
+
+/* As many bytes of a path as a sentence shows. */
+static int shown(struct kx_slice path)
+{
+    return path.size < 300 ? (int)path.size : 300;
+}
+
+static void refuse_path(struct request *request, struct reply *reply)
+{
+    struct kx_slice path = request->path;
+    struct kx_slice meant = route_meant(path);
+    if (meant.size == 0 || !kx_utf8_valid(meant)) {
+        problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
+                shown(path), (const char *)path.data);
+        return;
+    }
+    problem(request, reply, PROBLEM_NOT_FOUND,
+            meant.data == path.data
+                ? "There is nothing at %.*s; without the '/' at its end it is "
+                  "%.*s."
+                : "There is nothing at %.*s; did you mean %.*s?",
+            shown(path), (const char *)path.data, shown(meant),
+            (const char *)meant.data);
+    problem_member_text(reply, "didYouMean", meant);
+}
+
+/* 404 when no method has this path, else 405, which must carry Allow (RFC 9110
+ * section 15.5.6). */
+static void refuse_route(struct request *request, struct reply *reply,
+                         const char *allow)
+{
+    struct kx_slice path = request->path;
+    if (allow[0] == '\0') {
+        refuse_path(request, reply);
+        return;
+    }
+    problem(request, reply, PROBLEM_METHOD_NOT_ALLOWED, "%.*s takes %s.",
+            shown(path), (const char *)path.data, allow);
+    problem_member_text(reply, "allow", kx_text(allow));
+    reply_headerf(request, reply, "Allow", "%s", allow);
+}
+
+/* The requests that no row of the route table takes. */
+static void answer_without_route(struct request *request, struct reply *reply)
+{
+    char allow[128];
+    bool whole_server = kx_equal(request->path, kx_text("*"));
+    if (whole_server && request->method == METHOD_OPTIONS) {
+        answer_options(reply, "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS");
+        browser_preflight(request, reply);
+        return;
+    }
+    route_allow(request, allow, sizeof allow);
+    if (request->method == METHOD_OPTIONS && allow[0] != '\0') {
+        reply->status = 204;
+        reply_headerf(request, reply, "Allow", "%s", allow);
+        browser_preflight(request, reply);
+        return;
+    }
+    refuse_route(request, reply, allow);
+}
+
+bool admission_check(struct request *request, struct reply *reply,
+                     uint64_t body_size)
+{
+    route_find(request);
+    if (!browser_admit(request, reply))
+        return false;
+    if (request->route == NULL) {
+        answer_without_route(request, reply);
+        return false;
+    }
+    return access_admit(request, reply) &&
+           admission_body(request, reply, body_size);
+}
+
+static void say_size(struct request *request, struct reply *reply,
+                     enum problem_code code, uint64_t size, uint64_t limit)
+{
+    if (limit == 0)
+        problem(request, reply, code, "%s takes no body here.",
+                method_name(request->method));
+    else
+        problem(request, reply, code,
+                "The body has %llu bytes or more; %s takes at most %llu.",
+                (unsigned long long)size, request->route->operation,
+                (unsigned long long)limit);
+}
+
+bool admission_body(struct request *request, struct reply *reply, uint64_t size)
+{
+    const struct options *options = request->service->options;
+    enum problem_code code = PROBLEM_PAYLOAD_TOO_LARGE;
+    uint64_t limit = 0;
+    switch (request->route->body) {
+    case BODY_NONE:
+        break;
+    case BODY_KEYS:
+        limit = BODY_KEYS_MAX;
+        break;
+    case BODY_VALUE:
+        code = PROBLEM_VALUE_TOO_LARGE;
+        limit = options->value_max;
+        break;
+    case BODY_ENVELOPE:
+    case BODY_MESSAGE:
+        limit = options->body_max;
+        break;
+    }
+    if (size <= limit)
+        return true;
+    say_size(request, reply, code, size, limit);
+    problem_member_number(reply, "limit", limit);
+    problem_member_number(reply, "actual", size);
+    return false;
+}

@@ -1,0 +1,393 @@
+/* Walks a request through its handler's halves, and parks it in between
+ * (exchange_park.c); what a reply that is a stream does after that is
+ * exchange_stream.c's. */
+#include "exchange/exchange.h"
+
+#include <talloc.h>
+
+#include "access/access.h"
+#include "exchange/admission.h"
+#include "access/browser.h"
+#include "exchange/exchange_park.h"
+#include "exchange/exchange_share.h"
+#include "exchange/exchange_stream.h"
+#include "exchange/journal.h"
+
+enum {
+    BODY_RESERVE_MAX = 256 * 1024, /* believed of an announced body size */
+    SMALL_BODY = 64 * 1024         /* is not refused for what others take */
+};
+
+void exchange_target(struct exchange *exchange, const char *target, size_t size)
+{
+    kx_add(&exchange->target, target, size);
+    admission_split(&exchange->request, kx_buffer_slice(&exchange->target));
+}
+
+/* Memory ran out: an answer that needs none. */
+static void answer_without_memory(struct reply *reply)
+{
+    const struct problem_row *row = problem_row(PROBLEM_OVERLOADED);
+    reply->status = row->status;
+    reply->content_type = NULL;
+    reply->stream = NULL;
+    reply->constant.size = 0;
+    reply->body.size = 0;
+    reply->body.failed = false;
+    reply->header_count = 0;
+    reply_header(reply, "Retry-After", row->retry_after);
+}
+
+/* The reply shows entries that were not on disk, and never may be. */
+static void answer_failure(struct exchange *exchange)
+{
+    struct kx_fault fault = {.status = KX_FAILED,
+                             .detail = "a flush of the disk failed"};
+    problem_status(&exchange->request, &exchange->reply, &fault);
+}
+
+/* The bodies of others take the memory: what is here of this one's is dropped.
+ */
+static void refuse_memory(struct exchange *exchange)
+{
+    const struct options *options = exchange->desk->service->options;
+    exchange_empty(&exchange->body);
+    exchange_empty(&exchange->reply.body);
+    if (exchange->request.kept > 0)
+        TALLOC_FREE(exchange->request.state);
+    exchange->request.kept = 0;
+    problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
+            "The bodies of all requests and replies take more than %llu bytes "
+            "(--bodies-max), or those of this client more than half of that.",
+            (unsigned long long)options->bodies_max);
+    exchange_count_memory(exchange);
+}
+
+/* A small reply is always sent, and so is one that tells what was done. Any
+ * other is as easily made again. A stream needs memory for each of its pieces:
+ * without any it would be a reply with nothing in it. */
+static bool is_too_much(struct exchange *exchange)
+{
+    const struct route *route = exchange->request.route;
+    size_t size = exchange_beside_body(exchange);
+    bool stream = exchange->reply.stream != NULL;
+    if ((size == 0 && !stream) || exchange_has_memory(exchange, exchange->held))
+        return false;
+    return (size > SMALL_BODY || stream) && route != NULL &&
+           route->finish == NULL;
+}
+
+/* The reply is final. Here, once for all handlers, memory that ran out on the
+ * way becomes 503. */
+static enum exchange_next complete(struct exchange *exchange)
+{
+    exchange_fit(&exchange->reply.body);
+    exchange_count_memory(exchange);
+    if (is_too_much(exchange))
+        refuse_memory(exchange);
+    if (exchange->reply.body.failed)
+        answer_without_memory(&exchange->reply);
+    if (exchange->reply.flush != 0 &&
+        kx_store_failed(exchange->desk->service->store))
+        answer_failure(exchange);
+    access_settle(&exchange->request, &exchange->reply);
+    browser_expose(&exchange->request, &exchange->reply);
+    exchange->phase = EXCHANGE_READY;
+    exchange_await_client(exchange);
+    journal_reply(exchange);
+    return EXCHANGE_REPLY;
+}
+
+/* The only request of the only connection may wait for the disk on this thread:
+ * there is nobody else whom that could delay. */
+static enum kx_status hand_over(struct exchange *exchange)
+{
+    struct service *service = exchange->desk->service;
+    struct kx_commit *commit = &exchange->request.commit;
+    const struct counters *counters = &service->counters;
+    bool alone =
+        atomic_load_explicit(&counters->connections, memory_order_relaxed) ==
+            1 &&
+        atomic_load_explicit(&counters->in_flight, memory_order_relaxed) == 1;
+    return alone ? kx_submit_alone(service->store, commit)
+                 : kx_submit(service->store, commit);
+}
+
+/* What was decoded from a large body counts beside it. It is refused when the
+ * bodies themselves take all there is. */
+static bool may_submit(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    size_t decoded = exchange_beside_body(exchange);
+    if (exchange->body.size <= SMALL_BODY ||
+        exchange_has_memory(exchange, decoded))
+        return true;
+    refuse_memory(exchange);
+    return false;
+}
+
+/* True: the commit and its memory are the writer's until the answer. False: it
+ * was not taken, and the reply says why (503). */
+static bool submit(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    request->commit.ticket.owner = exchange;
+    exchange->phase = EXCHANGE_AWAITS_COMMIT;
+    struct kx_fault fault = {.status = hand_over(exchange)};
+    if (fault.status == KX_OK) {
+        exchange->desk->awaited++;
+        return true;
+    }
+    problem_status(request, &exchange->reply, &fault);
+    return false;
+}
+
+/* What a handler has made so far counts while it waits for its next turn. */
+static bool may_go_on(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    if (!is_too_much(exchange))
+        return true;
+    refuse_memory(exchange);
+    return false;
+}
+
+static enum exchange_next go_on(struct exchange *exchange);
+
+/* What follows from how a handler ended. */
+static enum exchange_next proceed(struct exchange *exchange,
+                                  enum progress progress)
+{
+    bool commits = progress == COMMIT &&
+                   access_commit(&exchange->request, &exchange->reply);
+    kx_read_release(exchange->request.reader);
+    switch (progress) {
+    case COMMIT:
+        if (commits && may_submit(exchange) && submit(exchange))
+            return EXCHANGE_PARK;
+        break;
+    case VIEW:
+        exchange->views = true;
+        return go_on(exchange);
+    case AGAIN:
+        if (may_go_on(exchange)) {
+            exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
+            return EXCHANGE_PARK;
+        }
+        break;
+    case WAIT:
+        exchange_await_news(exchange, EXCHANGE_AWAITS_NEWS);
+        return EXCHANGE_PARK;
+    case DONE:
+        break;
+    }
+    if (exchange_await_flush(exchange, exchange->reply.flush,
+                             EXCHANGE_AWAITS_FLUSH))
+        return EXCHANGE_PARK;
+    return complete(exchange);
+}
+
+/* The rights of a token that is not for all keys depend on the indexes that
+ * there are. */
+static bool needs_view(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    return exchange->views || request->route->views ||
+           (request->caller.token != NULL &&
+            !access_covers(request, request->route->scope, kx_slice(NULL, 0)));
+}
+
+/* A token may have been revoked since the request began. */
+static enum exchange_next handle(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    if (!access_admit_again(request, &exchange->reply))
+        return complete(exchange);
+    if (needs_view(exchange) &&
+        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
+        return EXCHANGE_PARK;
+    kx_reader_count(request->reader, &exchange->reads);
+    enum progress progress = request->route->handle(request, &exchange->reply);
+    request->slices++;
+    return proceed(exchange, progress);
+}
+
+/* Most refusals, and what is said of indexes, take a look at these. */
+static bool finish_needs_view(const struct exchange *exchange)
+{
+    return exchange->views || exchange->request.commit.status != KX_OK ||
+           exchange->request.route->scope == SCOPE_INDEX;
+}
+
+static enum exchange_next finish(struct exchange *exchange)
+{
+    exchange->finishing = true;
+    if (finish_needs_view(exchange) &&
+        !exchange_hold_view(exchange, EXCHANGE_AWAITS_VIEW))
+        return EXCHANGE_PARK;
+    kx_reader_count(exchange->request.reader, &exchange->reads);
+    return proceed(exchange, exchange->request.route->finish(&exchange->request,
+                                                             &exchange->reply));
+}
+
+/* The half that has begun has said AGAIN or WAIT. */
+static enum exchange_next go_on(struct exchange *exchange)
+{
+    return exchange->finishing ? finish(exchange) : handle(exchange);
+}
+
+/* A body that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is
+ * not refused for its size before it is there. */
+static bool may_have_body(const struct request *request)
+{
+    return request->method != METHOD_GET && request->method != METHOD_HEAD;
+}
+
+void exchange_open(struct exchange *exchange, uint64_t body_size)
+{
+    struct request *request = &exchange->request;
+    trace_read(request);
+    if (!may_have_body(request))
+        body_size = 0;
+    bool admitted = admission_check(request, &exchange->reply, body_size);
+    exchange_share_know(exchange);
+    exchange_await_client(exchange);
+    if (!admitted) {
+        exchange->phase = EXCHANGE_REFUSED;
+        return;
+    }
+    exchange->phase = EXCHANGE_OPEN;
+    if (request->route->finish != NULL)
+        request->commit = (struct kx_commit){.memory = request->memory};
+    if (body_size > 0)
+        kx_buffer_reserve(&exchange->body, body_size < BODY_RESERVE_MAX
+                                               ? (size_t)body_size
+                                               : BODY_RESERVE_MAX);
+}
+
+void exchange_refuse(struct exchange *exchange, enum problem_code code,
+                     const char *detail)
+{
+    problem(&exchange->request, &exchange->reply, code, "%s", detail);
+    exchange->phase = EXCHANGE_REFUSED;
+}
+
+/* Is there memory for the body, at least for what is here of it? Then the room
+ * that was made for more is given back. */
+static bool body_fits(struct exchange *exchange)
+{
+    exchange_count_memory(exchange);
+    if (exchange->body.size <= SMALL_BODY || exchange_fits_memory(exchange, 0))
+        return true;
+    exchange_fit(&exchange->body);
+    exchange_count_memory(exchange);
+    return exchange_has_memory(exchange, 0);
+}
+
+void exchange_body(struct exchange *exchange, const void *data, size_t size)
+{
+    if (exchange->phase != EXCHANGE_OPEN)
+        return;
+    kx_add(&exchange->body, data, size);
+    exchange->moved += size;
+    bool fits = admission_body(&exchange->request, &exchange->reply,
+                               exchange->body.size);
+    if (fits && !body_fits(exchange)) {
+        refuse_memory(exchange);
+        fits = false;
+    }
+    if (!fits)
+        exchange->phase = EXCHANGE_REFUSED;
+}
+
+enum exchange_next exchange_run(struct exchange *exchange)
+{
+    timing_begin(&exchange->timing);
+    exchange_leave_client(exchange);
+    if (exchange->body.failed || exchange->target.failed)
+        answer_without_memory(&exchange->reply);
+    if (exchange->phase == EXCHANGE_REFUSED || exchange->reply.status != 0)
+        return complete(exchange);
+    exchange_fit(&exchange->body);
+    exchange->request.body = kx_buffer_slice(&exchange->body);
+    return handle(exchange);
+}
+
+/* What comes next depends on what was waited for, which is the phase. After a
+ * chunk's wait the door only has to ask for the chunk again. */
+static enum exchange_next take_answer(struct exchange *exchange)
+{
+    switch (exchange->phase) {
+    case EXCHANGE_AWAITS_COMMIT:
+        return finish(exchange);
+    case EXCHANGE_AWAITS_TURN:
+    case EXCHANGE_AWAITS_NEWS:
+    case EXCHANGE_AWAITS_VIEW:
+        return go_on(exchange);
+    case EXCHANGE_AWAITS_FLUSH:
+        return complete(exchange);
+    case EXCHANGE_CHUNK_AWAITS_TURN:
+    case EXCHANGE_CHUNK_AWAITS_VIEW:
+        exchange->phase = EXCHANGE_READY;
+        return exchange_stream_turn(exchange);
+    case EXCHANGE_CHUNK_AWAITS_FLUSH:
+    case EXCHANGE_CHUNK_AWAITS_NEWS:
+    case EXCHANGE_READY:
+    case EXCHANGE_NEW:
+    case EXCHANGE_OPEN:
+    case EXCHANGE_REFUSED:
+        break;
+    }
+    exchange->phase = EXCHANGE_READY;
+    return EXCHANGE_REPLY;
+}
+
+void exchange_continue(struct exchange *exchange)
+{
+    struct kx_store *store = exchange->desk->service->store;
+    bool tries = exchange_awaits_view(exchange);
+    exchange_note_wait(exchange);
+    if (exchange_awaits_news(exchange))
+        desk_end_news(exchange->desk, exchange);
+    exchange->request.wait.cancel = NULL;
+    bool forsaken = exchange->forsaken;
+    if (forsaken || take_answer(exchange) == EXCHANGE_REPLY) {
+        if (!forsaken)
+            exchange_await_client(exchange);
+        exchange->door->ready(exchange);
+    }
+    if (tries)
+        kx_read_tried(store);
+}
+
+void exchange_wake(struct exchange *exchange)
+{
+    struct wait *wait = &exchange->request.wait;
+    if (!wait->cancel(exchange->desk->service->store, &wait->ticket))
+        return;
+    exchange->desk->awaited--;
+    exchange_continue(exchange);
+}
+
+void exchange_forsake(struct exchange *exchange)
+{
+    exchange->forsaken = true;
+    if (exchange_awaits_news(exchange))
+        exchange_wake(exchange);
+}
+
+/* A reply that has not begun becomes a problem. A stream whose status is sent
+ * can only be broken off, which `failed` does. */
+void exchange_abandon(struct exchange *exchange)
+{
+    exchange_note_wait(exchange);
+    if (exchange->phase == EXCHANGE_AWAITS_TURN) {
+        problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
+                "The server was stopped before the work was done.");
+        complete(exchange);
+    } else {
+        exchange->reply.body.failed = true;
+        exchange->phase = EXCHANGE_READY;
+    }
+    exchange->door->ready(exchange);
+}

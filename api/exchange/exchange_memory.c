@@ -1,0 +1,46 @@
+/* What the bodies of requests and replies take, of all exchanges together: a
+ * limit that holds for the whole service (--bodies-max), so that neither many
+ * large requests nor many clients that do not read can take all memory. */
+#include "exchange/exchange.h"
+
+#include <talloc.h>
+
+#include "exchange/exchange_share.h"
+
+enum {
+    KEEP_MAX = 16 * 1024, /* bytes of a buffer that is kept for reuse: there may
+                           * be some hundreds in each loop */
+    LARGE = 64 * 1024,    /* of a body: the request's memory counts as well */
+    SLACK_MAX = 16 * 1024 /* bytes of a final body's buffer left unused */
+};
+
+void exchange_empty(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEEP_MAX)
+        kx_buffer_free(buffer);
+    kx_buffer_clear(buffer);
+}
+
+void exchange_fit(struct kx_buffer *buffer)
+{
+    if (buffer->capacity - buffer->size > SLACK_MAX)
+        kx_buffer_fit(buffer);
+}
+
+/* Values that are decoded from a body, or become one, lie in the request's
+ * memory. To measure that takes a walk through it, which is little beside the
+ * work with a large body, and is spared where both are small. */
+size_t exchange_beside_body(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    const struct kx_buffer *reply = &exchange->reply.body;
+    bool large = exchange->body.size > LARGE || reply->size > LARGE;
+    return reply->capacity +
+           (large ? talloc_total_size(request->memory) : request->kept);
+}
+
+void exchange_count_memory(struct exchange *exchange)
+{
+    exchange_share_hold(exchange, exchange->body.capacity +
+                                      exchange_beside_body(exchange));
+}

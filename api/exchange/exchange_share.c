@@ -1,0 +1,260 @@
+/* Exchanges that wait for their client are in one list of the desk, in the
+ * order in which they were last seen to move. What has moved since then is only
+ * asked when somebody needs what they hold. */
+#include "exchange/exchange_share.h"
+
+#include "net/guests.h"
+
+enum {
+    PARTS = 2, /* of all there is, of which a guest has one */
+    SPARE = 16 /* parts of what a guest may have: one is to be free for those
+                * that ask at another loop */
+};
+
+/* A client is stalled when less moves in this time. */
+static const uint64_t STALLED_NS = 1000 * KX_MS_NS;
+static const uint64_t MOVED_LEAST = 8 * 1024;
+
+/* Where nothing gave way it is not tried again for so long. */
+static const uint64_t IN_VAIN_NS = 10 * KX_MS_NS;
+
+/* How often one loop looks for what another one needs. */
+static const uint64_t LOOK_NS = 100 * KX_MS_NS;
+
+static uint64_t read(const atomic_uint_fast64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void add(atomic_uint_fast64_t *counter, uint64_t number)
+{
+    atomic_fetch_add_explicit(counter, number, memory_order_relaxed);
+}
+
+static struct service *service_of(const struct exchange *exchange)
+{
+    return exchange->desk->service;
+}
+
+/* ---- What it has -------------------------------------------------------- */
+
+void exchange_share_enter(struct exchange *exchange, struct guest *guest)
+{
+    exchange->counted = true;
+    exchange->guest = guest;
+    add(&service_of(exchange)->counters.in_flight, 1);
+    if (guest == NULL)
+        return;
+    guests_keep(guest);
+    add(&guest->requests, 1);
+}
+
+static void leave_guest(struct exchange *exchange)
+{
+    struct guest *guest = exchange->guest;
+    exchange->guest = NULL;
+    if (guest == NULL)
+        return;
+    add(&guest->requests, -(uint64_t)1);
+    add(&guest->bytes, -exchange->held);
+    guests_release(service_of(exchange)->guests, guest);
+}
+
+/* Without memory it stays the address's. */
+void exchange_share_know(struct exchange *exchange)
+{
+    const struct kx_token *token = exchange->request.caller.token;
+    if (token == NULL || exchange->guest == NULL)
+        return;
+    struct guest *guest =
+        guests_with_token(service_of(exchange)->guests, token->id);
+    if (guest == NULL)
+        return;
+    leave_guest(exchange);
+    exchange->guest = guest;
+    add(&guest->requests, 1);
+    add(&guest->bytes, exchange->held);
+}
+
+void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
+{
+    uint64_t more = bytes - exchange->held;
+    if (more == 0 || !exchange->counted)
+        return;
+    struct counters *counters = &service_of(exchange)->counters;
+    exchange->held = bytes;
+    add(&counters->body_bytes, more);
+    if (read(&counters->body_bytes) > read(&counters->body_bytes_most))
+        atomic_store_explicit(&counters->body_bytes_most,
+                              read(&counters->body_bytes),
+                              memory_order_relaxed);
+    if (exchange->guest != NULL)
+        add(&exchange->guest->bytes, more);
+}
+
+void exchange_share_leave(struct exchange *exchange)
+{
+    if (!exchange->counted)
+        return;
+    exchange_share_hold(exchange, 0);
+    leave_guest(exchange);
+    add(&service_of(exchange)->counters.in_flight, -(uint64_t)1);
+    exchange->counted = false;
+}
+
+/* ---- Waiting for the client --------------------------------------------- */
+
+static uint64_t moved(const struct exchange *exchange)
+{
+    const struct exchange_door *door = exchange->door;
+    return exchange->moved + (door->taken != NULL ? door->taken(exchange) : 0);
+}
+
+/* All are entered as they move, so the list is in the order of since_ns. */
+void exchange_await_client(struct exchange *exchange)
+{
+    struct desk *desk = exchange->desk;
+    exchange_leave_client(exchange);
+    exchange->expectant = true;
+    exchange->since_ns = desk->now_ns;
+    exchange->moved_before = moved(exchange);
+    TAILQ_INSERT_TAIL(&desk->clients, exchange, client);
+}
+
+void exchange_leave_client(struct exchange *exchange)
+{
+    if (exchange->expectant)
+        TAILQ_REMOVE(&exchange->desk->clients, exchange, client);
+    exchange->expectant = false;
+}
+
+/* ---- Giving way --------------------------------------------------------- */
+
+/* Of what there is for all. */
+static uint64_t share_of(uint64_t all)
+{
+    return all - all / PARTS;
+}
+
+/* More than a guest, or the service, may have? */
+static bool is_over(uint64_t taken, uint64_t most, unsigned spare)
+{
+    return taken > most - (spare != 0 ? most / spare : 0);
+}
+
+/* Does it hold what its guest has too much of, or everybody? */
+static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
+{
+    const struct guest *guest = exchange->guest;
+    const struct counters *counters = &service_of(exchange)->counters;
+    const struct options *options = service_of(exchange)->options;
+    if (is_over(read(&counters->in_flight), options->requests_max, spare) ||
+        (guest != NULL && is_over(read(&guest->requests),
+                                  share_of(options->requests_max), spare)))
+        return true;
+    return exchange->held > 0 &&
+           (is_over(read(&counters->body_bytes), options->bodies_max, spare) ||
+            (guest != NULL && is_over(read(&guest->bytes),
+                                      share_of(options->bodies_max), spare)));
+}
+
+/* Ends the one that has stalled for longest of those in the way; false when
+ * there is none. */
+static bool give_way(struct desk *desk, unsigned spare)
+{
+    struct exchange *exchange = TAILQ_FIRST(&desk->clients);
+    while (exchange != NULL &&
+           exchange->since_ns + STALLED_NS <= desk->now_ns) {
+        struct exchange *next = TAILQ_NEXT(exchange, client);
+        if (!is_in_the_way(exchange, spare)) {
+            exchange = next;
+            continue;
+        }
+        if (moved(exchange) - exchange->moved_before < MOVED_LEAST) {
+            exchange_leave_client(exchange);
+            exchange_share_leave(exchange);
+            atomic_fetch_add(&desk->service->counters.stalled, 1);
+            exchange->door->cut(exchange);
+            return true;
+        }
+        exchange_await_client(exchange);
+        exchange = next;
+    }
+    return false;
+}
+
+/* Nothing of this desk gave way: other loops look. */
+static bool make_way(struct exchange *exchange)
+{
+    struct desk *desk = exchange->desk;
+    struct guest *guest = exchange->guest;
+    if (exchange->expectant)
+        exchange_await_client(exchange);
+    if (guest != NULL && read(&guest->in_vain_ns) + IN_VAIN_NS > desk->now_ns)
+        return false;
+    if (give_way(desk, 0))
+        return true;
+    if (guest != NULL)
+        atomic_store(&guest->in_vain_ns, desk->now_ns);
+    atomic_store(&desk->service->counters.short_ns, desk->now_ns);
+    return false;
+}
+
+static bool fits(const struct exchange *exchange)
+{
+    const struct service *service = service_of(exchange);
+    const struct guest *guest = exchange->guest;
+    uint64_t most = service->options->requests_max;
+    return read(&service->counters.in_flight) <= most &&
+           (guest == NULL || read(&guest->requests) <= share_of(most));
+}
+
+bool exchange_has_place(struct exchange *exchange, bool many)
+{
+    const struct guest *guest = exchange->guest;
+    uint64_t most = share_of(service_of(exchange)->options->requests_max);
+    if (many && guest != NULL && read(&guest->requests) > most / 2)
+        return false;
+    while (!fits(exchange))
+        if (!make_way(exchange))
+            return false;
+    return true;
+}
+
+bool exchange_fits_memory(const struct exchange *exchange, uint64_t own)
+{
+    const struct service *service = service_of(exchange);
+    const struct guest *guest = exchange->guest;
+    uint64_t most = service->options->bodies_max;
+    return read(&service->counters.body_bytes) - own <= most &&
+           (guest == NULL ||
+            read(&guest->bytes) - exchange->held <= share_of(most));
+}
+
+bool exchange_has_memory(struct exchange *exchange, uint64_t own)
+{
+    while (!exchange_fits_memory(exchange, own))
+        if (!make_way(exchange))
+            return false;
+    return true;
+}
+
+/* ---- Other loops -------------------------------------------------------- */
+
+void exchange_share_look(struct desk *desk)
+{
+    const struct service *service = desk->service;
+    if (service->options->loops == 1 || desk->now_ns < desk->look_ns)
+        return;
+    desk->look_ns = desk->now_ns + LOOK_NS;
+    if (read(&service->counters.short_ns) + 2 * LOOK_NS > desk->now_ns)
+        while (give_way(desk, SPARE))
+            ;
+}
+
+int exchange_share_timeout_ms(const struct desk *desk)
+{
+    bool looks =
+        desk->service->options->loops > 1 && !TAILQ_EMPTY(&desk->clients);
+    return looks ? (int)(LOOK_NS / KX_MS_NS) : -1;
+}

@@ -1,0 +1,334 @@
+/* The catalogue of errors: one table, and another from the core's statuses to
+ * its rows. */
+#include "http/problem.h"
+
+#include <stdio.h>
+
+/* The hint is for the person who reads the reply: what to do next. Retry-After
+ * stands where the same request can succeed later without being changed. */
+static const struct problem_row ROWS[PROBLEM_COUNT] = {
+    [PROBLEM_BAD_REQUEST] =
+        {"bad-request", 400, "The request is not valid",
+         "The detail says what is wrong; /openapi.json describes every "
+         "request.",
+         NULL},
+    [PROBLEM_BAD_JSON] =
+        {"bad-json", 400, "The text is not valid JSON",
+         "Send one RFC 8259 JSON text in UTF-8, without duplicate member "
+         "names.",
+         NULL},
+    [PROBLEM_JSON_TOO_DEEP] =
+        {"json-too-deep", 400, "The JSON text is nested too deeply",
+         "Nest at most 64 arrays and objects inside each other.", NULL},
+    [PROBLEM_BAD_KEY] =
+        {"bad-key", 400, "The key is not valid",
+         "In a path write one segment per part: text is a string, =42 a "
+         "number, =42n a bigint, =true a boolean, =b64:AQID bytes; in ?key= "
+         "and in a body a key is a JSON array of its parts.",
+         NULL},
+    [PROBLEM_KEY_NUMBER_INEXACT] =
+        {"key-number-inexact", 400,
+         "The number in the key cannot be held exactly",
+         "Use a bigint part (=9007199254740993n) or a string.", NULL},
+    [PROBLEM_KEY_TOO_LONG] = {"key-too-long", 400, "The key is too long",
+                              "An encoded key has at most 2048 bytes.", NULL},
+    [PROBLEM_BAD_PARAMETER] = {"bad-parameter", 400,
+                               "A query parameter has a value that is not "
+                               "valid",
+                               "The detail names the parameter and what it "
+                               "takes.",
+                               NULL},
+    [PROBLEM_UNKNOWN_PARAMETER] = {"unknown-parameter", 400,
+                                   "There is no such query parameter here",
+                                   "Check its spelling; the member `allowed`, "
+                                   "if it is there, lists what there is.",
+                                   NULL},
+    [PROBLEM_UNKNOWN_MEMBER] =
+        {"unknown-member", 400, "The JSON document has an unknown member",
+         "Check its spelling; the member `allowed` lists what there is.", NULL},
+    [PROBLEM_BAD_VALUE] =
+        {"bad-value", 400, "The value is not valid here",
+         "Typed values: {\"type\":\"KvU64\",\"value\":\"1\"}, "
+         "{\"type\":\"Uint8Array\",\"value\":\"<base64url>\"}; plain JSON "
+         "goes into `value` as it is.",
+         NULL},
+    [PROBLEM_CURSOR_INVALID] =
+        {"cursor-invalid", 400, "The cursor is not valid",
+         "Use the cursor of the former page unchanged, percent-encoded.", NULL},
+    [PROBLEM_CURSOR_MISMATCH] =
+        {"cursor-mismatch", 400, "The cursor belongs to another list",
+         "Repeat the selection of the first page together with the cursor.",
+         NULL},
+    [PROBLEM_BAD_INDEX_DEFINITION] =
+        {"bad-index-definition", 400, "The index declaration is not valid",
+         "Smallest example: {\"name\":\"users_by_email\",\"prefix\":"
+         "[\"users\"],\"fields\":[\"/email\"]}",
+         NULL},
+    [PROBLEM_TLS_REQUIRED] = {"tls-required", 400,
+                              "The server speaks HTTPS here",
+                              "Use an address that begins with https://.",
+                              NULL},
+    [PROBLEM_UNAUTHORIZED] =
+        {"unauthorized", 401, "An access token is needed",
+         "Send Authorization: Bearer with a token of this server; kindex token "
+         "create makes one.",
+         NULL},
+    [PROBLEM_FORBIDDEN] =
+        {"forbidden", 403, "The access token does not allow this",
+         "Use a token with this scope for a prefix that covers the keys; for "
+         "keys of an index and what is read by it that is the prefix which the "
+         "index is declared for.",
+         NULL},
+    [PROBLEM_ORIGIN_NOT_ALLOWED] =
+        {"origin-not-allowed", 403, "A page of another site may not do this",
+         "Send the request from a page of this server, or from a program "
+         "without an Origin header; or start the server with --cors-origin.",
+         NULL},
+    [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing at this address",
+                           "GET / names the parts of the service.", NULL},
+    [PROBLEM_KEY_NOT_FOUND] =
+        {"key-not-found", 404, "There is no entry with this key",
+         "Mind the types of the parts: 42 in a path is a string, =42 a "
+         "number.",
+         NULL},
+    [PROBLEM_INDEX_NOT_FOUND] = {"index-not-found", 404,
+                                 "There is no index with this name",
+                                 "GET /indexes lists the declared indexes.",
+                                 NULL},
+    [PROBLEM_NO_MIGRATION] =
+        {"no-migration", 404, "The index does not migrate",
+         "PATCH /indexes/{name} begins a migration; this one may be over.",
+         NULL},
+    [PROBLEM_NO_VERIFICATION] =
+        {"no-verification", 404, "The index was not verified yet",
+         "POST /indexes/{name}/verify begins a verification.", NULL},
+    [PROBLEM_TOKEN_NOT_FOUND] = {"token-not-found", 404,
+                                 "There is no access token with this id",
+                                 "GET /tokens lists the tokens and their ids.",
+                                 NULL},
+    [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405,
+                                    "The method is not supported here",
+                                    "The header Allow lists the methods.",
+                                    NULL},
+    [PROBLEM_NOT_ACCEPTABLE] =
+        {"not-acceptable", 406, "The answer has no such form",
+         "Leave the header Accept out, or name one of the forms in "
+         "`supported`.",
+         NULL},
+    [PROBLEM_REQUEST_TIMEOUT] =
+        {"request-timeout", 408, "The request took too long to come",
+         "Send it again, in one go; nothing of it was done.", NULL},
+    [PROBLEM_CHECK_FAILED] =
+        {"check-failed", 409, "A check failed",
+         "Read the entries again and repeat the operation with their new "
+         "versionstamps.",
+         NULL},
+    [PROBLEM_UNIQUE_VIOLATION] =
+        {"unique-violation", 409, "The value is already used in a unique index",
+         "Use another value, or change the entry at `existingKey` first.",
+         NULL},
+    [PROBLEM_INDEX_NOT_READY] =
+        {"index-not-ready", 409, "The index is not ready yet",
+         "GET /indexes/{name} shows how far it is, GET "
+         "/indexes/{name}/conflicts what is in the way of a conflicted one; "
+         "try again when its state is ready. One that has failed stays so: "
+         "mend the entry that it names, then declare it again.",
+         NULL},
+    [PROBLEM_INDEX_EXISTS] =
+        {"index-exists", 409, "An index with this name is declared differently",
+         "PATCH /indexes/{name} changes store and unique while the index is in "
+         "use; for anything else use another name, or drop the index first.",
+         NULL},
+    [PROBLEM_INDEX_NAME_USED] =
+        {"index-name-used", 409, "There are entries under the index's name",
+         "If they are an index kept by hand, declare it with \"adopt\": true "
+         "to take them over (?dry=1 tells what that changes); else use another "
+         "name, or delete them first.",
+         NULL},
+    [PROBLEM_INDEX_NOT_UNIQUE] =
+        {"index-not-unique", 409, "The index is not unique",
+         "Use GET /list?index={name}&prefix=... for the entries with this "
+         "value.",
+         NULL},
+    [PROBLEM_INDEX_MIGRATING] =
+        {"index-migrating", 409, "The index migrates already",
+         "Wait until its state is ready, or take the migration back: DELETE "
+         "/indexes/{name}/migration.",
+         NULL},
+    [PROBLEM_INDEX_OWNED_KEY] =
+        {"index-owned-key", 409, "The key belongs to an index",
+         "Write the primary entry only; the index follows by itself.", NULL},
+    [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
+                                  "There are too many indexes",
+                                  "Drop an index that is not used.", NULL},
+    [PROBLEM_TOKEN_FIXED] =
+        {"token-fixed", 409, "The access token cannot be revoked",
+         "It is that of --token-file: change the file and start the server "
+         "again.",
+         NULL},
+    [PROBLEM_TOO_MANY_TOKENS] = {"too-many-tokens", 409,
+                                 "There are too many access tokens",
+                                 "Revoke those that are not used any more.",
+                                 NULL},
+    [PROBLEM_NO_ADMIN] =
+        {"no-admin", 409, "No token would be left that may make others",
+         "As long as there are tokens, one must have every scope for all "
+         "keys; kindex token create NAME all makes one.",
+         NULL},
+    [PROBLEM_TYPE_MISMATCH] =
+        {"type-mismatch", 409, "The stored value has another type",
+         "sum, min and max take a KvU64 on a KvU64 and a number on a number; "
+         "patch takes JSON.",
+         NULL},
+    [PROBLEM_NUMBER_OUT_OF_RANGE] = {"number-out-of-range", 409,
+                                     "The number is out of range",
+                                     "The result must be a finite number.",
+                                     NULL},
+    [PROBLEM_PRECONDITION_FAILED] =
+        {"precondition-failed", 412,
+         "The entry is not in the state that the request requires",
+         "Read the entry and decide anew: If-Match takes its ETag, with the "
+         "quotes; If-None-Match: * only creates.",
+         NULL},
+    [PROBLEM_PAYLOAD_TOO_LARGE] = {"payload-too-large", 413,
+                                   "The body of the request is too large",
+                                   "Split the request; where no body is taken "
+                                   "send none.",
+                                   NULL},
+    [PROBLEM_VALUE_TOO_LARGE] =
+        {"value-too-large", 413, "The value is too large",
+         "Split the value over several entries, or start the server with a "
+         "larger --value-max.",
+         NULL},
+    [PROBLEM_COMMIT_TOO_LARGE] = {"commit-too-large", 413,
+                                  "The commit is too large",
+                                  "Split it into several commits.", NULL},
+    [PROBLEM_URI_TOO_LONG] = {"uri-too-long", 414, "The address is too long",
+                              "POST /get takes keys of any length in its body.",
+                              NULL},
+    [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
+        {"unsupported-media-type", 415,
+         "The body has a media type that is not supported here",
+         "The detail names the header; `supported`, if it is there, lists "
+         "what it may say.",
+         NULL},
+    [PROBLEM_HOST_NOT_ALLOWED] =
+        {"host-not-allowed", 421, "This server does not go by that name",
+         "Address it as localhost or by its address, or start it with "
+         "--host-names.",
+         NULL},
+    [PROBLEM_NOT_INDEXABLE] =
+        {"not-indexable", 422, "The entry cannot be indexed as declared",
+         "Give the value at `pointer` what the index asks for; GET "
+         "/indexes/{name} shows its declaration.",
+         NULL},
+    [PROBLEM_RATE_LIMITED] =
+        {"rate-limited", 429, "The access token has sent too many requests",
+         "Wait as long as Retry-After says, or start the server with a higher "
+         "--token-rate.",
+         "60"},
+    [PROBLEM_TOO_MANY_STREAMS] =
+        {"too-many-streams", 429, "The access token has too many open streams",
+         "Close watches and other streams that are not needed, or start the "
+         "server with a higher --token-streams.",
+         "5"},
+    [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431,
+                                   "The headers of the request are too large",
+                                   "Send fewer or shorter headers.", NULL},
+    [PROBLEM_INTERNAL] = {"internal", 500, "The server failed",
+                          "The server's log says more.", NULL},
+    [PROBLEM_TRANSFER_ENCODING_UNSUPPORTED] =
+        {"transfer-encoding-unsupported", 501,
+         "The transfer encoding is not supported",
+         "Use chunked, or a Content-Length.", NULL},
+    [PROBLEM_OVERLOADED] = {"overloaded", 503, "Too much work is waiting",
+                            "Nothing was changed; try again a little later.",
+                            "1"},
+    [PROBLEM_STOPPING] = {"stopping", 503, "The server is stopping",
+                          "Nothing was changed; try again when it is back.",
+                          "2"},
+    [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
+                                "It is unknown whether the commit was stored",
+                                "Read the entries before you try again.", "2"},
+    [PROBLEM_HTTP_VERSION_UNSUPPORTED] = {"http-version-unsupported", 505,
+                                          "The HTTP version is not supported",
+                                          "Use HTTP/1.1.", NULL},
+    [PROBLEM_DISK_FULL] =
+        {"disk-full", 507, "The disk is full",
+         "Free space on the disk of the data directory, of which --disk-floor "
+         "must stay free; reads still work.",
+         "30"},
+};
+
+const struct problem_row *problem_row(enum problem_code code)
+{
+    return &ROWS[code];
+}
+
+bool problem_find(struct kx_slice text, enum problem_code *code_out)
+{
+    for (int code = 0; code < PROBLEM_COUNT; code++)
+        if (kx_equal(text, kx_text(ROWS[code].code))) {
+            *code_out = (enum problem_code)code;
+            return true;
+        }
+    return false;
+}
+
+void problem_print_all(void)
+{
+    for (int code = 0; code < PROBLEM_COUNT; code++)
+        printf("%d %s\n", ROWS[code].status, ROWS[code].code);
+}
+
+/* Those that are PROBLEM_INTERNAL never reach a client as a result: such a
+ * reply is a mistake of the server. */
+static const enum problem_code OF_STATUS[] = {
+    [KX_ABSENT] = PROBLEM_KEY_NOT_FOUND,
+    [KX_CHECK_FAILED] = PROBLEM_CHECK_FAILED,
+    [KX_UNIQUE_VIOLATION] = PROBLEM_UNIQUE_VIOLATION,
+    [KX_TYPE_MISMATCH] = PROBLEM_TYPE_MISMATCH,
+    [KX_NUMBER_RANGE] = PROBLEM_NUMBER_OUT_OF_RANGE,
+    [KX_BAD_KEY] = PROBLEM_BAD_KEY,
+    [KX_KEY_TOO_LONG] = PROBLEM_KEY_TOO_LONG,
+    [KX_BAD_JSON] = PROBLEM_BAD_JSON,
+    [KX_BAD_VALUE] = PROBLEM_BAD_VALUE,
+    [KX_JSON_TOO_DEEP] = PROBLEM_JSON_TOO_DEEP,
+    [KX_VALUE_TOO_LARGE] = PROBLEM_VALUE_TOO_LARGE,
+    [KX_COMMIT_TOO_LARGE] = PROBLEM_COMMIT_TOO_LARGE,
+    [KX_BAD_INDEX] = PROBLEM_BAD_INDEX_DEFINITION,
+    [KX_INDEX_ABSENT] = PROBLEM_INDEX_NOT_FOUND,
+    [KX_INDEX_EXISTS] = PROBLEM_INDEX_EXISTS,
+    [KX_INDEX_NAME_USED] = PROBLEM_INDEX_NAME_USED,
+    [KX_INDEX_NOT_READY] = PROBLEM_INDEX_NOT_READY,
+    [KX_INDEX_NOT_UNIQUE] = PROBLEM_INDEX_NOT_UNIQUE,
+    [KX_INDEX_BUSY] = PROBLEM_INDEX_MIGRATING,
+    [KX_NO_MIGRATION] = PROBLEM_NO_MIGRATION,
+    [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
+    [KX_NOT_INDEXABLE] = PROBLEM_NOT_INDEXABLE,
+    [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,
+    [KX_TOKEN_ABSENT] = PROBLEM_TOKEN_NOT_FOUND,
+    [KX_TOKEN_FIXED] = PROBLEM_TOKEN_FIXED,
+    [KX_TOO_MANY_TOKENS] = PROBLEM_TOO_MANY_TOKENS,
+    [KX_NO_ADMIN] = PROBLEM_NO_ADMIN,
+    [KX_BUSY] = PROBLEM_OVERLOADED,
+    [KX_NO_MEMORY] = PROBLEM_OVERLOADED,
+    [KX_STOPPING] = PROBLEM_STOPPING,
+    [KX_UNKNOWN] = PROBLEM_COMMIT_UNKNOWN,
+    [KX_DISK_FULL] = PROBLEM_DISK_FULL,
+    [KX_OK] = PROBLEM_INTERNAL,
+    [KX_END] = PROBLEM_INTERNAL,
+    [KX_AGAIN] = PROBLEM_INTERNAL,
+    [KX_IN_USE] = PROBLEM_INTERNAL,
+    [KX_BAD_DIRECTORY] = PROBLEM_INTERNAL,
+    [KX_DAMAGED] = PROBLEM_INTERNAL,
+    [KX_BAD_ARCHIVE] = PROBLEM_INTERNAL,
+    [KX_FAILED] = PROBLEM_INTERNAL,
+};
+_Static_assert(sizeof OF_STATUS / sizeof *OF_STATUS == KX_FAILED + 1,
+               "the last status has a line; make shape looks for the others");
+
+enum problem_code problem_of(enum kx_status status)
+{
+    return OF_STATUS[status];
+}

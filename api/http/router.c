@@ -1,0 +1,183 @@
+/* Matches raw paths against the patterns of the route table, row by row. The
+ * table is short, and most requests are for its first rows. */
+#include "http/router.h"
+
+#include <stdio.h>
+
+static const char *const METHODS[] = {
+    [METHOD_GET] = "GET",         [METHOD_HEAD] = "HEAD",
+    [METHOD_PUT] = "PUT",         [METHOD_PATCH] = "PATCH",
+    [METHOD_POST] = "POST",       [METHOD_DELETE] = "DELETE",
+    [METHOD_OPTIONS] = "OPTIONS", [METHOD_OTHER] = "OTHER",
+};
+
+const char *method_name(enum method method)
+{
+    return METHODS[method];
+}
+
+enum method method_parse(const char *name)
+{
+    for (int method = METHOD_GET; method < METHOD_OTHER; method++)
+        if (strcmp(name, METHODS[method]) == 0)
+            return (enum method)method;
+    return METHOD_OTHER;
+}
+
+/* What a pattern took out of a path. */
+struct match {
+    struct kx_slice argument;
+    struct kx_slice tail;
+    bool has_tail;
+};
+
+/* Takes the segment up to the next '/' off the front of rest. */
+static struct kx_slice take_segment(struct kx_slice *rest)
+{
+    const uint8_t *slash = memchr(rest->data, '/', rest->size);
+    size_t size = slash != NULL ? (size_t)(slash - rest->data) : rest->size;
+    struct kx_slice segment = kx_slice(rest->data, size);
+    rest->data += size;
+    rest->size -= size;
+    return segment;
+}
+
+/* One segment of the pattern, of `size` bytes: a name for any segment that is
+ * not empty, or the very text. */
+static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
+                     struct match *match)
+{
+    struct kx_slice segment = take_segment(path);
+    if (pattern[0] == '{') {
+        match->argument = segment;
+        return segment.size > 0;
+    }
+    return segment.size == size && memcmp(segment.data, pattern, size) == 0;
+}
+
+/* "/kv/..." also takes "/kv" and "/kv/", which has_tail tells apart: the first
+ * has no key in its path, the second one with an empty segment. */
+static bool matches(const char *pattern, struct kx_slice path,
+                    struct match *match)
+{
+    *match = (struct match){0};
+    while (*pattern == '/') {
+        pattern++;
+        size_t size = strcspn(pattern, "/");
+        bool slash = path.size > 0 && *path.data == '/';
+        if (slash) {
+            path.data++;
+            path.size--;
+        }
+        if (strcmp(pattern, "...") == 0) {
+            match->tail = path;
+            match->has_tail = slash;
+            return slash || path.size == 0;
+        }
+        if (!slash || !take_one(pattern, size, &path, match))
+            return false;
+        pattern += size;
+    }
+    return path.size == 0;
+}
+
+static bool find_row(struct request *request, enum method method,
+                     struct kx_slice path)
+{
+    struct match match;
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (ROUTES[row].method == method &&
+            matches(ROUTES[row].pattern, path, &match)) {
+            request->route = &ROUTES[row];
+            request->argument = match.argument;
+            request->subject = match.argument;
+            request->tail = match.tail;
+            request->has_tail = match.has_tail;
+            return true;
+        }
+    return false;
+}
+
+static bool is_path(struct kx_slice path)
+{
+    struct match match;
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (matches(ROUTES[row].pattern, path, &match))
+            return true;
+    return false;
+}
+
+/* HEAD is GET whose body the door leaves out (RFC 9110 section 9.3.2). A client
+ * of KV Connect may be given any address of the server to begin with. */
+void route_find(struct request *request)
+{
+    enum method method =
+        request->method == METHOD_HEAD ? METHOD_GET : request->method;
+    request->route = NULL;
+    if (!find_row(request, method, request->path) && method == METHOD_POST &&
+        !is_path(request->path))
+        find_row(request, method, kx_text("/"));
+}
+
+void route_allow(const struct request *request, char *out, size_t size)
+{
+    struct match match;
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        if (matches(ROUTES[row].pattern, request->path, &match)) {
+            used += (size_t)snprintf(
+                out + used, size - used, "%s%s, ", METHODS[ROUTES[row].method],
+                ROUTES[row].method == METHOD_GET ? ", HEAD" : "");
+        }
+    if (used > 0)
+        snprintf(out + used, size - used, "OPTIONS");
+}
+
+/* Where other services have what this one has elsewhere. */
+static const struct {
+    const char *path;
+    const char *here;
+} ELSEWHERE[] = {
+    {"/health", "/readyz"},
+    {"/healthz", "/readyz"},
+    {"/docs", "/openapi.json"},
+    {"/swagger.json", "/openapi.json"},
+};
+
+/* The nearest literal path of the table. The '/' that all have does not
+ * count. */
+static struct kx_slice resembling(struct kx_slice path)
+{
+    struct kx_slice nearest = kx_slice(NULL, 0);
+    struct kx_slice given = kx_slice(path.data + 1, path.size - 1);
+    size_t distance = KX_NEAR + 1;
+    for (size_t row = 0; row < ROUTE_COUNT; row++) {
+        struct kx_slice name = kx_text(ROUTES[row].pattern);
+        if (memchr(name.data, '{', name.size) == NULL &&
+            kx_resembles(given, kx_slice(name.data + 1, name.size - 1),
+                         &distance))
+            nearest = name;
+    }
+    return nearest;
+}
+
+struct kx_slice route_meant(struct kx_slice path)
+{
+    struct kx_slice shorter = kx_slice(path.data, path.size - 1);
+    if (path.size < 2 || path.data[0] != '/')
+        return kx_slice(NULL, 0);
+    if (path.data[path.size - 1] == '/' && is_path(shorter))
+        return shorter;
+    for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
+        if (kx_equal(path, kx_text(ELSEWHERE[i].path)))
+            return kx_text(ELSEWHERE[i].here);
+    return resembling(path);
+}
+
+void routes_print(void)
+{
+    for (size_t row = 0; row < ROUTE_COUNT; row++)
+        printf("%s %s %s\n", METHODS[ROUTES[row].method], ROUTES[row].pattern,
+               ROUTES[row].operation);
+}

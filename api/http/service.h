@@ -1,0 +1,52 @@
+/* What all event loops of one server share. Made by server.c before the loops
+ * and gone after them; but for the counters and `stopping` nothing in it
+ * changes meanwhile, so no lock is needed. */
+#ifndef API_SERVICE_H
+#define API_SERVICE_H
+
+#include <stdatomic.h>
+
+#include "config/options.h"
+#include "http/request.h"
+#include "http/slow.h"
+
+struct guests;
+struct tls_keyring;
+
+enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
+
+/* Counters since the start; any thread adds and reads them. */
+struct counters {
+    /* Replies by row of the route table and by hundreds of the HTTP status,
+     * with the nanoseconds they took; the row after the last one counts
+     * requests that no route took. */
+    struct kx_histogram replies[ROUTES_MAX + 1][STATUS_CLASSES];
+    atomic_uint_fast64_t connections_accepted;
+    atomic_uint_fast64_t connections_refused; /* over a limit of them */
+    atomic_uint_fast64_t handshakes_failed;   /* of TLS */
+    atomic_int_fast64_t connections;          /* open now */
+    atomic_uint_fast64_t body_bytes;          /* of requests and replies,
+                                               * with what is left to send */
+    atomic_uint_fast64_t body_bytes_most;     /* since heap_tend gave back */
+    atomic_uint_fast64_t in_flight;           /* requests begun, not replied */
+    atomic_uint_fast64_t slow;                /* requests over --slow-ms */
+    atomic_uint_fast64_t streams_refused;     /* of HTTP/2: no room for them */
+    atomic_uint_fast64_t stalled;             /* requests that gave way */
+    atomic_uint_fast64_t short_ns;        /* when something was short last */
+    atomic_uint_fast64_t floods;          /* its connections that ended so */
+    atomic_uint_fast64_t next_request_id; /* from a random beginning */
+};
+
+struct service {
+    struct kx_store *store;
+    const struct options *options;
+    struct guests *guests;
+    struct tls_keyring *keyring; /* NULL: no TLS */
+    int64_t started_at_ms;
+    bool closed;          /* nobody comes in without an access token */
+    atomic_bool stopping; /* /readyz says no from now on */
+    struct counters counters;
+    struct slow slow;
+};
+
+#endif

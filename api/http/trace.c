@@ -1,0 +1,99 @@
+/* Reading what a client says about a request, and making identifiers. */
+#include "http/trace.h"
+
+#include <ctype.h>
+
+#include "http/prefer.h"
+#include "http/service.h"
+
+enum {
+    VERSION_DIGITS = 2,
+    FLAGS_DIGITS = 2,
+    TRACE_AT = VERSION_DIGITS + 1,
+    SPAN_AT = TRACE_AT + TRACE_ID_DIGITS + 1,
+    FLAGS_AT = SPAN_AT + TRACE_SPAN_DIGITS + 1,
+    PARENT_SIZE = FLAGS_AT + FLAGS_DIGITS
+};
+
+bool trace_is_request_id(const char *text)
+{
+    size_t size = 0;
+    while (isalnum((unsigned char)text[size]) ||
+           (text[size] != '\0' && strchr("._-", text[size]) != NULL))
+        size++;
+    return text[size] == '\0' && size > 0 && size <= TRACE_REQUEST_ID_MAX;
+}
+
+/* Lower-case hexadecimal digits, and behind them a dash or the end. */
+static bool is_field(const char *text, size_t digits)
+{
+    return strspn(text, "0123456789abcdef") == digits &&
+           (text[digits] == '-' || text[digits] == '\0');
+}
+
+static bool is_zero(const char *text, size_t digits)
+{
+    return strspn(text, "0") >= digits;
+}
+
+/* A later version may have more behind the flags; version ff does not exist
+ * (Trace Context section 3.2.2). */
+bool trace_parse(const char *text, struct trace *trace, bool *sampled_out)
+{
+    size_t size = strlen(text);
+    if (size < PARENT_SIZE || !is_field(text, VERSION_DIGITS) ||
+        !is_field(text + TRACE_AT, TRACE_ID_DIGITS) ||
+        !is_field(text + SPAN_AT, TRACE_SPAN_DIGITS) ||
+        !is_field(text + FLAGS_AT, FLAGS_DIGITS))
+        return false;
+    if (strncmp(text, "ff", VERSION_DIGITS) == 0 ||
+        (strncmp(text, "00", VERSION_DIGITS) == 0 && size != PARENT_SIZE) ||
+        is_zero(text + TRACE_AT, TRACE_ID_DIGITS) ||
+        is_zero(text + SPAN_AT, TRACE_SPAN_DIGITS))
+        return false;
+    memcpy(trace->trace_id, text + TRACE_AT, TRACE_ID_DIGITS);
+    trace->trace_id[TRACE_ID_DIGITS] = '\0';
+    memcpy(trace->parent, text + SPAN_AT, TRACE_SPAN_DIGITS);
+    trace->parent[TRACE_SPAN_DIGITS] = '\0';
+    *sampled_out = strchr("13579bdf", text[FLAGS_AT + 1]) != NULL;
+    return true;
+}
+
+void trace_read(struct request *request)
+{
+    struct trace *trace = &request->trace;
+    const char *id = request->header(request, "X-Request-Id");
+    const char *parent = request->header(request, "traceparent");
+    bool sampled = false;
+    trace->request_id[0] = trace->trace_id[0] = trace->parent[0] = '\0';
+    trace->named = trace->timing = false;
+    if (parent != NULL && trace_parse(parent, trace, &sampled)) {
+        strcpy(trace->request_id, trace->trace_id);
+        trace->named = true;
+    }
+    if (id != NULL && trace_is_request_id(id)) {
+        strcpy(trace->request_id, id);
+        trace->named = true;
+    }
+    trace->timing = sampled || prefer_has(request->header(request, "Prefer"),
+                                          "server-timing");
+}
+
+/* Numbers in a row from a random beginning: different for all servers and all
+ * their starts. */
+void trace_new_id(struct service *service, char *out)
+{
+    static const char DIGITS[] = "0123456789abcdef";
+    uint64_t number = atomic_fetch_add_explicit(
+        &service->counters.next_request_id, 1, memory_order_relaxed);
+    for (int i = TRACE_NEW_ID_SIZE - 2; i >= 0; i--, number >>= 4)
+        out[i] = DIGITS[number & 15];
+    out[TRACE_NEW_ID_SIZE - 1] = '\0';
+}
+
+const char *trace_request_id(struct request *request)
+{
+    if (request->trace.request_id[0] == '\0')
+        trace_new_id(request->service, request->trace.request_id);
+    return request->trace.request_id;
+}

@@ -1,0 +1,440 @@
+/* The only file that knows libmicrohttpd. It turns the library's callbacks into
+ * exchanges: the target when the request line is parsed, gates at the first
+ * call of the access handler, the body piece by piece, the handler at the last
+ * call. A parked exchange is a suspended connection; its reply is queued while
+ * it is suspended, then it is resumed. A reply that may last for hours is not
+ * the library's any more (http1_stream.c). */
+#include "http1/http1.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <talloc.h>
+
+#include "exchange/exchange.h"
+#include "http1/http1_socket.h"
+#include "http1/http1_stream.h"
+#include "http/router.h"
+
+enum {
+    KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
+    REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
+                                         * headers: a Location, and the rest */
+    HEADER_MEMORY = 64, /* what the library keeps for each header */
+    STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
+};
+
+struct http1 {
+    struct MHD_Daemon *daemon;
+    struct http1_streams *streams;
+    struct desk *desk;
+    int epoll_fd;
+};
+
+/* ---- Request headers ---------------------------------------------------- */
+
+/* A header looked for: the library gives one line at a time, in order. */
+struct wanted {
+    const struct request *request;
+    const char *name;
+    size_t size;
+    const char *value;
+};
+
+static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
+                                   const char *name, size_t name_size,
+                                   const char *value, size_t value_size)
+{
+    struct wanted *wanted = closure;
+    (void)kind;
+    (void)value_size;
+    if (name_size != wanted->size ||
+        strncasecmp(name, wanted->name, name_size) != 0)
+        return MHD_YES;
+    if (wanted->value == NULL)
+        wanted->value = value;
+    else
+        wanted->value = talloc_asprintf(wanted->request->memory, "%s, %s",
+                                        wanted->value, value);
+    return MHD_YES;
+}
+
+/* A bit for each length of a name: most headers that are looked for are not
+ * there, and for most of them this says so. */
+static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
+                                 const char *name, size_t name_size,
+                                 const char *value, size_t value_size)
+{
+    uint64_t *sizes = closure;
+    (void)kind;
+    (void)name;
+    (void)value;
+    (void)value_size;
+    *sizes |= 1ull << name_size % 64;
+    return MHD_YES;
+}
+
+/* The request's header function. Lines of the same name are joined (RFC 9110
+ * section 5.3); the result lies in the library's memory or the request's. */
+static const char *find_header(const struct request *request, const char *name)
+{
+    struct wanted wanted = {
+        .request = request, .name = name, .size = strlen(name)};
+    if ((request->header_sizes >> wanted.size % 64 & 1) == 0)
+        return NULL;
+    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
+                                take_header, &wanted);
+    return wanted.value;
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+/* Called when the socket has room for more of a stream. While the next chunk is
+ * kept back the connection is suspended, so that it is not called in vain. */
+static ssize_t read_stream(void *closure, uint64_t position, char *out,
+                           size_t size)
+{
+    struct exchange *exchange = closure;
+    size_t copied = 0;
+    (void)position;
+    if (exchange->desk->closing)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    switch (exchange_chunk(exchange, out, size, &copied)) {
+    case CHUNK_DATA:
+        return (ssize_t)copied;
+    case CHUNK_PARK:
+        MHD_suspend_connection(exchange->request.connection);
+        return 0;
+    case CHUNK_END:
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    case CHUNK_BROKEN:
+        break;
+    }
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+/* After the head of a stream that HEAD asked for the library would send the end
+ * of a chunked body, which the client takes for the next reply's beginning: no
+ * chunks, then, and the connection is closed. */
+static struct MHD_Response *make_stream(struct exchange *exchange)
+{
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
+    if (response != NULL && exchange->request.method == METHOD_HEAD)
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+                                 MHD_RO_END);
+    return response;
+}
+
+/* The bytes of the reply stay where they are until the exchange ends. */
+static struct MHD_Response *make_response(struct exchange *exchange)
+{
+    const struct reply *reply = &exchange->reply;
+    if (reply->stream != NULL)
+        return make_stream(exchange);
+    struct kx_slice bytes = reply_bytes(reply);
+    return MHD_create_response_from_buffer(bytes.size, (void *)bytes.data,
+                                           MHD_RESPMEM_PERSISTENT);
+}
+
+/* A server that is stopping says so with each reply: the client opens its next
+ * connection elsewhere (RFC 9112 section 9.6). */
+static bool add_headers(const struct exchange *exchange,
+                        struct MHD_Response *response)
+{
+    const struct reply *reply = &exchange->reply;
+    bool done = true;
+    if (reply->content_type != NULL)
+        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                       reply->content_type) == MHD_YES;
+    for (size_t i = 0; done && i < reply->header_count; i++)
+        done = MHD_add_response_header(response, reply->headers[i].name,
+                                       reply->headers[i].value) == MHD_YES;
+    if (done && exchange->desk->service->stopping)
+        done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
+                                       "close") == MHD_YES;
+    return done;
+}
+
+static enum MHD_Result queue_reply(struct exchange *exchange)
+{
+    struct MHD_Response *response = make_response(exchange);
+    if (response == NULL)
+        return MHD_NO;
+    enum MHD_Result result = MHD_NO;
+    if (add_headers(exchange, response))
+        result = MHD_queue_response(exchange->request.connection,
+                                    (unsigned)exchange->reply.status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Never fails for a connection that the library itself hands over. */
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD)
+        ->connect_fd;
+}
+
+/* Of an exchange that was parked: its reply or next chunk can be made now. The
+ * connection has an HTTP status once its reply is queued; then it is a stream
+ * that goes on. */
+static void on_ready(struct exchange *exchange)
+{
+    struct MHD_Connection *connection = exchange->request.connection;
+    if (MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS) ==
+        NULL)
+        queue_reply(exchange);
+    MHD_resume_connection(connection);
+}
+
+/* The client sees the end of the connection before that of the reply. */
+static void cut(struct exchange *exchange)
+{
+    http1_socket_cut(descriptor_of(exchange->request.connection));
+}
+
+/* Those of a stream are counted as they are pulled. */
+static uint64_t taken(const struct exchange *exchange)
+{
+    return exchange->reply.stream != NULL
+               ? 0
+               : http1_socket_sent(descriptor_of(exchange->request.connection));
+}
+
+static const struct exchange_door DOOR = {
+    .ready = on_ready, .cut = cut, .taken = taken};
+
+/* ---- Requests ----------------------------------------------------------- */
+
+/* 0 when the body is chunked. framing.h has let only digits through. */
+static uint64_t announced_size(const struct request *request)
+{
+    const char *length = MHD_lookup_connection_value(
+        request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
+/* A refused PUT or POST whose client waits for 100 Continue gets the refusal
+ * instead. The library cannot do that for other methods. */
+static bool refuse_early(const struct exchange *exchange)
+{
+    const struct request *request = &exchange->request;
+    return exchange->phase == EXCHANGE_REFUSED &&
+           (request->method == METHOD_PUT || request->method == METHOD_POST) &&
+           find_header(request, "Expect") != NULL;
+}
+
+static bool is_lasting(const struct exchange *exchange)
+{
+    const struct reply *reply = &exchange->reply;
+    return reply->stream != NULL && reply->stream->lasting &&
+           reply->status == MHD_HTTP_OK &&
+           exchange->request.method != METHOD_HEAD;
+}
+
+/* All of the request is there. MHD_NO makes the library let go of the
+ * connection, with which a stream that was adopted goes on. */
+static enum MHD_Result answer(struct http1 *http1, const char *version,
+                              void **context)
+{
+    struct exchange *exchange = *context;
+    struct MHD_Connection *connection = exchange->request.connection;
+    bool chunked = strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+    if (exchange_run(exchange) == EXCHANGE_PARK) {
+        MHD_suspend_connection(connection);
+        return MHD_YES;
+    }
+    if (!is_lasting(exchange) ||
+        !http1_streams_adopt(http1->streams, exchange,
+                             descriptor_of(connection), chunked))
+        return queue_reply(exchange);
+    *context = NULL;
+    return MHD_NO;
+}
+
+/* The first call for a request: the headers are complete, the body has not
+ * come. */
+static void open_request(struct exchange *exchange,
+                         struct MHD_Connection *connection, const char *method)
+{
+    struct request *request = &exchange->request;
+    request->connection = connection;
+    request->header = find_header;
+    request->header_sizes = 0;
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
+                                &request->header_sizes);
+    request->method = method_parse(method);
+    exchange->door = &DOOR;
+    exchange_open(exchange, announced_size(request));
+}
+
+/* The access handler: called first with the headers, then with each piece of
+ * the body, at last with none. Signature and return values are the
+ * library's. */
+static enum MHD_Result on_request(void *closure,
+                                  struct MHD_Connection *connection,
+                                  const char *url, const char *method,
+                                  const char *version, const char *data,
+                                  size_t *size, void **context)
+{
+    struct http1 *http1 = closure;
+    struct exchange *exchange = *context;
+    (void)url;
+    if (exchange == NULL || http1->desk->closing)
+        return MHD_NO;
+    if (exchange->phase == EXCHANGE_NEW) {
+        open_request(exchange, connection, method);
+        return refuse_early(exchange) ? answer(http1, version, context)
+                                      : MHD_YES;
+    }
+    if (exchange->phase == EXCHANGE_READY)
+        return MHD_NO; /* its reply could not be queued */
+    if (*size == 0)
+        return answer(http1, version, context);
+    exchange_body(exchange, data, *size);
+    *size = 0;
+    return MHD_YES;
+}
+
+/* The query is cut off after its '?' in the library's buffer: it would make a
+ * list of parameters that nobody reads, and hang when that fills the memory of
+ * the connection. */
+static void *on_target(void *closure, const char *target,
+                       struct MHD_Connection *connection)
+{
+    struct http1 *http1 = closure;
+    struct exchange *exchange = exchange_begin(
+        http1->desk, http1_socket_guest(descriptor_of(connection)));
+    char *mark = strchr(target, '?');
+    if (exchange != NULL)
+        exchange_target(exchange, target, strlen(target));
+    if (mark != NULL)
+        mark[1] = '\0';
+    return exchange;
+}
+
+/* A request is over, well or not: its reply is sent, or the client is gone.
+ * Only here does an exchange that was parked or streaming end. */
+static void on_completed(void *closure, struct MHD_Connection *connection,
+                         void **context, enum MHD_RequestTerminationCode reason)
+{
+    struct exchange *exchange = *context;
+    (void)closure;
+    if (exchange != NULL)
+        exchange_end(exchange);
+    *context = NULL;
+    if (reason == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        http1_socket_answered(descriptor_of(connection));
+}
+
+/* Targets are decoded by the handlers, with lengths. */
+static size_t keep_escapes(void *closure, struct MHD_Connection *connection,
+                           char *text)
+{
+    (void)closure;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- Connections -------------------------------------------------------- */
+
+/* The socket is still open at this point, so its number cannot have been given
+ * to another connection. */
+static void on_connection(void *closure, struct MHD_Connection *connection,
+                          void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http1 *http1 = closure;
+    struct visit visit;
+    (void)context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED &&
+        http1_socket_close(descriptor_of(connection), &visit))
+        visit_end(http1->desk->service, &visit);
+}
+
+/* Enough for the largest head that framing.h lets through and that of any reply
+ * to it, which the library would not send otherwise, whatever was done. Only
+ * what is used of it takes memory. */
+static size_t connection_memory(const struct options *options)
+{
+    return options->headers_max + HEADER_MEMORY * options->header_count_max +
+           REPLY_MEMORY;
+}
+
+/* No threads and no listening socket of the library's own. */
+static struct MHD_Daemon *start(struct http1 *http1)
+{
+    const struct options *options = http1->desk->service->options;
+    return MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0,
+        NULL, NULL, on_request, http1, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, http1,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory(options),
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections_max,
+        MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(options->idle_timeout_ms / 1000),
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+}
+
+struct http1 *http1_open(struct desk *desk, struct http1_streams *streams)
+{
+    struct http1 *http1 = talloc_zero(NULL, struct http1);
+    if (http1 == NULL)
+        return NULL;
+    http1->desk = desk;
+    http1->streams = streams;
+    http1->daemon = start(http1);
+    if (http1->daemon != NULL) {
+        http1->epoll_fd =
+            MHD_get_daemon_info(http1->daemon, MHD_DAEMON_INFO_EPOLL_FD)
+                ->epoll_fd;
+        return http1;
+    }
+    talloc_free(http1);
+    return NULL;
+}
+
+void http1_close(struct http1 *http1)
+{
+    http1->desk->closing = true;
+    MHD_run(http1->daemon); /* takes note of the connections just resumed */
+    MHD_stop_daemon(http1->daemon);
+    talloc_free(http1);
+}
+
+int http1_descriptor(const struct http1 *http1)
+{
+    return http1->epoll_fd;
+}
+
+int http1_timeout_ms(const struct http1 *http1)
+{
+    enum { HOUR_MS = 3600 * 1000 };
+    MHD_UNSIGNED_LONG_LONG timeout;
+    int own = http1_socket_timeout_ms();
+    if (MHD_get_timeout(http1->daemon, &timeout) != MHD_YES)
+        return own;
+    int theirs = timeout > HOUR_MS ? HOUR_MS : (int)timeout;
+    return own >= 0 && own < theirs ? own : theirs;
+}
+
+void http1_add(struct http1 *http1, struct visit *visit)
+{
+    if (!http1_socket_open(visit)) {
+        visit_close(http1->desk->service, visit);
+        return;
+    }
+    /* What the library cannot take it closes, which ends the visit. */
+    MHD_add_connection(http1->daemon, visit->fd,
+                       (const struct sockaddr *)&visit->peer, visit->peer_size);
+}
+
+void http1_run(struct http1 *http1)
+{
+    MHD_run(http1->daemon);
+    http1_socket_settle();
+}

@@ -1,0 +1,342 @@
+/* A stream waits for its exchange or for its client, and is due when one of
+ * them may have got further. What its exchange has to say goes straight to the
+ * socket; no more is asked for while the client has not taken that. */
+#include "http1/http1_stream.h"
+
+#include <stdio.h>
+#include <sys/queue.h>
+#include <talloc.h>
+
+#include "http1/http1_socket.h"
+#include "net/httpdate.h"
+#include "net/wire.h"
+
+enum {
+    PIECE = TLS_RECORD_MAX, /* asked for at a time */
+    OUTPUT = 3 * PIECE      /* that are sent at once, at most; or a bit more */
+};
+
+/* Lives in the request's memory. */
+struct http1_stream {
+    struct wire wire; /* first: it is the source */
+    struct visit visit;
+    struct exchange *exchange;
+    struct http1_streams *all;
+    struct kx_buffer head; /* of the reply, until it is sent */
+    TAILQ_ENTRY(http1_stream) order;
+    TAILQ_ENTRY(http1_stream) due_order;
+    TAILQ_ENTRY(http1_stream) stalled_order;
+    uint64_t deadline_ns; /* while it is stalled */
+    bool chunked;
+    bool parked;  /* its exchange is */
+    bool due;     /* to be looked at in this turn */
+    bool stalled; /* its client has to take something */
+    bool ended;   /* the end is made, if not sent */
+    bool gone;    /* the socket is closed, but the exchange parked */
+};
+
+TAILQ_HEAD(http1_stream_list, http1_stream);
+
+struct http1_streams {
+    struct desk *desk;
+    int epoll_fd;
+    struct http1_stream_list open;
+    struct http1_stream_list due;
+    struct http1_stream_list stalled; /* by their deadlines */
+    struct kx_buffer output;          /* of the stream in hand */
+    uint8_t piece[PIECE];
+};
+
+static void mark(struct http1_stream *stream)
+{
+    if (!stream->due)
+        TAILQ_INSERT_TAIL(&stream->all->due, stream, due_order);
+    stream->due = true;
+}
+
+static void unmark(struct http1_stream *stream)
+{
+    if (stream->due)
+        TAILQ_REMOVE(&stream->all->due, stream, due_order);
+    stream->due = false;
+}
+
+static void set_stalled(struct http1_stream *stream, bool stalled)
+{
+    struct http1_streams *all = stream->all;
+    if (stream->stalled)
+        TAILQ_REMOVE(&all->stalled, stream, stalled_order);
+    stream->stalled = stalled;
+    if (!stalled)
+        return;
+    stream->deadline_ns =
+        kx_monotonic_ns() +
+        all->desk->service->options->idle_timeout_ms * KX_MS_NS;
+    TAILQ_INSERT_TAIL(&all->stalled, stream, stalled_order);
+}
+
+/* ---- The end ------------------------------------------------------------ */
+
+/* The exchange may still be with the core; then it ends when it comes back. */
+static void end(struct http1_stream *stream)
+{
+    struct http1_streams *all = stream->all;
+    unmark(stream);
+    set_stalled(stream, false);
+    TAILQ_REMOVE(&all->open, stream, order);
+    wire_close(&stream->wire);
+    visit_close(all->desk->service, &stream->visit);
+    stream->gone = true;
+    if (stream->parked)
+        exchange_forsake(stream->exchange);
+    else
+        exchange_end(stream->exchange);
+}
+
+/* Closing a socket with unread input would reset the connection, and the client
+ * might never read the end. */
+static void finish(struct http1_stream *stream)
+{
+    wire_finish(&stream->wire);
+    wire_read(&stream->wire, stream->all->piece, PIECE);
+    end(stream);
+}
+
+/* ---- Output ------------------------------------------------------------- */
+
+static void add_piece(const struct http1_stream *stream, size_t size)
+{
+    struct kx_buffer *output = &stream->all->output;
+    char head[24];
+    int head_size = snprintf(head, sizeof head, "%zx\r\n", size);
+    if (stream->chunked)
+        kx_add(output, head, (size_t)head_size);
+    kx_add(output, stream->all->piece, size);
+    if (stream->chunked)
+        kx_add_text(output, "\r\n");
+}
+
+/* Appends what the exchange has to say now. */
+static void fill(struct http1_stream *stream)
+{
+    struct http1_streams *all = stream->all;
+    size_t size = 0;
+    switch (exchange_chunk(stream->exchange, all->piece, PIECE, &size)) {
+    case CHUNK_DATA:
+        add_piece(stream, size);
+        break;
+    case CHUNK_PARK:
+        stream->parked = true;
+        break;
+    case CHUNK_END:
+        stream->ended = true;
+        if (stream->chunked)
+            kx_add_text(&all->output, "0\r\n\r\n");
+        break;
+    case CHUNK_BROKEN:
+        stream->wire.broken = true;
+        break;
+    }
+}
+
+static bool has_more(const struct http1_stream *stream)
+{
+    return !stream->parked && !stream->ended && !stream->wire.broken;
+}
+
+/* As many pieces as there is room for. */
+static void make_output(struct http1_stream *stream)
+{
+    struct kx_buffer *output = &stream->all->output;
+    output->size = 0;
+    if (wire_blocked(&stream->wire))
+        return;
+    kx_add_slice(output, kx_buffer_slice(&stream->head));
+    kx_buffer_free(&stream->head);
+    while (has_more(stream) && output->size < PIECE)
+        fill(stream);
+    stream->wire.broken |= output->failed;
+    output->failed = false;
+}
+
+static void give(struct http1_stream *stream)
+{
+    struct wire *wire = &stream->wire;
+    make_output(stream);
+    size_t sent = wire_send(wire, kx_buffer_slice(&stream->all->output));
+    bool blocked = wire_blocked(wire);
+    if (blocked != stream->stalled || sent > 0)
+        set_stalled(stream, blocked);
+    if (wire->broken)
+        end(stream);
+    else if (!blocked && stream->ended)
+        finish(stream);
+    else if (!blocked && has_more(stream))
+        mark(stream);
+}
+
+/* Those that are marked meanwhile have their turn next time. */
+static void give_all(struct http1_streams *all)
+{
+    struct http1_stream_list due = TAILQ_HEAD_INITIALIZER(due);
+    struct http1_stream *stream;
+    TAILQ_CONCAT(&due, &all->due, due_order);
+    while ((stream = TAILQ_FIRST(&due)) != NULL) {
+        TAILQ_REMOVE(&due, stream, due_order);
+        stream->due = false;
+        give(stream);
+    }
+}
+
+/* ---- What it waits for -------------------------------------------------- */
+
+/* The exchange has something to say again, or is nobody else's. */
+static void on_ready(struct exchange *exchange)
+{
+    struct http1_stream *stream = exchange->request.connection;
+    stream->parked = false;
+    if (stream->gone)
+        exchange_end(exchange);
+    else
+        mark(stream);
+}
+
+/* It breaks off. */
+static void cut(struct exchange *exchange)
+{
+    struct http1_stream *stream = exchange->request.connection;
+    stream->wire.broken = true;
+    mark(stream);
+}
+
+static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
+
+/* Nothing is read: a socket that is ready while there is nothing to be sent has
+ * been reset. */
+static void on_socket(struct source *source)
+{
+    struct http1_stream *stream = (struct http1_stream *)source;
+    if (!wire_blocked(&stream->wire))
+        stream->wire.broken = true;
+    mark(stream);
+}
+
+/* ---- The beginning ------------------------------------------------------ */
+
+/* What the library kept is gone. */
+static const char *no_header(const struct request *request, const char *name)
+{
+    (void)request;
+    (void)name;
+    return NULL;
+}
+
+static void add_header(struct kx_buffer *head, const char *name,
+                       const char *value)
+{
+    kx_add_text(head, name);
+    kx_add_text(head, ": ");
+    kx_add_text(head, value);
+    kx_add_text(head, "\r\n");
+}
+
+static void write_head(struct http1_stream *stream, const struct reply *reply)
+{
+    char date[HTTPDATE_MAX];
+    httpdate_write(date);
+    kx_add_text(&stream->head, "HTTP/1.1 200 OK\r\n");
+    add_header(&stream->head, "Date", date);
+    add_header(&stream->head, "Connection", "close");
+    if (stream->chunked)
+        add_header(&stream->head, "Transfer-Encoding", "chunked");
+    add_header(&stream->head, "Content-Type", reply->content_type);
+    for (size_t i = 0; i < reply->header_count; i++)
+        add_header(&stream->head, reply->headers[i].name,
+                   reply->headers[i].value);
+    kx_add_text(&stream->head, "\r\n");
+}
+
+/* The library has let go of the socket. */
+static void take(void *heir, const struct visit *visit)
+{
+    struct http1_stream *stream = heir;
+    struct wire *wire = &stream->wire;
+    stream->visit = *visit;
+    wire->source = (struct source){.ready = on_socket, .fd = visit->fd};
+    wire->tls = visit->tls;
+    wire->total = &stream->all->desk->service->counters.body_bytes;
+    TAILQ_INSERT_TAIL(&stream->all->open, stream, order);
+    if (wire_open(wire, stream->all->epoll_fd, stream->exchange))
+        mark(stream);
+    else
+        end(stream);
+}
+
+bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
+                         int fd, bool chunked)
+{
+    struct request *request = &exchange->request;
+    struct http1_stream *stream =
+        talloc_zero(request->memory, struct http1_stream);
+    if (stream == NULL)
+        return false;
+    stream->exchange = exchange;
+    stream->all = all;
+    stream->chunked = chunked;
+    kx_buffer_init(&stream->head, stream);
+    write_head(stream, &exchange->reply);
+    if (stream->head.failed) {
+        talloc_free(stream);
+        return false;
+    }
+    request->connection = stream;
+    request->header = no_header;
+    exchange->door = &DOOR;
+    http1_socket_bequeath(fd, take, stream);
+    return true;
+}
+
+/* ---- All of them -------------------------------------------------------- */
+
+struct http1_streams *http1_streams_open(struct desk *desk, int epoll_fd)
+{
+    struct http1_streams *all = talloc_zero(NULL, struct http1_streams);
+    if (all == NULL)
+        return NULL;
+    all->desk = desk;
+    all->epoll_fd = epoll_fd;
+    TAILQ_INIT(&all->open);
+    TAILQ_INIT(&all->due);
+    TAILQ_INIT(&all->stalled);
+    kx_buffer_init(&all->output, all);
+    if (kx_buffer_reserve(&all->output, OUTPUT))
+        return all;
+    talloc_free(all);
+    return NULL;
+}
+
+void http1_streams_close(struct http1_streams *all)
+{
+    struct http1_stream *stream;
+    while (all != NULL && (stream = TAILQ_FIRST(&all->open)) != NULL)
+        end(stream);
+    talloc_free(all);
+}
+
+void http1_streams_run(struct http1_streams *all)
+{
+    struct http1_stream *stream = TAILQ_FIRST(&all->stalled);
+    uint64_t now_ns = stream != NULL ? kx_monotonic_ns() : 0;
+    give_all(all);
+    while ((stream = TAILQ_FIRST(&all->stalled)) != NULL &&
+           stream->deadline_ns <= now_ns)
+        end(stream);
+}
+
+int http1_streams_timeout_ms(const struct http1_streams *all)
+{
+    const struct http1_stream *stream = TAILQ_FIRST(&all->stalled);
+    if (!TAILQ_EMPTY(&all->due))
+        return 0;
+    return stream == NULL ? -1 : (int)kx_ms_until(stream->deadline_ns);
+}

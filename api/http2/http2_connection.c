@@ -1,0 +1,327 @@
+/* The connections of the door: bytes to the library and from it, once in a turn
+ * of the loop each, and the times after which a silent client is given up. */
+#include "http2/http2_state.h"
+
+#include <sys/epoll.h>
+#include <talloc.h>
+
+static uint64_t idle_ns(const struct http2 *http2)
+{
+    return http2->desk->service->options->idle_timeout_ms * KX_MS_NS;
+}
+
+/* All have the same time: the list stays in the order of the deadlines. */
+static void touch(struct http2_connection *connection)
+{
+    struct http2 *http2 = connection->door;
+    connection->deadline_ns = http2->now_ns + idle_ns(http2);
+    TAILQ_REMOVE(&http2->connections, connection, order);
+    TAILQ_INSERT_TAIL(&http2->connections, connection, order);
+}
+
+void http2_connection_mark(struct http2_connection *connection)
+{
+    if (connection->dirty)
+        return;
+    connection->dirty = true;
+    STAILQ_INSERT_TAIL(&connection->door->dirty, connection, next_dirty);
+}
+
+/* ---- Farewells ---------------------------------------------------------- */
+
+/* Says why (GOAWAY, RFC 9113 section 6.8), then waits for the client to close:
+ * closing first would reset the connection while input is unread, and the
+ * client might never read the reason. A client that takes nothing is told
+ * nothing. */
+static void farewell(struct http2_connection *connection, enum http2_error why)
+{
+    uint32_t last = (uint32_t)http2_session_last(connection);
+    const uint8_t frame[9 + 8] = {
+        [2] = 8, /* bytes after the nine of its head */
+        [3] = 7, /* GOAWAY */
+        [9] = (uint8_t)(last >> 24),
+        [10] = (uint8_t)(last >> 16),
+        [11] = (uint8_t)(last >> 8),
+        [12] = (uint8_t)last,
+        [16] = (uint8_t)why,
+    };
+    if (why == HTTP2_ENHANCE_YOUR_CALM) {
+        atomic_fetch_add(&connection->door->desk->service->counters.floods, 1);
+        kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
+    }
+    http2_session_close(connection);
+    wire_send(&connection->wire, kx_slice(frame, sizeof frame));
+    wire_finish(&connection->wire);
+    if (wire_blocked(&connection->wire))
+        connection->wire.broken = true;
+}
+
+static void end(struct http2_connection *connection)
+{
+    struct http2 *http2 = connection->door;
+    if (connection->session != NULL)
+        http2_session_close(connection);
+    wire_close(&connection->wire);
+    visit_close(http2->desk->service, &connection->visit);
+    TAILQ_REMOVE(&http2->connections, connection, order);
+    if (connection->dirty)
+        STAILQ_REMOVE(&http2->dirty, connection, http2_connection, next_dirty);
+    talloc_free(connection);
+}
+
+/* ---- Input -------------------------------------------------------------- */
+
+static void take(struct http2_connection *connection, size_t size)
+{
+    enum http2_error error =
+        http2_session_take(connection, connection->door->input, size);
+    if (error != HTTP2_NO_ERROR)
+        farewell(connection, error);
+    else
+        http2_stream_run_queue(connection);
+}
+
+/* After the farewell only its end is awaited. */
+static void drain(struct http2_connection *connection, size_t size)
+{
+    connection->drained += size;
+    if (connection->drained > HTTP2_DRAIN_MAX)
+        connection->wire.broken = true;
+}
+
+static void on_ready(struct source *source)
+{
+    struct http2_connection *connection = (struct http2_connection *)source;
+    struct http2 *http2 = connection->door;
+    size_t size = 0;
+    http2->now_ns = kx_monotonic_ns();
+    if (!wire_blocked(&connection->wire))
+        size = wire_read(&connection->wire, http2->input, HTTP2_INPUT);
+    if (connection->session == NULL)
+        drain(connection, size);
+    else if (size > 0) {
+        touch(connection);
+        connection->heard = true;
+        take(connection, size);
+    }
+    http2_connection_mark(connection);
+}
+
+/* ---- Output ------------------------------------------------------------- */
+
+/* After something was sent, which carries the acknowledgement of what came in.
+ * Where there was nothing to send the client is told without it: it may keep
+ * back the rest of a request, or its next one, until then. */
+static void acknowledge(struct http2_connection *connection, size_t sent)
+{
+    if (sent > 0)
+        touch(connection);
+    else if (connection->heard)
+        visit_acknowledge(&connection->visit);
+    connection->heard = false;
+}
+
+/* One send for all that is there. A connection with more than that waits for
+ * the next turn; one whose client does not take it, for the socket. */
+static void give(struct http2_connection *connection)
+{
+    struct wire *wire = &connection->wire;
+    struct kx_buffer *output = &connection->door->output;
+    bool more = wire_blocked(wire); /* nobody asked the session yet */
+    output->size = 0;
+    if (!more && !http2_session_give(connection, output)) {
+        farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
+                                                 : HTTP2_INTERNAL_ERROR);
+        return;
+    }
+    acknowledge(connection, wire_send(wire, kx_buffer_slice(output)));
+    if (wire_blocked(wire))
+        return;
+    if (more || output->size >= HTTP2_OUTPUT)
+        http2_connection_mark(connection);
+    else if (http2_session_over(connection)) {
+        http2_session_close(connection);
+        wire_finish(wire);
+    }
+}
+
+static void flush(struct http2 *http2)
+{
+    struct http2_dirty dirty = STAILQ_HEAD_INITIALIZER(dirty);
+    struct http2_connection *connection;
+    STAILQ_CONCAT(&dirty, &http2->dirty);
+    while ((connection = STAILQ_FIRST(&dirty)) != NULL) {
+        STAILQ_REMOVE_HEAD(&dirty, next_dirty);
+        connection->dirty = false;
+        if (connection->session != NULL && !connection->wire.broken) {
+            http2_stream_run_queue(connection);
+            give(connection);
+        }
+        if (connection->wire.broken)
+            end(connection);
+    }
+}
+
+/* ---- Times -------------------------------------------------------------- */
+
+/* A client that lets a stream wait for too long, for the rest of its request or
+ * for room for its reply, loses it. The connection has time to say so, unless
+ * its client takes nothing: then its own time runs on. */
+static void expire_stream(struct http2_stream *stream)
+{
+    struct http2_connection *connection = stream->connection;
+    http2_stream_touch(stream);
+    http2_session_reset(stream, HTTP2_CANCEL);
+    if (!wire_blocked(&connection->wire))
+        touch(connection);
+    http2_connection_mark(connection);
+}
+
+static void expire_streams(struct http2 *http2)
+{
+    struct http2_stream *stream;
+    while ((stream = TAILQ_FIRST(&http2->waiting)) != NULL &&
+           stream->deadline_ns <= http2->now_ns)
+        expire_stream(stream);
+}
+
+/* Heads of one connection come one after the other: who does not end one will
+ * not begin another. A body that is late concerns its stream only. */
+static void expire_requests(struct http2 *http2)
+{
+    struct http2_stream *stream;
+    while ((stream = TAILQ_FIRST(&http2->heads)) != NULL &&
+           stream->late_ns <= http2->now_ns) {
+        struct http2_connection *connection = stream->connection;
+        farewell(connection, HTTP2_NO_ERROR);
+        http2_connection_mark(connection);
+    }
+    while ((stream = TAILQ_FIRST(&http2->bodies)) != NULL &&
+           stream->late_ns <= http2->now_ns)
+        http2_stream_late(stream);
+    while ((stream = TAILQ_FIRST(&http2->left)) != NULL &&
+           stream->late_ns <= http2->now_ns)
+        http2_stream_late(stream);
+}
+
+/* While a request is with us, or its answer has just come and is not sent yet,
+ * it is not the client who is silent. */
+static void expire_connection(struct http2_connection *connection)
+{
+    bool takes =
+        connection->session != NULL && !wire_blocked(&connection->wire);
+    touch(connection);
+    if (takes && (connection->parked > 0 || connection->dirty))
+        return;
+    if (takes)
+        farewell(connection, HTTP2_NO_ERROR);
+    else
+        connection->wire.broken = true;
+    http2_connection_mark(connection);
+}
+
+static void expire(struct http2 *http2)
+{
+    struct http2_connection *first;
+    expire_streams(http2);
+    expire_requests(http2);
+    while ((first = TAILQ_FIRST(&http2->connections)) != NULL &&
+           first->deadline_ns <= http2->now_ns)
+        expire_connection(first);
+}
+
+void http2_run(struct http2 *http2)
+{
+    if (TAILQ_EMPTY(&http2->connections))
+        return;
+    http2->now_ns = kx_monotonic_ns();
+    expire(http2);
+    flush(http2);
+}
+
+static void sooner(uint64_t *deadline_ns, uint64_t ns)
+{
+    if (ns < *deadline_ns)
+        *deadline_ns = ns;
+}
+
+int http2_timeout_ms(const struct http2 *http2)
+{
+    const struct http2_connection *first = TAILQ_FIRST(&http2->connections);
+    const struct http2_stream *stream = TAILQ_FIRST(&http2->waiting);
+    const struct http2_stream *head = TAILQ_FIRST(&http2->heads);
+    const struct http2_stream *body = TAILQ_FIRST(&http2->bodies);
+    const struct http2_stream *left = TAILQ_FIRST(&http2->left);
+    if (!STAILQ_EMPTY(&http2->dirty))
+        return 0;
+    if (first == NULL)
+        return -1;
+    uint64_t deadline = first->deadline_ns;
+    if (stream != NULL)
+        sooner(&deadline, stream->deadline_ns);
+    if (head != NULL)
+        sooner(&deadline, head->late_ns);
+    if (body != NULL)
+        sooner(&deadline, body->late_ns);
+    if (left != NULL)
+        sooner(&deadline, left->late_ns);
+    return (int)kx_ms_until(deadline);
+}
+
+/* ---- The door ----------------------------------------------------------- */
+
+void http2_add(struct http2 *http2, struct visit *visit)
+{
+    struct http2_connection *connection =
+        talloc_zero(http2, struct http2_connection);
+    if (connection != NULL) {
+        connection->wire.source =
+            (struct source){.ready = on_ready, .fd = visit->fd};
+        connection->wire.tls = visit->tls;
+        connection->wire.idle_events = EPOLLIN;
+        connection->wire.total = &http2->desk->service->counters.body_bytes;
+    }
+    if (connection == NULL ||
+        !wire_open(&connection->wire, http2->epoll_fd, connection)) {
+        talloc_free(connection);
+        visit_close(http2->desk->service, visit);
+        return;
+    }
+    http2->now_ns = kx_monotonic_ns();
+    connection->visit = *visit;
+    connection->door = http2;
+    connection->deadline_ns = http2->now_ns + idle_ns(http2);
+    TAILQ_INIT(&connection->streams);
+    TAILQ_INIT(&connection->queue);
+    http2_calm_init(&connection->calm, http2->now_ns);
+    TAILQ_INSERT_TAIL(&http2->connections, connection, order);
+    connection->wire.broken = !http2_session_open(connection);
+    http2_connection_mark(connection);
+}
+
+void http2_stop(struct http2 *http2)
+{
+    struct http2_connection *connection;
+    TAILQ_FOREACH(connection, &http2->connections, order) {
+        if (connection->session != NULL)
+            http2_session_stop(connection);
+        http2_connection_mark(connection);
+    }
+}
+
+bool http2_unsent(const struct http2 *http2)
+{
+    const struct http2_connection *connection;
+    TAILQ_FOREACH(connection, &http2->connections, order)
+        if (connection->dirty || wire_blocked(&connection->wire))
+            return true;
+    return false;
+}
+
+void http2_close(struct http2 *http2)
+{
+    struct http2_connection *connection;
+    while ((connection = TAILQ_FIRST(&http2->connections)) != NULL)
+        end(connection);
+    talloc_free(http2);
+}

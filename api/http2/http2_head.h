@@ -1,0 +1,42 @@
+/* The head of an HTTP/2 request: its header fields, and the gate that they pass
+ * through. The library has checked what HTTP/2 says about any message (names,
+ * order, no connection headers, a length that agrees with the body); here is
+ * what this service asks for on top, as framing.h does for HTTP/1.1. */
+#ifndef API_HTTP2_HEAD_H
+#define API_HTTP2_HEAD_H
+
+#include "config/options.h"
+#include "http/problem.h"
+
+struct http2_head {
+    const struct options *options; /* headers_max, header_count_max */
+    struct kx_buffer fields; /* sizes, name, NUL, value, NUL; one by one */
+    uint32_t size;           /* bytes, as HTTP/1.1 would write them */
+    uint32_t count;          /* header lines, likewise */
+    bool has_host;
+    const char *flaw;      /* what is wrong, NULL: nothing so far */
+    enum problem_code why; /* of the flaw */
+};
+
+/* A head without fields, which will live under owner (a talloc context);
+ * options, which have its limits, must outlive it. */
+void http2_head_init(struct http2_head *head, const struct options *options,
+                     const void *owner);
+
+/* Takes a copy of a field; ":authority" becomes Host, the other pseudo fields
+ * are only counted. Over a limit, or after a flaw, nothing is kept. */
+void http2_head_add(struct http2_head *head, struct kx_slice name,
+                    struct kx_slice value);
+/* Notes a flaw; the first one stays. The text is a constant. */
+void http2_head_flaw(struct http2_head *head, enum problem_code why,
+                     const char *flaw);
+/* All fields are there and target is that of the request: looks for what is
+ * missing. */
+void http2_head_end(struct http2_head *head, struct kx_slice target);
+
+/* The value of a field by its name (any case), NULL when absent; lines of the
+ * same name are joined in memory, as header_fn in request.h says. */
+const char *http2_head_find(const struct http2_head *head, const char *name,
+                            void *memory);
+
+#endif

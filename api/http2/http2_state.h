@@ -1,0 +1,204 @@
+/* What the parts of the HTTP/2 door share: the door, its connections and their
+ * streams. http2.c translates between them and the library; http2_connection.c
+ * moves bytes and keeps the times, http2_stream.c makes exchanges of streams,
+ * http2_reply.c fields of replies. For http2*.c only; all functions belong to
+ * the thread of the door's loop. */
+#ifndef API_HTTP2_STATE_H
+#define API_HTTP2_STATE_H
+
+#include <sys/queue.h>
+
+#include "exchange/exchange.h"
+#include "http2/http2.h"
+#include "http2/http2_calm.h"
+#include "http2/http2_head.h"
+#include "net/httpdate.h"
+#include "net/wire.h"
+
+struct nghttp2_session;
+
+enum {
+    HTTP2_INPUT = 64 * 1024,   /* read from a connection at a time */
+    HTTP2_OUTPUT = 64 * 1024,  /* sent to a connection at a time, or a bit
+                                * more: and what waits for it at most */
+    HTTP2_WINDOW = 1 << 20,    /* of each stream, and of a connection: bytes
+                                * of bodies on their way to us */
+    HTTP2_HELD_MAX = 16 << 20, /* bytes of replies that wait for the client of
+                                * one connection, before it gets no more */
+    HTTP2_FEW = 16,            /* streams of one connection for which there is
+                                * room as long as their guest has any */
+    HTTP2_SMALL = 64 * 1024,   /* bytes of replies that a connection may hold
+                                * although there is no memory for them */
+    HTTP2_HEADS_MAX = 4,       /* times the size of a head that is announced:
+                                * a longer one ends the connection */
+    HTTP2_LEAVE_MS = 2000,     /* for the rest of a request that is answered */
+    HTTP2_DRAIN_MAX = 1 << 20, /* thrown away after a farewell */
+    HTTP2_FIELDS_MAX = REPLY_HEADERS_MAX + 4
+};
+
+/* Why a connection or stream ends, by the numbers of RFC 9113 section 7. */
+enum http2_error {
+    HTTP2_NO_ERROR = 0,
+    HTTP2_PROTOCOL_ERROR = 1,
+    HTTP2_INTERNAL_ERROR = 2,
+    HTTP2_REFUSED_STREAM = 7,
+    HTTP2_CANCEL = 8,
+    HTTP2_ENHANCE_YOUR_CALM = 11
+};
+
+struct http2_stream;
+TAILQ_HEAD(http2_streams, http2_stream);
+
+/* One request and its reply. Lives in the request's memory. */
+struct http2_stream {
+    struct exchange *exchange;
+    struct http2_connection *connection; /* NULL: the client is gone */
+    int32_t id;
+    struct http2_head head;
+    TAILQ_ENTRY(http2_stream) all;
+    TAILQ_ENTRY(http2_stream) queue;
+    TAILQ_ENTRY(http2_stream) order;
+    uint64_t deadline_ns; /* while `waiting` */
+    TAILQ_ENTRY(http2_stream) late;
+    struct http2_streams *awaited; /* a list of the door, or NULL */
+    uint64_t late_ns;              /* while something is `awaited` */
+    bool whole;                    /* all of the request is there */
+    bool queued;                   /* to be run at the end of this input */
+    bool begun;                    /* queued or run before: only once */
+    bool parked;                   /* the exchange is */
+    bool waiting;                  /* for the client */
+    bool replied;   /* the reply's head was handed to the library */
+    size_t dropped; /* of a body that is not wanted */
+    size_t sent;    /* of a reply that is no stream */
+    size_t held;    /* bytes of that */
+    char status[24];
+    char length[24];
+};
+
+struct http2_connection {
+    struct wire wire; /* first: it is the source */
+    struct visit visit;
+    struct http2 *door;
+    struct nghttp2_session *session; /* NULL: the farewell is said */
+    struct http2_calm calm;
+    bool flooded;     /* the client was not calm */
+    bool starved;     /* the library had no memory to send; it would now free a
+                       * frame twice, so what the session holds is left */
+    bool dirty;       /* in the door's list */
+    bool heard;       /* something came in, and nothing was sent since */
+    size_t open;      /* streams */
+    size_t parked;    /* of these */
+    size_t head_size; /* of the head that is coming in, as RFC 9113 section
+                       * 6.5.2 counts it */
+    size_t held;      /* by all streams */
+    size_t drained;
+    uint64_t deadline_ns;
+    struct http2_streams streams;
+    struct http2_streams queue; /* to be run */
+    TAILQ_ENTRY(http2_connection) order;
+    STAILQ_ENTRY(http2_connection) next_dirty;
+};
+
+TAILQ_HEAD(http2_connections, http2_connection);
+STAILQ_HEAD(http2_dirty, http2_connection);
+
+struct http2 {
+    struct desk *desk;
+    int epoll_fd;
+    struct nghttp2_session_callbacks *callbacks;
+    struct nghttp2_option *option;
+    struct http2_connections connections; /* by their deadlines */
+    struct http2_streams waiting;         /* likewise */
+    struct http2_streams heads;  /* that are not complete, by late_ns */
+    struct http2_streams bodies; /* likewise */
+    struct http2_streams left;   /* of requests that are answered, likewise */
+    struct http2_dirty dirty;    /* connections that something happened to */
+    uint64_t now_ns;             /* of this turn */
+    struct kx_buffer output;     /* of the connection in hand */
+    int64_t date_second;
+    char date[HTTPDATE_MAX];
+    uint8_t input[HTTP2_INPUT];
+};
+
+/* ---- http2.c: the library ----------------------------------------------- */
+
+/* Makes the connection's session; the first settings are ready to be sent.
+ * False when memory ran out. */
+bool http2_session_open(struct http2_connection *connection);
+/* Ends the session and all its streams. */
+void http2_session_close(struct http2_connection *connection);
+/* Takes input; streams that are ready to be run are queued. HTTP2_NO_ERROR, or
+ * why the connection must be closed. */
+enum http2_error http2_session_take(struct http2_connection *connection,
+                                    const uint8_t *data, size_t size);
+/* Appends what there is to send to out, up to HTTP2_OUTPUT bytes or a frame
+ * more; false when the connection must be closed (no memory). */
+bool http2_session_give(struct http2_connection *connection,
+                        struct kx_buffer *out);
+/* Is nothing left to send nor to be expected? */
+bool http2_session_over(const struct http2_connection *connection);
+/* The last stream that was or may be acted upon, for a farewell. */
+int32_t http2_session_last(const struct http2_connection *connection);
+/* Takes no further streams; tells the client. */
+void http2_session_stop(struct http2_connection *connection);
+
+/* Hands the stream's reply over. */
+void http2_session_reply(struct http2_stream *stream);
+/* The rest of a reply that was kept back may be asked for again. */
+void http2_session_resume(struct http2_stream *stream);
+/* Tells the client to go on sending the body. */
+void http2_session_continue(struct http2_stream *stream);
+/* Breaks a stream off. */
+void http2_session_reset(struct http2_stream *stream, enum http2_error why);
+/* The same, and closes it here at once. */
+void http2_session_drop(struct http2_stream *stream, enum http2_error why);
+
+/* ---- http2_stream.c ----------------------------------------------------- */
+
+/* A stream that has begun; NULL when memory ran out. */
+struct http2_stream *http2_stream_begin(struct http2_connection *connection,
+                                        int32_t id);
+/* Takes a field of the head. */
+void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
+                        struct kx_slice value);
+/* The head is complete: through the gates. What is refused is queued. False:
+ * there was no place for it, and it is gone (REFUSED_STREAM). */
+bool http2_stream_open(struct http2_stream *stream);
+/* Takes some of the body. */
+void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
+                       size_t size);
+/* The client's side is over: the stream is queued. */
+void http2_stream_end(struct http2_stream *stream);
+/* Runs the streams that are queued, for a millisecond and as long as the client
+ * takes the replies; the others when the connection is looked at again. */
+void http2_stream_run_queue(struct http2_connection *connection);
+/* Copies up to size bytes of the reply's body; CHUNK_END comes with the last of
+ * them, or alone. */
+enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
+                                      size_t size, size_t *copied_out);
+/* Its body has not come in time: answers 408, and breaks the stream off when
+ * that did not help. */
+void http2_stream_late(struct http2_stream *stream);
+/* Its reply was sent to the end. */
+void http2_stream_sent(struct http2_stream *stream);
+/* Bytes of it went their way: it has time again. */
+void http2_stream_touch(struct http2_stream *stream);
+/* The stream is over, well or not. */
+void http2_stream_close(struct http2_stream *stream);
+
+/* ---- http2_reply.c ------------------------------------------------------ */
+
+/* The head of the stream's reply, with ":status" as the first field; fields has
+ * room for HTTP2_FIELDS_MAX. Returns their number. What they point to lives as
+ * long as the stream, or until the next call. */
+size_t http2_reply_fields(struct http2_stream *stream, struct header *fields);
+/* Has the reply a body to be sent? */
+bool http2_reply_has_body(const struct http2_stream *stream);
+
+/* ---- http2_connection.c ------------------------------------------------- */
+
+/* Something happened to the connection: it is looked at before the turn
+ * ends. */
+void http2_connection_mark(struct http2_connection *connection);
+
+#endif

@@ -1,0 +1,31 @@
+/* Waiting until the state of an index has settled: until it is not being built
+ * or changed any more. What waits holds no thread; the core wakes it when there
+ * is news (kx_news_wait). */
+#ifndef API_INDEX_WAIT_H
+#define API_INDEX_WAIT_H
+
+#include "http/request.h"
+
+/* Has its state settled? That of a migration has, too, when it is conflicted:
+ * it goes on only when the entries are mended. */
+bool index_settled(const struct kx_index_info *info);
+
+/* Appends the index to the body of the reply; first waits until its state has
+ * settled, if the request prefers that (Prefer: wait=N), and says so. WAIT: to
+ * be called again in the same half. DONE: *state_out is set, and the reply's
+ * status is still the caller's to set; but when it is set (404) the reply is
+ * complete.
+ * Without state_out it is also shown how much the index is used. */
+enum progress index_await(struct request *request, struct reply *reply,
+                          struct kx_slice name, enum kx_index_state *state_out);
+
+/* Gives the request's wait ticket to the core: true until there is news after
+ * `seen`, or the time until_ns is there. False: there is news already. */
+bool index_wait_news(struct request *request, uint64_t seen, uint64_t until_ns);
+
+/* A stream of server-sent events: the index now, and then after each change,
+ * until its state has settled or it is gone. Lives in the request's memory;
+ * NULL when that ran out. */
+struct stream *index_events(struct request *request, struct kx_slice name);
+
+#endif

@@ -1,0 +1,288 @@
+/* /indexes: declarations, their states, and entries looked up by them. What a
+ * declaration may say is the core's business (kx_commit's KX_DECLARE_INDEX);
+ * here it is only known to be JSON. Declaring and dropping are commits like any
+ * other and are answered when they are durable; building goes on afterwards. */
+#include "indexes/indexes.h"
+
+#include "http/accept.h"
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "http/handlers.h"
+#include "indexes/index_wait.h"
+#include "rest/indexjson.h"
+#include "http/percent.h"
+#include "rest/refusal.h"
+#include "rest/target.h"
+
+bool index_name(const struct request *request, struct kx_buffer *name,
+                struct flaw *flaw)
+{
+    kx_buffer_init(name, request->memory);
+    if (!percent_decode(request->argument, name))
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "The name of the index has a '%%' without two "
+                        "hexadecimal digits.");
+    return !name->failed || flaw_no_memory(flaw);
+}
+
+/* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
+enum progress index_missing(struct request *request, struct reply *reply,
+                            struct kx_slice name)
+{
+    problem(
+        request, reply, PROBLEM_INDEX_NOT_FOUND, "There is no index %.*s.",
+        (int)(name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX),
+        (const char *)name.data);
+    if (kx_utf8_valid(name))
+        problem_member_text(reply, "index", name);
+    return DONE;
+}
+
+/* Those that the caller may read by. */
+enum progress index_list(struct request *request, struct reply *reply)
+{
+    struct kx_index_info info;
+    struct flaw flaw;
+    bool some = false;
+    if (!query_none(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    answer_json(reply, 200);
+    access_asked(request);
+    kx_add_text(&reply->body, "{\"indexes\":[");
+    kx_read_begin(request->reader);
+    for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
+        if (!access_covers(request, SCOPE_READ, info.prefix))
+            continue;
+        if (some)
+            kx_add_byte(&reply->body, ',');
+        indexjson_write_used(&info, request->reader, &reply->body);
+        some = true;
+    }
+    reply->flush = kx_read_end(request->reader);
+    kx_add_text(&reply->body, "]}");
+    return DONE;
+}
+
+bool index_find(const struct request *request, struct kx_slice name,
+                struct kx_index_info *info_out)
+{
+    return kx_index_find(request->reader, name, info_out) == KX_OK &&
+           access_covers(request, request->route->scope, info_out->prefix);
+}
+
+bool index_append(struct request *request, struct reply *reply,
+                  struct kx_slice name, enum kx_index_state *state_out)
+{
+    struct kx_index_info info;
+    kx_read_begin(request->reader);
+    bool found = index_find(request, name, &info);
+    if (found && state_out != NULL) {
+        *state_out = info.state;
+        indexjson_write(&info, &reply->body);
+    } else if (found) {
+        indexjson_write_used(&info, request->reader, &reply->body);
+    }
+    reply->flush = kx_read_end(request->reader);
+    return found;
+}
+
+/* The name is in the request's memory, where it outlives this call. */
+static enum progress send_events(struct request *request, struct reply *reply,
+                                 struct kx_slice name)
+{
+    reply->status = 200;
+    reply->content_type = "text/event-stream";
+    reply_header(reply, "Cache-Control", "no-store");
+    reply->stream = index_events(request, name);
+    if (reply->stream == NULL)
+        reply->body.failed = true;
+    return DONE;
+}
+
+static bool is_there(struct request *request, struct kx_slice name)
+{
+    struct kx_index_info info;
+    kx_read_begin(request->reader);
+    bool found = index_find(request, name, &info);
+    kx_read_end(request->reader);
+    return found;
+}
+
+enum progress index_show(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct flaw flaw;
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    struct kx_slice text = kx_buffer_slice(&name);
+    if (!access_index(request, reply, SCOPE_READ, text))
+        return DONE;
+    if (accept_form(request->header(request, "Accept"),
+                    MAKES_JSON | MAKES_EVENTS) == FORM_EVENTS)
+        return is_there(request, text) ? send_events(request, reply, text)
+                                       : index_missing(request, reply, text);
+    enum progress progress = index_await(request, reply, text, NULL);
+    if (progress == DONE && reply->status == 0)
+        answer_json(reply, 200);
+    return progress;
+}
+
+/* ---- POST and DELETE ---------------------------------------------------- */
+
+enum progress index_declare(struct request *request, struct reply *reply)
+{
+    struct query query;
+    struct flaw flaw;
+    if (!query_read(request->query, TAKES_DRY | TAKES_PAUSED, request->memory,
+                    &query, &flaw) ||
+        !query_flag(&query, PARAMETER_DRY, &request->commit.dry, &flaw) ||
+        !query_flag(&query, PARAMETER_PAUSED, &request->commit.pace.paused,
+                    &flaw) ||
+        !body_json(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_DECLARE_INDEX;
+    request->commit.declaration = request->body;
+    return COMMIT;
+}
+
+/* The name that the declaration gives. */
+static bool declared_name(const struct request *request, struct kx_buffer *name)
+{
+    struct kx_slice token;
+    kx_buffer_init(name, request->memory);
+    if (!kx_json_find(request->body, kx_text("/name"), &token) ||
+        kx_json_type(token) != KX_JSON_STRING)
+        return false;
+    kx_json_unescape(token, name);
+    return !name->failed;
+}
+
+/* The core's refusal, with the name where it is the name that is in the way. */
+enum progress index_refused(struct request *request, struct reply *reply,
+                            struct kx_slice name)
+{
+    enum kx_status status = request->commit.status;
+    refusal_commit(request, reply);
+    if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED ||
+        status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
+        status == KX_INDEX_NOT_READY)
+        problem_member_text(reply, "index", name);
+    return DONE;
+}
+
+/* 201 when it can be used at once, 202 while it is built, 200 when the same was
+ * declared before: declaring is idempotent. The state is read after the commit,
+ * so a short build may be over already. */
+enum progress index_declare_finish(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    enum kx_index_state state = KX_INDEX_READY;
+    bool named = declared_name(request, &name);
+    if (request->commit.status != KX_OK || !named)
+        return index_refused(request, reply, kx_buffer_slice(&name));
+    request->subject = kx_buffer_slice(&name);
+    if (request->commit.dry)
+        return index_rehearse(request, reply, kx_buffer_slice(&name));
+    enum progress progress =
+        index_await(request, reply, kx_buffer_slice(&name), &state);
+    if (progress != DONE || reply->status != 0)
+        return progress;
+    answer_json(reply, 200);
+    if (request->commit.created)
+        reply->status = state == KX_INDEX_READY ? 201 : 202;
+    reply_headerf(request, reply, "Location", "/indexes/%.*s", (int)name.size,
+                  (const char *)name.data);
+    return DONE;
+}
+
+enum progress index_drop(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct flaw flaw;
+    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    request->commit.kind = KX_DROP_INDEX;
+    request->commit.index_name = kx_buffer_slice(&name);
+    return COMMIT;
+}
+
+enum progress index_drop_finish(struct request *request, struct reply *reply)
+{
+    if (request->commit.status == KX_INDEX_ABSENT)
+        return index_missing(request, reply, request->commit.index_name);
+    if (request->commit.status != KX_OK)
+        return refusal_commit(request, reply);
+    reply->status = 204;
+    return DONE;
+}
+
+/* ---- Lookup ------------------------------------------------------------- */
+
+/* The reply shows the primary entry; Content-Location (RFC 9110 section 8.7)
+ * says where it lives, for a client that wants to change it. */
+static enum progress found(struct request *request, struct reply *reply,
+                           const struct kx_entry *entry,
+                           const struct fields *fields)
+{
+    struct kx_buffer location;
+    answer_entry(request, reply, entry, fields);
+    if (reply->status != 200 && reply->status != 304)
+        return DONE;
+    kx_buffer_init(&location, request->memory);
+    target_location(entry->key, &location);
+    if (location.failed)
+        reply->body.failed = true;
+    else
+        reply_header(reply, "Content-Location", (const char *)location.data);
+    return DONE;
+}
+
+static enum progress nothing_for(struct request *request, struct reply *reply,
+                                 const struct kx_lookup *lookup)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, request->memory);
+    kx_key_to_json(lookup->value, &value);
+    reply->body.failed |= value.failed;
+    return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                   "Index %.*s has nothing for %.*s.", (int)lookup->index.size,
+                   (const char *)lookup->index.data, (int)value.size,
+                   (const char *)value.data);
+}
+
+/* The entry is copied into the reply within the view: afterwards its slices
+ * point to nothing. */
+enum progress index_get(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct kx_buffer value;
+    struct kx_entry entry;
+    struct fields fields;
+    struct query query;
+    struct flaw flaw;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&value, request->memory);
+    if (!index_name(request, &name, &flaw) ||
+        !target_key(request, TAKES_FIELDS, &query, &value, &flaw) ||
+        !fields_read(&query, &fields, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    struct kx_lookup lookup = {.index = kx_buffer_slice(&name),
+                               .value = kx_buffer_slice(&value),
+                               .fields = fields.paths,
+                               .field_count = fields.count};
+    if (!access_index(request, reply, SCOPE_READ, lookup.index))
+        return DONE;
+    kx_read_begin(request->reader);
+    fault.status = kx_index_get(request->reader, &lookup, &entry, &fault);
+    if (fault.status == KX_OK)
+        found(request, reply, &entry, &fields);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status == KX_OK)
+        return DONE;
+    if (fault.status == KX_ABSENT)
+        return nothing_for(request, reply, &lookup);
+    if (fault.status == KX_INDEX_ABSENT)
+        return index_missing(request, reply, kx_buffer_slice(&name));
+    return refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+}

@@ -1,0 +1,38 @@
+/* What the handlers of /indexes/{name} and of what lies below it share. */
+#ifndef API_INDEXES_H
+#define API_INDEXES_H
+
+#include "http/flaw.h"
+
+/* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
+ */
+bool index_name(const struct request *request, struct kx_buffer *name,
+                struct flaw *flaw);
+
+/* The reply becomes a 404 for an index of this name: DONE. */
+enum progress index_missing(struct request *request, struct reply *reply,
+                            struct kx_slice name);
+
+/* The reply becomes the problem that refused the request's commit, with the
+ * name where it is the index that is in the way: DONE. */
+enum progress index_refused(struct request *request, struct reply *reply,
+                            struct kx_slice name);
+
+/* The index of this name, for what may go on for longer: one that is not for
+ * the caller to know has taken the name since, and is not found. Inside a
+ * view. */
+bool index_find(const struct request *request, struct kx_slice name,
+                struct kx_index_info *info_out);
+
+/* Appends the index as JSON to the reply's body; false when there is none.
+ * *state_out is then unchanged; without it how much the index is used is shown,
+ * too. */
+bool index_append(struct request *request, struct reply *reply,
+                  struct kx_slice name, enum kx_index_state *state_out);
+
+/* After a dry declaration: the reply becomes what it has found, and what would
+ * become of hand-kept entries if it adopts them. AGAIN, DONE. */
+enum progress index_rehearse(struct request *request, struct reply *reply,
+                             struct kx_slice name);
+
+#endif

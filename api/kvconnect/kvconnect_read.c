@@ -1,0 +1,334 @@
+/* POST .../snapshot_read: some ranges in one view. Most requests are for one
+ * key, asked for as a range with room for nothing else (Deno) or as the first
+ * entry from the key on (@deno/kv); both are a look-up. What a large reply is
+ * made of is converted after the view has ended (kvconnect_rows.h). */
+#include "http/handlers.h"
+
+#include <talloc.h>
+
+#include "access/access.h"
+#include "kvconnect/datapath.pb-c.h"
+#include "kvconnect/kvconnect_rows.h"
+#include "kvconnect/message.h"
+#include "rest/refusal.h"
+
+enum { OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
+
+/* A read under way, and what stopped it. */
+struct reading {
+    struct kx_reader *reader;
+    struct kvconnect_rows rows;
+    struct kx_buffer record; /* of a look-up */
+    struct kx_fault fault;
+    struct kx_slice start; /* of the present range */
+    bool too_large;
+};
+
+/* No key lies between this one and the end. */
+static bool is_one_key(const struct kx_range *range)
+{
+    return range->end.size == range->start.size + 1 &&
+           range->end.data[range->start.size] == 0 &&
+           kx_starts_with(range->end, range->start);
+}
+
+static struct kx_range range_of(const Datapath__ReadRange *message)
+{
+    return (struct kx_range){.start = message_slice(message->start),
+                             .end = message_slice(message->end),
+                             .reverse = message->reverse};
+}
+
+static bool asks_first(const struct kx_range *range,
+                       const Datapath__ReadRange *message)
+{
+    return message->limit == 1 && !range->reverse && range->start.size > 0 &&
+           kx_compare(range->start, range->end) < 0;
+}
+
+static bool is_too_large(const struct reading *reading)
+{
+    return kvconnect_rows_size(&reading->rows) > KVCONNECT_REPLY_MAX;
+}
+
+static enum kx_status read_rows(struct reading *reading,
+                                const struct kx_range *range, size_t limit)
+{
+    struct kx_entry entry;
+    enum kx_status status = kx_scan(reading->reader, range, &reading->fault);
+    if (status != KX_OK)
+        return status;
+    while (status == KX_OK && limit-- > 0 && !reading->too_large) {
+        status = kx_scan_next(reading->reader, &entry);
+        if (status == KX_OK)
+            kvconnect_rows_add(&reading->rows, &entry);
+        reading->too_large = is_too_large(reading);
+    }
+    kx_scan_end(reading->reader);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* The entry under the start, if there is one, is the first of the range. */
+static enum kx_status read_first(struct reading *reading,
+                                 const struct kx_range *range)
+{
+    struct kx_entry entry;
+    enum kx_status status = kx_read(reading->reader, range->start,
+                                    &reading->record, &entry, &reading->fault);
+    if (status == KX_OK)
+        kvconnect_rows_add(&reading->rows, &entry);
+    else if (status == KX_ABSENT && is_one_key(range))
+        status = KX_OK;
+    else if (status == KX_ABSENT)
+        status = read_rows(reading, range, 1);
+    return status;
+}
+
+static enum kx_status read_range(struct reading *reading,
+                                 const Datapath__ReadRange *message)
+{
+    struct kx_range range = range_of(message);
+    enum kx_status status = KX_OK;
+    reading->start = range.start;
+    kvconnect_rows_range(&reading->rows);
+    if (asks_first(&range, message))
+        status = read_first(reading, &range);
+    else if (kx_compare(range.start, range.end) < 0)
+        status = read_rows(reading, &range, (size_t)message->limit);
+    return status;
+}
+
+/* What a client's get sends: false when a view of the ranges is needed, or
+ * KX_AGAIN when any is. This one ends
+ * before the reply is made, as in kv_get. */
+static bool read_get(struct reading *reading,
+                     const Datapath__SnapshotRead *read, uint64_t *flush_out)
+{
+    struct kx_fault *fault = &reading->fault;
+    struct kx_entry entry;
+    if (read->n_ranges != 1)
+        return false;
+    struct kx_range range = range_of(read->ranges[0]);
+    if (!asks_first(&range, read->ranges[0]))
+        return false;
+    reading->start = range.start;
+    *flush_out = kx_read_alone(reading->reader, range.start, &reading->record,
+                               &entry, fault);
+    if (fault->status == KX_AGAIN)
+        return true;
+    bool found = fault->status == KX_OK;
+    if (fault->status == KX_ABSENT)
+        fault->status = KX_OK;
+    if (!found && fault->status == KX_OK && !is_one_key(&range))
+        return false;
+    kvconnect_rows_only(&reading->rows, found ? &entry : NULL);
+    return true;
+}
+
+static uint64_t read_ranges(struct reading *reading,
+                            const Datapath__SnapshotRead *read)
+{
+    struct kx_fault *fault = &reading->fault;
+    kx_read_begin(reading->reader);
+    for (size_t i = 0;
+         i < read->n_ranges && fault->status == KX_OK && !reading->too_large;
+         i++) {
+        fault->status = read_range(reading, read->ranges[i]);
+        reading->too_large = is_too_large(reading);
+    }
+    return kx_read_end(reading->reader);
+}
+
+/* KX_AGAIN: a view is needed, which would have to wait. True if it was a get.
+ */
+static bool read_asked(struct reading *reading,
+                       const Datapath__SnapshotRead *read, uint64_t *flush_out)
+{
+    if (read_get(reading, read, flush_out))
+        return true;
+    if (kx_read_try_hold(reading->reader))
+        *flush_out = read_ranges(reading, read);
+    else
+        reading->fault.status = KX_AGAIN;
+    return false;
+}
+
+/* ---- The request -------------------------------------------------------- */
+
+static bool check_bound(const char *name, size_t size, struct flaw *flaw)
+{
+    return size <= KX_KEY_BOUND_MAX ||
+           flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                    "The %s of a range has %zu bytes; the limit is %d.", name,
+                    size, KX_KEY_BOUND_MAX);
+}
+
+static bool check_ranges(const Datapath__SnapshotRead *read, struct flaw *flaw)
+{
+    int64_t rows = 0;
+    if (read->n_ranges > KVCONNECT_RANGES_MAX)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "There are %zu ranges; the limit is %d.",
+                        read->n_ranges, KVCONNECT_RANGES_MAX);
+    for (size_t i = 0; i < read->n_ranges; i++) {
+        const Datapath__ReadRange *range = read->ranges[i];
+        if (range->limit < 1)
+            return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                            "The limit of a range is %d; it must be at least "
+                            "1.",
+                            range->limit);
+        if (!check_bound("start", range->start.len, flaw) ||
+            !check_bound("end", range->end.len, flaw))
+            return false;
+        rows += range->limit;
+    }
+    return rows <= KVCONNECT_ROWS_MAX ||
+           flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "The limits of the ranges add up to %lld entries; the "
+                    "limit is %d.",
+                    (long long)rows, KVCONNECT_ROWS_MAX);
+}
+
+/* Does the client look up one key? Deno asks for a range with room for nothing
+ * else, @deno/kv for the first entry from the key to the end of the store, of
+ * which it takes none but that. */
+static bool is_look_up(const Datapath__ReadRange *message,
+                       const struct kx_range *range)
+{
+    bool to_the_end = range->end.size == 1 && range->end.data[0] == 0xff;
+    return message->limit == 1 && !message->reverse &&
+           kx_key_check(range->start, NULL) == KX_OK &&
+           (to_the_end || is_one_key(range));
+}
+
+/* The range becomes that of its first key alone. False without memory. */
+static bool narrow(struct request *request, Datapath__ReadRange *message)
+{
+    size_t size = message->start.len;
+    uint8_t *end = talloc_size(request->memory, size + 1);
+    if (end == NULL)
+        return false;
+    memcpy(end, message->start.data, size);
+    end[size] = 0;
+    message->end = (ProtobufCBinaryData){.data = end, .len = size + 1};
+    return true;
+}
+
+static bool may_read_range(struct request *request, struct reply *reply,
+                           Datapath__ReadRange *message)
+{
+    struct kx_range range = {.start = message_slice(message->start),
+                             .end = message_slice(message->end)};
+    if (access_spans(request, SCOPE_LIST, &range))
+        return true;
+    if (!is_look_up(message, &range))
+        return access_range(request, reply, SCOPE_LIST, &range);
+    if (!access_key(request, reply, SCOPE_READ, range.start))
+        return false;
+    reply->body.failed |= !narrow(request, message);
+    return !reply->body.failed;
+}
+
+/* Before any of it is read. */
+static bool may_read(struct request *request, struct reply *reply,
+                     const Datapath__SnapshotRead *read)
+{
+    access_asked(request);
+    for (size_t i = 0; i < read->n_ranges; i++)
+        if (!may_read_range(request, reply, read->ranges[i]))
+            return false;
+    return true;
+}
+
+static enum progress refuse_size(struct request *request, struct reply *reply)
+{
+    return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+                   "The entries asked for have more than %d bytes: a list "
+                   "needs a smaller batchSize, getMany fewer keys.",
+                   KVCONNECT_REPLY_MAX);
+}
+
+/* The refusal is made after the view has ended, because it looks up the index
+ * in a view of its own. */
+static enum progress refuse(struct request *request, struct reply *reply,
+                            const struct reading *reading)
+{
+    struct kx_buffer index;
+    if (reading->too_large)
+        return refuse_size(request, reply);
+    kx_buffer_init(&index, request->memory);
+    refusal_index_of(reading->start, &index);
+    return refusal_read(request, reply, &reading->fault,
+                        kx_buffer_slice(&index));
+}
+
+/* fault is large, and only its texts are cleared. */
+static void start_reading(struct reading *reading,
+                          const struct request *request, struct kx_buffer *out)
+{
+    reading->reader = request->reader;
+    reading->fault.status = KX_OK;
+    reading->fault.detail[0] = reading->fault.pointer[0] = '\0';
+    reading->too_large = false;
+    kx_buffer_init(&reading->record, request->memory);
+    kvconnect_rows_init(&reading->rows, request, out);
+}
+
+static enum progress end_reply(struct reply *reply)
+{
+    message_number(OUTPUT_STRONG, true, &reply->body);
+    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                   &reply->body);
+    return kvconnect_answer(reply);
+}
+
+/* Not all is written: the rest has another turn. */
+static enum progress go_on(struct request *request, struct reply *reply,
+                           const struct kvconnect_rows *rows)
+{
+    if (request->state != NULL)
+        return AGAIN;
+    request->state = talloc_memdup(request->memory, rows, sizeof *rows);
+    if (request->state == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    talloc_steal(request->state, rows->pool);
+    return AGAIN;
+}
+
+/* Once all is read. */
+static enum progress write_reply(struct request *request, struct reply *reply,
+                                 struct kvconnect_rows *rows)
+{
+    bool done = kvconnect_rows_write(rows);
+    request->kept = rows->kept;
+    if (kvconnect_rows_size(rows) > KVCONNECT_REPLY_MAX)
+        return refuse_size(request, reply);
+    return done ? end_reply(reply) : go_on(request, reply, rows);
+}
+
+enum progress kvconnect_read(struct request *request, struct reply *reply)
+{
+    struct reading reading;
+    struct kx_fault *fault = &reading.fault;
+    struct flaw flaw;
+    if (request->state != NULL)
+        return write_reply(request, reply, request->state);
+    if (!kvconnect_admit(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    const Datapath__SnapshotRead *read =
+        message_read(request, &datapath__snapshot_read__descriptor, &flaw);
+    if (read == NULL || !check_ranges(read, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    if (!may_read(request, reply, read))
+        return DONE;
+    start_reading(&reading, request, &reply->body);
+    bool alone = read_asked(&reading, read, &reply->flush);
+    if (fault->status == KX_AGAIN)
+        return VIEW;
+    if (fault->status != KX_OK || reading.too_large)
+        return refuse(request, reply, &reading);
+    return alone ? end_reply(reply)
+                 : write_reply(request, reply, &reading.rows);
+}

@@ -1,0 +1,286 @@
+/* POST .../watch: a reply without an end, in frames. A frame is its length (4
+ * bytes, little endian) and a WatchOutput with all keys in one view. Each shows
+ * every key: Deno takes one that is called unchanged for absent. A frame of
+ * length 0 says that the connection is alive.
+ *
+ * A frame is made when the client has room for it, from what the entries are by
+ * then: who reads slowly gets fewer frames, and nothing is kept for it.
+ *
+ * Clients take no frame of more than 16 MiB. They say nothing of it and ask
+ * again, so it is refused in words while there is no reply yet; when the frame
+ * becomes so large later, the reply ends and they are refused. */
+#include "http/handlers.h"
+
+#include <stdatomic.h>
+#include <talloc.h>
+
+#include "access/access.h"
+#include "kvconnect/datapath.pb-c.h"
+#include "kvconnect/kvconnect.h"
+#include "kvconnect/message.h"
+#include "rest/refusal.h"
+#include "http/service.h"
+#include "http/watch_wait.h"
+
+enum { OUTPUT_STATUS = 1, OUTPUT_KEYS = 2 };
+enum { KEY_CHANGED = 1, KEY_ENTRY = 2 };
+enum { FRAME_HEAD = 4, FRAME_MAX = 16 << 20 /* bytes */ };
+
+static const uint64_t SILENCE_NS = 5000000000;
+static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
+
+/* What one client watches, and what it was shown last. */
+struct watching {
+    struct stream stream;
+    struct kx_watch *watch;
+    uint64_t sent_ns; /* when the last frame was made */
+    size_t count;
+    struct kx_slice keys[KVCONNECT_WATCH_KEYS_MAX];
+    uint64_t stamps[KVCONNECT_WATCH_KEYS_MAX]; /* 0: absent */
+};
+
+/* ---- Frames ------------------------------------------------------------- */
+
+/* What is read for one frame. */
+struct frame {
+    struct kx_buffer records[KVCONNECT_WATCH_KEYS_MAX];
+    struct kx_entry entries[KVCONNECT_WATCH_KEYS_MAX]; /* stamp 0: absent */
+    bool changed; /* it has something to show */
+};
+
+/* A key of an index that cannot be read for now is shown as absent: when it can
+ * be, there is news. */
+static enum kx_status read_key(struct watching *watching, size_t i,
+                               struct frame *frame)
+{
+    struct kx_entry *entry = &frame->entries[i];
+    struct kx_fault fault = {.status = KX_OK};
+    entry->stamp = 0;
+    enum kx_status status =
+        kx_read(watching->stream.request->reader, watching->keys[i],
+                &frame->records[i], entry, &fault);
+    if (status != KX_OK && status != KX_ABSENT && status != KX_INDEX_NOT_READY)
+        return status;
+    frame->changed |= entry->stamp != watching->stamps[i];
+    watching->stamps[i] = entry->stamp;
+    return KX_OK;
+}
+
+/* All keys in one view, which ends before any value is made for JavaScript. */
+static enum kx_status read_keys(struct watching *watching, const void *memory,
+                                struct frame *frame, uint64_t *flush_out)
+{
+    struct kx_reader *reader = watching->stream.request->reader;
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; i < watching->count; i++)
+        kx_buffer_init(&frame->records[i], memory);
+    frame->changed = false;
+    kx_read_begin(reader);
+    for (size_t i = 0; i < watching->count && status == KX_OK; i++)
+        status = read_key(watching, i, frame);
+    *flush_out = kx_read_end(reader);
+    return status;
+}
+
+static void put_length(size_t length, uint8_t *out)
+{
+    for (size_t i = 0; i < FRAME_HEAD; i++)
+        out[i] = (uint8_t)(length >> (8 * i));
+}
+
+/* KX_OK, KX_COMMIT_TOO_LARGE; the chunk may have failed. */
+static enum kx_status write_frame(struct watching *watching, const void *memory,
+                                  const struct frame *frame,
+                                  struct kx_buffer *chunk)
+{
+    struct kvconnect_writer writer;
+    size_t start = chunk->size;
+    kvconnect_writer_init(&writer, watching->stream.request, memory, chunk);
+    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
+    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                   chunk);
+    for (size_t i = 0; i < watching->count; i++) {
+        size_t place = message_open(OUTPUT_KEYS, chunk);
+        message_number(KEY_CHANGED, true, chunk);
+        if (frame->entries[i].stamp != 0)
+            kvconnect_entry(&writer, KEY_ENTRY, &frame->entries[i]);
+        message_close(place, chunk);
+    }
+    size_t size = chunk->size - start - FRAME_HEAD;
+    watching->sent_ns = kx_monotonic_ns();
+    if (chunk->failed)
+        return KX_OK;
+    if (size > FRAME_MAX) {
+        chunk->size = start;
+        return KX_COMMIT_TOO_LARGE;
+    }
+    put_length(size, chunk->data + start);
+    return KX_OK;
+}
+
+/* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
+ * why the entries cannot be read any more. What is not shown need not be on
+ * disk. */
+static enum kx_status add_frame(struct watching *watching,
+                                struct kx_buffer *chunk, uint64_t *flush_out)
+{
+    void *memory = talloc_new(watching->stream.request->memory);
+    struct frame frame;
+    if (memory == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status = read_keys(watching, memory, &frame, flush_out);
+    if (status == KX_OK && frame.changed)
+        status = write_frame(watching, memory, &frame, chunk);
+    else
+        *flush_out = 0;
+    talloc_free(memory);
+    return status;
+}
+
+static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
+{
+    if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
+        return false;
+    kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
+    watching->sent_ns = kx_monotonic_ns();
+    return true;
+}
+
+/* The client of a server that stops finds the reply at its end, and asks
+ * again. */
+static bool next(struct stream *stream, struct kx_buffer *chunk,
+                 uint64_t *flush_out)
+{
+    struct watching *watching = stream->state;
+    do {
+        if (atomic_load(&stream->request->service->stopping) ||
+            !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
+                             watching->count) ||
+            add_frame(watching, chunk, flush_out) != KX_OK)
+            return false;
+        if (chunk->size > 0 || chunk->failed || add_silence(watching, chunk))
+            return true;
+    } while (!watch_wait(stream->request, watching->watch,
+                         watching->sent_ns + SILENCE_NS));
+    watch_wait_release(chunk);
+    return true;
+}
+
+/* ---- The request -------------------------------------------------------- */
+
+static bool take_keys(struct watching *watching, const Datapath__Watch *message,
+                      struct flaw *flaw)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    watching->count = message->n_keys;
+    if (message->n_keys < 1 || message->n_keys > KVCONNECT_WATCH_KEYS_MAX)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "There are %zu keys; a watch has 1 to %d.",
+                        message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
+    for (size_t i = 0; i < message->n_keys; i++) {
+        watching->keys[i] = message_slice(message->keys[i]->key);
+        watching->stamps[i] = NOT_SHOWN;
+        fault.status = kx_key_check(watching->keys[i], &fault);
+        if (fault.status != KX_OK)
+            return flaw_fault(flaw, &fault);
+    }
+    return true;
+}
+
+/* What cannot be watched, such as a key of an index that is being built, can be
+ * refused only before the reply has begun. */
+static enum kx_status try_keys(struct watching *watching, size_t *at_out,
+                               struct kx_fault *fault)
+{
+    struct request *request = watching->stream.request;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    enum kx_status status = KX_OK;
+    kx_buffer_init(&record, request->memory);
+    kx_read_begin(request->reader);
+    for (size_t i = 0; i < watching->count; i++) {
+        status =
+            kx_read(request->reader, watching->keys[i], &record, &entry, fault);
+        *at_out = i;
+        if (status != KX_OK && status != KX_ABSENT)
+            break;
+        status = KX_OK;
+    }
+    kx_read_end(request->reader);
+    kx_buffer_free(&record);
+    return status;
+}
+
+/* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
+static enum kx_status try_frame(struct watching *watching)
+{
+    struct kx_buffer chunk;
+    uint64_t flush;
+    kx_buffer_init(&chunk, watching->stream.request->memory);
+    enum kx_status status = add_frame(watching, &chunk, &flush);
+    if (chunk.failed)
+        status = KX_NO_MEMORY;
+    kx_buffer_free(&chunk);
+    for (size_t i = 0; i < watching->count; i++)
+        watching->stamps[i] = NOT_SHOWN;
+    return status;
+}
+
+/* The watch is open before the first frame is read: no change gets lost. */
+static enum kx_status open_watch(struct watching *watching, size_t *at_out,
+                                 struct kx_fault *fault)
+{
+    struct request *request = watching->stream.request;
+    enum kx_status status = try_keys(watching, at_out, fault);
+    if (status == KX_OK)
+        status = try_frame(watching);
+    return status != KX_OK ? status
+                           : kx_watch_open(request->service->store,
+                                           watching->keys, watching->count,
+                                           request->memory, &watching->watch);
+}
+
+static enum progress begin(struct watching *watching, struct reply *reply)
+{
+    struct request *request = watching->stream.request;
+    struct kx_fault fault = {.status = KX_OK};
+    struct kx_buffer index;
+    size_t at = 0;
+    fault.status = open_watch(watching, &at, &fault);
+    if (fault.status == KX_COMMIT_TOO_LARGE)
+        return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+                       "The entries to be watched have more than %d bytes: "
+                       "watch fewer at a time.",
+                       FRAME_MAX);
+    if (fault.status != KX_OK) {
+        kx_buffer_init(&index, request->memory);
+        refusal_index_of(watching->keys[at], &index);
+        return refusal_read(request, reply, &fault, kx_buffer_slice(&index));
+    }
+    reply->status = 200;
+    reply->content_type = "application/octet-stream";
+    reply->stream = &watching->stream;
+    return DONE;
+}
+
+enum progress kvconnect_watch(struct request *request, struct reply *reply)
+{
+    struct flaw flaw;
+    if (!kvconnect_admit(request, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    struct watching *watching = talloc_zero(request->memory, struct watching);
+    if (watching == NULL) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    const Datapath__Watch *message =
+        message_read(request, &datapath__watch__descriptor, &flaw);
+    if (message == NULL || !take_keys(watching, message, &flaw))
+        return flaw_reply(request, reply, &flaw);
+    watching->stream = (struct stream){
+        .next = next, .request = request, .state = watching, .lasting = true};
+    if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,
+                     watching->count))
+        return DONE;
+    return begin(watching, reply);
+}

@@ -1,0 +1,165 @@
+/* Replies that several handlers give. Conditions of reads are decided here, on
+ * the entry just read; those of writes go into the commit as checks instead
+ * (see conditions.h), because only the writer sees them at the right moment. */
+#include "rest/answer.h"
+
+#include <talloc.h>
+
+#include "rest/conditions.h"
+#include "rest/entryjson.h"
+#include "http/problem.h"
+#include "rest/subkeys.h"
+
+void answer_json(struct reply *reply, int status)
+{
+    reply->status = status;
+    reply->content_type = "application/json";
+}
+
+void answer_etag(struct request *request, struct reply *reply, uint64_t stamp)
+{
+    char *text = talloc_array(request->memory, char, ETAG_SIZE + 1);
+    if (text == NULL) {
+        reply->body.failed = true;
+        return;
+    }
+    etag_write(stamp, text);
+    reply_header(reply, "ETag", text);
+}
+
+/* A key as NUL-terminated JSON for a sentence; "" when memory runs out. */
+static const char *key_text(struct request *request, struct kx_slice key)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, request->memory);
+    kx_key_to_json(key, &text);
+    kx_add_byte(&text, '\0');
+    return text.failed ? "" : (const char *)text.data;
+}
+
+/* Which header a check came from shows in its condition. */
+static bool is_if_match(const struct kx_check *check)
+{
+    return check->condition == KX_IS_PRESENT ||
+           check->condition == KX_IS_ONE_OF;
+}
+
+enum progress answer_precondition(struct request *request, struct reply *reply,
+                                  const struct kx_check *failed, uint64_t stamp)
+{
+    struct kx_buffer actual;
+    char etag[ETAG_SIZE + 1];
+    const char *key = key_text(request, failed->key);
+    etag_write(stamp, etag);
+    if (stamp == 0)
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "There is no entry %s, and If-Match requires one.", key);
+    else if (is_if_match(failed))
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "The entry %s has the ETag %s, which is not in If-Match.", key,
+                etag);
+    else
+        problem(request, reply, PROBLEM_PRECONDITION_FAILED,
+                "The entry %s is there already, with the ETag %s.", key, etag);
+    kx_buffer_init(&actual, request->memory);
+    entryjson_write_stamp(stamp, &actual);
+    if (actual.failed)
+        reply->body.failed = true;
+    else
+        problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
+    if (stamp != 0)
+        answer_etag(request, reply, stamp);
+    return DONE;
+}
+
+enum progress answer_absent(struct request *request, struct reply *reply,
+                            struct kx_slice key)
+{
+    struct kx_buffer under;
+    const char *text = key_text(request, key);
+    kx_buffer_init(&under, request->memory);
+    if (!subkeys_find(request, reply, key, &under))
+        return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                       "There is no entry %s.", text);
+    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+            "There is no entry %s, but there are entries under it: GET %.*s "
+            "lists them.",
+            text, (int)under.size, (const char *)under.data);
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
+    return DONE;
+}
+
+/* Bytes keep the media type that they were stored with. A browser must not take
+ * them for another, nor run what is in them as if it came from the service. */
+static void send_bytes(struct request *request, struct reply *reply,
+                       const struct kx_value *value)
+{
+    reply->content_type =
+        talloc_strndup(request->memory, (const char *)value->media_type.data,
+                       value->media_type.size);
+    if (reply->content_type == NULL)
+        reply->body.failed = true;
+    reply_header(reply, "X-Content-Type-Options", "nosniff");
+    reply_header(reply, "Content-Security-Policy", "sandbox");
+    kx_add_slice(&reply->body, value->data);
+}
+
+static enum progress send_value(struct request *request, struct reply *reply,
+                                const struct kx_entry *entry,
+                                const struct fields *fields)
+{
+    reply->status = 200;
+    answer_etag(request, reply, entry->stamp);
+    if (fields->count == 0 && entry->value.encoding == KX_BYTES)
+        send_bytes(request, reply, &entry->value);
+    else if (fields->count > 0
+                 ? fields_write(fields, &entry->value, &reply->body)
+                 : kx_value_to_json(&entry->value, &reply->body))
+        reply->content_type = "application/json";
+    else
+        reply->content_type = "application/vnd.kindex.typed+json";
+    return DONE;
+}
+
+/* What the client has is still right. The body is made all the same, for its
+ * length (RFC 9110 section 8.6): no door sends it. */
+static enum progress send_unchanged(struct request *request,
+                                    struct reply *reply,
+                                    const struct kx_entry *entry,
+                                    const struct fields *fields)
+{
+    send_value(request, reply, entry, fields);
+    reply->status = 304;
+    reply->content_type = NULL;
+    return DONE;
+}
+
+/* The answer instead of the value when a condition does not hold: 412 for
+ * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
+static enum progress send_refusal(struct request *request, struct reply *reply,
+                                  const struct kx_entry *entry,
+                                  const struct fields *fields,
+                                  const struct kx_check *failed)
+{
+    if (is_if_match(failed))
+        return answer_precondition(request, reply, failed, entry->stamp);
+    return send_unchanged(request, reply, entry, fields);
+}
+
+enum progress answer_entry(struct request *request, struct reply *reply,
+                           const struct kx_entry *entry,
+                           const struct fields *fields)
+{
+    struct conditions conditions;
+    if (!conditions_read(request->header(request, "If-Match"),
+                         request->header(request, "If-None-Match"), entry->key,
+                         request->memory, &conditions)) {
+        reply->body.failed = true;
+        return DONE;
+    }
+    for (size_t i = 0; i < conditions.count; i++)
+        if (!kx_check_holds(&conditions.checks[i], entry->stamp))
+            return send_refusal(request, reply, entry, fields,
+                                &conditions.checks[i]);
+    return send_value(request, reply, entry, fields);
+}

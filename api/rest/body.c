@@ -1,0 +1,210 @@
+/* The body of a request, by its media type. The type decides alone, never the
+ * contents: the same bytes must not be JSON one day and a text the next. The
+ * one guess, a body without a type of its own, says so when it goes wrong. */
+#include "rest/body.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "rest/typed.h"
+
+/* GUESSED: the client named no type that tells anything, so JSON is assumed. */
+enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
+
+static const struct media_row {
+    const char *name;
+    enum media media;
+} MEDIA[] = {
+    {"application/json", MEDIA_JSON},
+    /* What curl -d sends when nobody says otherwise. */
+    {"application/x-www-form-urlencoded", MEDIA_GUESSED},
+    {"application/vnd.kindex.typed+json", MEDIA_TYPED},
+    {"application/merge-patch+json", MEDIA_PATCH},
+};
+
+/* Parameters such as charset are not looked at: JSON is UTF-8 by RFC 8259, and
+ * for bytes the whole text is kept. */
+static enum media media_of(const char *content_type)
+{
+    if (content_type == NULL || *content_type == '\0')
+        return MEDIA_GUESSED;
+    size_t size = strcspn(content_type, "; \t");
+    for (size_t i = 0; i < sizeof MEDIA / sizeof *MEDIA; i++)
+        if (strlen(MEDIA[i].name) == size &&
+            strncasecmp(content_type, MEDIA[i].name, size) == 0)
+            return MEDIA[i].media;
+    return MEDIA_OTHER;
+}
+
+static bool bad_json(const struct request *request,
+                     const struct kx_fault *fault, struct flaw *flaw)
+{
+    flaw_json(flaw, request->body, fault);
+    if (request->body.size == 0)
+        snprintf(flaw->detail, sizeof flaw->detail,
+                 "The body is empty; a JSON text is expected.");
+    return false;
+}
+
+static bool check_json(const struct request *request, struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    return kx_json_check(request->body, &fault) == KX_OK ||
+           bad_json(request, &fault, flaw);
+}
+
+/* Nothing here unpacks a body, and nothing would say so when it is read. */
+static bool check_coding(const struct request *request, struct flaw *flaw)
+{
+    const char *coding = request->header(request, "Content-Encoding");
+    if (coding == NULL || strcasecmp(coding, "identity") == 0)
+        return true;
+    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+             "The body has the Content-Encoding %s; send it without one.",
+             coding);
+    flaw_offer(flaw, kx_text(coding), "identity");
+    return false;
+}
+
+/* A word alone, like a misspelt "json", is no media type. */
+static bool is_media_type(const char *text)
+{
+    size_t size = strcspn(text, "/; \t");
+    return size > 0 && text[size] == '/' &&
+           strcspn(text + size + 1, "; \t") > 0;
+}
+
+/* The media type is stored and one day sent back as a header, so it must not
+ * hold what could end a header line. */
+static bool take_bytes(const struct request *request, const char *content_type,
+                       struct kx_value *value_out, struct flaw *flaw)
+{
+    struct kx_slice media_type = kx_text(content_type);
+    if (media_type.size > KX_MEDIA_TYPE_MAX)
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The Content-Type has %zu bytes; the limit is %d.",
+                        media_type.size, KX_MEDIA_TYPE_MAX);
+    if (content_type[strcspn(content_type, ",\"")] == ',')
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The body has several media types: %s; send one "
+                        "Content-Type.",
+                        content_type);
+    if (!is_media_type(content_type))
+        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                        "The Content-Type is \"%s\", which is no media type, "
+                        "such as application/json or text/plain.",
+                        content_type);
+    for (size_t i = 0; i < media_type.size; i++)
+        if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
+            return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                            "The Content-Type has a character that is not "
+                            "printable ASCII.");
+    *value_out = (struct kx_value){
+        .encoding = KX_BYTES, .data = request->body, .media_type = media_type};
+    return true;
+}
+
+/* RFC 9110 section 14.5: a part must not be stored as the whole. One of a JSON
+ * text is hardly ever JSON. */
+static bool check_whole(const struct request *request, struct flaw *flaw)
+{
+    const char *range = request->header(request, "Content-Range");
+    return range == NULL ||
+           flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                    "The body has the Content-Range %s; a value is sent as a "
+                    "whole, without one.",
+                    range);
+}
+
+static bool take_json(const struct request *request, struct kx_value *value_out,
+                      struct flaw *flaw)
+{
+    if (!check_json(request, flaw))
+        return false;
+    *value_out = (struct kx_value){.encoding = KX_JSON, .data = request->body};
+    return true;
+}
+
+/* A value that is not said to be JSON, but is taken for it. */
+static bool take_guessed(const struct request *request,
+                         struct kx_value *value_out, struct flaw *flaw)
+{
+    if (take_json(request, value_out, flaw))
+        return true;
+    size_t used = strlen(flaw->detail);
+    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+             " (A body without a Content-Type of its own is taken for JSON; "
+             "name one, such as text/plain, to store bytes.)");
+    return false;
+}
+
+bool body_value(const struct request *request, struct kx_value *value_out,
+                struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    if (!check_coding(request, flaw))
+        return false;
+    switch (media_of(content_type)) {
+    case MEDIA_JSON:
+        return take_json(request, value_out, flaw);
+    case MEDIA_GUESSED:
+        return take_guessed(request, value_out, flaw);
+    case MEDIA_TYPED:
+        return check_json(request, flaw) &&
+               typed_read(request->body, request->memory, value_out, flaw);
+    case MEDIA_PATCH:
+    case MEDIA_OTHER:
+        break;
+    }
+    return check_whole(request, flaw) &&
+           take_bytes(request, content_type, value_out, flaw);
+}
+
+static bool unsupported(struct flaw *flaw, const char *content_type,
+                        const char *patch)
+{
+    struct kx_slice given = kx_text(content_type);
+    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+             "The body has the Content-Type %s.", content_type);
+    flaw_offer(flaw, given, "application/json");
+    if (patch != NULL)
+        flaw_offer(flaw, given, patch);
+    return false;
+}
+
+bool body_patch(const struct request *request, struct kx_value *value_out,
+                struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    enum media media = media_of(content_type);
+    if (media == MEDIA_OTHER || media == MEDIA_TYPED)
+        return unsupported(flaw, content_type, "application/merge-patch+json");
+    return check_coding(request, flaw) && take_json(request, value_out, flaw);
+}
+
+static bool expect_json(const struct request *request, struct flaw *flaw)
+{
+    const char *content_type = request->header(request, "Content-Type");
+    enum media media = media_of(content_type);
+    if (media != MEDIA_JSON && media != MEDIA_GUESSED)
+        return unsupported(flaw, content_type, NULL);
+    return check_coding(request, flaw);
+}
+
+bool body_json(const struct request *request, struct flaw *flaw)
+{
+    return expect_json(request, flaw) && check_json(request, flaw);
+}
+
+bool body_document(const struct request *request, bool *deep_out,
+                   struct flaw *flaw)
+{
+    struct kx_fault fault = {0};
+    if (!expect_json(request, flaw))
+        return false;
+    enum kx_status status = kx_json_check(request->body, &fault);
+    *deep_out = status == KX_JSON_TOO_DEEP;
+    if (*deep_out)
+        status = kx_json_check_document(request->body, &fault);
+    return status == KX_OK || bad_json(request, &fault, flaw);
+}

@@ -1,0 +1,36 @@
+/* If-Match and If-None-Match (RFC 9110 section 13) as checks. An ETag is the
+ * entry's versionstamp in quotes; weak forms are taken too, because proxies
+ * that compress make them, and a tag that is none of ours matches nothing.
+ * Reads apply the checks themselves; writes hand them to the core with the
+ * commit, so that nothing can come between check and write. */
+#ifndef API_CONDITIONS_H
+#define API_CONDITIONS_H
+
+#include "http/flaw.h"
+
+/* Both headers may be there; then both must hold. */
+struct conditions {
+    struct kx_check *checks; /* at most two; NULL when there are none */
+    size_t count;
+    bool unclear; /* If-None-Match has text that is no tag, or a `"*"`: what it
+                   * would guard against is not known */
+};
+
+/* Reads both headers (NULL: absent) into checks on key, If-Match first, as
+ * section 13.2.2 has it. The checks and their stamps lie in memory (a talloc
+ * context); key is kept as a slice. False when memory runs out; there are no
+ * errors otherwise. A write must not be done when it is unclear. */
+bool conditions_read(const char *if_match, const char *if_none_match,
+                     struct kx_slice key, const void *memory,
+                     struct conditions *conditions_out);
+
+/* For what has no single entry to compare with: false when one of the headers
+ * is there, with PROBLEM_BAD_REQUEST. */
+bool conditions_none(const struct request *request, struct flaw *flaw);
+
+enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
+
+/* Writes the ETag of a versionstamp with quotes and NUL: ETAG_SIZE + 1. */
+void etag_write(uint64_t stamp, char *out);
+
+#endif

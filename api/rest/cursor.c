@@ -1,0 +1,96 @@
+/* Cursors. Before base64url: a format byte, the list (8 bytes), a checksum of
+ * all the rest (4 bytes), the position; big endian. */
+#include "rest/cursor.h"
+
+enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
+
+static uint64_t mix(uint64_t hash, struct kx_slice bytes)
+{
+    /* The length keeps "ab","c" apart from "a","bc". */
+    return (kx_hash(hash, bytes) ^ bytes.size) * KX_HASH_PRIME;
+}
+
+uint64_t cursor_list(struct kx_slice index, const struct kx_range *range)
+{
+    uint8_t reverse = range->reverse;
+    uint64_t hash = mix(KX_HASH_START, index);
+    hash = mix(hash, range->start);
+    hash = mix(hash, range->end);
+    return mix(hash, kx_slice(&reverse, 1));
+}
+
+/* Big endian, the low `size` bytes. */
+static void put(uint8_t *out, uint64_t number, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        out[i] = (uint8_t)(number >> (8 * (size - 1 - i)));
+}
+
+static uint32_t checksum(uint64_t list, struct kx_slice position)
+{
+    uint8_t head[LIST_AT + 8] = {FORMAT};
+    put(head + LIST_AT, list, 8);
+    uint64_t hash =
+        mix(mix(KX_HASH_START, kx_slice(head, sizeof head)), position);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+void cursor_write(uint64_t list, struct kx_slice position,
+                  struct kx_buffer *out)
+{
+    uint8_t head[POSITION_AT] = {FORMAT};
+    struct kx_buffer whole;
+    put(head + LIST_AT, list, 8);
+    put(head + SUM_AT, checksum(list, position), 4);
+    kx_buffer_init(&whole, out->owner);
+    kx_add(&whole, head, sizeof head);
+    kx_add_slice(&whole, position);
+    if (whole.failed)
+        out->failed = true;
+    else
+        kx_base64_write(kx_buffer_slice(&whole), out);
+    kx_buffer_free(&whole);
+}
+
+/* The checksum is compared before the list: a damaged cursor should be called
+ * that, and not one of another list. */
+static bool open_cursor(struct kx_slice whole, uint64_t list,
+                        struct kx_buffer *out, struct flaw *flaw)
+{
+    uint8_t expected[8];
+    if (whole.size <= POSITION_AT || whole.data[0] != FORMAT)
+        return flaw_set(flaw, PROBLEM_CURSOR_INVALID,
+                        "The cursor was not made by this service.");
+    struct kx_slice position =
+        kx_slice(whole.data + POSITION_AT, whole.size - POSITION_AT);
+    uint64_t owner = 0;
+    for (unsigned i = 0; i < 8; i++)
+        owner = owner << 8 | whole.data[LIST_AT + i];
+    put(expected, checksum(owner, position), 4);
+    if (memcmp(expected, whole.data + SUM_AT, 4) != 0)
+        return flaw_set(flaw, PROBLEM_CURSOR_INVALID,
+                        "The cursor has been changed on its way.");
+    if (owner != list)
+        return flaw_set(flaw, PROBLEM_CURSOR_MISMATCH,
+                        "The cursor was made with another prefix, start, end, "
+                        "index or direction.");
+    kx_add_slice(out, position);
+    return !out->failed || flaw_no_memory(flaw);
+}
+
+bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
+                 struct flaw *flaw)
+{
+    struct kx_buffer whole;
+    kx_buffer_init(&whole, out->owner);
+    bool done;
+    if (!kx_base64_read(text, &whole))
+        done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
+                        "The cursor was not made by this service.");
+    else if (whole.failed)
+        done = flaw_no_memory(flaw);
+    else
+        done = open_cursor(kx_buffer_slice(&whole), list, out, flaw);
+    kx_buffer_free(&whole);
+    return done;
+}

@@ -1,0 +1,246 @@
+/* Declared indexes as JSON. The total of a build is an estimate until it is
+ * done, and entries may come and go meanwhile: done can exceed it, the
+ * percentage is kept within 100. */
+#include "rest/indexjson.h"
+
+#include <stdio.h>
+
+uint64_t indexjson_eta(const struct kx_index_info *info)
+{
+    if (!(info->per_second > 0) || info->paused ||
+        info->migration != KX_INDEX_BUILDING)
+        return 0;
+    uint64_t left = info->total > info->done ? info->total - info->done : 0;
+    return (uint64_t)((double)left / info->per_second) + 1;
+}
+
+/* Less than 100, also where the estimate was too low: it is not done. */
+static double percent(const struct kx_index_info *info)
+{
+    if (info->total == 0)
+        return 0;
+    double share = 100.0 * (double)info->done / (double)info->total;
+    return share > 99.9 ? 99.9 : share;
+}
+
+/* Some keys of entries that the build left out. */
+static void write_skipped_keys(const struct kx_index_info *info,
+                               struct kx_buffer *out)
+{
+    kx_add_text(out, "\"skippedKeys\":[");
+    for (size_t i = 0; i < info->sample_count; i++) {
+        if (i > 0)
+            kx_add_byte(out, ',');
+        kx_key_to_json(info->samples[i], out);
+    }
+    kx_add_byte(out, ']');
+}
+
+void indexjson_write_build(const struct kx_index_info *info,
+                           struct kx_buffer *out)
+{
+    char text[320];
+    char eta[24] = "null";
+    uint64_t seconds = indexjson_eta(info);
+    if (seconds != 0)
+        snprintf(eta, sizeof eta, "%llu", (unsigned long long)seconds);
+    snprintf(text, sizeof text,
+             "{\"done\":%llu,\"total\":%llu,\"percent\":%.1f,"
+             "\"perSecond\":%.0f,\"etaSeconds\":%s,\"skipped\":%llu,"
+             "\"startedAt\":%lld,\"resumed\":%s,",
+             (unsigned long long)info->done, (unsigned long long)info->total,
+             percent(info), info->per_second, eta,
+             (unsigned long long)info->skipped, (long long)info->started_at_ms,
+             info->resumed ? "true" : "false");
+    kx_add_text(out, text);
+    write_skipped_keys(info, out);
+    kx_add_byte(out, '}');
+}
+
+/* What the build has left out. */
+static void write_skipped(const struct kx_index_info *info,
+                          struct kx_buffer *out)
+{
+    char text[40];
+    if (info->skipped == 0)
+        return;
+    snprintf(text, sizeof text, ",\"skipped\":%llu,",
+             (unsigned long long)info->skipped);
+    kx_add_text(out, text);
+    write_skipped_keys(info, out);
+}
+
+/* Unless it is as fast as it goes. */
+static void write_pace(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    char limit[24] = "null";
+    if (!info->paused && info->per_second_max == 0)
+        return;
+    if (info->per_second_max != 0)
+        snprintf(limit, sizeof limit, "%lu",
+                 (unsigned long)info->per_second_max);
+    kx_add_text(out, ",\"pace\":{\"paused\":");
+    kx_add_text(out, info->paused ? "true" : "false");
+    kx_add_text(out, ",\"perSecond\":");
+    kx_add_text(out, limit);
+    kx_add_byte(out, '}');
+}
+
+/* The declaration without its closing brace, so that more members can
+ * follow. */
+static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
+{
+    size_t size = declaration.size;
+    while (size > 0 && declaration.data[size - 1] != '}')
+        size--;
+    kx_add(out, declaration.data, size > 0 ? size - 1 : 0);
+}
+
+static void write_failure(const struct kx_index_info *info,
+                          struct kx_buffer *out)
+{
+    if (info->failure[0] == '\0')
+        return;
+    kx_add_text(out, ",\"failure\":");
+    kx_json_escape(kx_text(info->failure), out);
+}
+
+/* What the index becomes, and how far that has come. */
+static void write_migration(const struct kx_index_info *info,
+                            struct kx_buffer *out)
+{
+    static const char *const members[] = {"/unique", "/store"};
+    kx_add_text(out, ",\"migration\":{\"state\":\"");
+    kx_add_text(out, kx_index_state_text(info->migration));
+    kx_add_text(out, "\",\"to\":{");
+    for (size_t i = 0; i < 2; i++) {
+        struct kx_slice value;
+        if (!kx_json_find(info->target, kx_text(members[i]), &value))
+            continue;
+        kx_add_text(out, i == 0 ? "\"unique\":" : ",\"store\":");
+        kx_add_slice(out, value);
+    }
+    kx_add_text(out, "},\"build\":");
+    indexjson_write_build(info, out);
+    write_failure(info, out);
+    kx_add_byte(out, '}');
+}
+
+/* What the index costs, and whether anybody needs it. */
+static void write_use(const struct kx_index_info *info, uint64_t bytes,
+                      struct kx_buffer *out)
+{
+    char text[200];
+    char last[24] = "null";
+    if (info->last_read_ms != 0)
+        snprintf(last, sizeof last, "%lld", (long long)info->last_read_ms);
+    snprintf(text, sizeof text,
+             ",\"bytes\":%llu,\"use\":{\"reads\":%llu,\"writes\":%llu,"
+             "\"lastReadAt\":%s,\"since\":%lld}",
+             (unsigned long long)bytes, (unsigned long long)info->reads,
+             (unsigned long long)info->writes, last, (long long)info->since_ms);
+    kx_add_text(out, text);
+}
+
+static void write_samples(const struct kx_sample *samples, size_t count,
+                          struct kx_buffer *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        kx_add(out, ",", i > 0);
+        kx_key_to_json(kx_slice(samples[i].key, samples[i].size), out);
+    }
+}
+
+/* What became of hand-kept entries, and the keys of some. */
+static void write_adoption(const struct kx_adoption *adoption,
+                           struct kx_buffer *out)
+{
+    char number[48];
+    kx_add_text(out, ",\"adopt\":{");
+    for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++) {
+        snprintf(number, sizeof number, "\"%s\":%llu,", kx_adopted_text(kind),
+                 (unsigned long long)adoption->counts[kind]);
+        kx_add_text(out, number);
+    }
+    kx_add_text(out, adoption->done ? "\"done\":true" : "\"done\":false");
+    kx_add_text(out, ",\"samples\":{");
+    for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++) {
+        snprintf(number, sizeof number, "%s\"%s\":[", kind > 0 ? "]," : "",
+                 kx_adopted_text(kind));
+        kx_add_text(out, number);
+        write_samples(adoption->samples[kind], adoption->sample_counts[kind],
+                      out);
+    }
+    kx_add_text(out, "]}}");
+}
+
+static void write_state(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    char entries[48];
+    open_declaration(info->declaration, out);
+    kx_add_text(out, ",\"state\":\"");
+    kx_add_text(out, kx_index_state_text(info->state));
+    snprintf(entries, sizeof entries, "\",\"entries\":%llu",
+             (unsigned long long)info->entries);
+    kx_add_text(out, entries);
+    if (info->state == KX_INDEX_BUILDING) {
+        kx_add_text(out, ",\"build\":");
+        indexjson_write_build(info, out);
+    } else if (info->state != KX_INDEX_MIGRATING) {
+        write_skipped(info, out);
+    }
+    write_pace(info, out);
+    if (info->conflicts != 0) {
+        char conflicts[40];
+        snprintf(conflicts, sizeof conflicts, ",\"conflicts\":%llu",
+                 (unsigned long long)info->conflicts);
+        kx_add_text(out, conflicts);
+    }
+    if (info->adoption->asked)
+        write_adoption(info->adoption, out);
+    if (info->target.size != 0)
+        write_migration(info, out);
+    else
+        write_failure(info, out);
+}
+
+void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out)
+{
+    write_state(info, out);
+    kx_add_byte(out, '}');
+}
+
+void indexjson_write_used(const struct kx_index_info *info,
+                          struct kx_reader *reader, struct kx_buffer *out)
+{
+    uint64_t bytes = 0;
+    kx_index_bytes(reader, info->name, &bytes);
+    write_state(info, out);
+    write_use(info, bytes, out);
+    kx_add_byte(out, '}');
+}
+
+void indexjson_write_preview(const struct kx_preview *preview,
+                             const struct kx_adoption *adoption,
+                             struct kx_buffer *out)
+{
+    char text[320];
+    snprintf(text, sizeof text,
+             ",\"estimate\":{\"exact\":%s,\"sampled\":%llu,\"covered\":%llu,"
+             "\"skipped\":%llu,\"entries\":%llu,\"bytes\":%llu,"
+             "\"seconds\":%.1f,\"conflicts\":%llu},\"warnings\":",
+             preview->exact ? "true" : "false",
+             (unsigned long long)preview->sampled,
+             (unsigned long long)preview->covered,
+             (unsigned long long)preview->skipped,
+             (unsigned long long)preview->entries,
+             (unsigned long long)preview->bytes, preview->seconds,
+             (unsigned long long)preview->conflicts);
+    kx_add_text(out, "{\"dry\":true,\"declaration\":");
+    kx_add_slice(out, preview->declaration);
+    kx_add_text(out, text);
+    kx_add_slice(out, preview->warnings);
+    if (adoption != NULL)
+        write_adoption(adoption, out);
+    kx_add_byte(out, '}');
+}

@@ -1,0 +1,225 @@
+/* Which entries, as bounds in the order of encoded keys. In that order a key is
+ * followed by the keys that have more parts than it: every part begins with a
+ * tag between 00 and ff, so "prefix 00" lies before all of them and "prefix ff"
+ * behind. */
+#include "rest/selector.h"
+
+#include <talloc.h>
+
+#include "access/access.h"
+
+void selection_init(struct selection *selection, const void *memory)
+{
+    *selection = (struct selection){0};
+    kx_buffer_init(&selection->prefix, memory);
+    kx_buffer_init(&selection->start, memory);
+    kx_buffer_init(&selection->end, memory);
+    kx_buffer_init(&selection->index, memory);
+}
+
+/* Takes one key parameter, if it is given. */
+static bool read_key(const struct query *query, enum parameter parameter,
+                     bool *has_out, struct kx_buffer *key, struct flaw *flaw)
+{
+    *has_out = query_has(query, parameter);
+    return !*has_out || query_key(query, parameter, key, flaw);
+}
+
+static bool no_name(struct flaw *flaw)
+{
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "The name of the index is empty: name one, or leave index out for "
+             "the entries themselves.");
+    flaw->parameter = kx_text(query_name(PARAMETER_INDEX));
+    return false;
+}
+
+bool selection_read(const struct query *query, struct selection *selection,
+                    struct flaw *flaw)
+{
+    selection->has_index = query_has(query, PARAMETER_INDEX);
+    if (selection->has_index && query->raw[PARAMETER_INDEX].size == 0)
+        return no_name(flaw);
+    return read_key(query, PARAMETER_PREFIX, &selection->has_prefix,
+                    &selection->prefix, flaw) &&
+           read_key(query, PARAMETER_START, &selection->has_start,
+                    &selection->start, flaw) &&
+           read_key(query, PARAMETER_END, &selection->has_end, &selection->end,
+                    flaw) &&
+           (!selection->has_index ||
+            query_text(query, PARAMETER_INDEX, &selection->index, flaw)) &&
+           query_flag(query, PARAMETER_REVERSE, &selection->reverse, flaw);
+}
+
+/* An index that is not there is left to the scan to tell. */
+static bool fold_key(struct selection *selection, struct kx_reader *reader,
+                     struct kx_buffer *key)
+{
+    struct kx_buffer folded;
+    kx_buffer_init(&folded, key->owner);
+    enum kx_status status =
+        kx_index_fold(reader, kx_buffer_slice(&selection->index),
+                      kx_buffer_slice(key), &folded);
+    if (status == KX_OK)
+        *key = folded;
+    return status != KX_NO_MEMORY;
+}
+
+/* By what is wrong with a key that was folded one could tell a hidden index
+ * from one that is not there. */
+bool selection_fold(struct selection *selection, const struct request *request,
+                    struct flaw *flaw)
+{
+    struct kx_reader *reader = request->reader;
+    if (!selection->has_index ||
+        !access_sees_index(request, SCOPE_LIST,
+                           kx_buffer_slice(&selection->index)))
+        return true;
+    kx_read_begin(reader);
+    bool done = fold_key(selection, reader, &selection->prefix) &&
+                fold_key(selection, reader, &selection->start) &&
+                fold_key(selection, reader, &selection->end);
+    kx_read_end(reader);
+    return done || flaw_no_memory(flaw);
+}
+
+static bool bad(struct flaw *flaw, const char *detail)
+{
+    return flaw_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
+}
+
+/* Deno's rules. Within an index its name is a prefix already, so there one
+ * bound is enough. */
+static bool combination(const struct selection *selection, struct flaw *flaw)
+{
+    bool both = selection->has_start && selection->has_end;
+    bool one = selection->has_start != selection->has_end;
+    if (selection->has_prefix && both)
+        return bad(flaw, "prefix goes with start or with end, not with both.");
+    if (one && !selection->has_prefix && !selection->has_index)
+        return bad(flaw, "Without a prefix, start and end go together.");
+    return true;
+}
+
+/* A bound must be a longer key that begins with the prefix's parts. */
+static bool within(struct kx_slice bound, struct kx_slice prefix,
+                   const char *name, struct flaw *flaw)
+{
+    if (bound.size > KX_KEY_MAX)
+        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
+                        "%s has %zu encoded bytes; the limit is %d.", name,
+                        bound.size, KX_KEY_MAX);
+    /* After the prefix's parts, ff is not the tag of a part: it belongs to an
+     * escaped zero, so that the bound is another string. */
+    if (prefix.size == 0 ||
+        (kx_starts_with(bound, prefix) && bound.size > prefix.size &&
+         bound.data[prefix.size] != 0xff))
+        return true;
+    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
+             "%s does not lie within the prefix: it must begin with the "
+             "prefix's parts and have more of them.",
+             name);
+    flaw->parameter = kx_text(name);
+    return false;
+}
+
+/* prefix and one more byte, in memory; false when memory ran out. */
+static bool extend(struct kx_slice prefix, uint8_t byte, const void *memory,
+                   struct kx_slice *out)
+{
+    uint8_t *bytes = talloc_array(memory, uint8_t, prefix.size + 1);
+    if (bytes == NULL)
+        return false;
+    if (prefix.size > 0)
+        memcpy(bytes, prefix.data, prefix.size);
+    bytes[prefix.size] = byte;
+    *out = kx_slice(bytes, prefix.size + 1);
+    return true;
+}
+
+/* The lower bound: the prefix's first longer key, or, within an index, the key
+ * itself as well. */
+static bool first_bound(const struct selection *selection,
+                        struct kx_slice prefix, const void *memory,
+                        struct kx_slice *out)
+{
+    *out = selection->has_start ? kx_buffer_slice(&selection->start) : prefix;
+    return selection->has_start || selection->has_index ||
+           extend(prefix, 0x00, memory, out);
+}
+
+/* The upper bound: behind the prefix's last longer key; within an index without
+ * a prefix there is none. */
+static bool last_bound(const struct selection *selection,
+                       struct kx_slice prefix, const void *memory,
+                       struct kx_slice *out)
+{
+    bool open = selection->has_index && prefix.size == 0;
+    *out = selection->has_end ? kx_buffer_slice(&selection->end) : prefix;
+    return selection->has_end || open || extend(prefix, 0xff, memory, out);
+}
+
+/* An end without parts would leave nothing, and is hardly meant. The core takes
+ * it for no end at all. */
+static bool end_fits(const struct selection *selection, struct flaw *flaw)
+{
+    if (!selection->has_end || selection->end.size > 0)
+        return true;
+    bad(flaw, "end is a key without parts, and nothing comes before that.");
+    flaw->parameter = kx_text("end");
+    return false;
+}
+
+/* Do the given keys lie where they must? */
+static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
+                     struct flaw *flaw)
+{
+    return within(prefix, kx_slice(NULL, 0), "prefix", flaw) &&
+           (!selection->has_start || within(kx_buffer_slice(&selection->start),
+                                            prefix, "start", flaw)) &&
+           (!selection->has_end ||
+            within(kx_buffer_slice(&selection->end), prefix, "end", flaw));
+}
+
+bool selector_make(struct selection *selection, const void *memory,
+                   struct selector *selector_out, struct flaw *flaw)
+{
+    struct kx_slice prefix = kx_buffer_slice(&selection->prefix);
+    struct kx_range *range = &selector_out->range;
+    *selector_out = (struct selector){.indexed = selection->has_index};
+    selector_out->index = kx_buffer_slice(&selection->index);
+    if (!combination(selection, flaw) || !end_fits(selection, flaw) ||
+        !keys_fit(selection, prefix, flaw))
+        return false;
+    if (!first_bound(selection, prefix, memory, &range->start) ||
+        !last_bound(selection, prefix, memory, &range->end))
+        return flaw_no_memory(flaw);
+    range->reverse = selection->reverse;
+    if (selection->has_end && kx_compare(range->start, range->end) > 0)
+        return bad(flaw, "start lies after end; they keep their meaning when "
+                         "the order is reversed.");
+    return true;
+}
+
+/* The core does not show the position itself again, in either direction. */
+bool selector_resume(struct selector *selector, struct kx_slice position,
+                     struct kx_buffer *bound)
+{
+    struct kx_range *range = &selector->range;
+    bool open = selector->indexed && range->end.size == 0;
+    if (position.size == 0 || kx_compare(position, range->start) < 0 ||
+        (!open && kx_compare(position, range->end) >= 0))
+        return false;
+    bound->size = 0;
+    kx_add_slice(bound, position);
+    range->after = kx_buffer_slice(bound);
+    return !bound->failed;
+}
+
+enum kx_status selector_scan(const struct selector *selector,
+                             struct kx_reader *reader, struct kx_fault *fault)
+{
+    if (selector->indexed)
+        return kx_scan_index(reader, selector->index, &selector->range, fault);
+    return kx_scan(reader, &selector->range, fault);
+}

@@ -1,0 +1,63 @@
+/* Which entries: a prefix, or start and end, or a prefix with one of them, or
+ * everything; of the whole store or of one index. In two steps: a selection is
+ * what the client wrote, from a query or a JSON document; a selector is the
+ * range of encoded keys that the core scans. start is inclusive, end exclusive,
+ * in either direction. */
+#ifndef API_SELECTOR_H
+#define API_SELECTOR_H
+
+#include "rest/query.h"
+
+/* What a client gave, as encoded keys. */
+struct selection {
+    bool has_prefix;
+    bool has_start;
+    bool has_end;
+    bool has_index;
+    bool reverse;
+    struct kx_buffer prefix;
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_buffer index; /* its name */
+};
+
+struct selector {
+    bool indexed;
+    struct kx_slice index;
+    struct kx_range range; /* relative to the index when there is one */
+};
+
+/* An empty selection (everything) whose buffers live in memory. */
+void selection_init(struct selection *selection, const void *memory);
+
+/* Takes prefix, start, end, index and reverse out of a query, where given.
+ * False with the flaw of query_key, query_text or query_flag. */
+bool selection_read(const struct query *query, struct selection *selection,
+                    struct flaw *flaw);
+
+/* Folds text in the keys as the index does, when there is one of that name that
+ * the caller may list by: what is asked for is then what its entries have. In a
+ * view of its own. False when memory ran out. */
+bool selection_fold(struct selection *selection, const struct request *request,
+                    struct flaw *flaw);
+
+/* Makes the range. A prefix covers the keys that have more parts than it;
+ * start and end must lie within it. Within an index everything is relative to
+ * its name, a prefix also covers the very key, and start or end may stand
+ * alone. The slices point into selection and memory. */
+bool selector_make(struct selection *selection, const void *memory,
+                   struct selector *selector_out, struct flaw *flaw);
+
+/* Narrows the range to what follows `position` in scan order, which is kept in
+ * `bound` (its former contents are replaced). False when the position is
+ * outside of the range, or memory ran out: bound->failed. */
+bool selector_resume(struct selector *selector, struct kx_slice position,
+                     struct kx_buffer *bound);
+
+/* Begins the scan, of an index or of the store: as kx_scan_index or kx_scan.
+ * The caller ends it with kx_scan_end. Between kx_read_begin and
+ * kx_read_end. */
+enum kx_status selector_scan(const struct selector *selector,
+                             struct kx_reader *reader, struct kx_fault *fault);
+
+#endif

@@ -1,0 +1,46 @@
+/* Entries under a key, found by one seek. */
+#include "rest/subkeys.h"
+
+#include "access/access.h"
+#include "entries/ask.h"
+
+bool subkeys_range(const struct request *request, struct kx_slice key,
+                   const void *memory, struct selector *range_out)
+{
+    struct selection selection;
+    struct flaw flaw;
+    selection_init(&selection, memory);
+    selection.has_prefix = true;
+    kx_add_slice(&selection.prefix, key);
+    if (selection.prefix.failed ||
+        !selector_make(&selection, memory, range_out, &flaw))
+        return false;
+    range_out->range.yields = range_out->range.count_only = true;
+    return access_selects(request, SCOPE_LIST, range_out);
+}
+
+bool subkeys_exist(struct kx_reader *reader, const struct selector *range)
+{
+    struct kx_entry entry;
+    struct kx_fault fault = {0};
+    bool exist = selector_scan(range, reader, &fault) == KX_OK &&
+                 kx_scan_next(reader, &entry) == KX_OK;
+    kx_scan_end(reader);
+    return exist;
+}
+
+bool subkeys_find(struct request *request, struct reply *reply,
+                  struct kx_slice key, struct kx_buffer *out)
+{
+    struct selector range;
+    if (!subkeys_range(request, key, request->memory, &range))
+        return false;
+    kx_read_begin(request->reader);
+    bool exist = subkeys_exist(request->reader, &range);
+    uint64_t flush = kx_read_end(request->reader);
+    if (flush > reply->flush)
+        reply->flush = flush;
+    if (exist)
+        ask_prefix(key, out);
+    return exist && !out->failed;
+}

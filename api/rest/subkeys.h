@@ -1,0 +1,26 @@
+/* The keys that begin with the parts of another key and have more. Who asks for
+ * a key at which there is nothing often means those. */
+#ifndef API_SUBKEYS_H
+#define API_SUBKEYS_H
+
+#include "rest/selector.h"
+
+/* The range of all keys that have more parts than this one, made in memory.
+ * False when the caller may not list them, or memory ran out. Not inside a
+ * view. */
+bool subkeys_range(const struct request *request, struct kx_slice key,
+                   const void *memory, struct selector *range_out);
+
+/* Is there an entry in that range? One seek, inside a view and outside of a
+ * scan. Also false where very many rows are hidden (they have expired, say),
+ * which are not all looked at. */
+bool subkeys_exist(struct kx_reader *reader, const struct selector *range);
+
+/* Appends the address that lists the entries under a key
+ * ("/list?prefix=users"), if there are any and the caller may list them. In a
+ * view of its own; reply->flush then covers what was seen. Returns whether it
+ * was appended. */
+bool subkeys_find(struct request *request, struct reply *reply,
+                  struct kx_slice key, struct kx_buffer *out);
+
+#endif

@@ -1,0 +1,79 @@
+/* Times to live: a whole number and a unit. Times of expiry: a number alone. */
+#include "rest/ttl.h"
+
+#include <inttypes.h>
+
+#include "rest/members.h"
+
+static const struct unit {
+    const char *name;
+    int64_t ms;
+} UNITS[] = {
+    {"ms", 1},          {"s", 1000},         {"m", 60 * 1000},
+    {"h", 3600 * 1000}, {"d", 86400 * 1000},
+};
+
+static int64_t unit_ms(struct kx_slice name)
+{
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (kx_equal(name, kx_text(UNITS[i].name)))
+            return UNITS[i].ms;
+    return 0;
+}
+
+/* The digits in front, and their number (any number over the longest time is
+ * as good as another). */
+static size_t read_digits(struct kx_slice text, int64_t *number_out)
+{
+    int64_t number = 0;
+    size_t i = 0;
+    for (; i < text.size && (uint8_t)(text.data[i] - '0') < 10; i++)
+        if (number <= TTL_MAX_MS)
+            number = number * 10 + (text.data[i] - '0');
+    *number_out = number;
+    return i;
+}
+
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct flaw *flaw)
+{
+    int64_t number;
+    size_t i = read_digits(text, &number);
+    int64_t ms = unit_ms(kx_slice(text.data + i, text.size - i));
+    if (i == 0 || ms == 0)
+        return flaw_set(flaw, code,
+                        "ttl is \"%.*s\"; it takes a whole number with a unit: "
+                        "250ms, 60s, 5m, 1h or 7d.",
+                        (int)(text.size < 40 ? text.size : 40), text.data);
+    if (number == 0)
+        return flaw_set(flaw, code, "ttl is 0; the shortest is 1ms.");
+    if (number > TTL_MAX_MS / ms)
+        return flaw_set(flaw, code, "ttl is too long; the longest is 36500d.");
+    *ms_out = number * ms;
+    return true;
+}
+
+bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
+                struct flaw *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, memory);
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "ttl is a text with a unit, such as \"60s\".");
+    return members_text(value, &text, flaw) &&
+           ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
+}
+
+bool ttl_expires_at(struct kx_slice value, int64_t *ms_out, struct flaw *flaw)
+{
+    double ms;
+    if (!kx_number_parse(value, &ms) || !(ms >= 1) ||
+        !(ms <= (double)EXPIRES_AT_MAX_MS) || ms != (double)(int64_t)ms)
+        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
+                        "expiresAt takes Unix time in milliseconds, a whole "
+                        "number from 1 to %" PRId64 ".",
+                        EXPIRES_AT_MAX_MS);
+    *ms_out = (int64_t)ms;
+    return true;
+}

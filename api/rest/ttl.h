@@ -1,0 +1,26 @@
+/* How long an entry lives: "250ms" "60s" "5m" "1h" "7d". In ?ttl= of a write
+ * and as the member `ttl` of a mutation; the store is given the time of expiry
+ * instead (kx_mutation.expires_at_ms). */
+#ifndef API_TTL_H
+#define API_TTL_H
+
+#include "http/flaw.h"
+
+/* The longest time to live: a hundred years of 365 days. */
+#define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
+/* The last time of expiry: what every program of JSON still tells apart. */
+#define EXPIRES_AT_MAX_MS ((INT64_C(1) << 53) - 1)
+
+/* Reads a time to live; false when it is none, with a flaw of `code`. */
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct flaw *flaw);
+/* Reads the value of a member `ttl`; memory (a talloc context) is for scratch.
+ * False with PROBLEM_BAD_REQUEST. */
+bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
+                struct flaw *flaw);
+/* Reads the value of a member `expiresAt`, Unix time in milliseconds as entries
+ * show it: a whole number from 1 to EXPIRES_AT_MAX_MS, past ones included.
+ * False with PROBLEM_BAD_REQUEST. */
+bool ttl_expires_at(struct kx_slice value, int64_t *ms_out, struct flaw *flaw);
+
+#endif

@@ -1,0 +1,28 @@
+/* The connections of one loop that are not through with TLS yet. Each has a
+ * limited time for that, however it dribbles. All functions belong to the
+ * loop's thread. */
+#ifndef API_HANDSHAKE_H
+#define API_HANDSHAKE_H
+
+#include "net/visit.h"
+
+struct handshakes;
+
+typedef void lead_fn(void *owner, struct visit *visit);
+
+/* Sockets are watched in epoll_fd; `lead` gets each visit that is through,
+ * which is its own then. NULL when memory ran out. */
+struct handshakes *handshakes_open(struct service *service, int epoll_fd,
+                                   lead_fn *lead, void *owner);
+/* Closes the connections and frees it. NULL is allowed. */
+void handshakes_close(struct handshakes *handshakes);
+
+/* Takes over a visit whose TLS has not begun; it may be led on at once. */
+void handshakes_add(struct handshakes *handshakes, const struct visit *visit);
+
+/* When handshakes_expire has something to do (kx_monotonic_ns); 0: never. */
+uint64_t handshakes_deadline(const struct handshakes *handshakes);
+/* Closes those that have taken too long. */
+void handshakes_expire(struct handshakes *handshakes, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,40 @@
+/* The sockets that the server listens on: one for each address and event
+ * loop. All functions belong to the main thread, but socket_set_close. */
+#ifndef API_LISTEN_SOCKETS_H
+#define API_LISTEN_SOCKETS_H
+
+#include "config/address.h"
+
+enum { LOOPS_MAX = 64 };
+
+/* The sockets of one loop; zeroed, there are none. */
+struct socket_set {
+    int fds[ADDRESSES_MAX];
+    size_t count;
+};
+
+/* Zeroed, there are none. */
+struct listen_sockets {
+    struct addresses bound; /* with the ports that they have now; without those
+                             * that the machine does not have */
+    struct socket_set sets[LOOPS_MAX];
+};
+
+/* Binds and listens, for so many loops. An address with port 0 takes a free
+ * one, the same for all of them. False with errno: where_out, with room for
+ * ADDRESS_TEXT_MAX bytes, is the address that could not be had. */
+bool listen_sockets_open(struct listen_sockets *sockets,
+                         const struct addresses *wanted, size_t loops,
+                         char *where_out);
+
+/* Closes those that are still here. */
+void listen_sockets_close(struct listen_sockets *sockets);
+
+/* Gives away those of one loop. */
+struct socket_set listen_sockets_take(struct listen_sockets *sockets,
+                                      size_t loop);
+
+/* Closes the sockets of a set. Any thread. */
+void socket_set_close(const struct socket_set *set);
+
+#endif

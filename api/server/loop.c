@@ -1,0 +1,260 @@
+/* Each turn: wait, let the ready sources work, continue what was answered and
+ * what waits for its turn, then let the doors read and write. There are two
+ * levels of epoll: HTTP/1.1 has a descriptor of its own, which is one source
+ * here beside the listening sockets, the connections of HTTP/2, the desk's
+ * eventfd and the one for stopping. */
+#include "server/loop.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "exchange/exchange_share.h"
+#include "server/listener.h"
+
+enum { EVENTS_MAX = 64 };
+
+/* Time for what is in flight when the loop is told to stop. */
+static const uint64_t GRACE_NS = 2500000000;
+
+/* A descriptor that only wakes the loop. */
+struct wake {
+    struct source source;
+    bool woken;
+};
+
+/* All members are the loop thread's own while it runs, but stop's descriptor,
+ * to which any thread may write. */
+struct loop {
+    struct desk desk;
+    struct listener *listener; /* NULL once the loop is stopping */
+    struct http1 *http1;
+    struct http1_streams *streams;
+    struct http2 *http2;
+    struct wake door;    /* http1's epoll descriptor */
+    struct wake answers; /* the desk's eventfd */
+    struct wake stop;    /* an eventfd */
+    int epoll_fd;
+    pthread_t thread;
+    uint64_t give_up_ns; /* 0 until the loop is stopping */
+};
+
+static void on_wake(struct source *source)
+{
+    ((struct wake *)source)->woken = true;
+}
+
+static bool watch(struct loop *loop, struct wake *wake, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = wake};
+    wake->source = (struct source){.ready = on_wake, .fd = fd};
+    return fd >= 0 && epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* Of two timeouts, of which negative means never. */
+static int sooner(int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+/* No waiting while something wants its turn. A loop that is stopping looks
+ * every 10 ms whether it may end. */
+static int timeout_ms(const struct loop *loop)
+{
+    if (loop->desk.turns.first != NULL)
+        return 0;
+    int timeout =
+        sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
+    timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
+    timeout = sooner(timeout, desk_timeout_ms(&loop->desk));
+    timeout = sooner(timeout, exchange_share_timeout_ms(&loop->desk));
+    if (loop->listener != NULL)
+        return sooner(timeout, listener_timeout_ms(loop->listener));
+    return sooner(timeout, 10);
+}
+
+/* Returns how many sources were ready. Before it sleeps it says that no commits
+ * come from here for now. */
+static int wait_for_sources(struct loop *loop, int timeout)
+{
+    struct kx_store *store = loop->desk.service->store;
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
+    if (count == 0 && timeout != 0) {
+        kx_rest(store);
+        count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);
+        kx_feed(store);
+    }
+    loop->desk.now_ns = kx_monotonic_ns();
+    for (int i = 0; i < count; i++) {
+        struct source *source = events[i].data.ptr;
+        source->ready(source);
+    }
+    return count;
+}
+
+/* The eventfd is never read: it is taken off instead, so that it wakes only
+ * once. */
+static void begin_stop(struct loop *loop)
+{
+    listener_close(loop->listener);
+    loop->listener = NULL;
+    http2_stop(loop->http2);
+    loop->give_up_ns = kx_monotonic_ns() + GRACE_NS;
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, loop->stop.source.fd, NULL);
+}
+
+/* Continues what was answered, what has waited long enough and what waits for
+ * its turn; false when there was nothing. */
+static bool continue_exchanges(struct loop *loop)
+{
+    bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
+    loop->answers.woken = false;
+    bool late = desk_run_late(&loop->desk, loop->listener == NULL);
+    return desk_run_turns(&loop->desk) || answered || late;
+}
+
+/* The flag is cleared first: what becomes ready meanwhile wakes the loop
+ * again. */
+static void run_door(struct loop *loop)
+{
+    loop->door.woken = false;
+    http1_run(loop->http1);
+}
+
+/* One round of the loop; returns how many sources were ready. */
+static int turn(struct loop *loop)
+{
+    int count = wait_for_sources(loop, timeout_ms(loop));
+    if (loop->stop.woken && loop->listener != NULL)
+        begin_stop(loop);
+    if (loop->listener != NULL)
+        listener_expire(loop->listener);
+    exchange_share_look(&loop->desk);
+    if (continue_exchanges(loop) || loop->door.woken || count <= 0 ||
+        http1_timeout_ms(loop->http1) == 0)
+        run_door(loop);
+    http1_streams_run(loop->streams);
+    http2_run(loop->http2);
+    return count;
+}
+
+/* Everything is answered, or the time for that is over. What waits for the
+ * core is waited for: its answer comes, and it needs the exchange. */
+static bool finished(struct loop *loop, int ready)
+{
+    if (loop->give_up_ns == 0)
+        return false;
+    if (kx_monotonic_ns() > loop->give_up_ns) {
+        desk_abandon_turns(&loop->desk);
+        return loop->desk.awaited == 0 && !desk_has_turns(&loop->desk);
+    }
+    return ready <= 0 && loop->desk.in_flight == 0 &&
+           !http2_unsent(loop->http2);
+}
+
+static void *run(void *closure)
+{
+    struct loop *loop = closure;
+    int ready;
+    kx_feed(loop->desk.service->store);
+    do
+        ready = turn(loop);
+    while (!finished(loop, ready));
+    kx_rest(loop->desk.service->store);
+    return NULL;
+}
+
+static void free_parts(struct loop *loop)
+{
+    if (loop->listener != NULL)
+        listener_close(loop->listener);
+    if (loop->http1 != NULL)
+        http1_close(loop->http1);
+    http1_streams_close(loop->streams);
+    if (loop->http2 != NULL)
+        http2_close(loop->http2);
+    if (loop->epoll_fd >= 0)
+        close(loop->epoll_fd);
+    if (loop->stop.source.fd >= 0)
+        close(loop->stop.source.fd);
+    desk_close(&loop->desk);
+    talloc_free(loop);
+}
+
+/* On failure free_parts closes what was opened; the sockets are taken over in
+ * any case. */
+static bool open_parts(struct loop *loop, const struct socket_set *sockets)
+{
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    loop->stop.source.fd = -1;
+    loop->streams = http1_streams_open(&loop->desk, loop->epoll_fd);
+    if (loop->streams != NULL)
+        loop->http1 = http1_open(&loop->desk, loop->streams);
+    loop->http2 = http2_open(&loop->desk, loop->epoll_fd);
+    if (loop->http1 != NULL && loop->http2 != NULL && loop->epoll_fd >= 0)
+        loop->listener = listener_open(sockets, loop->epoll_fd, loop->http1,
+                                       loop->http2, loop->desk.service);
+    else
+        socket_set_close(sockets);
+    return loop->listener != NULL &&
+           watch(loop, &loop->stop, eventfd(0, EFD_CLOEXEC)) &&
+           watch(loop, &loop->answers, loop->desk.answers_fd) &&
+           watch(loop, &loop->door, http1_descriptor(loop->http1));
+}
+
+struct loop *loop_start(struct service *service, unsigned number,
+                        const struct socket_set *sockets)
+{
+    struct loop *loop = talloc_zero(NULL, struct loop);
+    if (loop == NULL || !desk_open(&loop->desk, service, number)) {
+        talloc_free(loop);
+        socket_set_close(sockets);
+        return NULL;
+    }
+    if (open_parts(loop, sockets) &&
+        pthread_create(&loop->thread, NULL, run, loop) == 0)
+        return loop;
+    free_parts(loop);
+    return NULL;
+}
+
+void loop_stop(struct loop *loop)
+{
+    const uint64_t one = 1;
+    while (write(loop->stop.source.fd, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+void loop_join(struct loop *loop)
+{
+    if (loop == NULL)
+        return;
+    pthread_join(loop->thread, NULL);
+    free_parts(loop);
+}
+
+/* Sorts the tickets by loop, so that each desk is locked and woken once for a
+ * flush, however many commits it settled. */
+void loops_answer(void *context, struct kx_ticket *first)
+{
+    struct desk *desks[LOOPS_MAX] = {NULL};
+    struct kx_ticket *lists[LOOPS_MAX] = {NULL};
+    (void)context;
+    while (first != NULL) {
+        struct kx_ticket *next = first->next;
+        const struct exchange *exchange = first->owner;
+        unsigned number = exchange->desk->number;
+        desks[number] = exchange->desk;
+        first->next = lists[number];
+        lists[number] = first;
+        first = next;
+    }
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (lists[i] != NULL)
+            desk_put(desks[i], lists[i]);
+}

@@ -1,0 +1,68 @@
+/* The contents page of the service: every method and path, and who answers. The
+ * first row that fits is taken. HEAD and OPTIONS need no rows (router.c,
+ * admission.c). */
+#include "http/handlers.h"
+#include "http/router.h"
+
+/* clang-format off */
+const struct route ROUTES[] = {
+    /* Entries: the path is the key. */
+    {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL, false},
+    {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_write_finish, false},
+    {METHOD_PATCH,  "/kv/...", "patchEntry",  SCOPE_WRITE, BODY_VALUE, kv_patch,  kv_write_finish, false},
+    {METHOD_DELETE, "/kv/...", "deleteEntry", SCOPE_WRITE, BODY_NONE,  kv_delete, kv_delete_finish, false},
+    {METHOD_POST,   "/kv/...", "createEntry", SCOPE_WRITE, BODY_VALUE, kv_create, kv_create_finish, false},
+
+    /* Ranges of entries, and many at once. */
+    {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, true},
+    {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, false},
+    {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, true},
+    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, batch_get,    NULL, false},
+    {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL, true},
+    {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL, true},
+
+    /* Checks and mutations that hold together or not at all. */
+    {METHOD_POST, "/atomic", "commitAtomic", SCOPE_WRITE, BODY_ENVELOPE, atomic_commit, atomic_commit_finish, false},
+
+    /* Declared indexes. */
+    {METHOD_GET,    "/indexes",                  "listIndexes",     SCOPE_READ,  BODY_NONE,     index_list,           NULL, true},
+    {METHOD_POST,   "/indexes",                  "declareIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_declare,        index_declare_finish, false},
+    {METHOD_GET,    "/indexes/{name}",           "getIndex",        SCOPE_READ,  BODY_NONE,     index_show,           NULL, true},
+    {METHOD_DELETE, "/indexes/{name}",           "dropIndex",       SCOPE_INDEX, BODY_NONE,     index_drop,           index_drop_finish, false},
+    {METHOD_PATCH,  "/indexes/{name}",           "migrateIndex",    SCOPE_INDEX, BODY_ENVELOPE, index_migrate,        index_migrate_finish, false},
+    {METHOD_DELETE, "/indexes/{name}/migration", "undoMigration",   SCOPE_INDEX, BODY_NONE,     index_undo_migration, index_undo_migration_finish, false},
+    {METHOD_POST,   "/indexes/{name}/verify",    "verifyIndex",     SCOPE_INDEX, BODY_NONE,     index_verify,         index_verify_finish, false},
+    {METHOD_GET,    "/indexes/{name}/verify",    "getVerification", SCOPE_READ,  BODY_NONE,     index_verification,   NULL, true},
+    {METHOD_POST,   "/indexes/{name}/pause",     "pauseIndex",      SCOPE_INDEX, BODY_NONE,     index_pause,          index_pace_finish, false},
+    {METHOD_POST,   "/indexes/{name}/resume",    "resumeIndex",     SCOPE_INDEX, BODY_NONE,     index_resume,         index_pace_finish, false},
+    {METHOD_POST,   "/indexes/{name}/throttle",  "throttleIndex",   SCOPE_INDEX, BODY_ENVELOPE, index_throttle,       index_pace_finish, false},
+    {METHOD_GET,    "/indexes/{name}/get/...",   "getByIndex",      SCOPE_READ,  BODY_NONE,     index_get,            NULL, true},
+    {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts,      NULL, true},
+
+    /* KV Connect: what Deno and @deno/kv speak. */
+    {METHOD_POST, "/",                 "exchangeMetadata", SCOPE_TOKEN, BODY_KEYS,    kvconnect_metadata, NULL, false},
+    {METHOD_POST, "/v2/snapshot_read", "snapshotRead",     SCOPE_KEYS,  BODY_KEYS,    kvconnect_read,     NULL, false},
+    {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish, false},
+    {METHOD_POST, "/v2/watch",         "watch",            SCOPE_WATCH, BODY_KEYS,    kvconnect_watch,    NULL, true},
+
+    /* Who may do what. */
+    {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list,   NULL, false},
+    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish, false},
+    {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show,   NULL, false},
+    {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, token_revoke_finish, false},
+
+    /* The service itself. */
+    {METHOD_GET, "/",                "getService", SCOPE_NONE,    BODY_NONE, ops_service, NULL, false},
+    {METHOD_GET, "/livez",           "getLive",    SCOPE_NONE,    BODY_NONE, ops_live,    NULL, false},
+    {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show,  NULL, true},
+    {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
+    {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL, false},
+    {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},
+    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_list,   NULL, false},
+    {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL, false},
+    {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL, false},
+    {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL, false},
+};
+/* clang-format on */
+
+const size_t ROUTE_COUNT = sizeof ROUTES / sizeof *ROUTES;

@@ -1,0 +1,394 @@
+/* From options to a running server, and back down in the opposite order:
+ * signals, framing, sockets, store, loops. The main thread only waits for a
+ * signal; everything else is done by the loops and by the store's own
+ * threads. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "http1/framing.h"
+#include "server/heap.h"
+#include "http1/http1_socket.h"
+#include "server/listen_sockets.h"
+#include "server/loop.h"
+#include "server/notify.h"
+#include "server/token_file.h"
+#include "server/tour.h"
+#include "net/visit.h"
+
+enum {
+    LOOK_AT_STORE_MS = 500,
+    SPARE_DESCRIPTORS = 64 /* for what is no connection: database, epoll */
+};
+
+struct server {
+    struct options options; /* connections_max as far as the system allows */
+    struct service service;
+    struct listen_sockets sockets;
+    struct loop *loops[LOOPS_MAX];
+    size_t loop_count;
+    int signal_fd;
+};
+
+/* For the person at the terminal, before the log means anything to them.
+ * Returns false, so that a step can end with it. */
+static bool complain(const char *what, const char *which, const char *why)
+{
+    fprintf(stderr, "kindex: %s %s: %s\n", what, which, why);
+    return false;
+}
+
+/* ---- Signals and limits ------------------------------------------------- */
+
+/* Before any thread is made: all of them inherit the mask. Who rotates logs
+ * sends SIGUSR1 to any daemon; this one's log is its standard error. */
+static bool catch_signals(struct server *server)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN);
+    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0)
+        return complain("cannot", "block signals", strerror(errno));
+    server->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    return server->signal_fd >= 0 ||
+           complain("cannot", "watch signals", strerror(errno));
+}
+
+/* Raises the process's limit of open files as far as it may, and otherwise
+ * lowers connections_max to what fits: refusing a connection with 503 is better
+ * than failing to accept it. */
+static void fit_connections(struct options *options)
+{
+    struct rlimit limit;
+    uint64_t wanted = options->connections_max + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    if (limit.rlim_cur < wanted && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= wanted)
+        return;
+    options->connections_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS
+                                   ? limit.rlim_cur - SPARE_DESCRIPTORS
+                                   : limit.rlim_cur / 2;
+    kx_log(KX_LOG_WARNING, "connections-limited",
+           "connections-max=%llu open-files=%llu",
+           (unsigned long long)options->connections_max,
+           (unsigned long long)limit.rlim_cur);
+}
+
+/* A file of the store that may not grow further looks like a full disk. */
+static void warn_of_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        kx_log(KX_LOG_WARNING, "file-size-limited",
+               "bytes=%llu detail=\"no file of the store can be larger; lift "
+               "LimitFSIZE of the unit, or ulimit -f\"",
+               (unsigned long long)limit.rlim_cur);
+}
+
+/* Which route a body is for is not known here: the largest limit counts, and
+ * the route's own is admission.c's. */
+static bool start_framing(const struct options *options)
+{
+    uint64_t body_max = options->value_max > options->body_max
+                            ? options->value_max
+                            : options->body_max;
+    struct http1_socket_limits limits = {
+        .framing = {.body_max = body_max + FRAMING_DROP_MAX,
+                    .target_max = FRAMING_TARGET_MAX,
+                    .headers_max = (uint32_t)options->headers_max,
+                    .header_count_max = (uint32_t)options->header_count_max},
+        .header_timeout_ms = options->header_timeout_ms,
+        .body_timeout_ms = options->body_timeout_ms};
+    return http1_socket_start(&limits) ||
+           complain("cannot", "start", "memory is used up");
+}
+
+/* With the first certificate at hand, or not at all. */
+static bool start_visits(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct service *service = &server->service;
+    char why[200];
+    service->guests = guests_open(options->connections_per_address);
+    if (service->guests == NULL)
+        return complain("cannot", "start", "memory is used up");
+    if (options->tls_cert == NULL)
+        return true;
+    service->keyring = tls_keyring_open(options, why, sizeof why);
+    return service->keyring != NULL || complain("cannot", "start TLS", why);
+}
+
+/* ---- Sockets, store and loops ------------------------------------------- */
+
+static bool open_sockets(struct server *server)
+{
+    const struct options *options = &server->options;
+    char where[ADDRESS_TEXT_MAX];
+    return listen_sockets_open(&server->sockets, &options->listen,
+                               options->loops, where) ||
+           complain("cannot listen on", where, strerror(errno));
+}
+
+enum { BESIDE_MAX = 6 };
+
+/* Files of the options, which may lie in the data directory. */
+static void list_files(const struct options *options, const char **files)
+{
+    const char *const all[] = {options->token_file, options->port_file,
+                               options->tls_cert, options->tls_key,
+                               options->tls_client_ca};
+    _Static_assert(sizeof all / sizeof *all < BESIDE_MAX,
+                   "there is room for the NULL at the end");
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i] != NULL)
+            files[count++] = all[i];
+    files[count] = NULL;
+}
+
+/* Recovers what a crash may have left, which can take a while. */
+static bool open_store(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct kx_fault fault = {.status = KX_OK};
+    struct kx_options store;
+    const char *beside[BESIDE_MAX];
+    list_files(options, beside);
+    kx_options_default(&store);
+    store.directory = options->data;
+    store.cache_bytes = options->cache;
+    store.value_max = options->value_max;
+    store.queue_max = (uint32_t)options->queue_max;
+    store.checkpoint_seconds =
+        (uint32_t)(options->checkpoint_interval_ms / 1000);
+    store.checkpoint_bytes = (uint32_t)options->checkpoint_log;
+    store.archive = options->archive;
+    store.archive_interval_ms = (int64_t)options->archive_interval_ms;
+    store.archive_keep = (uint32_t)options->archive_keep;
+    store.disk_floor = options->disk_floor;
+    store.beside = beside;
+    store.answer = loops_answer;
+    enum kx_status status = kx_open(&store, &server->service.store, &fault);
+    return status == KX_OK ||
+           complain("cannot open", options->data,
+                    fault.detail[0] != '\0' ? fault.detail
+                                            : kx_status_title(status));
+}
+
+/* What a start has to write again is what the last checkpoint lacks. */
+static void look_at_floor(const struct options *options)
+{
+    if (options->disk_floor != 0 &&
+        options->disk_floor < options->checkpoint_log)
+        kx_log(KX_LOG_WARNING, "disk-floor",
+               "detail=\"--disk-floor is below --checkpoint-log: after a crash "
+               "on a full disk there may be no room to start\"");
+}
+
+/* Such a value is never taken, or only by PUT: not by POST /atomic, an import
+ * or KV Connect. */
+static void look_at_sizes(const struct options *options)
+{
+    if (options->value_max > options->bodies_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --bodies-max: the largest values "
+               "are always refused\"");
+    else if (options->value_max > options->body_max)
+        kx_log(KX_LOG_WARNING, "value-max",
+               "detail=\"--value-max is above --body-max: the largest values "
+               "are taken by PUT, and refused in commits of several "
+               "mutations, imports and KV Connect\"");
+}
+
+/* Are there addresses that only holders of tokens may come in by? */
+static bool is_closed(const struct options *options)
+{
+    return addresses_open(&options->listen) != NULL && !options->insecure;
+}
+
+static bool needs_token(const struct options *options)
+{
+    return is_closed(options) && options->token_file == NULL;
+}
+
+static bool complain_open(const struct options *options)
+{
+    char open[ADDRESS_TEXT_MAX];
+    address_print(addresses_open(&options->listen), open);
+    fprintf(stderr,
+            "kindex: --listen: other machines reach %s and there is no access "
+            "token; add --token-file FILE, which is made with a new token when "
+            "it is missing, or --insecure to let everybody in\n",
+            open);
+    return false;
+}
+
+/* Who may come in: holders of tokens, or everybody, when nobody else can reach
+ * the server or it was said to be so. */
+static bool settle_access(const struct server *server)
+{
+    const struct options *options = &server->options;
+    struct kx_store *store = server->service.store;
+    if (options->token_file != NULL)
+        return token_file_use(options->token_file, store);
+    return !needs_token(options) || kx_tokens_any(store) ||
+           complain_open(options);
+}
+
+/* The sockets belong to their loop from here on, also when it does not
+ * start. */
+static bool start_loops(struct server *server)
+{
+    for (size_t i = 0; i < server->options.loops; i++) {
+        struct socket_set set = listen_sockets_take(&server->sockets, i);
+        server->loops[i] = loop_start(&server->service, (unsigned)i, &set);
+        if (server->loops[i] == NULL)
+            return complain("cannot", "start an event loop", strerror(errno));
+        server->loop_count++;
+    }
+    return true;
+}
+
+/* All are told before any is waited for: they end side by side. */
+static void stop_loops(struct server *server)
+{
+    server->service.stopping = true;
+    for (size_t i = 0; i < server->loop_count; i++)
+        loop_stop(server->loops[i]);
+    for (size_t i = 0; i < server->loop_count; i++)
+        loop_join(server->loops[i]);
+}
+
+/* ---- Serving ------------------------------------------------------------ */
+
+/* Written beside it first: who sees the file sees the whole number. */
+static bool write_port_file(const struct server *server)
+{
+    const char *path = server->options.port_file;
+    char part[4096];
+    if (path == NULL)
+        return true;
+    int size = snprintf(part, sizeof part, "%s.part", path);
+    FILE *file = size < (int)sizeof part ? fopen(part, "we") : NULL;
+    if (file == NULL)
+        return complain("cannot write", path, strerror(errno));
+    unsigned port = address_port(&server->sockets.bound.all[0]);
+    bool done = fprintf(file, "%u\n", port) > 0;
+    done = fclose(file) == 0 && done;
+    return (done && rename(part, path) == 0) ||
+           complain("cannot write", path, strerror(errno));
+}
+
+/* False when the signal asks for something else than the end: SIGHUP does so
+ * where there are certificates to be read again, and where it comes from a
+ * supervisor and not from a terminal that was closed. */
+static bool take_signal(const struct server *server)
+{
+    struct signalfd_siginfo info;
+    if (read(server->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return false;
+    if (info.ssi_signo == SIGHUP && server->service.keyring != NULL) {
+        tls_keyring_reload(server->service.keyring);
+        return false;
+    }
+    if (info.ssi_signo == SIGHUP && getenv("NOTIFY_SOCKET") != NULL)
+        return false;
+    kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
+    return true;
+}
+
+/* Waits for a signal to stop, or until the storage has failed: then only a new
+ * start, which recovers it, can help. */
+static void wait_for_end(struct server *server)
+{
+    struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
+    for (;;) {
+        if (poll(&signals, 1, LOOK_AT_STORE_MS) > 0 && take_signal(server))
+            return;
+        heap_tend(&server->service.counters);
+        if (kx_store_failed(server->service.store)) {
+            kx_log(KX_LOG_ERROR, "stopping", "reason=storage-failed");
+            return;
+        }
+    }
+}
+
+/* The port file comes after the loops: who reads it can connect. The store is
+ * closed last, as the loops' exchanges wait for its answers. */
+static bool serve(struct server *server)
+{
+    bool started =
+        settle_access(server) && start_loops(server) && write_port_file(server);
+    if (started) {
+        tour_print(&server->service, &server->sockets.bound);
+        notify_send("READY=1");
+        wait_for_end(server);
+    }
+    notify_send("STOPPING=1");
+    stop_loops(server);
+    bool failed = kx_store_failed(server->service.store);
+    kx_close(server->service.store);
+    return started && !failed;
+}
+
+/* Identifiers of requests begin anywhere; without the system's help, with the
+ * time. */
+static void init_service(struct server *server)
+{
+    struct service *service = &server->service;
+    uint64_t first = (uint64_t)kx_now_ms() << 20;
+    if (getrandom(&first, sizeof first, GRND_NONBLOCK) < 0)
+        kx_log(KX_LOG_DEBUG, "no-random", "error=\"%s\"", strerror(errno));
+    service->options = &server->options;
+    service->started_at_ms = kx_now_ms();
+    service->closed = is_closed(&server->options);
+    service->counters.next_request_id = first;
+    pthread_mutex_init(&service->slow.lock, NULL);
+}
+
+int server_run(const struct options *options)
+{
+    static struct server server;
+    heap_configure();
+    server.options = *options;
+    init_service(&server);
+    kx_log_level((enum kx_log_level)options->log_level);
+    /* Nothing is made where there is nothing, least of all a token. */
+    if (needs_token(options) && access(options->data, F_OK) != 0) {
+        complain_open(options);
+        return 1;
+    }
+    fit_connections(&server.options);
+    warn_of_file_limit();
+    look_at_floor(options);
+    look_at_sizes(options);
+    if (!catch_signals(&server) || !start_framing(options) ||
+        !start_visits(&server))
+        return 1;
+    /* The port first: when it is in use the data stay untouched. */
+    bool served =
+        open_sockets(&server) && open_store(&server) && serve(&server);
+    listen_sockets_close(&server.sockets);
+    http1_socket_stop();
+    tls_keyring_close(server.service.keyring);
+    guests_close(server.service.guests);
+    close(server.signal_fd);
+    return served ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+/* Opens the store, serves it until a signal comes, and closes it. The one place
+ * where all parts are put together; what it makes is handed down to loops and
+ * doors, which know nothing of each other. */
+#ifndef API_SERVER_H
+#define API_SERVER_H
+
+#include "config/options.h"
+
+/* Returns the exit status of the process: 0 after SIGTERM or SIGINT, 1 with one
+ * line on standard error when the server could not start. Main thread. */
+int server_run(const struct options *options);
+
+#endif

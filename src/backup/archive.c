@@ -1,0 +1,362 @@
+/* Once a second the archiver copies what has come to the log: whole files
+ * compressed, the one that is being written as it grows. Backups, from which a
+ * restore begins, are made when there is none yet, and after a time. What goes
+ * wrong is logged and tried again the next second; log files then wait. */
+#include "backup/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "backup/archive_files.h"
+#include "backup/archive_old.h"
+#include "backup/archive_timeline.h"
+#include "backup/backup.h"
+#include "backup/backup_time.h"
+#include "storage/marks.h"
+#include "base/names.h"
+#include "base/waiting.h"
+#include "backup/zfile.h"
+
+enum { RETRY_MS = 10000 };
+
+struct archive {
+    struct kx_store *store;
+    char timeline[ARCHIVE_PATH];
+    uint32_t next;      /* log file, not in the archive yet */
+    uint64_t tail_size; /* of it that is */
+    int64_t base_ms;    /* when the last base was made; 0: one is needed */
+    int64_t failed_ms;  /* when one could not be made */
+    pthread_t thread;
+    bool stopping; /* under store->lock */
+};
+
+static void complain(const char *what, const struct kx_fault *fault)
+{
+    kx_log(KX_LOG_ERROR, "archive", "step=%s detail=\"%s\"", what,
+           fault->detail);
+}
+
+/* ---- The log ------------------------------------------------------------ */
+
+static void live_path(const struct archive *archive, char *out)
+{
+    char name[LOG_NAME];
+    logs_name(archive->next, name);
+    snprintf(out, ARCHIVE_PATH, "%s/%s", archive->store->options.directory,
+             name);
+}
+
+/* The file is complete: it goes into the archive whole. */
+static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
+{
+    char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    live_path(archive, from);
+    archive_log_path(archive->timeline, archive->next, to);
+    enum kx_status status = zfile_compress(from, to, fault);
+    if (status != KX_OK)
+        return status;
+    archive_tail_path(archive->timeline, archive->next, to);
+    unlink(to);
+    archive->next++;
+    archive->tail_size = 0;
+    logs_keep_from(archive->store->env, archive->next);
+    return KX_OK;
+}
+
+static bool copy_range(int from, int to, uint64_t start, uint64_t end)
+{
+    char bytes[1 << 16];
+    while (start < end) {
+        size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
+        ssize_t got = pread(from, bytes, size, (off_t)start);
+        if (got > 0) /* the last bytes of a full disk are a part of it */
+            got = pwrite(to, bytes, (size_t)got, (off_t)start);
+        if (got <= 0)
+            return false;
+        start += (uint64_t)got;
+    }
+    return fdatasync(to) == 0;
+}
+
+/* Copies this part of a file to the same place in another, or all before it as
+ * well if the other has not just that. */
+static bool copy_part(const char *from, const char *to, uint64_t start,
+                      uint64_t end)
+{
+    struct stat about;
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return false;
+    if (stat(to, &about) != 0 || (uint64_t)about.st_size != start)
+        start = 0;
+    int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool done = out >= 0 && copy_range(in, out, start, end);
+    int error = errno;
+    close(in);
+    if (out >= 0)
+        close(out);
+    errno = error;
+    return done && (start != 0 || names_sync(to));
+}
+
+/* What has come to the file that is being written, and is on disk. */
+static enum kx_status put_tail(struct archive *archive, uint64_t end,
+                               struct kx_fault *fault)
+{
+    char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
+    if (end <= archive->tail_size)
+        return KX_OK;
+    live_path(archive, from);
+    archive_tail_path(archive->timeline, archive->next, to);
+    if (!copy_part(from, to, archive->tail_size, end))
+        return names_failed(to, fault);
+    archive->tail_size = end;
+    return KX_OK;
+}
+
+static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
+{
+    struct log_place end;
+    enum kx_status status = logs_end(archive->store->env, &end);
+    while (status == KX_OK && archive->next < end.file)
+        status = put_log(archive, fault);
+    if (status == KX_OK)
+        status = put_tail(archive, end.offset, fault);
+    return status;
+}
+
+static void copy_log(struct archive *archive)
+{
+    struct kx_fault fault = {.detail = ""};
+    uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
+    if (put_logs(archive, &fault) != KX_OK)
+        complain("log", &fault);
+    else
+        atomic_store(&archive->store->archive_s, now_s);
+}
+
+/* ---- Bases -------------------------------------------------------------- */
+
+static bool is_stopping(struct archive *archive)
+{
+    pthread_mutex_lock(&archive->store->lock);
+    bool stopping = archive->stopping;
+    pthread_mutex_unlock(&archive->store->lock);
+    return stopping;
+}
+
+/* A backup of much data takes minutes. Meanwhile the log is copied as ever, and
+ * a store that is closed does not wait until all of it is written. */
+static enum kx_status write_backup(struct archive *archive,
+                                   struct kx_backup *backup, FILE *file,
+                                   struct kx_fault *fault)
+{
+    struct kx_buffer out;
+    enum kx_status status = KX_OK;
+    uint64_t copied_ns = kx_monotonic_ns();
+    kx_buffer_init(&out, backup);
+    while (status == KX_OK) {
+        if (is_stopping(archive))
+            return KX_STOPPING;
+        if (kx_monotonic_ns() - copied_ns >= KX_SECOND_NS) {
+            copy_log(archive);
+            copied_ns = kx_monotonic_ns();
+        }
+        out.size = 0;
+        status = kx_backup_next(backup, &out);
+        if (out.size != 0 && fwrite(out.data, 1, out.size, file) != out.size)
+            return names_failed("backup", fault);
+    }
+    if (status != KX_END)
+        return kx_fail(fault, status, "%s", kx_status_title(status));
+    return fflush(file) == 0 && fsync(fileno(file)) == 0
+               ? KX_OK
+               : names_failed("backup", fault);
+}
+
+/* The name says what is in it, so it is known when it is complete. */
+static enum kx_status name_base(struct archive *archive,
+                                const struct kx_backup *backup,
+                                const char *part, struct kx_fault *fault)
+{
+    char path[2 * ARCHIVE_PATH];
+    struct archive_base base = {.stamp = backup_stamp(backup),
+                                .first_log = backup_first_log(backup),
+                                .at_ms = kx_now_ms()};
+    archive_base_name(&base);
+    snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
+    if (rename(part, path) != 0 || !names_sync(path))
+        return names_failed(path, fault);
+    archive->base_ms = base.at_ms;
+    backup_time_note(archive->store);
+    kx_log(KX_LOG_INFO, "archived", "base=%s", path);
+    return KX_OK;
+}
+
+static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
+{
+    char part[2 * ARCHIVE_PATH];
+    struct kx_backup *backup = NULL;
+    enum kx_status status =
+        kx_backup_begin(archive->store, archive, &backup, fault);
+    if (status != KX_OK)
+        return status;
+    backup_leave_unnoted(backup);
+    snprintf(part, sizeof part, "%s/base.part", archive->timeline);
+    FILE *file = names_write(part, O_TRUNC);
+    status = file == NULL ? names_failed(part, fault)
+                          : write_backup(archive, backup, file, fault);
+    if (file != NULL && fclose(file) != 0 && status == KX_OK)
+        status = names_failed(part, fault);
+    if (status == KX_OK)
+        status = name_base(archive, backup, part, fault);
+    if (status != KX_OK)
+        unlink(part); /* the log may need the room */
+    talloc_free(backup);
+    return status;
+}
+
+/* ---- The thread --------------------------------------------------------- */
+
+/* Has less time than that gone by since then? Not if the clock was set back. */
+static bool is_recent(int64_t then_ms, int64_t interval_ms, int64_t now_ms)
+{
+    return then_ms != 0 && then_ms <= now_ms && now_ms - then_ms < interval_ms;
+}
+
+static void run_once(struct archive *archive)
+{
+    struct kx_fault fault = {.detail = ""};
+    int64_t interval_ms = archive->store->options.archive_interval_ms;
+    int64_t now_ms = kx_now_ms();
+    copy_log(archive);
+    if (is_recent(archive->base_ms, interval_ms, now_ms) ||
+        is_recent(archive->failed_ms, RETRY_MS, now_ms))
+        return;
+    enum kx_status status = put_base(archive, &fault);
+    if (status == KX_OK)
+        archive_remove_old(archive->timeline,
+                           archive->store->options.archive_keep);
+    if (status == KX_OK || status == KX_STOPPING)
+        return;
+    complain("backup", &fault);
+    archive->failed_ms = now_ms;
+}
+
+static bool wait_second(struct archive *archive)
+{
+    struct kx_store *store = archive->store;
+    uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
+    pthread_mutex_lock(&store->lock);
+    if (!archive->stopping)
+        waiting_until(&store->archived, &store->lock, until_ns);
+    bool stopping = archive->stopping;
+    pthread_mutex_unlock(&store->lock);
+    return !stopping;
+}
+
+static void *run(void *argument)
+{
+    struct archive *archive = argument;
+    struct kx_fault fault;
+    do {
+        run_once(archive);
+    } while (wait_second(archive) && !env_failed(archive->store->env));
+    if (!env_failed(archive->store->env) && put_logs(archive, &fault) != KX_OK)
+        complain("log", &fault);
+    return NULL;
+}
+
+static void note_newest(void *target, const struct archive_base *base)
+{
+    struct archive_base *newest = target;
+    if (newest->at_ms == 0 || archive_compare_bases(base, newest) > 0)
+        *newest = *base;
+}
+
+/* The store was open without its archive, and removed log files that are not
+ * there: the newest base leads no further than to the first of them. */
+static bool has_gap(const struct archive *archive, uint32_t first)
+{
+    char path[ARCHIVE_PATH];
+    for (uint32_t n = first; n < archive->next; n++) {
+        archive_log_path(archive->timeline, n, path);
+        if (access(path, F_OK) != 0)
+            return true;
+    }
+    return false;
+}
+
+static enum kx_status find_newest(struct archive *archive,
+                                  struct kx_fault *fault)
+{
+    struct archive_base newest = {.at_ms = 0};
+    if (!archive_bases(archive->timeline, note_newest, &newest))
+        return names_failed(archive->timeline, fault);
+    if (newest.at_ms != 0 && !has_gap(archive, newest.first_log))
+        archive->base_ms = newest.at_ms;
+    return KX_OK;
+}
+
+/* Log files that are in the archive already need not go there again. */
+static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
+{
+    char path[ARCHIVE_PATH];
+    uint32_t last;
+    struct stat about;
+    const char *directory = archive->store->options.directory;
+    if (!logs_span(directory, &archive->next, &last))
+        return names_failed(directory, fault);
+    archive_log_path(archive->timeline, archive->next, path);
+    while (access(path, F_OK) == 0 && archive->next < last)
+        archive_log_path(archive->timeline, ++archive->next, path);
+    archive_tail_path(archive->timeline, archive->next, path);
+    if (stat(path, &about) == 0)
+        archive->tail_size = (uint64_t)about.st_size;
+    logs_keep_from(archive->store->env, archive->next);
+    return KX_OK;
+}
+
+void archive_mark(struct kx_store *store)
+{
+    struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
+    marks_write(store->env, &mark);
+}
+
+enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
+{
+    if (store->options.archive == NULL)
+        return KX_OK;
+    struct archive *archive = talloc_zero(store, struct archive);
+    if (archive == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    archive->store = store;
+    enum kx_status status = archive_timeline_begin(archive, &store->options,
+                                                   archive->timeline, fault);
+    if (status == KX_OK)
+        status = find_next(archive, fault);
+    if (status == KX_OK)
+        status = find_newest(archive, fault);
+    if (status == KX_OK &&
+        pthread_create(&archive->thread, NULL, run, archive) != 0)
+        status = kx_fail(fault, KX_NO_MEMORY, "cannot start a thread");
+    if (status == KX_OK)
+        store->archive = archive;
+    return status;
+}
+
+void archive_stop(struct kx_store *store)
+{
+    struct archive *archive = store->archive;
+    if (archive == NULL)
+        return;
+    pthread_mutex_lock(&store->lock);
+    archive->stopping = true;
+    pthread_cond_signal(&store->archived);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(archive->thread, NULL);
+}

@@ -1,0 +1,448 @@
+/* A base, then log file after log file. The log is cut behind a mark
+ * (marks.h). */
+#include "backup/archive_restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kindex/clock.h"
+#include "storage/logend.h"
+#include "storage/marks.h"
+#include "base/names.h"
+#include "backup/restore.h"
+#include "backup/zfile.h"
+
+/* ---- The base ----------------------------------------------------------- */
+
+struct choice {
+    const struct kx_restore *restore;
+    struct archive_base best;
+    bool found;
+    int64_t oldest_ms;        /* of the bases of its timeline */
+    char rival[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
+};
+
+/* Timelines are told apart by their times, as one goes on from another. */
+static bool is_better(const struct archive_base *base,
+                      const struct archive_base *best)
+{
+    return strcmp(base->timeline, best->timeline) == 0
+               ? archive_compare_bases(base, best) > 0
+               : base->at_ms > best->at_ms;
+}
+
+static void consider(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    const struct kx_restore *to = choice->restore;
+    if ((to->to_stamp != 0 && base->stamp > to->to_stamp) ||
+        (to->to_ms != 0 && base->at_ms > to->to_ms) ||
+        (choice->found && !is_better(base, &choice->best)))
+        return;
+    choice->best = *base;
+    choice->found = true;
+}
+
+static void note_oldest(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    if (choice->oldest_ms == 0 || base->at_ms < choice->oldest_ms)
+        choice->oldest_ms = base->at_ms;
+}
+
+struct newest {
+    const char *directory;
+    int64_t at_ms;
+};
+
+static bool look_at_time(void *target, const char *name)
+{
+    struct newest *newest = target;
+    char path[2 * ARCHIVE_PATH];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", newest->directory, name);
+    int64_t at_ms = stat(path, &about) != 0
+                        ? INT64_MAX
+                        : (int64_t)about.st_mtim.tv_sec * 1000 +
+                              about.st_mtim.tv_nsec / KX_MS_NS;
+    if (at_ms > newest->at_ms)
+        newest->at_ms = at_ms;
+    return true;
+}
+
+/* A timeline to which nothing came any more when the chosen one began is what
+ * that goes on from, or was given up. One that went on is another store's. */
+static void look_for_rival(void *target, const struct archive_base *base)
+{
+    struct choice *choice = target;
+    struct choice alone = {.restore = choice->restore};
+    struct newest newest = {.directory = base->timeline};
+    consider(&alone, base);
+    if (!alone.found || strcmp(base->timeline, choice->best.timeline) == 0)
+        return;
+    if (!names_each(base->timeline, look_at_time, &newest) ||
+        newest.at_ms >= choice->oldest_ms)
+        snprintf(choice->rival, sizeof choice->rival, "%s", base->timeline);
+}
+
+/* Of several stores' timelines. The base is the last one of the timeline that
+ * has the latest. */
+static enum kx_status choose_timeline(struct choice *choice,
+                                      struct kx_fault *fault)
+{
+    const char *archive = choice->restore->source;
+    if (!archive_all_bases(archive, consider, choice) ||
+        (choice->found &&
+         (!archive_bases(choice->best.timeline, consider, choice) ||
+          !archive_bases(choice->best.timeline, note_oldest, choice) ||
+          !archive_all_bases(archive, look_for_rival, choice))))
+        return names_failed(archive, fault);
+    if (choice->rival[0] == '\0')
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s has more than one store that went on: restore from the "
+                   "directory of the one that is meant, such as %s or %s",
+                   archive, choice->best.timeline, choice->rival);
+}
+
+/* The source may be the directory of one timeline. */
+static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
+{
+    const char *archive = choice->restore->source;
+    if (!archive_bases(archive, consider, choice))
+        return names_failed(archive, fault);
+    enum kx_status status =
+        choice->found ? KX_OK : choose_timeline(choice, fault);
+    if (status != KX_OK || choice->found)
+        return status;
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s has no backup from before the point to restore to",
+                   archive);
+}
+
+static void find_any(void *target, const struct archive_base *base)
+{
+    (void)base;
+    *(bool *)target = true;
+}
+
+bool archive_has_base(const char *timeline)
+{
+    bool found = false;
+    return archive_bases(timeline, find_any, &found) && found;
+}
+
+/* ---- The log ------------------------------------------------------------ */
+
+/* Nothing has gone wrong so far. */
+static bool may_be_absent(enum kx_status status)
+{
+    return status == KX_OK || status == KX_ABSENT;
+}
+
+static bool copy_all(FILE *in, FILE *out)
+{
+    char bytes[1 << 16];
+    size_t size;
+    bool done = true;
+    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
+        done = fwrite(bytes, 1, size, out) == size;
+    return done && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+}
+
+/* Writes a file over the beginning of another, or of none. */
+static enum kx_status lay_over(const char *from, const char *to,
+                               struct kx_fault *fault)
+{
+    FILE *in = fopen(from, "rbe");
+    if (in == NULL)
+        return names_failed(from, fault);
+    FILE *out = names_write(to, 0);
+    enum kx_status status = KX_OK;
+    if (out == NULL || !copy_all(in, out))
+        status = names_failed(ferror(in) ? from : to, fault);
+    fclose(in);
+    if (out != NULL && fclose(out) != 0 && status == KX_OK)
+        status = names_failed(to, fault);
+    return status;
+}
+
+/* The same with a file that is there and not shorter than what it covers;
+ * KX_ABSENT: it is not. */
+static enum kx_status lay_longer(const char *from, const char *to,
+                                 uint64_t size, struct kx_fault *fault)
+{
+    uint64_t has;
+    enum kx_status status = names_measure(from, &has, fault);
+    if (status != KX_OK)
+        return status;
+    return has < size ? KX_ABSENT : lay_over(from, to, fault);
+}
+
+/* Lays what the damaged directory and the archive have of log file n over what
+ * the base has, which ends earlier: the archive's comes last, for the other may
+ * be damaged. KX_ABSENT: none of them has any. */
+static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
+                                  const char *rest, const char *to,
+                                  struct kx_fault *fault)
+{
+    char name[LOG_NAME], from[ARCHIVE_PATH];
+    uint64_t size;
+    enum kx_status status = names_measure(to, &size, fault);
+    bool there = status == KX_OK;
+    if (rest != NULL && may_be_absent(status)) {
+        logs_name(n, name);
+        snprintf(from, sizeof from, "%s/%s", rest, name);
+        status = lay_longer(from, to, size, fault);
+        there = there || status == KX_OK;
+    }
+    archive_tail_path(choice->best.timeline, n, from);
+    if (may_be_absent(status))
+        status = lay_longer(from, to, size, fault);
+    return status == KX_ABSENT && there ? KX_OK : status;
+}
+
+/* Brings log file n into the directory, from wherever there is most of it.
+ * KX_ABSENT: it is nowhere. */
+static enum kx_status fetch(const struct choice *choice, uint32_t n,
+                            const char *rest, struct kx_fault *fault)
+{
+    char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
+    uint64_t size;
+    logs_name(n, name);
+    snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
+    archive_log_path(choice->best.timeline, n, from);
+    enum kx_status status = names_measure(from, &size, fault);
+    if (status == KX_OK)
+        return zfile_expand(from, to, fault);
+    return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
+                               : status;
+}
+
+/* The number of the last log file that there is of any, to *last_out. */
+static bool find_last(const char *timeline, const char *rest,
+                      uint32_t *last_out)
+{
+    uint32_t first, last = 0;
+    if (!archive_last_log(timeline, last_out) ||
+        (rest != NULL && !logs_span(rest, &first, &last)))
+        return false;
+    if (last > *last_out)
+        *last_out = last;
+    return true;
+}
+
+/* Says what the log lacks from file n on; "": nothing, it ends there. */
+static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
+                                    const char *rest, char *lack_out,
+                                    struct kx_fault *fault)
+{
+    uint32_t last;
+    if (!find_last(choice->best.timeline, rest, &last))
+        return names_failed(choice->best.timeline, fault);
+    if (last > n)
+        snprintf(lack_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
+                 choice->restore->source);
+    return KX_OK;
+}
+
+/* Files that the base holds all of are right as they are. Behind one that is
+ * missing, or damaged in the archive, none is of use: *lack_out says so. */
+static enum kx_status fetch_all(const struct choice *choice, const char *rest,
+                                char *lack_out, struct kx_fault *fault)
+{
+    uint32_t first, n;
+    enum kx_status status = KX_OK;
+    if (!logs_span(choice->restore->directory, &first, &n))
+        return names_failed(choice->restore->directory, fault);
+    while ((status = fetch(choice, n, rest, fault)) == KX_OK)
+        n++;
+    if (status == KX_ABSENT)
+        return describe_lack(choice, n, rest, lack_out, fault);
+    if (status != KX_BAD_ARCHIVE)
+        return status;
+    snprintf(lack_out, KX_DETAIL_MAX, "%s", fault->detail);
+    return KX_OK;
+}
+
+/* ---- The point ---------------------------------------------------------- */
+
+struct cut {
+    const struct kx_restore *restore;
+    struct log_place base_end;
+    uint64_t base_stamp;
+    char lack[KX_DETAIL_MAX]; /* of the log; "": nothing */
+    struct mark last;         /* not behind the point */
+    uint64_t known;
+    bool beyond; /* there are marks behind it */
+};
+
+static bool look_at_mark(void *target, const struct mark *mark)
+{
+    struct cut *cut = target;
+    const struct kx_restore *to = cut->restore;
+    bool late = (to->to_stamp != 0 && mark->stamp > to->to_stamp) ||
+                (to->to_ms != 0 && mark->at_ms > to->to_ms);
+    if (mark->stamp > cut->known)
+        cut->known = mark->stamp;
+    cut->beyond = cut->beyond || late;
+    if (!cut->beyond)
+        cut->last = *mark;
+    return true;
+}
+
+static bool is_behind(const struct log_place *a, const struct log_place *b)
+{
+    return a->file > b->file || (a->file == b->file && a->offset > b->offset);
+}
+
+/* Removes a log file, or what it has behind the place. */
+static enum kx_status cut_file(const char *path, uint32_t n,
+                               struct log_place place, struct kx_fault *fault)
+{
+    uint64_t size;
+    if (n > place.file)
+        return unlink(path) == 0 ? KX_OK : names_failed(path, fault);
+    enum kx_status status = names_measure(path, &size, fault);
+    if (status == KX_OK && place.offset < size &&
+        truncate(path, place.offset) != 0)
+        status = names_failed(path, fault);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* Removes all of the log behind the place. */
+static enum kx_status cut_log(const char *directory, struct log_place place,
+                              struct kx_fault *fault)
+{
+    char name[LOG_NAME], path[ARCHIVE_PATH];
+    uint32_t first, last;
+    enum kx_status status = KX_OK;
+    if (!logs_span(directory, &first, &last))
+        return names_failed(directory, fault);
+    for (uint32_t n = last; status == KX_OK && n >= place.file && n > 0; n--) {
+        logs_name(n, name);
+        snprintf(path, sizeof path, "%s/%s", directory, name);
+        status = cut_file(path, n, place, fault);
+    }
+    return status;
+}
+
+/* Does the log go as far as it should? */
+static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
+{
+    const struct kx_restore *to = cut->restore;
+    if (cut->beyond || (to->to_stamp != 0 && to->to_stamp <= cut->known))
+        return KX_OK;
+    if (cut->lack[0] != '\0')
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "%s; it can be restored up to versionstamp %016" PRIx64
+                       "0000",
+                       cut->lack, cut->known);
+    if (to->to_stamp > cut->known && to->to_stamp > cut->base_stamp)
+        return kx_fail(fault, KX_BAD_ARCHIVE,
+                       "%s ends at versionstamp %016" PRIx64 "0000", to->source,
+                       cut->known);
+    return KX_OK;
+}
+
+/* A log that went on behind what can be read of it is cut there, if that was
+ * asked for. */
+static enum kx_status look_behind(const struct cut *cut, struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    const struct kx_restore *to = cut->restore;
+    struct logend logend = {.directory = to->directory, .whole = true};
+    enum kx_status status = logend_find(&logend, fault);
+    if (status != KX_DAMAGED)
+        return status;
+    if (to->to_stamp != 0 && to->to_stamp <= cut->known &&
+        !is_behind(&cut->base_end, &logend.end))
+        return cut_log(to->directory, logend.end, fault);
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, KX_BAD_ARCHIVE,
+                   "%s: %s; it can be restored up to versionstamp %016" PRIx64
+                   "0000",
+                   to->source, detail, cut->known);
+}
+
+/* The base's own log must stay: its pages may hold all of that. */
+static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
+                                   struct kx_fault *fault)
+{
+    enum kx_status status =
+        marks_read(restore->directory, look_at_mark, cut, fault);
+    if (status == KX_OK)
+        status = look_at_end(cut, fault);
+    restore->at_ms = cut->last.at_ms;
+    if (status == KX_OK && !cut->beyond)
+        return look_behind(cut, fault);
+    if (status != KX_OK)
+        return status;
+    if (is_behind(&cut->base_end, &cut->last.end))
+        cut->last.end = cut->base_end;
+    return cut_log(restore->directory, cut->last.end, fault);
+}
+
+static enum kx_status find_end(const char *directory, struct log_place *end_out,
+                               struct kx_fault *fault)
+{
+    char name[LOG_NAME], path[ARCHIVE_PATH];
+    uint32_t first;
+    uint64_t size;
+    if (!logs_span(directory, &first, &end_out->file))
+        return names_failed(directory, fault);
+    logs_name(end_out->file, name);
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    enum kx_status status = names_measure(path, &size, fault);
+    end_out->offset = (uint32_t)size;
+    return may_be_absent(status) ? KX_OK : status;
+}
+
+/* A damaged base is not all that there is. */
+static enum kx_status unpack_base(const struct choice *choice,
+                                  struct kx_fault *fault)
+{
+    char path[2 * ARCHIVE_PATH], detail[KX_DETAIL_MAX];
+    snprintf(path, sizeof path, "%s/%s", choice->best.timeline,
+             choice->best.name);
+    enum kx_status status = restore_unpack(choice->restore, path, fault);
+    if (status != KX_BAD_ARCHIVE)
+        return status;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status,
+                   "%s; without that file it is restored from the backup "
+                   "before it, if there is one",
+                   detail);
+}
+
+enum kx_status archive_restore_with(struct kx_restore *restore,
+                                    const char *rest, uint64_t *known_out,
+                                    struct kx_fault *fault)
+{
+    struct choice choice = {.restore = restore};
+    struct cut cut = {.restore = restore};
+    enum kx_status status = choose(&choice, fault);
+    if (status != KX_OK)
+        return status;
+    status = unpack_base(&choice, fault);
+    cut.base_stamp = choice.best.stamp;
+    if (status == KX_OK)
+        status = find_end(restore->directory, &cut.base_end, fault);
+    if (status == KX_OK)
+        status = fetch_all(&choice, rest, cut.lack, fault);
+    if (status == KX_OK)
+        status = cut_at_point(restore, &cut, fault);
+    *known_out = cut.known;
+    return status;
+}
+
+enum kx_status archive_restore(struct kx_restore *restore, uint64_t *known_out,
+                               struct kx_fault *fault)
+{
+    return archive_restore_with(restore, NULL, known_out, fault);
+}

@@ -1,0 +1,127 @@
+/* A data directory has the name of its timeline in the file "timeline". Who
+ * archives there has a lock on the timeline's directory. */
+#include "backup/archive_timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "backup/archive_files.h"
+#include "base/lock.h"
+#include "base/names.h"
+#include "base/uuid.h"
+
+/* KX_ABSENT: there is none, or what is there is none. */
+static enum kx_status read_timeline(const char *directory, char *name,
+                                    struct kx_fault *fault)
+{
+    char path[ARCHIVE_PATH];
+    snprintf(path, sizeof path, "%s/timeline", directory);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
+    bool read =
+        fgets(name, UUID_SIZE, file) != NULL && strlen(name) == UUID_SIZE - 1;
+    enum kx_status status = read           ? KX_OK
+                            : ferror(file) ? names_failed(path, fault)
+                                           : KX_ABSENT;
+    fclose(file);
+    return status;
+}
+
+enum kx_status archive_timeline(const char *archive, const char *directory,
+                                char *out, struct kx_fault *fault)
+{
+    char name[UUID_SIZE];
+    enum kx_status status = read_timeline(directory, name, fault);
+    if (status == KX_OK)
+        snprintf(out, ARCHIVE_PATH, "%s/%s", archive, name);
+    return status;
+}
+
+static bool write_timeline(const char *directory, const char *name)
+{
+    char path[ARCHIVE_PATH];
+    snprintf(path, sizeof path, "%s/timeline", directory);
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return false;
+    bool done =
+        fputs(name, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && done && names_sync(path);
+}
+
+/* Takes the directory of the timeline for this process, under talloc context
+ * mem. Where that cannot be done, as on a disk that is full or only to be read,
+ * a second process is not noticed. */
+static enum kx_status claim(void *mem, const char *timeline,
+                            const char *directory, struct kx_fault *fault)
+{
+    struct lock *lock;
+    enum kx_status status = lock_take(mem, timeline, &lock, fault);
+    if (status == KX_IN_USE)
+        return kx_fail(fault, KX_IN_USE,
+                       "another server archives in %s, so one of the two data "
+                       "directories is a copy: remove %s/timeline if it is "
+                       "this one, which then archives under a name of its own",
+                       timeline, directory);
+    return status == KX_NO_MEMORY ? status : KX_OK;
+}
+
+enum kx_status archive_look_for_other(const struct kx_options *options,
+                                      struct kx_fault *fault)
+{
+    char timeline[ARCHIVE_PATH];
+    if (options->archive == NULL)
+        return KX_OK;
+    enum kx_status status =
+        archive_timeline(options->archive, options->directory, timeline, fault);
+    if (status == KX_ABSENT)
+        return KX_OK;
+    if (status != KX_OK || access(timeline, F_OK) != 0)
+        return status;
+    void *mem = talloc_new(NULL);
+    status = mem == NULL ? kx_fail(fault, KX_NO_MEMORY, "no memory")
+                         : claim(mem, timeline, options->directory, fault);
+    talloc_free(mem);
+    return status;
+}
+
+/* A data directory without a name gets one: it is new, or restored. */
+static enum kx_status name_of(const char *directory, char *name,
+                              struct kx_fault *fault)
+{
+    enum kx_status status = read_timeline(directory, name, fault);
+    if (status != KX_ABSENT)
+        return status;
+    uuid_make(name);
+    return write_timeline(directory, name)
+               ? KX_OK
+               : kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", directory,
+                         strerror(errno));
+}
+
+static enum kx_status make_directory(const char *path, struct kx_fault *fault)
+{
+    return names_make_directory(path)
+               ? KX_OK
+               : kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s", path,
+                         strerror(errno));
+}
+
+enum kx_status archive_timeline_begin(void *mem,
+                                      const struct kx_options *options,
+                                      char *out, struct kx_fault *fault)
+{
+    char name[UUID_SIZE];
+    enum kx_status status = make_directory(options->archive, fault);
+    if (status == KX_OK)
+        status = name_of(options->directory, name, fault);
+    if (status != KX_OK)
+        return status;
+    snprintf(out, ARCHIVE_PATH, "%s/%s", options->archive, name);
+    status = make_directory(out, fault);
+    return status == KX_OK ? claim(mem, out, options->directory, fault)
+                           : status;
+}

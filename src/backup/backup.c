@@ -1,0 +1,300 @@
+/* A backup of the open store, made while it is read and written.
+ *
+ * It is a copy of the files, not of the entries: a list of all entries that is
+ * one state of the store would need what this store does not have (old versions
+ * of pages) or writers that wait, and restoring it would build every tree and
+ * index anew. Copied are first the data files, page by page, each with a right
+ * checksum, though each from another moment; then the log, from the file on
+ * that the last checkpoint before needs up to what is on disk by then. No page
+ * holds more than that part of the log, and what a page lacks the log has, so
+ * that replaying the log makes one state of them all: the one of the log's end,
+ * with every commit that was answered before the backup began. Meanwhile no log
+ * file is removed; nobody waits for anything.
+ *
+ * A data file may become shorter meanwhile: Berkeley DB cuts it when its last
+ * page becomes free. The pages that are gone are copied as zeros, which is how
+ * a hole in the file reads: the log's replay leaves such a page alone until it
+ * has come to the page being freed, or allocated anew (the library's log.h
+ * says so at CHECK_LSN).
+ *
+ * The same log with more at its end leads to later states (restore.c). */
+#include "backup/backup.h"
+
+#include "backup/backup_time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "storage/logs.h"
+#include "backup/pack.h"
+#include "bdb/pages.h"
+
+enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
+/* A page that is just being written is right when that is over, which takes
+ * long only when its writer does not get the processor. */
+static const uint64_t WRONG_NS = 10000000000;
+
+/* What is copied besides tables and log, where it is there. */
+static const char *const EXTRAS[] = {"format"};
+enum { EXTRA_COUNT = sizeof EXTRAS / sizeof *EXTRAS };
+
+enum phase { COPY_EXTRAS, COPY_TABLES, COPY_LOGS, COPY_END };
+
+struct kx_backup {
+    struct kx_store *store;
+    struct pack *pack;
+    enum phase phase;
+    uint32_t next; /* extra, table or log file */
+    struct log_place end;
+    uint32_t first_log;
+    uint64_t stamp;
+    bool unnoted;
+    int fd; /* of the file that is being copied, or -1 */
+    char name[LOG_NAME];
+    bool paged;
+    uint64_t size;
+    uint64_t done;     /* of the file */
+    uint64_t wrong_ns; /* since when a page is wrong; 0: none is */
+    uint8_t bytes[SLICE_PAGES * PAGE_BYTES];
+};
+
+static int finish(struct kx_backup *backup)
+{
+    if (backup->fd >= 0)
+        close(backup->fd);
+    logs_release(backup->store->env);
+    atomic_fetch_sub(&backup->store->backups, 1);
+    return 0;
+}
+
+/* Only then is the first log file known: it can not go any more. */
+enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
+                               struct kx_backup **backup_out,
+                               struct kx_fault *fault)
+{
+    struct kx_backup *backup = talloc_zero(mem, struct kx_backup);
+    uint32_t last;
+    if (backup == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    if (atomic_fetch_add(&store->backups, 1) >= KX_BACKUPS_MAX) {
+        atomic_fetch_sub(&store->backups, 1);
+        talloc_free(backup);
+        return kx_fail(fault, KX_BUSY, "%d backups are being made",
+                       KX_BACKUPS_MAX);
+    }
+    logs_hold(store->env);
+    backup->store = store;
+    backup->fd = -1;
+    talloc_set_destructor(backup, finish);
+    bool logged =
+        logs_span(store->options.directory, &backup->first_log, &last);
+    backup->stamp = atomic_load(&store->stamp);
+    backup->pack = pack_create(backup);
+    *backup_out = backup;
+    if (backup->pack != NULL && logged && backup->first_log != 0)
+        return KX_OK;
+    talloc_free(backup);
+    return kx_fail(fault, KX_NO_MEMORY, "no memory, or no log");
+}
+
+/* Opens the next file and begins its member. KX_ABSENT: there is none. */
+static enum kx_status open_file(struct kx_backup *backup, const char *name)
+{
+    char path[4096];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", backup->store->options.directory,
+             name);
+    backup->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (backup->fd < 0 && errno == ENOENT)
+        return KX_ABSENT;
+    if (backup->fd < 0 || fstat(backup->fd, &about) != 0) {
+        kx_log(KX_LOG_ERROR, "backup", "file=%s error=\"%s\"", path,
+               strerror(errno));
+        return KX_FAILED;
+    }
+    snprintf(backup->name, sizeof backup->name, "%s", name);
+    backup->done = 0;
+    backup->paged = backup->phase == COPY_TABLES;
+    backup->size = (uint64_t)about.st_size;
+    if (backup->paged)
+        backup->size -= backup->size % PAGE_BYTES;
+    if (backup->phase == COPY_LOGS && backup->next == backup->end.file)
+        backup->size = backup->end.offset;
+    pack_member(backup->pack, name, backup->size);
+    return KX_OK;
+}
+
+/* Until then it is known only that it is complete. */
+static enum kx_status begin_logs(struct kx_backup *backup)
+{
+    backup->phase = COPY_LOGS;
+    backup->next = backup->first_log;
+    enum kx_status status = logs_end(backup->store->env, &backup->end);
+    backup->stamp = atomic_load(&backup->store->stamp);
+    return status;
+}
+
+static enum kx_status next_extra(struct kx_backup *backup)
+{
+    if (backup->next < EXTRA_COUNT)
+        return open_file(backup, EXTRAS[backup->next++]);
+    backup->phase = COPY_TABLES;
+    backup->next = 0;
+    return KX_ABSENT;
+}
+
+static enum kx_status next_table(struct kx_backup *backup)
+{
+    if (backup->next < TABLE_COUNT)
+        return open_file(backup, env_table_file(backup->next++));
+    return begin_logs(backup);
+}
+
+static enum kx_status next_log(struct kx_backup *backup)
+{
+    char name[LOG_NAME];
+    if (backup->next > backup->end.file) {
+        backup->phase = COPY_END;
+        return KX_OK;
+    }
+    logs_name(backup->next, name);
+    enum kx_status status = open_file(backup, name);
+    backup->next++;
+    return status == KX_ABSENT ? KX_FAILED : status;
+}
+
+static enum kx_status next_file(struct kx_backup *backup)
+{
+    enum kx_status status = KX_ABSENT;
+    if (backup->phase == COPY_EXTRAS)
+        status = next_extra(backup);
+    else if (backup->phase == COPY_TABLES)
+        status = next_table(backup);
+    else if (backup->phase == COPY_LOGS)
+        status = next_log(backup);
+    return status == KX_ABSENT ? KX_OK : status;
+}
+
+/* A page that is written at this moment may be read half old and half new: then
+ * the slice is read again in the next call. */
+static enum kx_status look_at_pages(struct kx_backup *backup, size_t size)
+{
+    uint64_t first = backup->done / PAGE_BYTES;
+    size_t n = 0;
+    while (n * PAGE_BYTES < size &&
+           pages_right(backup->bytes + n * PAGE_BYTES, first + n))
+        n++;
+    if (n * PAGE_BYTES >= size) {
+        backup->wrong_ns = 0;
+        return KX_OK;
+    }
+    uint64_t now_ns = kx_monotonic_ns();
+    if (backup->wrong_ns == 0)
+        backup->wrong_ns = now_ns;
+    if (now_ns - backup->wrong_ns < WRONG_NS)
+        return KX_AGAIN;
+    kx_log(KX_LOG_ERROR, "backup", "file=%s wrong_page=%" PRIu64, backup->name,
+           first + n);
+    return KX_DAMAGED;
+}
+
+/* Of a data file that has become shorter, pages of zeros follow its end. */
+static enum kx_status read_slice(struct kx_backup *backup, size_t size)
+{
+    ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);
+    if (got >= 0 && backup->paged) {
+        size_t whole = (size_t)got - (size_t)got % PAGE_BYTES;
+        memset(backup->bytes + whole, 0, size - whole);
+        return KX_OK;
+    }
+    if (got == (ssize_t)size)
+        return KX_OK;
+    kx_log(KX_LOG_ERROR, "backup", "file=%s error=\"%s\"", backup->name,
+           got < 0 ? strerror(errno) : "it has become shorter");
+    return KX_FAILED;
+}
+
+static enum kx_status copy_slice(struct kx_backup *backup)
+{
+    uint64_t size = backup->size - backup->done;
+    if (size > sizeof backup->bytes)
+        size = sizeof backup->bytes;
+    enum kx_status status = read_slice(backup, size);
+    if (status == KX_OK && backup->paged)
+        status = look_at_pages(backup, size);
+    if (status != KX_OK)
+        return status == KX_AGAIN ? KX_OK : status;
+    pack_add(backup->pack, kx_slice(backup->bytes, size));
+    backup->done += size;
+    return KX_OK;
+}
+
+static void close_file(struct kx_backup *backup)
+{
+    close(backup->fd);
+    backup->fd = -1;
+}
+
+enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
+{
+    enum kx_status status = KX_OK;
+    pack_target(backup->pack, out);
+    if (backup->phase == COPY_END) {
+        pack_finish(backup->pack);
+        if (!out->failed && !backup->unnoted)
+            backup_time_note(backup->store);
+        return out->failed ? KX_NO_MEMORY : KX_END;
+    }
+    if (backup->fd < 0)
+        status = next_file(backup);
+    else if (backup->done < backup->size)
+        status = copy_slice(backup);
+    else
+        close_file(backup);
+    return out->failed ? KX_NO_MEMORY : status;
+}
+
+static uint64_t size_of(const struct kx_backup *backup, const char *name)
+{
+    char path[4096];
+    struct stat about;
+    snprintf(path, sizeof path, "%s/%s", backup->store->options.directory,
+             name);
+    return stat(path, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
+
+uint64_t kx_backup_size(const struct kx_backup *backup)
+{
+    char name[LOG_NAME];
+    struct log_place end = backup->end;
+    uint64_t size = 0;
+    for (int i = 0; i < TABLE_COUNT; i++)
+        size += size_of(backup, env_table_file(i));
+    if (end.file == 0 && logs_end(backup->store->env, &end) != KX_OK)
+        return size;
+    for (uint32_t n = backup->first_log; n < end.file; n++) {
+        logs_name(n, name);
+        size += size_of(backup, name);
+    }
+    return size + end.offset;
+}
+
+void backup_leave_unnoted(struct kx_backup *backup)
+{
+    backup->unnoted = true;
+}
+
+uint64_t backup_stamp(const struct kx_backup *backup)
+{
+    return backup->stamp;
+}
+
+uint32_t backup_first_log(const struct kx_backup *backup)
+{
+    return backup->first_log;
+}

@@ -1,0 +1,323 @@
+/* From a backup to a data directory: unpack, replay, check. While it lasts the
+ * directory holds a file that says so, and cannot be opened. */
+#include "backup/restore.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "backup/archive_restore.h"
+#include "catalog/catalog.h"
+#include "storage/format.h"
+#include "storage/logend.h"
+#include "base/names.h"
+#include "bdb/pages.h"
+#include "backup/unpack.h"
+
+static const char NOTE[] = "restoring";
+
+enum { PATH_SIZE = 4096, READ_BYTES = 1 << 16 };
+static const uint64_t CACHE_BYTES = 64 << 20;
+/* None that the lost store has given may come again, nor any that a store has
+ * which was restored from the same backup before: of those nothing is known
+ * here. So versionstamps go on where the clock is, by so many to a millisecond
+ * since 1970 as no store gives (2^10); all stay below 2^53, exact as a double,
+ * too. By a clock that is behind what is known they go on so far above that. */
+enum { CLOCK_SHIFT = 10 };
+static const uint64_t LEAP = 1ull << 40;
+
+static const char *join(char *path, const char *directory, const char *name)
+{
+    snprintf(path, PATH_SIZE, "%s/%s", directory, name);
+    return path;
+}
+
+enum kx_status restore_broken_off(const char *directory, struct kx_fault *fault)
+{
+    char path[PATH_SIZE];
+    uint64_t size;
+    return names_measure(join(path, directory, NOTE), &size, fault);
+}
+
+bool restore_begin(const char *directory)
+{
+    char path[PATH_SIZE];
+    int fd =
+        open(join(path, directory, NOTE), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return names_sync(path);
+}
+
+bool restore_end(const char *directory)
+{
+    char path[PATH_SIZE];
+    return unlink(join(path, directory, NOTE)) == 0 && names_sync(path);
+}
+
+/* ---- Unpacking ---------------------------------------------------------- */
+
+struct target {
+    const char *directory;
+    FILE *file;
+    int error;
+};
+
+static bool keep_error(struct target *target, bool done)
+{
+    if (!done && target->error == 0)
+        target->error = errno;
+    return done;
+}
+
+static bool open_member(void *context, const char *name, uint64_t size)
+{
+    struct target *target = context;
+    char path[PATH_SIZE];
+    (void)size;
+    target->file = names_write(join(path, target->directory, name), O_TRUNC);
+    return keep_error(target, target->file != NULL);
+}
+
+static bool write_member(void *context, struct kx_slice bytes)
+{
+    struct target *target = context;
+    return keep_error(target, fwrite(bytes.data, 1, bytes.size, target->file) ==
+                                  bytes.size);
+}
+
+static bool close_member(void *context)
+{
+    struct target *target = context;
+    FILE *file = target->file;
+    bool done = keep_error(target, fflush(file) == 0) &&
+                keep_error(target, fsync(fileno(file)) == 0);
+    target->file = NULL;
+    return keep_error(target, fclose(file) == 0) && done;
+}
+
+static void tell(const struct kx_restore *restore, FILE *file)
+{
+    struct stat about;
+    if (restore->progress != NULL && fstat(fileno(file), &about) == 0 &&
+        S_ISREG(about.st_mode))
+        restore->progress(restore->context, (uint64_t)ftello(file),
+                          (uint64_t)about.st_size);
+}
+
+static enum kx_status feed(const struct kx_restore *restore,
+                           struct unpack *unpack, FILE *file,
+                           struct kx_fault *fault)
+{
+    uint8_t bytes[READ_BYTES];
+    enum kx_status status = KX_OK;
+    size_t size;
+    while (status == KX_OK &&
+           (size = fread(bytes, 1, sizeof bytes, file)) > 0) {
+        status = unpack_add(unpack, kx_slice(bytes, size), fault);
+        tell(restore, file);
+    }
+    if (status == KX_OK && ferror(file))
+        return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
+                       strerror(errno));
+    return status == KX_OK ? unpack_end(unpack, fault) : status;
+}
+
+/* The fault names the archive, whatever went wrong. */
+static enum kx_status explain(enum kx_status status, const char *path,
+                              const struct target *target,
+                              struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    if (status == KX_OK)
+        return KX_OK;
+    if (names_no_room(target->error))
+        status = KX_DISK_FULL;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status, "%s: %s%s%s", path, detail,
+                   target->error != 0 ? ": " : "",
+                   target->error != 0 ? strerror(target->error) : "");
+}
+
+enum kx_status restore_unpack(const struct kx_restore *restore,
+                              const char *path, struct kx_fault *fault)
+{
+    struct target target = {.directory = restore->directory};
+    struct unpack_sink sink = {.open = open_member,
+                               .bytes = write_member,
+                               .close = close_member,
+                               .target = &target};
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) /* which says nothing about what is in it */
+        return names_failed(path, fault);
+    struct unpack *unpack = unpack_create(NULL, &sink);
+    enum kx_status status = unpack == NULL
+                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
+                                : feed(restore, unpack, file, fault);
+    talloc_free(unpack);
+    fclose(file);
+    if (target.file != NULL)
+        fclose(target.file);
+    return explain(status, path, &target, fault);
+}
+
+/* ---- Replaying ---------------------------------------------------------- */
+
+/* The raised versionstamp is on disk before anybody can commit. */
+static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
+{
+    struct txn_write write;
+    int64_t now_ms = kx_now_ms();
+    uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
+    if (catalog->stamp > known)
+        known = catalog->stamp;
+    catalog->stamp = by_clock > known ? by_clock : known + LEAP;
+    if (!catalog_facts_write(catalog, catalog, &write))
+        return KX_NO_MEMORY;
+    enum kx_status status = txn_apply(catalog->env, &write, 1, TXN_SCATTERED);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
+
+enum kx_status restore_replay(const char *directory, struct lock *lock,
+                              uint64_t known, uint64_t *stamp_out,
+                              struct kx_fault *fault)
+{
+    void *mem = talloc_new(NULL);
+    struct env *env = NULL;
+    struct catalog *catalog = NULL;
+    struct env_options options = {.directory = directory,
+                                  .cache_bytes = CACHE_BYTES,
+                                  .fatal = true,
+                                  .lock = lock};
+    enum kx_status status = mem == NULL
+                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
+                                : format_look(directory, fault);
+    if (status == KX_OK)
+        status = pages_check(directory, fault);
+    struct logend logend = {.directory = directory, .whole = true};
+    if (status == KX_OK)
+        status = logend_find(&logend, fault);
+    if (status == KX_OK)
+        status = env_open(mem, &options, &env, fault);
+    if (status == KX_OK)
+        status = catalog_load(mem, env, &catalog, fault);
+    if (status == KX_OK) {
+        *stamp_out = catalog->stamp;
+        status = raise_stamp(catalog, known);
+        if (status != KX_OK)
+            kx_fail(fault, status, "%s: its versionstamp cannot be raised",
+                    directory);
+    }
+    if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
+        status = kx_fail(fault, KX_FAILED,
+                         "%s: what was restored is not all on disk", directory);
+    talloc_free(mem);
+    return status;
+}
+
+/* ---- All of it ---------------------------------------------------------- */
+
+static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
+{
+    return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path, strerror(errno));
+}
+
+/* What a new file system has in its top directory does not count. */
+static int is_used(const struct dirent *file)
+{
+    return strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0 &&
+           strcmp(file->d_name, "lost+found") != 0;
+}
+
+/* -1: it cannot be read. */
+static int count_used(const char *path)
+{
+    struct dirent **files = NULL;
+    int count = scandir(path, &files, is_used, NULL);
+    for (int i = 0; i < count; i++)
+        free(files[i]);
+    free(files);
+    return count;
+}
+
+/* A new directory, or one in which there is nothing. */
+static enum kx_status make_empty(const char *path, struct kx_fault *fault)
+{
+    if (!names_make_parents(path) || !names_make_directory(path))
+        return bad_directory(path, fault);
+    int count = count_used(path);
+    if (count < 0)
+        return bad_directory(path, fault);
+    if (count == 0)
+        return KX_OK;
+    if (restore_broken_off(path, NULL) == KX_OK)
+        return kx_fail(fault, KX_BAD_DIRECTORY,
+                       "%s holds the rest of a restore that failed; remove it, "
+                       "then restore again",
+                       path);
+    return kx_fail(fault, KX_BAD_DIRECTORY,
+                   "%s is not empty; restore into a new directory", path);
+}
+
+/* No link is followed: the directory is somebody else's. */
+static bool chown_all(const char *directory, const struct stat *owner)
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_used, NULL);
+    bool done = count >= 0;
+    char path[PATH_SIZE];
+    for (int i = 0; i < count; i++) {
+        done = done && lchown(join(path, directory, files[i]->d_name),
+                              owner->st_uid, owner->st_gid) == 0;
+        free(files[i]);
+    }
+    free(files);
+    return done;
+}
+
+bool kx_restore_chown(const char *directory)
+{
+    struct stat about;
+    if (geteuid() != 0)
+        return true;
+    if (stat(directory, &about) != 0)
+        return false;
+    return (about.st_uid == 0 && about.st_gid == 0) ||
+           chown_all(directory, &about);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
+{
+    uint64_t known = 0;
+    const char *directory = restore->directory;
+    enum kx_status status = make_empty(directory, fault);
+    if (status != KX_OK)
+        return status;
+    if (!restore_begin(directory))
+        return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", directory,
+                       strerror(errno));
+    if (is_directory(restore->source))
+        status = archive_restore(restore, &known, fault);
+    else
+        status = restore_unpack(restore, restore->source, fault);
+    if (status != KX_OK && count_used(directory) == 1)
+        restore_end(directory); /* but for the note nothing was begun */
+    if (status == KX_OK)
+        status = restore_replay(directory, NULL, known, &restore->stamp, fault);
+    if (status == KX_OK && !restore_end(directory))
+        status =
+            kx_fail(fault, KX_FAILED, "%s: %s", directory, strerror(errno));
+    return status;
+}

@@ -1,0 +1,132 @@
+/* Compaction by Berkeley DB's own means, in transactions of the library's own.
+ * It moves rows and changes none, so a crash at any point is harmless. */
+#include "bdb/compact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bdb/engine.h"
+
+enum {
+    /* Some room is left, so that the next writes do not split every page. */
+    FILL_PERCENT = 95,
+    LEAVE_PERCENT = 1, /* pages that are fuller are moved, not merged */
+
+    /* The list of free pages for which the file is made shorter, and how often
+     * in a row: the library leaves some of them each time. */
+    FREE_MIN = 64,
+    FREE_MAX = 32768,
+    FREE_PART = 4, /* of the file, which is gone through */
+    TRIES = 3,
+
+    /* Offsets in the file's first page and in a free page; the same in all
+     * files of this library. */
+    META_FREE_AT = 28,
+    NEXT_AT = 16
+};
+
+/* Bytes of log that were ever written; 0 when that is not known. */
+static uint64_t log_bytes(struct env *env)
+{
+    DB_LOG_STAT *stat = NULL;
+    if (env->db->log_stat(env->db, &stat, 0) != 0)
+        return 0;
+    uint64_t bytes =
+        (uint64_t)stat->st_cur_file * stat->st_lg_size + stat->st_cur_offset;
+    free(stat);
+    return bytes;
+}
+
+static DBT *bound(DBT *dbt)
+{
+    return dbt->size == 0 ? NULL : dbt;
+}
+
+enum kx_status compact_rows(struct env *env, enum table table,
+                            struct compact_step *step)
+{
+    DB *db = env->tables[table];
+    DBT first = engine_in(step->start);
+    DBT last = engine_in(step->stop);
+    DBT next = {
+        .data = step->next, .ulen = sizeof step->next, .flags = DB_DBT_USERMEM};
+    DB_COMPACT options = {.compact_fillpercent = FILL_PERCENT,
+                          .compact_pages = COMPACT_FREED_MAX};
+    uint64_t before = log_bytes(env);
+    int error =
+        db->compact(db, NULL, bound(&first), bound(&last), &options, 0, &next);
+    step->freed = options.compact_pages_free;
+    step->logged = log_bytes(env) - before;
+    step->next_size = options.compact_pages == 0 ? next.size : 0;
+    return engine_status(env, error, "compact");
+}
+
+/* The four bytes at an offset of a page. */
+static enum kx_status read_at(struct env *env, enum table table, uint32_t page,
+                              size_t at, uint32_t *number_out)
+{
+    DB_MPOOLFILE *pool = env->tables[table]->get_mpf(env->tables[table]);
+    const uint8_t *bytes = NULL;
+    db_pgno_t number = page;
+    int error = pool->get(pool, &number, NULL, 0, (void *)&bytes);
+    if (error != 0)
+        return engine_status(env, error, "page");
+    memcpy(number_out, bytes + at, sizeof *number_out);
+    error = pool->put(pool, (void *)bytes, DB_PRIORITY_UNCHANGED, 0);
+    return engine_status(env, error, "page");
+}
+
+/* The free pages, up to FREE_MAX + 1 of them: each has the number of the next.
+ */
+static enum kx_status count_free(struct env *env, enum table table,
+                                 uint64_t *count_out)
+{
+    uint32_t page = 0;
+    *count_out = 0;
+    enum kx_status status = read_at(env, table, 0, META_FREE_AT, &page);
+    while (status == KX_OK && page != 0 && *count_out <= FREE_MAX) {
+        ++*count_out;
+        status = read_at(env, table, page, NEXT_AT, &page);
+    }
+    return status;
+}
+
+static enum kx_status move_pages(struct env *env, enum table table)
+{
+    DB *db = env->tables[table];
+    DB_COMPACT options = {.compact_fillpercent = LEAVE_PERCENT};
+    int error =
+        db->compact(db, NULL, NULL, NULL, &options, DB_FREE_SPACE, NULL);
+    return engine_status(env, error, "compact");
+}
+
+enum kx_status compact_file(struct env *env, enum table table)
+{
+    uint64_t before = compact_pages(env, table);
+    uint64_t pages = before;
+    uint64_t count = 0;
+    enum kx_status status = count_free(env, table, &count);
+    for (int i = 0; status == KX_OK && i < TRIES && count >= FREE_MIN &&
+                    count <= FREE_MAX && count * FREE_PART >= pages;
+         i++) {
+        status = move_pages(env, table);
+        pages = compact_pages(env, table);
+        if (status == KX_OK)
+            status = count_free(env, table, &count);
+    }
+    if (pages != before)
+        kx_log(KX_LOG_INFO, "shortened", "pages=%" PRIu64 " before=%" PRIu64,
+               pages, before);
+    return status;
+}
+
+uint64_t compact_pages(struct env *env, enum table table)
+{
+    DB *db = env->tables[table];
+    DB_BTREE_STAT *stat = NULL;
+    if (db->stat(db, NULL, &stat, DB_FAST_STAT) != 0)
+        return 0;
+    uint64_t pages = stat->bt_pagecnt;
+    free(stat);
+    return pages;
+}

@@ -1,0 +1,68 @@
+/* Point reads, into memory of the caller, outside of any transaction: the gate
+ * keeps writes away meanwhile. */
+#include "bdb/table.h"
+
+#include "bdb/engine.h"
+
+enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
+                         struct kx_buffer *value)
+{
+    DB *db = env->tables[table];
+    DBT name = engine_in(key);
+    kx_buffer_clear(value);
+    for (;;) {
+        DBT out = {.data = value->data,
+                   .ulen = (u_int32_t)value->capacity,
+                   .flags = DB_DBT_USERMEM};
+        int error = db->get(db, NULL, &name, &out, 0);
+        if (error == 0) {
+            value->size = out.size;
+            return KX_OK;
+        }
+        if (error != DB_BUFFER_SMALL)
+            return engine_status(env, error, "get");
+        if (!kx_buffer_reserve(value, out.size))
+            return KX_NO_MEMORY;
+    }
+}
+
+/* Of a value on pages of its own only the first of these are read. */
+enum kx_status table_get_head(struct env *env, enum table table,
+                              struct kx_slice key, size_t size,
+                              struct kx_buffer *value)
+{
+    DB *db = env->tables[table];
+    DBT name = engine_in(key);
+    kx_buffer_clear(value);
+    if (!kx_buffer_reserve(value, size))
+        return KX_NO_MEMORY;
+    DBT out = {.data = value->data,
+               .ulen = (u_int32_t)value->capacity,
+               .dlen = (u_int32_t)size,
+               .flags = DB_DBT_USERMEM | DB_DBT_PARTIAL};
+    int error = db->get(db, NULL, &name, &out, 0);
+    if (error != 0)
+        return engine_status(env, error, "get");
+    value->size = out.size;
+    return KX_OK;
+}
+
+/* The share of rows before key, from the tree's upper levels; 0 when it cannot
+ * be told. */
+static double share_before(DB *db, struct kx_slice key)
+{
+    DBT name = engine_in(key);
+    DB_KEY_RANGE share = {0};
+    if (db->key_range(db, NULL, &name, &share, 0) != 0)
+        return 0;
+    return share.less;
+}
+
+double table_share(struct env *env, enum table table, struct kx_slice start,
+                   struct kx_slice end)
+{
+    DB *db = env->tables[table];
+    double below = start.size == 0 ? 0 : share_before(db, start);
+    double above = end.size == 0 ? 1 : share_before(db, end);
+    return above > below ? above - below : 0;
+}

@@ -1,0 +1,141 @@
+/* Applies a batch of writes in one transaction. There are no locks to wait for
+ * and so no deadlocks: no transaction is tried again for those.
+ *
+ * Rows are put through one cursor for each table, which is not used again after
+ * an error: so the library need not keep a copy of it to go back to
+ * (DBC_TRANSIENT, as in its own DB->put). For neighbours, as jobs write them,
+ * or imports in large commits, it looks on the page of its last row first,
+ * which saves them the search from the root (DB_CURSOR_BULK). The rows of many
+ * clients are rarely neighbours: there that look costs more than it saves.
+ */
+#include "bdb/txn.h"
+
+#include "bdb/engine.h"
+#include "storage/witness.h"
+
+enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
+
+/* A transaction under way. */
+struct work {
+    struct env *env;
+    DB_TXN *txn;
+    u_int32_t cursor_flags;
+    DBC *cursors[TABLE_COUNT]; /* NULL: not needed so far */
+};
+
+static int open_cursor(struct work *work, enum table table)
+{
+    DB *db = work->env->tables[table];
+    DBC *cursor = NULL;
+    int error = db->cursor(db, work->txn, &cursor, work->cursor_flags);
+    if (error != 0)
+        return error;
+    cursor->flags |= DBC_TRANSIENT;
+    work->cursors[table] = cursor;
+    return 0;
+}
+
+static int put_row(struct work *work, const struct txn_write *write)
+{
+    DBT key = engine_in(write->key);
+    DBT value = engine_in(write->value);
+    int error = 0;
+    if (work->cursors[write->table] == NULL)
+        error = open_cursor(work, write->table);
+    if (error != 0)
+        return error;
+    DBC *cursor = work->cursors[write->table];
+    return cursor->put(cursor, &key, &value, DB_KEYLAST);
+}
+
+/* One walk of the tree both looks and stores; a cursor cannot be asked that. */
+static int insert_row(struct work *work, const struct txn_write *write)
+{
+    DB *db = work->env->tables[write->table];
+    DBT key = engine_in(write->key);
+    DBT value = engine_in(write->value);
+    return db->put(db, work->txn, &key, &value, DB_NOOVERWRITE);
+}
+
+static int remove_row(struct work *work, const struct txn_write *write)
+{
+    DB *db = work->env->tables[write->table];
+    DBT key = engine_in(write->key);
+    int error = db->del(db, work->txn, &key, 0);
+    return error == DB_NOTFOUND ? 0 : error;
+}
+
+/* The library wants them closed before the transaction ends. */
+static int close_cursors(struct work *work)
+{
+    int error = 0;
+    for (int table = 0; table < TABLE_COUNT; table++) {
+        DBC *cursor = work->cursors[table];
+        int closed = cursor == NULL ? 0 : cursor->close(cursor);
+        if (error == 0)
+            error = closed;
+    }
+    return error;
+}
+
+static int apply_write(struct work *work, const struct txn_write *write)
+{
+    switch (write->type) {
+    case TXN_PUT:
+        return put_row(work, write);
+    case TXN_INSERT:
+        return insert_row(work, write);
+    case TXN_DELETE:
+        break;
+    }
+    return remove_row(work, write);
+}
+
+static int apply_all(struct work *work, const struct txn_write *writes,
+                     size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < count; i++)
+        error = apply_write(work, &writes[i]);
+    int closed = close_cursors(work);
+    return error != 0 ? error : closed;
+}
+
+enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
+                              size_t count, enum txn_order order)
+{
+    struct work work = {.env = env};
+    if (order == TXN_NEIGHBOURS || count >= BULK_MIN)
+        work.cursor_flags = DB_CURSOR_BULK;
+    if (env->begun == NULL) {
+        int error =
+            env->db->txn_begin(env->db, NULL, &env->begun, DB_TXN_NOSYNC);
+        if (error != 0)
+            return engine_status(env, error, "begin");
+    }
+    work.txn = env->begun;
+    int error = apply_all(&work, writes, count);
+    if (error != 0)
+        txn_take_back(env);
+    return engine_status(env, error, "apply");
+}
+
+enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
+                         size_t count, enum txn_order order)
+{
+    enum kx_status status = txn_apply_part(env, writes, count, order);
+    if (status != KX_OK)
+        return status;
+    int error = env->begun->commit(env->begun, DB_TXN_NOSYNC);
+    env->begun = NULL;
+    if (error == 0)
+        witness_batch(env);
+    return engine_status(env, error, "commit");
+}
+
+void txn_take_back(struct env *env)
+{
+    if (env->begun != NULL)
+        env->begun->abort(env->begun);
+    env->begun = NULL;
+}

@@ -1,0 +1,229 @@
+/* The catalog in memory: two lists of indexes, those with a name in name order
+ * and those that are being dropped. There are at most KX_INDEXES_MAX in both
+ * together, which declare.c sees to, so the arrays have room and a walk through
+ * them is short. Its stored form is in catalog_rows.c. */
+#include "catalog/catalog.h"
+
+#include <talloc.h>
+
+#include "catalog/form.h"
+
+const char *kx_index_state_text(enum kx_index_state state)
+{
+    switch (state) {
+    case KX_INDEX_BUILDING:
+        return "building";
+    case KX_INDEX_READY:
+        return "ready";
+    case KX_INDEX_CONFLICTED:
+        return "conflicted";
+    case KX_INDEX_MIGRATING:
+        return "migrating";
+    case KX_INDEX_DROPPING:
+        return "dropping";
+    case KX_INDEX_FAILED:
+        return "failed";
+    }
+    return "";
+}
+
+const char *kx_adopted_text(enum kx_adopted kind)
+{
+    static const char *const texts[KX_ADOPTED_KINDS] = {
+        [KX_KEPT] = "kept",
+        [KX_MENDED] = "mended",
+        [KX_ADDED] = "added",
+        [KX_REMOVED] = "removed",
+    };
+    return texts[kind];
+}
+
+/* One that comes in another's place is not known yet. */
+struct index *catalog_at(const struct catalog *catalog, size_t n)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->replaces == 0 && n-- == 0)
+            return catalog->indexes[i];
+    return NULL;
+}
+
+struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (kx_equal(catalog->indexes[i]->declaration->name, name))
+            return catalog->indexes[i];
+    return NULL;
+}
+
+enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
+                           struct index **index_out, struct kx_fault *fault)
+{
+    *index_out = catalog_find(catalog, name);
+    if (*index_out != NULL)
+        return KX_OK;
+    return kx_fail(fault, KX_INDEX_ABSENT, "there is no index %.*s",
+                   (int)name.size, (const char *)name.data);
+}
+
+struct index *catalog_named(const struct catalog *catalog,
+                            struct kx_commit *commit)
+{
+    struct index *index;
+    commit->status = catalog_get(catalog, commit->index_name, &index,
+                                 &commit->refusal.fault);
+    return index;
+}
+
+/* FF after the name's encoding means that its last zero byte is an escaped one:
+ * the key's first part is a longer string, which only begins like the name. */
+bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)
+{
+    return kx_starts_with(key, name_key) &&
+           (key.size == name_key.size || key.data[name_key.size] != 0xff);
+}
+
+static bool is_under(const struct index *index, struct kx_slice key)
+{
+    return catalog_is_under(index->declaration->name_key, key);
+}
+
+bool catalog_ends_under(const struct index *index, struct kx_slice end)
+{
+    struct kx_slice name = index->declaration->name_key;
+    return is_under(index, end) ||
+           (kx_starts_with(end, name) && end.size == name.size + 1);
+}
+
+struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (is_under(catalog->indexes[i], key))
+            return catalog->indexes[i];
+    return NULL;
+}
+
+/* There was no entry of a client when the index was dropped, unless it was
+ * about to take some over, and none was written since. */
+const struct index *catalog_sole_owner(const struct catalog *catalog,
+                                       struct kx_slice key)
+{
+    const struct index *owner = catalog_owner(catalog, key);
+    if (owner != NULL)
+        return index_adopts(owner) ? NULL : owner;
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        if (!catalog->dropping[i]->reused &&
+            is_under(catalog->dropping[i], key))
+            return catalog->dropping[i];
+    return NULL;
+}
+
+void catalog_note_written(struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        if (is_under(catalog->dropping[i], key))
+            catalog->dropping[i]->reused = true;
+}
+
+size_t catalog_rows_per_change(const struct catalog *catalog)
+{
+    size_t rows = 1;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->declaration->has_each
+                    ? KX_INDEX_ENTRIES_MAX
+                    : 1;
+    return rows;
+}
+
+/* Index entries carry the id, not the name: a name can be declared anew while
+ * entries of its former index are still being freed. */
+struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->id == id)
+            return catalog->indexes[i];
+    return NULL;
+}
+
+uint64_t catalog_row_count(const struct catalog *catalog)
+{
+    uint64_t rows = catalog->entries;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->entries + catalog->indexes[i]->conflicts;
+    for (size_t i = 0; i < catalog->dropping_count; i++)
+        rows += catalog->dropping[i]->entries;
+    return rows;
+}
+
+/* Entries of a dropped index are gone for clients from the moment of the drop.
+ */
+bool catalog_shows(const struct catalog *catalog, const struct record *record,
+                   int64_t now_ms)
+{
+    if (record_expired(record, now_ms))
+        return false;
+    if (record->index == 0)
+        return true;
+    const struct index *index = catalog_by_id(catalog, record->index);
+    return index != NULL && index_shown(index) &&
+           !index_row_hidden(index, record);
+}
+
+bool catalog_show(const struct catalog *catalog, struct record *record,
+                  int64_t now_ms)
+{
+    if (!catalog_shows(catalog, record, now_ms))
+        return false;
+    if (record->index != 0)
+        form_show(catalog_by_id(catalog, record->index), record);
+    return true;
+}
+
+struct index *catalog_successor(const struct catalog *catalog,
+                                const struct index *index)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        if (catalog->indexes[i]->replaces == index->id)
+            return catalog->indexes[i];
+    return NULL;
+}
+
+void catalog_add(struct catalog *catalog, struct index *index)
+{
+    struct kx_slice name = index->declaration->name;
+    size_t at = catalog->count;
+    index->use.since_ms = kx_now_ms();
+    while (at > 0 &&
+           kx_compare(catalog->indexes[at - 1]->declaration->name, name) > 0)
+        at--;
+    memmove(&catalog->indexes[at + 1], &catalog->indexes[at],
+            (catalog->count - at) * sizeof(struct index *));
+    catalog->indexes[at] = talloc_steal(catalog, index);
+    catalog->count++;
+}
+
+static bool take_out(struct index **list, size_t *count, struct index *index)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i] != index)
+            continue;
+        memmove(&list[i], &list[i + 1],
+                (*count - i - 1) * sizeof(struct index *));
+        (*count)--;
+        return true;
+    }
+    return false;
+}
+
+void catalog_drop(struct catalog *catalog, struct index *index)
+{
+    take_out(catalog->indexes, &catalog->count, index);
+    index->reused = index_adopts(index);
+    index->state = KX_INDEX_DROPPING;
+    catalog->dropping[catalog->dropping_count++] = talloc_steal(catalog, index);
+}
+
+void catalog_forget(struct catalog *catalog, struct index *index)
+{
+    take_out(catalog->dropping, &catalog->dropping_count, index);
+    talloc_free(index);
+}

@@ -1,0 +1,391 @@
+/* The catalog's stored form, in TABLE_CATALOG:
+ *
+ *   "format"      how far the rows are (format.h)
+ *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
+ *                 id (4) and entries (8) of each index, and again with its
+ *                 conflict rows when it has any; little endian
+ *   "id"          the store's UUID as text
+ *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
+ *                 version of Unicode by whose rules its text is folded; of one
+ *                 that migrates or did so also target, failed, since, odd,
+ *                 mixed, replaces
+ *
+ * The facts are few bytes, because they are written with every batch, so that a
+ * crash leaves them exact; the rows of indexes are written when one changes. */
+#include "catalog/catalog.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "schema/extract.h"
+#include "storage/format.h"
+#include "bdb/range.h"
+#include "catalog/rowjson.h"
+#include "bdb/table.h"
+
+static void put(struct kx_buffer *out, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        kx_add_byte(out, (uint8_t)(number >> (8 * i)));
+}
+
+/* Bytes behind the end count as 0. */
+static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size && at + i < bytes.size; i++)
+        number |= (uint64_t)bytes.data[at + i] << (8 * i);
+    return number;
+}
+
+/* An id with this bit is followed by the number of conflict rows. */
+enum { FACTS_BYTES = 20, FACTS_INDEX_BYTES = 12 };
+static const uint32_t CONFLICTS_OF = UINT32_C(1) << 31;
+
+static void put_counts(struct kx_buffer *out, struct index *const *list,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        put(out, list[i]->id, 4);
+        put(out, list[i]->entries, 8);
+        if (list[i]->conflicts == 0)
+            continue;
+        put(out, list[i]->id | CONFLICTS_OF, 4);
+        put(out, list[i]->conflicts, 8);
+    }
+}
+
+bool catalog_facts_write(void *mem, const struct catalog *catalog,
+                         struct txn_write *write_out)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, mem);
+    kx_buffer_reserve(&value, FACTS_BYTES + FACTS_INDEX_BYTES * catalog->count);
+    put(&value, catalog->stamp, 8);
+    put(&value, catalog->last_id, 4);
+    put(&value, catalog->entries, 8);
+    put_counts(&value, catalog->indexes, catalog->count);
+    *write_out = (struct txn_write){.type = TXN_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_text("facts"),
+                                    .value = kx_buffer_slice(&value)};
+    return !value.failed;
+}
+
+static void read_facts(struct catalog *catalog, struct kx_slice facts)
+{
+    catalog->stamp = get(facts, 0, 8);
+    catalog->last_id = (uint32_t)get(facts, 8, 4);
+    catalog->entries = get(facts, 12, 8);
+    for (size_t at = FACTS_BYTES; at + FACTS_INDEX_BYTES <= facts.size;
+         at += FACTS_INDEX_BYTES) {
+        uint32_t id = (uint32_t)get(facts, at, 4);
+        struct index *index = catalog_by_id(catalog, id & ~CONFLICTS_OF);
+        if (index == NULL)
+            continue;
+        if ((id & CONFLICTS_OF) == 0)
+            index->entries = get(facts, at + 4, 8);
+        else
+            index->conflicts = get(facts, at + 4, 8);
+    }
+}
+
+/* With leading zeros, so that the rows lie in the order of their ids. */
+static char *row_key(void *mem, const struct index *index)
+{
+    return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
+}
+
+/* A declaration that most indexes have not. */
+static bool add_declaration(json_t *document, const char *name,
+                            const struct declaration *declaration)
+{
+    if (declaration == NULL)
+        return true;
+    struct kx_slice text = declaration->text;
+    return json_object_set_new(
+               document, name,
+               json_stringn((const char *)text.data, text.size)) == 0;
+}
+
+/* Takes the document and returns it with what most indexes have not. */
+static json_t *add_form(json_t *document, const struct index *index)
+{
+    const struct form *form = &index->form;
+    json_t *more =
+        json_pack("{s:I, s:b, s:b, s:I}", "since", (json_int_t)form->since,
+                  "odd", form->odd, "mixed", form->mixed, "replaces",
+                  (json_int_t)index->replaces);
+    bool good = json_object_update(document, more) == 0 &&
+                add_declaration(document, "target", form->target) &&
+                add_declaration(document, "failed", form->failed);
+    json_decref(more);
+    if (index->verification != NULL)
+        good = json_object_set_new(document, "verification",
+                                   verification_to_json(index->verification)) ==
+                   0 &&
+               good;
+    if (good)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
+static json_t *index_document(const struct index *index)
+{
+    struct kx_slice declaration = index->declaration->text;
+    json_t *document = json_pack(
+        "{s:I, s:s, s:s%, s:o, s:o, s:b, s:I, s:s, s:s, s:i}", "id",
+        (json_int_t)index->id, "state", kx_index_state_text(index->state),
+        "declaration", (const char *)declaration.data, declaration.size,
+        "build", build_to_json(&index->build), "adoption",
+        build_adoption_to_json(&index->adoption), "paused", index->pace.paused,
+        "perSecond", (json_int_t)index->pace.per_second, "failure",
+        index->failure, "unicode", fold_unicode_version(), "extraction",
+        EXTRACT_VERSION);
+    return document == NULL ? NULL : add_form(document, index);
+}
+
+bool catalog_index_write(void *mem, const struct index *index,
+                         struct txn_write *write_out)
+{
+    char *key = row_key(mem, index);
+    json_t *document = index_document(index);
+    char *text = document == NULL ? NULL : json_dumps(document, JSON_COMPACT);
+    json_decref(document);
+    char *value = text == NULL ? NULL : talloc_strdup(mem, text);
+    free(text);
+    if (key == NULL || value == NULL)
+        return false;
+    *write_out = (struct txn_write){.type = TXN_PUT,
+                                    .table = TABLE_CATALOG,
+                                    .key = kx_text(key),
+                                    .value = kx_text(value)};
+    return true;
+}
+
+bool catalog_index_removal(void *mem, const struct index *index,
+                           struct txn_write *write_out)
+{
+    char *key = row_key(mem, index);
+    if (key == NULL)
+        return false;
+    *write_out = (struct txn_write){
+        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = kx_text(key)};
+    return true;
+}
+
+static bool state_of(const char *text, enum kx_index_state *state_out)
+{
+    for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++) {
+        if (strcmp(text, kx_index_state_text(state)) == 0) {
+            *state_out = state;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum kx_status read_verification(struct index *index, json_t *document)
+{
+    const json_t *json = json_object_get(document, "verification");
+    if (json == NULL)
+        return KX_OK;
+    index->verification = talloc_zero(index, struct verification);
+    if (index->verification == NULL)
+        return KX_NO_MEMORY;
+    return verification_from_json(json, index->verification) ? KX_OK
+                                                             : KX_FAILED;
+}
+
+static enum kx_status read_declaration(struct index *index, const char *text,
+                                       struct declaration **declaration_out)
+{
+    return text == NULL
+               ? KX_OK
+               : declaration_parse(index, kx_text(text), declaration_out, NULL);
+}
+
+/* Absent in rows of indexes that were made before there were migrations. */
+static enum kx_status read_form(struct index *index, json_t *document)
+{
+    json_int_t since = 0;
+    json_int_t replaces = 0;
+    int mixed = 0;
+    int odd = 0;
+    const char *target = NULL;
+    const char *failed = NULL;
+    if (json_unpack(document, "{s?I, s?b, s?b, s?I, s?s, s?s}", "since", &since,
+                    "odd", &odd, "mixed", &mixed, "replaces", &replaces,
+                    "target", &target, "failed", &failed) != 0)
+        return KX_FAILED;
+    index->form.since = (uint64_t)since;
+    index->form.odd = odd != 0;
+    index->form.mixed = mixed != 0;
+    index->replaces = (uint32_t)replaces;
+    index->build.resumed = index->build.resumed || target != NULL;
+    enum kx_status status =
+        read_declaration(index, target, &index->form.target);
+    return status == KX_OK
+               ? read_declaration(index, failed, &index->form.failed)
+               : status;
+}
+
+/* Are its entries those that this program would make? */
+static bool is_outdated(const struct index *index, const char *unicode,
+                        int extraction)
+{
+    if (extraction != EXTRACT_VERSION)
+        return true;
+    return index->declaration->folds &&
+           strcmp(unicode, fold_unicode_version()) != 0;
+}
+
+/* A build that was under way goes on; it is marked as resumed. The declaration
+ * is parsed as if it came from a client: there is one reader of declarations.
+ */
+static enum kx_status read_document(struct index *index, json_t *document)
+{
+    const char *state = NULL;
+    const char *declaration = NULL;
+    const char *failure = NULL;
+    const char *unicode = "";
+    json_t *build = NULL;
+    json_int_t id = 0;
+    json_int_t per_second = 0;
+    int paused = 0;
+    int extraction = 1;
+    if (json_unpack(document, "{s:I, s:s, s:s, s:o, s:b, s:I, s:s, s?s, s?i}",
+                    "id", &id, "state", &state, "declaration", &declaration,
+                    "build", &build, "paused", &paused, "perSecond",
+                    &per_second, "failure", &failure, "unicode", &unicode,
+                    "extraction", &extraction) != 0 ||
+        !state_of(state, &index->state) ||
+        !build_from_json(build, &index->build) ||
+        !build_adoption_from_json(json_object_get(document, "adoption"),
+                                  &index->adoption))
+        return KX_FAILED;
+    index->id = (uint32_t)id;
+    index->build.resumed = index->state == KX_INDEX_BUILDING;
+    index->pace.paused = paused != 0;
+    index->pace.per_second = (uint32_t)per_second;
+    snprintf(index->failure, sizeof index->failure, "%s", failure);
+    enum kx_status status = declaration_parse(index, kx_text(declaration),
+                                              &index->declaration, NULL);
+    if (status == KX_OK) {
+        index->outdated = is_outdated(index, unicode, extraction);
+        status = read_form(index, document);
+    }
+    return status == KX_OK ? read_verification(index, document) : status;
+}
+
+static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
+{
+    struct index *index = talloc_zero(catalog, struct index);
+    json_t *document = rowjson_read(row);
+    enum kx_status status = KX_FAILED;
+    if (index != NULL && document != NULL)
+        status = read_document(index, document);
+    json_decref(document);
+    if (index == NULL || rowjson_starved())
+        status = KX_NO_MEMORY;
+    if (status != KX_OK) {
+        talloc_free(index);
+        return status;
+    }
+    index->reused = true; /* what clients have written is not known */
+    if (index->state == KX_INDEX_DROPPING)
+        catalog->dropping[catalog->dropping_count++] = index;
+    else
+        catalog_add(catalog, index);
+    return KX_OK;
+}
+
+/* '0' comes right after '/'. */
+static enum kx_status read_indexes(struct catalog *catalog)
+{
+    struct range *range = NULL;
+    enum kx_status status =
+        range_create(catalog, catalog->env, TABLE_CATALOG, &range);
+    if (status != KX_OK)
+        return status;
+    status = range_begin(range, kx_text("index/"), kx_text("index0"));
+    struct kx_slice key;
+    struct kx_slice row;
+    while (status == KX_OK) {
+        status = range_next(range, &key, &row);
+        if (status == KX_OK)
+            status = read_index(catalog, row);
+    }
+    range_end(range);
+    talloc_free(range);
+    return status == KX_END ? KX_OK : status;
+}
+
+/* Flushed at once: a store that says it is open has a catalog on disk. */
+static enum kx_status write_new(struct catalog *catalog)
+{
+    void *mem = talloc_new(NULL);
+    struct txn_write writes[3];
+    uuid_make(catalog->id);
+    writes[0] = format_id_write(catalog->id);
+    bool good = mem != NULL && format_write(mem, &writes[1]) &&
+                catalog_facts_write(mem, catalog, &writes[2]);
+    enum kx_status status =
+        good ? txn_apply(catalog->env, writes, 3, TXN_SCATTERED) : KX_NO_MEMORY;
+    talloc_free(mem);
+    return status == KX_OK ? env_flush(catalog->env) : status;
+}
+
+static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
+{
+    enum kx_status status =
+        table_get(catalog->env, TABLE_CATALOG, kx_text("id"), row);
+    if (status != KX_OK || row->size != UUID_SIZE - 1)
+        return status == KX_OK || status == KX_ABSENT ? KX_FAILED : status;
+    memcpy(catalog->id, row->data, row->size);
+    return KX_OK;
+}
+
+/* The indexes first: the facts give each of them its number of entries. */
+static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
+{
+    struct kx_buffer row;
+    kx_buffer_init(&row, catalog);
+    enum kx_status status = format_upgrade(catalog->env, fault);
+    if (status == KX_ABSENT)
+        return write_new(catalog);
+    if (status == KX_OK)
+        status = read_indexes(catalog);
+    if (status == KX_OK)
+        status = table_get(catalog->env, TABLE_CATALOG, kx_text("facts"), &row);
+    if (status == KX_OK)
+        read_facts(catalog, kx_buffer_slice(&row));
+    if (status == KX_OK)
+        status = catalog_renew(catalog);
+    if (status == KX_OK)
+        status = read_id(catalog, &row);
+    kx_buffer_free(&row);
+    return status;
+}
+
+enum kx_status catalog_load(void *mem, struct env *env,
+                            struct catalog **catalog_out,
+                            struct kx_fault *fault)
+{
+    struct catalog *catalog = talloc_zero(mem, struct catalog);
+    if (catalog == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    catalog->env = env;
+    kx_fail(fault, KX_FAILED, "the catalog cannot be read");
+    enum kx_status status = read_all(catalog, fault);
+    if (status != KX_OK) {
+        talloc_free(catalog);
+        return status;
+    }
+    *catalog_out = catalog;
+    return KX_OK;
+}

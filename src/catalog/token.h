@@ -1,0 +1,24 @@
+/* One token: its copy in memory, its row in the catalog, what its grants
+ * cover.
+ */
+#ifndef TOKEN_H
+#define TOKEN_H
+
+#include "bdb/txn.h"
+
+/* A copy with memory of its own, for which one kx_token_release is due; NULL
+ * when memory ran out. */
+struct kx_token *token_copy(const struct kx_token *token);
+
+/* One more kx_token_release is due. */
+void token_keep(struct kx_token *token);
+
+/* The row that stores a token, or with TXN_DELETE removes it, in talloc context
+ * mem. False when memory ran out. */
+bool token_row(void *mem, const struct kx_token *token,
+               enum txn_write_type type, struct txn_write *write_out);
+
+/* The token of a stored row's value: KX_OK, KX_FAILED, KX_NO_MEMORY. */
+enum kx_status token_read(struct kx_slice row, struct kx_token **token_out);
+
+#endif

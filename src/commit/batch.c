@@ -1,0 +1,162 @@
+/* From a planned batch to one transaction.
+ *
+ * The rows of entries are gathered outside the gate, so that readers are kept
+ * out only while they are written. Inside it those of a large batch are applied
+ * slice by slice, but the last slice (batch_slices.c). Then the catalog in
+ * memory changes, because its rows are written from it; then the rows are
+ * applied; then cache and lists follow. When the transaction fails the catalog
+ * takes its old values back before the gate opens: no view ever sees a state
+ * that was not applied. Glances go on until the rows are applied, unless the
+ * catalog changes in what they look at. */
+#include "commit/batch.h"
+
+#include <talloc.h>
+
+#include "backup/archive.h"
+#include "commit/batch_catalog.h"
+#include "commit/batch_rows.h"
+#include "commit/batch_slices.h"
+#include "commit/news.h"
+#include "commit/touched.h"
+#include "commit/watch.h"
+
+/* Rows that no reader can have asked for since place.c made the cache forget
+ * them. Those of a successor can be: under the name that is another's still. */
+static bool are_unread(const struct batch *batch)
+{
+    return batch->new_index_rows && batch->index->replaces == 0;
+}
+
+/* Inside the gate, after success: what is in memory follows the tables. The
+ * cache remembers clients' records; of indexes it only replaces what it has. */
+static void publish(struct kx_store *store, const struct rows *rows,
+                    const struct batch *batch)
+{
+    if (!are_unread(batch))
+        batch_note_rows(store, rows, rows->applied, rows->count, true);
+    batch_catalog_rearrange(store->catalog, batch);
+    atomic_store_explicit(&store->stamp, store->catalog->stamp,
+                          memory_order_relaxed);
+    atomic_store_explicit(&store->entries, store->catalog->entries,
+                          memory_order_relaxed);
+}
+
+/* Readers go on while the batch is flushed, by the catalog as it was. Whether
+ * it is on disk is not known after a failure. */
+static enum kx_status flush_unseen(struct kx_store *store)
+{
+    gate_apply_cancel(&store->gate);
+    enum kx_status status = env_flush(store->env);
+    gate_apply_begin(&store->gate);
+    gate_publish(&store->gate);
+    return status == KX_OK ? KX_OK : KX_UNKNOWN;
+}
+
+/* More of the catalog than counts, which no glance looks at? */
+static bool changes_catalog(const struct batch *batch)
+{
+    const struct plan *plan = batch->plan;
+    if (batch->index != NULL)
+        return true;
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan->totals[i].conflicts != 0)
+            return true;
+    return false;
+}
+
+/* Inside the gate: the catalog takes its new state before its rows are written
+ * from it. What slices have applied is part of the same transaction. */
+static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
+                                 struct batch *batch, struct former *former)
+{
+    enum txn_order order = batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED;
+    if (changes_catalog(batch))
+        gate_publish(&store->gate);
+    batch_catalog_change(store->catalog, batch, former);
+    batch_rows_add_catalog(rows, store, batch);
+    if (rows->failed) {
+        txn_take_back(store->env);
+        return KX_NO_MEMORY;
+    }
+    return txn_apply(store->env, rows->list + rows->applied,
+                     rows->count - rows->applied, order);
+}
+
+/* Inside the gate: all but the slices. The catalog takes its old state back
+ * when the transaction fails. */
+static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
+                                 struct batch *batch)
+{
+    struct former former; /* large: filled only as far as it is used */
+    enum kx_status status = apply_last(store, rows, batch, &former);
+    if (status == KX_OK && store->archive != NULL)
+        archive_mark(store);
+    if (status == KX_OK && batch->durable) {
+        batch_catalog_restore(store->catalog, batch, &former);
+        status = flush_unseen(store);
+        batch_catalog_change(store->catalog, batch, &former);
+    }
+    gate_publish(&store->gate);
+    if (status == KX_OK)
+        publish(store, rows, batch);
+    else
+        batch_catalog_restore(store->catalog, batch, &former);
+    return status;
+}
+
+/* Wakes those who wait for it; entries go out with the answers (watch.h). */
+static void announce(struct kx_store *store, const struct batch *batch,
+                     enum kx_index_state before, const struct rows *rows)
+{
+    bool mended = plan_mends(batch->plan);
+    if (mended)
+        watch_note_all(store->watches);
+    watch_batch(store->watches, batch, before, rows->list, rows->count);
+    if (mended || batch->action != CATALOG_KEEP)
+        news_note(store);
+}
+
+/* The plan before this one is freed only when the gate points to the keys of
+ * the new one: until then a view may compare with them. */
+enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+                           uint64_t *number_out)
+{
+    struct rows rows = {.mem = talloc_new(NULL)};
+    batch->other = batch_catalog_other(store->catalog, batch);
+    size_t net_count = 0;
+    struct net_change *net =
+        batch->plan ? overlay_net(batch->plan->overlay, &net_count) : NULL;
+    if (rows.mem == NULL || (net == NULL && net_count != 0)) {
+        talloc_free(rows.mem);
+        return KX_NO_MEMORY;
+    }
+    size_t settled = 0;
+    enum kx_status status =
+        batch_settle(store, batch->plan, net, net_count, &settled);
+    if (status != KX_OK) {
+        talloc_free(rows.mem);
+        return status;
+    }
+    batch_rows_add(&rows, store, batch, net, net_count);
+    struct plan *last = store->plan;
+    enum kx_index_state before =
+        batch->index != NULL ? batch->index->state : KX_INDEX_READY;
+    gate_apply_begin(&store->gate);
+    if (!rows.failed)
+        status = batch_apply_slices(store, &rows, net, settled);
+    if (status == KX_OK)
+        status = apply_rest(store, &rows, batch);
+    if (status == KX_OK) {
+        *number_out = gate_apply_end(&store->gate, net, net_count);
+        if (store->touched != NULL)
+            touched_note(store->touched, net, net_count);
+        announce(store, batch, before, &rows);
+        store->plan = batch->plan;
+        if (last != batch->plan)
+            talloc_free(last);
+    } else {
+        gate_apply_cancel(&store->gate);
+    }
+    talloc_free(rows.mem);
+    return status;
+}

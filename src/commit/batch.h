@@ -1,0 +1,63 @@
+/* Applying what was planned: all rows that a batch changes, in one
+ * transaction, together with the catalog in memory. Writer thread only.
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include "commit/store_state.h"
+
+enum catalog_action {
+    CATALOG_KEEP,
+    CATALOG_ADD,    /* index is new; one of its name that has failed goes: if
+                     * this is to come in another's place, one that was to */
+    CATALOG_DROP,   /* its name is free at once, its entries go later */
+    CATALOG_FORGET, /* its entries are gone */
+    CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
+                     * comes in the place of the one that it replaces */
+    CATALOG_AGAIN,  /* the same, and `pace`: its build begins anew */
+    CATALOG_PACE,   /* it gets `pace` */
+    CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; one that has
+                     * failed to come in its place goes */
+    CATALOG_VERIFY  /* it gets `verification` */
+};
+
+struct batch {
+    /* Rows. */
+    struct plan *plan;        /* entries that change, or NULL */
+    struct txn_write *writes; /* more writes, or NULL */
+    size_t write_count;
+    bool new_index_rows; /* nothing of `writes` is cached */
+
+    /* The catalog as a whole. */
+    uint64_t stamp;  /* last stamp given, 0: as it was */
+    int64_t entries; /* added to the number of clients' entries */
+    bool durable;    /* it is on disk before anybody sees it; without a plan */
+
+    /* One index, and what the action gives it. */
+    enum catalog_action action;
+    struct index *index;       /* NULL: none, and CATALOG_KEEP */
+    int64_t index_entries;     /* added to its count */
+    int64_t index_conflicts;   /* and to that of its conflict rows */
+    enum kx_index_state state; /* CATALOG_BUILD */
+    const char *failure; /* CATALOG_BUILD, CATALOG_FORM: why it has failed, ""
+                          * for not, or NULL: as it was */
+    struct build build;  /* the same */
+    struct pace pace;    /* CATALOG_PACE */
+    struct declaration *declaration;   /* CATALOG_FORM */
+    struct form form;                  /* the same */
+    struct verification *verification; /* CATALOG_VERIFY: changes places with
+                                        * the index's */
+    struct kx_adoption *adoption;      /* CATALOG_BUILD: changes places with the
+                                        * index's; NULL: that stays */
+
+    struct index *other; /* set by batch_apply: one that goes with it */
+};
+
+/* Applies the batch: KX_OK, then it is visible, and on disk after the next
+ * flush; *number_out is what gate_flushed wants. Otherwise nothing changed;
+ * KX_UNKNOWN: of a durable one, which may be on disk all the same. The store
+ * keeps the plan until the next batch. */
+enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
+                           uint64_t *number_out);
+
+#endif

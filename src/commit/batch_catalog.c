@@ -1,0 +1,231 @@
+/* The catalog takes the values of a batch before its rows are written from it,
+ * and has its old ones back when they could not be written. */
+#include "commit/batch_catalog.h"
+
+#include <stdio.h>
+
+/* A migration that has failed is forgotten when another begins. */
+static struct index *failed_successor(const struct catalog *catalog,
+                                      const struct index *index)
+{
+    struct index *successor = catalog_successor(catalog, index);
+    return successor != NULL && successor->state == KX_INDEX_FAILED ? successor
+                                                                    : NULL;
+}
+
+struct index *batch_catalog_other(const struct catalog *catalog,
+                                  const struct batch *batch)
+{
+    if (batch->action == CATALOG_DROP)
+        return catalog_successor(catalog, batch->index);
+    if (batch->action == CATALOG_FORM)
+        return failed_successor(catalog, batch->index);
+    if (batch->action == CATALOG_ADD && batch->index->replaces != 0)
+        return failed_successor(catalog,
+                                catalog_by_id(catalog, batch->index->replaces));
+    if (batch->action == CATALOG_ADD)
+        return catalog_find(catalog, batch->index->declaration->name);
+    if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&
+        batch->index->replaces != 0)
+        return catalog_by_id(catalog, batch->index->replaces);
+    return NULL;
+}
+
+/* Adds what the plan counted, or with sign -1 takes it off again. */
+static void add_counts(struct catalog *catalog, const struct plan *plan,
+                       int sign)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
+        const struct count_delta *delta = &plan->totals[i];
+        struct index *index = delta->index;
+        if (index == NULL) {
+            catalog->entries += (uint64_t)(delta->entries * sign);
+            continue;
+        }
+        index->entries += (uint64_t)(delta->entries * sign);
+        index->conflicts += (uint64_t)(delta->conflicts * sign);
+        atomic_fetch_add(&index->use.writes, (uint64_t)(delta->writes * sign));
+        for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+            index->adoption.counts[kind] +=
+                delta->adopted[kind] * (uint64_t)sign;
+    }
+}
+
+/* With the plan's last conflicts of an index its state changes, and back. */
+static void turn(const struct plan *plan, enum kx_index_state from,
+                 enum kx_index_state to)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan_delta_mends(&plan->totals[i]) &&
+            plan->totals[i].index->state == from)
+            plan->totals[i].index->state = to;
+}
+
+/* What a job takes over, or with the second call, has not taken over. */
+static void swap_adoption(const struct batch *batch)
+{
+    if (batch->adoption == NULL)
+        return;
+    struct kx_adoption other = *batch->adoption;
+    *batch->adoption = batch->index->adoption;
+    batch->index->adoption = other;
+}
+
+static void swap_verification(struct batch *batch)
+{
+    struct verification *other = batch->index->verification;
+    batch->index->verification = batch->verification;
+    batch->verification = other;
+}
+
+static void note(const struct index *index, struct former_index *former_out)
+{
+    former_out->state = index->state;
+    former_out->declaration = index->declaration;
+    former_out->form = index->form;
+    former_out->replaces = index->replaces;
+    former_out->entries = index->entries;
+    former_out->conflicts = index->conflicts;
+    former_out->build = index->build;
+    former_out->pace = index->pace;
+}
+
+static void put_back(struct index *index, const struct former_index *former)
+{
+    index->state = former->state;
+    index->declaration = former->declaration;
+    index->form = former->form;
+    index->replaces = former->replaces;
+    index->entries = former->entries;
+    index->conflicts = former->conflicts;
+    index->build = former->build;
+    index->pace = former->pace;
+}
+
+/* Its build counts from now on what is freed of it. */
+static void begin_drop(struct index *index)
+{
+    index->state = KX_INDEX_DROPPING;
+    index->build = (struct build){.done = 0};
+}
+
+static void set_failure(struct index *index, const struct batch *batch)
+{
+    if (batch->failure != NULL)
+        snprintf(index->failure, sizeof index->failure, "%s", batch->failure);
+}
+
+static void set_build(struct index *index, const struct batch *batch)
+{
+    index->state = batch->state;
+    index->build = batch->build;
+    set_failure(index, batch);
+}
+
+static void set_pace(struct index *index, const struct batch *batch)
+{
+    index->pace = batch->pace;
+    index->build.run_started_ns = 0;
+}
+
+static void set_form(struct index *index, const struct batch *batch)
+{
+    index->declaration = batch->declaration;
+    index->form = batch->form;
+    index->build = batch->build;
+    set_failure(index, batch);
+}
+
+/* (The last index id stays raised after a failure; an unused id does no
+ * harm.) */
+static void act(struct catalog *catalog, struct batch *batch)
+{
+    switch (batch->action) {
+    case CATALOG_ADD:
+        catalog->last_id = batch->index->id;
+        break;
+    case CATALOG_DROP:
+        begin_drop(batch->index);
+        break;
+    case CATALOG_BUILD:
+        set_build(batch->index, batch);
+        break;
+    case CATALOG_AGAIN:
+        set_build(batch->index, batch);
+        set_pace(batch->index, batch);
+        break;
+    case CATALOG_PACE:
+        set_pace(batch->index, batch);
+        break;
+    case CATALOG_FORM:
+        set_form(batch->index, batch);
+        break;
+    case CATALOG_VERIFY:
+        swap_verification(batch);
+        break;
+    case CATALOG_KEEP:
+    case CATALOG_FORGET:
+        break;
+    }
+}
+
+void batch_catalog_change(struct catalog *catalog, struct batch *batch,
+                          struct former *former_out)
+{
+    struct index *index = batch->index;
+    former_out->stamp = catalog->stamp;
+    if (batch->stamp != 0)
+        catalog->stamp = batch->stamp;
+    if (index != NULL)
+        note(index, &former_out->index);
+    add_counts(catalog, batch->plan, 1);
+    turn(batch->plan, KX_INDEX_CONFLICTED, KX_INDEX_READY);
+    if (index == NULL)
+        return;
+    index->entries += (uint64_t)batch->index_entries;
+    index->conflicts += (uint64_t)batch->index_conflicts;
+    catalog->entries += (uint64_t)batch->entries;
+    swap_adoption(batch);
+    act(catalog, batch);
+    if (batch->other == NULL)
+        return;
+    note(batch->other, &former_out->other);
+    begin_drop(batch->other);
+    if (batch->action != CATALOG_BUILD)
+        return;
+    index->form.since = catalog->stamp;
+    index->replaces = 0;
+}
+
+/* The same backwards: what the plan has counted of an index lies below what the
+ * batch itself has made of it. */
+void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
+                           const struct former *former)
+{
+    struct index *index = batch->index;
+    if (index != NULL) {
+        if (batch->other != NULL)
+            put_back(batch->other, &former->other);
+        if (batch->action == CATALOG_VERIFY)
+            swap_verification(batch);
+        swap_adoption(batch);
+        catalog->entries -= (uint64_t)batch->entries;
+    }
+    turn(batch->plan, KX_INDEX_READY, KX_INDEX_CONFLICTED);
+    add_counts(catalog, batch->plan, -1);
+    if (index != NULL)
+        put_back(index, &former->index);
+    catalog->stamp = former->stamp;
+}
+
+void batch_catalog_rearrange(struct catalog *catalog, const struct batch *batch)
+{
+    if (batch->action == CATALOG_ADD)
+        catalog_add(catalog, batch->index);
+    else if (batch->action == CATALOG_DROP)
+        catalog_drop(catalog, batch->index);
+    else if (batch->action == CATALOG_FORGET)
+        catalog_forget(catalog, batch->index);
+    if (batch->other != NULL)
+        catalog_drop(catalog, batch->other);
+}

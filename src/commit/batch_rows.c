@@ -1,0 +1,153 @@
+/* From a planned batch to the rows of its transaction. */
+#include "commit/batch_rows.h"
+
+#include <talloc.h>
+
+static void add_row(struct rows *rows, struct txn_write write)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity * 2 + 64;
+        struct txn_write *list = talloc_realloc(
+            rows->mem, rows->list, struct txn_write, (unsigned)capacity);
+        if (list == NULL) {
+            rows->failed = true;
+            return;
+        }
+        rows->list = list;
+        rows->capacity = capacity;
+    }
+    rows->list[rows->count++] = write;
+}
+
+/* When a client's entry expires, 0 for never or no entry. Index entries have no
+ * row in the expiry table: they go with the entry they belong to. */
+static int64_t expiry_of(struct kx_slice bytes)
+{
+    struct record record;
+    if (!record_read(bytes, &record) || record.index != 0)
+        return 0;
+    return record.expires_at_ms;
+}
+
+/* Big endian, so that the first row of the table is the next to expire. */
+static void add_expiry_row(struct rows *rows, enum txn_write_type type,
+                           int64_t expires_at_ms, struct kx_slice key)
+{
+    uint8_t *bytes = talloc_size(rows->mem, 8 + key.size);
+    if (bytes == NULL) {
+        rows->failed = true;
+        return;
+    }
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)expires_at_ms >> (56 - 8 * i));
+    memcpy(bytes + 8, key.data, key.size);
+    add_row(rows, (struct txn_write){.type = type,
+                                     .table = TABLE_EXPIRY,
+                                     .key = kx_slice(bytes, 8 + key.size)});
+}
+
+/* A presumption is tested by an insertion, even of what is removed again. */
+static void add_entry_rows(struct rows *rows, const struct net_change *change)
+{
+    struct txn_write write = {.type = change->presumed ? TXN_INSERT : TXN_PUT,
+                              .table = TABLE_ENTRIES,
+                              .key = change->key,
+                              .value = change->now};
+    if (change->presumed || change->now.size != 0)
+        add_row(rows, write);
+    write.type = TXN_DELETE;
+    if (change->now.size == 0)
+        add_row(rows, write);
+}
+
+/* The rows that one changed key needs. A key that the batch both made and
+ * removed needs none; one that was never read may be stored, and is removed to
+ * be sure. An expiry that comes too early into next_expiry_ms, when the batch
+ * fails, costs only a look in vain. */
+static void add_change(struct kx_store *store, struct rows *rows,
+                       const struct net_change *change)
+{
+    if (change->now.size == 0 && change->stored.size == 0 && !change->unread)
+        return;
+    add_entry_rows(rows, change);
+    int64_t before = expiry_of(change->stored);
+    int64_t now = expiry_of(change->now);
+    if (before == now)
+        return;
+    if (before != 0)
+        add_expiry_row(rows, TXN_DELETE, before, change->key);
+    if (now != 0)
+        add_expiry_row(rows, TXN_PUT, now, change->key);
+    if (now != 0 && now < store->next_expiry_ms)
+        store->next_expiry_ms = now;
+}
+
+/* A row of the catalog, if there was memory to make it. */
+static void add_made(struct rows *rows, bool made,
+                     const struct txn_write *write)
+{
+    if (made)
+        add_row(rows, *write);
+    else
+        rows->failed = true;
+}
+
+static void add_index_row(struct rows *rows, const struct index *index)
+{
+    struct txn_write write;
+    bool made = catalog_index_write(rows->mem, index, &write);
+    add_made(rows, made, &write);
+}
+
+static bool adopts(const struct count_delta *delta)
+{
+    return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
+}
+
+/* The rows of the indexes that the plan has made ready, or that have taken over
+ * hand-kept entries. */
+static void add_index_rows(struct rows *rows, const struct plan *plan)
+{
+    for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
+        if (plan_delta_mends(&plan->totals[i]) || adopts(&plan->totals[i]))
+            add_index_row(rows, plan->totals[i].index);
+}
+
+static void add_removal(struct rows *rows, const struct index *index)
+{
+    struct txn_write write;
+    bool made = catalog_index_removal(rows->mem, index, &write);
+    add_made(rows, made, &write);
+}
+
+/* The facts, with the last stamp and the counts, are part of every batch: after
+ * a crash they fit to the clients' entries that are there. */
+static void add_facts(struct rows *rows, const struct catalog *catalog)
+{
+    struct txn_write write;
+    bool made = catalog_facts_write(rows->mem, catalog, &write);
+    add_made(rows, made, &write);
+}
+
+void batch_rows_add_catalog(struct rows *rows, struct kx_store *store,
+                            const struct batch *batch)
+{
+    if (batch->action == CATALOG_FORGET)
+        add_removal(rows, batch->index);
+    else if (batch->action != CATALOG_KEEP)
+        add_index_row(rows, batch->index);
+    add_index_rows(rows, batch->plan);
+    if (batch->other != NULL)
+        add_index_row(rows, batch->other);
+    add_facts(rows, store->catalog);
+}
+
+void batch_rows_add(struct rows *rows, struct kx_store *store,
+                    const struct batch *batch, const struct net_change *net,
+                    size_t net_count)
+{
+    for (size_t i = 0; i < net_count; i++)
+        add_change(store, rows, &net[i]);
+    for (size_t i = 0; i < batch->write_count; i++)
+        add_row(rows, batch->writes[i]);
+}

@@ -1,0 +1,116 @@
+/* Views that get in between two slices see the shadow in place of the rows that
+ * are applied, and so the state before the batch. All that can refuse the batch
+ * is found before the first slice: taking many rows back takes as long as
+ * applying them, and then no view gets in. */
+#include "commit/batch_slices.h"
+
+#include "base/arena.h"
+#include "bdb/range.h"
+
+enum {
+    SLICE_ROWS = 1024,  /* some milliseconds */
+    SLICED_MIN = 10240, /* changes; more than a batch of small commits has, for
+                         * which the reading would cost more than it gains */
+    SETTLED_BYTES_MAX = 64 << 20 /* kept of what is read; changes beyond that
+                                  * are one slice */
+};
+
+/* Bytes of a row's key in the expiry table before that of the entry. */
+enum { EXPIRY_TIME = 8 };
+
+/* A row that was there is kept with the plan, as long as the gate points to the
+ * change. KX_NO_MEMORY: it is not settled. */
+static enum kx_status settle(struct kx_store *store, struct arena *arena,
+                             struct net_change *change)
+{
+    struct kx_slice bytes = {.size = 0};
+    enum kx_status status = range_find(store->range, change->key, &bytes);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_OK && change->presumed)
+        return KX_CHECK_FAILED;
+    change->stored = kx_slice(NULL, 0);
+    if (status == KX_OK) {
+        void *copy = arena_copy(arena, bytes.data, bytes.size);
+        if (copy == NULL)
+            return KX_NO_MEMORY;
+        change->stored = kx_slice(copy, bytes.size);
+    }
+    change->unread = false;
+    change->presumed = false;
+    return KX_OK;
+}
+
+enum kx_status batch_settle(struct kx_store *store, struct plan *plan,
+                            struct net_change *net, size_t net_count,
+                            size_t *settled_out)
+{
+    struct arena arena;
+    enum kx_status status = KX_OK;
+    size_t bytes = 0;
+    size_t count = 0;
+    *settled_out = 0;
+    if (net_count < SLICED_MIN)
+        return KX_OK;
+    arena_init(&arena, plan);
+    while (count < net_count && bytes <= SETTLED_BYTES_MAX) {
+        struct net_change *change = &net[count];
+        if (change->unread) {
+            status = settle(store, &arena, change);
+            bytes += change->stored.size;
+        }
+        if (status != KX_OK)
+            break;
+        count++;
+    }
+    range_end(store->range);
+    *settled_out = count;
+    return status == KX_NO_MEMORY ? KX_OK : status;
+}
+
+static struct kx_slice key_of(const struct txn_write *row)
+{
+    size_t skip = row->table == TABLE_EXPIRY ? EXPIRY_TIME : 0;
+    return kx_slice(row->key.data + skip, row->key.size - skip);
+}
+
+void batch_note_rows(struct kx_store *store, const struct rows *rows,
+                     size_t begin, size_t end, bool keep)
+{
+    for (size_t i = begin; i < end; i++) {
+        const struct txn_write *row = &rows->list[i];
+        if (row->table != TABLE_ENTRIES)
+            continue;
+        bool clients = !record_of_index(row->value);
+        if (clients || row->type != TXN_INSERT)
+            cache_update(store->cache, row->key,
+                         keep ? row->value : kx_slice(NULL, 0),
+                         keep && clients);
+        if (clients && row->type == TXN_PUT &&
+            store->catalog->dropping_count > 0)
+            catalog_note_written(store->catalog, row->key);
+        store->tidy.removed += row->type == TXN_DELETE;
+    }
+}
+
+enum kx_status batch_apply_slices(struct kx_store *store, struct rows *rows,
+                                  const struct net_change *net, size_t settled)
+{
+    enum kx_status status = KX_OK;
+    while (status == KX_OK && settled > 0 &&
+           rows->count - rows->applied > SLICE_ROWS) {
+        const struct txn_write *first = &rows->list[rows->applied];
+        size_t last =
+            shadow_lower_bound(net, settled, key_of(&first[SLICE_ROWS - 1]));
+        if (last == settled)
+            break;
+        gate_cast(&store->gate, net, last + 1);
+        status = txn_apply_part(store->env, first, SLICE_ROWS, TXN_NEIGHBOURS);
+        batch_note_rows(store, rows, rows->applied, rows->applied + SLICE_ROWS,
+                        false);
+        rows->applied += SLICE_ROWS;
+        gate_open(&store->gate);
+        gate_close(&store->gate);
+    }
+    return status;
+}

@@ -1,0 +1,99 @@
+/* The parts that background jobs are made of. */
+#include "commit/job.h"
+
+#include <talloc.h>
+
+#include "bdb/range.h"
+#include "store/writer.h"
+
+enum { REST_NS = 10000000 /* after a failure */ };
+
+enum kx_status job_rows(void *mem, struct kx_slice whole,
+                        struct kx_slice resume, struct kx_range *range_out)
+{
+    struct kx_buffer start;
+    struct kx_buffer end;
+    kx_buffer_init(&start, mem);
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&start, resume.size == 0 ? whole : resume);
+    if (resume.size != 0)
+        kx_add_byte(&start, 0);
+    kx_add_slice(&end, whole);
+    kx_add_byte(&end, 0xff);
+    *range_out = (struct kx_range){.start = kx_buffer_slice(&start),
+                                   .end = kx_buffer_slice(&end)};
+    return start.failed || end.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+bool job_remove(void *mem, struct batch *batch, enum table table,
+                struct kx_slice key)
+{
+    void *copy = talloc_memdup(mem, key.data, key.size);
+    batch->writes[batch->write_count++] = (struct txn_write){
+        .type = TXN_DELETE, .table = table, .key = kx_slice(copy, key.size)};
+    return copy != NULL;
+}
+
+bool job_reads_on(const struct kx_store *store, size_t read, size_t limit)
+{
+    return read < limit && range_bytes(store->range) < JOB_BYTES_MAX;
+}
+
+/* On failure nothing has changed; the plan is then of no more use. */
+enum kx_status job_apply(struct kx_store *store, struct batch *batch)
+{
+    uint64_t number = 0;
+    enum kx_status status = batch_apply(store, batch, &number);
+    if (status == KX_OK) {
+        /* Nobody can see these keys, so no reply has to wait for the disk; but
+         * one that shows their range may have been parked just now. To watches
+         * it is news that an entry has expired. */
+        gate_flushed(&store->gate, number);
+        writer_release(store);
+        return KX_OK;
+    }
+    job_failed(store, "background-job", status);
+    if (batch->plan != store->plan)
+        talloc_free(batch->plan);
+    return status;
+}
+
+/* The writes as changes of a plan, whose keys the gate knows. */
+static struct plan *plan_writes(struct kx_store *store,
+                                const struct batch *batch)
+{
+    struct plan *plan = plan_create(&store->base);
+    enum kx_status status = plan == NULL ? KX_NO_MEMORY : KX_OK;
+    for (size_t i = 0; status == KX_OK && i < batch->write_count; i++)
+        status = overlay_put(plan->overlay, batch->writes[i].key,
+                             batch->writes[i].value);
+    if (status == KX_OK) {
+        overlay_keep(plan->overlay);
+        return plan;
+    }
+    talloc_free(plan);
+    return NULL;
+}
+
+enum kx_status job_settle(struct kx_store *store, struct batch *batch)
+{
+    uint64_t number = 0;
+    enum kx_status status = KX_NO_MEMORY;
+    batch->plan = plan_writes(store, batch);
+    batch->write_count = 0;
+    if (batch->plan != NULL)
+        status = batch_apply(store, batch, &number);
+    if (status == KX_OK) {
+        writer_settle(store, number);
+        return KX_OK;
+    }
+    job_failed(store, "background-job", status);
+    talloc_free(batch->plan);
+    return status;
+}
+
+void job_failed(struct kx_store *store, const char *job, enum kx_status status)
+{
+    kx_log(KX_LOG_WARNING, job, "status=%s", kx_status_name(status));
+    store->jobs_rest_until_ns = kx_monotonic_ns() + REST_NS;
+}

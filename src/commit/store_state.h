@@ -1,0 +1,111 @@
+/* What the service files share: the open store. Which thread may touch what is
+ * said at each group. There are three kinds of threads: the callers' (commits
+ * and readers), the writer, the keeper. */
+#ifndef STORE_STATE_H
+#define STORE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "commit/gate.h"
+#include "commit/linger.h"
+#include "plan/plan.h"
+
+struct archive;
+struct sweep;
+struct tokens;
+struct touched;
+struct watch_set;
+
+/* How far the compaction of half-empty pages has come (tidy.c). */
+struct tidy {
+    bool under_way;
+    uint64_t pages;              /* of the file after the last pass */
+    uint64_t removed;            /* rows removed since */
+    uint64_t freed;              /* pages, in this pass */
+    uint64_t logged;             /* bytes of log, in this pass */
+    uint64_t unflushed;          /* bytes of log, of the last steps */
+    uint8_t resume[ROW_KEY_MAX]; /* the next row; kept from pass to pass */
+    size_t resume_size;          /* 0: the first one */
+    uint64_t rest_until_ns;      /* kx_monotonic_ns: for the sake of readers */
+};
+
+struct kx_store {
+    /* Set before the threads start. */
+    struct kx_options options;
+    struct env *env;
+    struct cache *cache;
+    struct plan_base base; /* of the writer's plans */
+    struct watch_set *watches;
+    struct tokens *tokens; /* has a lock of its own */
+    pthread_t writer;
+    pthread_t keeper;
+    struct archive *archive; /* or NULL */
+
+    /* Changed by the writer inside the gate's apply; read inside a view. */
+    struct catalog *catalog;
+    struct gate gate;
+
+    /* Under `lock`. */
+    pthread_mutex_t lock;
+    pthread_cond_t stop;     /* for the keeper */
+    pthread_cond_t archived; /* for the archiver: to stop */
+    bool stopping;
+    /* The same, for queue.c. */
+    pthread_cond_t work;     /* for the writer: something is in the queue */
+    pthread_cond_t returned; /* for the writer: its work is its own again */
+    bool working;            /* the writer is at work, on commits or jobs */
+    bool lent;               /* another thread does its work */
+    struct kx_commit *first; /* of those that wait, in order; NULL: none */
+    struct kx_commit *last;
+    uint32_t queued;            /* how many wait */
+    struct linger_state linger; /* has words of its own on who may touch what */
+    /* The same: tickets that wait. */
+    struct kx_ticket *curious; /* for news of indexes */
+    struct kx_ticket *parked;  /* replies, for the present flush */
+
+    /* The writer's own, or of whoever does its work. */
+    struct plan *plan; /* of the last batch: the gate points into it */
+    struct range *range;
+    unsigned doubtful;      /* so many batches are not to presume (plan.h) */
+    int64_t next_expiry_ms; /* no entry's time is over before this */
+    size_t job_size;        /* entries per background job */
+    struct sweep *sweep;    /* of the indexes being built, or NULL */
+    bool sweep_is_read;     /* and now it is written */
+    unsigned sweep_shift;   /* it takes less by so many powers of two */
+    struct tidy tidy;
+    uint64_t last_commit_ns;     /* when the last commits were carried out */
+    uint64_t commits_ns;         /* and how long that took */
+    uint64_t jobs_rest_until_ns; /* kx_monotonic_ns: one has failed */
+    bool news_due;               /* something about an index has changed */
+    uint64_t news_told_ns;
+    struct touched *touched;    /* keys changed during the sweep, or NULL */
+    struct kx_milestones times; /* of the present batch */
+    uint64_t looked_at_disk_ns; /* kx_monotonic_ns */
+
+    /* The keeper's own. */
+    bool no_ballast; /* the file system cannot */
+
+    /* Any thread. */
+    atomic_bool disk_full;
+    atomic_int backups;            /* being made */
+    _Atomic uint64_t disk_reserve; /* bytes that commits must leave free */
+    _Atomic uint64_t news;         /* about indexes, so far */
+    /* What kx_figures tells, by the same names. */
+    _Atomic uint64_t stamp;
+    _Atomic uint64_t entries;
+    _Atomic uint64_t outcomes[KX_STATUS_COUNT]; /* of commits */
+    struct kx_histogram commit_times;
+    struct kx_histogram flush_times;
+    struct kx_histogram batch_sizes;
+    _Atomic uint64_t flushes;
+    _Atomic uint64_t batch_max;
+    _Atomic uint64_t expired;
+    _Atomic uint64_t backfilled;
+    _Atomic uint64_t resolved;
+    _Atomic uint64_t compactions;
+    _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
+    _Atomic uint64_t archive_s; /* and when the log was last copied */
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* What of a batch is news to those who watch. */
+#include "commit/batch.h"
+#include "commit/watch.h"
+
+/* Whether a name's keys have become readable, or stopped being so. */
+static bool changes_view(const struct batch *batch, enum kx_index_state before)
+{
+    switch (batch->action) {
+    case CATALOG_KEEP:
+    case CATALOG_FORGET:
+    case CATALOG_PACE:
+    case CATALOG_VERIFY:
+        return false;
+    case CATALOG_ADD:
+    case CATALOG_DROP:
+        return true;
+    case CATALOG_FORM:
+        /* Only the step that shows the new form dates it. */
+        return batch->stamp != 0 && batch->form.since == batch->stamp;
+    case CATALOG_BUILD:
+    case CATALOG_AGAIN:
+        break;
+    }
+    return batch->state != before;
+}
+
+/* Rows of an index that nobody can read yet are no news; that it can be read
+ * is. */
+void watch_batch(struct watch_set *set, const struct batch *batch,
+                 enum kx_index_state before, const struct txn_write *rows,
+                 size_t count)
+{
+    if (changes_view(batch, before))
+        watch_note_all(set);
+    else if (!batch->new_index_rows)
+        watch_note(set, rows, count);
+}

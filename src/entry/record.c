@@ -1,0 +1,180 @@
+/* Reading and writing the stored form of an entry (record.h says what it looks
+ * like). Reading copies nothing. Lengths are checked, so that damaged bytes are
+ * reported instead of followed; whoever gets false treats the row as a failure
+ * of the storage. */
+#include "entry/record.h"
+
+enum {
+    ENCODING_MASK = 0x07,
+    EXPIRES = 0x08,
+    INDEX_ENTRY = 0x10,
+    STAMP_SHIFT = 5,
+    /* Of the two bytes that say where the owner is. */
+    OWNER_MASK = 0x0fff,
+    OWN_STAMP = 0x2000,
+    ODD_FORM = 0x4000,
+    OTHER_FORM = 0x8000
+};
+
+static uint64_t take(struct kx_slice *rest, size_t size)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++)
+        number |= (uint64_t)rest->data[i] << (8 * i);
+    rest->data += size;
+    rest->size -= size;
+    return number;
+}
+
+static bool take_slice(struct kx_slice *rest, size_t length_size,
+                       struct kx_slice *out)
+{
+    if (rest->size < length_size)
+        return false;
+    size_t size = take(rest, length_size);
+    if (rest->size < size)
+        return false;
+    *out = kx_slice(rest->data, size);
+    rest->data += size;
+    rest->size -= size;
+    return true;
+}
+
+/* An owner that is part of the row's key is left there: see record_owner. */
+static bool read_owner(struct kx_slice *rest, struct record *record)
+{
+    if (rest->size < 6)
+        return false;
+    record->index = (uint32_t)take(rest, 4);
+    unsigned owner = (unsigned)take(rest, 2);
+    record->owner_at = (uint16_t)(owner & OWNER_MASK);
+    record->own = (owner & OWN_STAMP) != 0;
+    record->odd = (owner & ODD_FORM) != 0;
+    if ((owner & OTHER_FORM) != 0 && !take_slice(rest, 4, &record->other))
+        return false;
+    return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
+}
+
+/* Member by member: each entry of a list passes through here, and a structure
+ * that is cleared or copied as a whole takes several times as long. */
+bool record_read(struct kx_slice bytes, struct record *record_out)
+{
+    if (bytes.size == 0)
+        return false;
+    struct kx_slice rest = bytes;
+    uint8_t head = (uint8_t)take(&rest, 1);
+    size_t stamp_size = (size_t)(head >> STAMP_SHIFT) + 1;
+    if (rest.size < stamp_size + ((head & EXPIRES) != 0 ? 8 : 0))
+        return false;
+    const struct kx_slice none = kx_slice(NULL, 0);
+    record_out->encoding = head & ENCODING_MASK;
+    record_out->stamp = take(&rest, stamp_size);
+    record_out->expires_at_ms =
+        (head & EXPIRES) != 0 ? (int64_t)take(&rest, 8) : 0;
+    record_out->index = 0;
+    record_out->owner_at = 0;
+    record_out->odd = record_out->own = false;
+    record_out->other = record_out->owner = record_out->media_type = none;
+    if ((head & INDEX_ENTRY) != 0 && !read_owner(&rest, record_out))
+        return false;
+    if (record_out->encoding == KX_BYTES &&
+        !take_slice(&rest, 1, &record_out->media_type))
+        return false;
+    record_out->value = rest;
+    return true;
+}
+
+static void put(struct kx_buffer *out, uint64_t number, size_t size)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(number >> (8 * i));
+    kx_add(out, bytes, size);
+}
+
+static size_t significant_bytes(uint64_t number)
+{
+    return number == 0 ? 1 : (size_t)(71 - __builtin_clzll(number)) / 8;
+}
+
+static void put_owner(struct kx_buffer *out, const struct record *record)
+{
+    unsigned owner = record->owner_at;
+    if (record->own)
+        owner |= OWN_STAMP;
+    if (record->odd)
+        owner |= ODD_FORM;
+    if (record->other.size != 0)
+        owner |= OTHER_FORM;
+    put(out, record->index, 4);
+    put(out, owner, 2);
+    if (record->other.size != 0) {
+        put(out, record->other.size, 4);
+        kx_add_slice(out, record->other);
+    }
+    if (record->owner_at == 0) {
+        put(out, record->owner.size, 2);
+        kx_add_slice(out, record->owner);
+    }
+}
+
+void record_write(const struct record *record, struct kx_buffer *out)
+{
+    size_t stamp_size = significant_bytes(record->stamp);
+    unsigned head = record->encoding | (unsigned)(stamp_size - 1)
+                                           << STAMP_SHIFT;
+    if (record->expires_at_ms != 0)
+        head |= EXPIRES;
+    if (record->index != 0)
+        head |= INDEX_ENTRY;
+    kx_add_byte(out, (uint8_t)head);
+    put(out, record->stamp, stamp_size);
+    if (record->expires_at_ms != 0)
+        put(out, (uint64_t)record->expires_at_ms, 8);
+    if (record->index != 0)
+        put_owner(out, record);
+    if (record->encoding == KX_BYTES) {
+        put(out, record->media_type.size, 1);
+        kx_add_slice(out, record->media_type);
+    }
+    kx_add_slice(out, record->value);
+}
+
+struct kx_slice record_owner(const struct record *record, struct kx_slice key)
+{
+    if (record->owner_at == 0)
+        return record->owner;
+    if (record->owner_at > key.size)
+        return kx_slice(NULL, 0);
+    return kx_slice(key.data + record->owner_at, key.size - record->owner_at);
+}
+
+static void show_value(const struct record *record, struct kx_slice key,
+                       struct kx_value *value_out)
+{
+    value_out->encoding = record->encoding;
+    value_out->media_type = record->media_type;
+    value_out->data = record->encoding == KX_POINTER ? record_owner(record, key)
+                                                     : record->value;
+}
+
+void record_show(const struct record *record, struct kx_slice key,
+                 struct kx_entry *entry_out)
+{
+    entry_out->key = key;
+    entry_out->stamp = record->stamp;
+    entry_out->expires_at_ms = record->expires_at_ms;
+    show_value(record, key, &entry_out->value);
+}
+
+struct kx_value record_value(const struct record *record, struct kx_slice key)
+{
+    struct kx_value value;
+    show_value(record, key, &value);
+    return value;
+}
+
+bool record_of_index(struct kx_slice bytes)
+{
+    return bytes.size > 0 && (bytes.data[0] & INDEX_ENTRY) != 0;
+}

@@ -1,0 +1,264 @@
+/* What sum, min, max and patch make of a stored value. Types never mix: a KvU64
+ * is combined with a KvU64, a JSON number with a JSON number. JSON integers
+ * that fit into 64 bits are added exactly, as text that a double could not
+ * hold; min and max give back one of the two as it is written. */
+#include "entry/value.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "json/json_scan.h"
+#include "entry/value_number.h"
+
+const char *value_type_text(const struct kx_value *value)
+{
+    static const char *const json[] = {
+        [KX_JSON_NULL] = "JSON null",       [KX_JSON_FALSE] = "a JSON boolean",
+        [KX_JSON_TRUE] = "a JSON boolean",  [KX_JSON_NUMBER] = "a JSON number",
+        [KX_JSON_STRING] = "a JSON string", [KX_JSON_ARRAY] = "a JSON array",
+        [KX_JSON_OBJECT] = "a JSON object"};
+    switch (value->encoding) {
+    case KX_JSON:
+        return json[kx_json_type(value->data)];
+    case KX_V8:
+        return "a V8 value";
+    case KX_LE64:
+        return "a KvU64";
+    case KX_BYTES:
+        return "bytes";
+    case KX_POINTER:
+        return "an index pointer";
+    }
+    return "a value of no known type";
+}
+
+/* What is to be done, and where the result goes. */
+struct work {
+    const struct kx_mutation *mutation;
+    enum kx_mutation_type type;
+    const struct kx_value *stored;
+    const struct kx_value *operand;
+    struct kx_buffer *out;
+    struct kx_fault *fault;
+};
+
+/* Writes a result. */
+static enum kx_status give(struct work *work, const void *data, size_t size,
+                           struct kx_value *result_out)
+{
+    size_t start = work->out->size;
+    kx_add(work->out, data, size);
+    if (work->out->failed)
+        return KX_NO_MEMORY;
+    *result_out =
+        (struct kx_value){.encoding = work->operand->encoding,
+                          .data = kx_slice(work->out->data + start, size)};
+    return KX_OK;
+}
+
+/* ---- JSON numbers ------------------------------------------------------- */
+
+struct number {
+    struct kx_slice token;
+    double value;
+    bool exact; /* an integer literal that fits into 64 bits with a sign */
+    int64_t integer;
+};
+
+/* False for other forms of numbers (1.0, 1e3) and for what does not fit. */
+static bool read_integer(struct kx_slice token, int64_t *integer_out)
+{
+    bool negative = *token.data == '-';
+    int64_t integer = 0;
+    for (size_t i = negative; i < token.size; i++) {
+        int digit = token.data[i] - '0';
+        if (!json_is_digit(token.data[i]) ||
+            __builtin_mul_overflow(integer, 10, &integer) ||
+            __builtin_add_overflow(integer, negative ? -digit : digit,
+                                   &integer))
+            return false;
+    }
+    *integer_out = integer;
+    return true;
+}
+
+static struct number read_number(const struct kx_value *value)
+{
+    struct number number = {.value = 0};
+    kx_json_find(value->data, kx_text(""), &number.token);
+    kx_number_parse(number.token, &number.value);
+    number.exact = read_integer(number.token, &number.integer);
+    return number;
+}
+
+static bool is_less(const struct number *a, const struct number *b)
+{
+    return a->exact && b->exact ? a->integer < b->integer : a->value < b->value;
+}
+
+static enum kx_status sum_doubles(struct work *work, double a, double b,
+                                  struct kx_value *result_out)
+{
+    char text[2][32];
+    if (isfinite(a + b))
+        return give(work, text[0], kx_number_text(a + b, text[0]), result_out);
+    kx_number_text(a, text[0]);
+    kx_number_text(b, text[1]);
+    return kx_fail(work->fault, KX_NUMBER_RANGE,
+                   "the sum of %s and %s is too large for a double", text[0],
+                   text[1]);
+}
+
+static enum kx_status combine_numbers(struct work *work,
+                                      struct kx_value *result_out)
+{
+    struct number a = read_number(work->stored);
+    struct number b = read_number(work->operand);
+    if (work->type != KX_SUM) {
+        bool new = work->type == KX_MIN ? is_less(&b, &a) : is_less(&a, &b);
+        *result_out = new ? *work->operand : *work->stored;
+        return KX_OK;
+    }
+    int64_t sum;
+    if (!a.exact || !b.exact ||
+        __builtin_add_overflow(a.integer, b.integer, &sum))
+        return sum_doubles(work, a.value, b.value, result_out);
+    char text[32];
+    int size = snprintf(text, sizeof(text), "%" PRId64, sum);
+    return give(work, text, (size_t)size, result_out);
+}
+
+/* ---- KvU64 -------------------------------------------------------------- */
+
+static uint64_t read_u64(const struct kx_value *value)
+{
+    uint64_t number;
+    memcpy(&number, value->data.data, sizeof(number));
+    return le64toh(number);
+}
+
+/* The sum wraps, as in Deno KV. */
+static enum kx_status combine_u64(struct work *work,
+                                  struct kx_value *result_out)
+{
+    uint64_t a = read_u64(work->stored);
+    uint64_t b = read_u64(work->operand);
+    if (work->type != KX_SUM) {
+        bool new = work->type == KX_MIN ? b < a : a < b;
+        *result_out = new ? *work->operand : *work->stored;
+        return KX_OK;
+    }
+    uint64_t sum = htole64(a + b);
+    return give(work, &sum, sizeof(sum), result_out);
+}
+
+/* ---- Patches ------------------------------------------------------------ */
+
+/* The JSON that is stored; made in json where it is stored as V8. */
+static enum kx_status stored_json(const struct work *work,
+                                  struct kx_buffer *json,
+                                  struct kx_slice *text_out)
+{
+    *text_out = kx_slice(NULL, 0);
+    if (work->stored == NULL)
+        return KX_OK;
+    *text_out = work->stored->data;
+    if (work->stored->encoding == KX_JSON)
+        return KX_OK;
+    enum kx_status status = KX_ABSENT;
+    if (work->stored->encoding == KX_V8)
+        status = kx_v8_to_json(work->stored->data, json);
+    *text_out = kx_buffer_slice(json);
+    if (status == KX_OK)
+        status = kx_json_check(*text_out, NULL);
+    return status == KX_OK || status == KX_NO_MEMORY
+               ? status
+               : kx_fail(work->fault, KX_TYPE_MISMATCH,
+                         "the stored value is %s; a patch needs JSON",
+                         value_type_text(work->stored));
+}
+
+static enum kx_status patch(struct work *work, struct kx_value *result_out)
+{
+    struct kx_buffer json;
+    struct kx_slice stored;
+    size_t start = work->out->size;
+    kx_buffer_init(&json, work->out->owner);
+    enum kx_status status = stored_json(work, &json, &stored);
+    if (status == KX_OK)
+        kx_json_merge(stored, work->operand->data, work->out);
+    kx_buffer_free(&json);
+    if (status != KX_OK)
+        return status;
+    if (work->out->failed)
+        return KX_NO_MEMORY;
+    *result_out = (struct kx_value){
+        .encoding = KX_JSON,
+        .data = kx_slice(work->out->data + start, work->out->size - start)};
+    return KX_OK;
+}
+
+/* ---- Types -------------------------------------------------------------- */
+
+static bool is_number(const struct kx_value *value)
+{
+    return value->encoding == KX_JSON &&
+           kx_json_type(value->data) == KX_JSON_NUMBER;
+}
+
+static bool is_u64(const struct kx_value *value)
+{
+    return value->encoding == KX_LE64 && value->data.size == sizeof(uint64_t);
+}
+
+static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
+{
+    bool number = is_number(work->operand);
+    bool v8 = work->operand->encoding == KX_V8;
+    if (!kx_value_is_number(work->operand, work->out->owner) && v8)
+        return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
+    if (!number && !v8 && !is_u64(work->operand))
+        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+                       "the operand of %s is %s; it must be a KvU64, a number "
+                       "or a bigint",
+                       value_verb(work->type), value_type_text(work->operand));
+    if (work->stored == NULL) {
+        *result_out = *work->operand;
+        return KX_OK;
+    }
+    if (v8 || work->stored->encoding == KX_V8)
+        return value_combine_v8(work->mutation, work->stored, work->out,
+                                result_out, work->fault);
+    bool fits = number ? is_number(work->stored) : is_u64(work->stored);
+    if (!fits)
+        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+                       "the stored value is %s; %s with %s needs %s",
+                       value_type_text(work->stored), value_verb(work->type),
+                       value_type_text(work->operand),
+                       value_type_text(work->operand));
+    return number ? combine_numbers(work, result_out)
+                  : combine_u64(work, result_out);
+}
+
+enum kx_status value_combine(const struct kx_mutation *mutation,
+                             const struct kx_value *stored,
+                             struct kx_buffer *out, struct kx_value *result_out,
+                             struct kx_fault *fault)
+{
+    const struct kx_value *operand = &mutation->value;
+    struct work work = {.mutation = mutation,
+                        .type = mutation->type,
+                        .stored = stored,
+                        .operand = operand,
+                        .out = out,
+                        .fault = fault};
+    if (mutation->type != KX_PATCH)
+        return arithmetic(&work, result_out);
+    if (operand->encoding != KX_JSON)
+        return kx_fail(fault, KX_TYPE_MISMATCH,
+                       "a patch is %s; it must be JSON",
+                       value_type_text(operand));
+    return patch(&work, result_out);
+}

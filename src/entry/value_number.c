@@ -1,0 +1,318 @@
+/* Arithmetic with numbers written by JavaScript. A number goes with a number,
+ * written as JSON or as V8, a bigint with a bigint or, from 0 to 2^64 - 1, with
+ * a KvU64. */
+#include "entry/value_number.h"
+
+#include <endian.h>
+#include <math.h>
+
+#include "v8/v8_bigint.h"
+#include "v8/v8_reader.h"
+#include "v8/v8_writer.h"
+
+enum number_kind { NUMBER_NONE, NUMBER_DOUBLE, NUMBER_BIGINT, NUMBER_U64 };
+
+struct value_number {
+    enum number_kind kind;
+    double number;
+    struct v8_bigint bigint; /* its bytes lie in the value */
+    uint64_t u64;
+};
+
+/* ---- Reading ------------------------------------------------------------ */
+
+static struct value_number read_json(struct kx_slice json)
+{
+    struct value_number out = {.kind = NUMBER_NONE};
+    if (kx_json_type(json) == KX_JSON_NUMBER &&
+        kx_json_find(json, kx_text(""), &json) &&
+        kx_number_parse(json, &out.number))
+        out.kind = NUMBER_DOUBLE;
+    return out;
+}
+
+/* The only token of a V8 value, if there is only one. */
+static bool only_token(struct kx_slice bytes, const void *memory,
+                       struct v8_token *token_out)
+{
+    struct v8_reader reader;
+    struct v8_token end;
+    bool only = v8_open(&reader, bytes, memory) == KX_OK &&
+                v8_next(&reader, token_out) == KX_OK &&
+                v8_next(&reader, &end) == KX_END;
+    v8_close(&reader);
+    return only && !token_out->boxed;
+}
+
+static struct value_number read_v8(struct kx_slice bytes, const void *memory)
+{
+    struct value_number out = {.kind = NUMBER_NONE};
+    struct v8_token token;
+    if (!only_token(bytes, memory, &token))
+        return out;
+    if (token.kind == V8_NUMBER) {
+        out.kind = NUMBER_DOUBLE;
+        out.number = token.number;
+    } else if (token.kind == V8_BIGINT &&
+               token.bytes.size <= KX_V8_BIGINT_MAX) {
+        out.kind = NUMBER_BIGINT;
+        out.bigint = (struct v8_bigint){.bytes = token.bytes,
+                                        .negative = token.negative};
+    }
+    return out;
+}
+
+static struct value_number read_u64(struct kx_slice bytes)
+{
+    struct value_number out = {.kind = NUMBER_NONE};
+    if (bytes.size != sizeof out.u64)
+        return out;
+    out.kind = NUMBER_U64;
+    memcpy(&out.u64, bytes.data, sizeof out.u64);
+    out.u64 = le64toh(out.u64);
+    return out;
+}
+
+/* What number a value is; NUMBER_NONE: none, or a bigint of more than
+ * KX_V8_BIGINT_MAX bytes. memory: a talloc context for scratch. */
+static struct value_number read_number(const struct kx_value *value,
+                                       const void *memory)
+{
+    switch (value->encoding) {
+    case KX_JSON:
+        return read_json(value->data);
+    case KX_V8:
+        return read_v8(value->data, memory);
+    case KX_LE64:
+        return read_u64(value->data);
+    case KX_BYTES:
+    case KX_POINTER:
+        break;
+    }
+    return (struct value_number){.kind = NUMBER_NONE};
+}
+
+bool kx_value_is_number(const struct kx_value *value, const void *memory)
+{
+    return read_number(value, memory).kind != NUMBER_NONE;
+}
+
+/* ---- Limits and results ------------------------------------------------- */
+
+const char value_not_number[] =
+    "Some of the parameters are not valid V8 values";
+
+/* One sum, min or max under way. */
+struct work {
+    const struct kx_mutation *mutation;
+    const struct kx_value *stored;
+    struct value_number left; /* what is stored */
+    struct value_number right;
+    struct kx_buffer *out;
+    struct kx_value *result;
+    struct kx_fault *fault;
+};
+
+static enum kx_status give(struct work *work, enum kx_encoding encoding,
+                           size_t start)
+{
+    if (work->out->failed)
+        return KX_NO_MEMORY;
+    *work->result = (struct kx_value){
+        .encoding = encoding,
+        .data = kx_slice(work->out->data + start, work->out->size - start)};
+    return KX_OK;
+}
+
+/* In the encoding of the operand. */
+static enum kx_status give_double(struct work *work, double number)
+{
+    size_t start = work->out->size;
+    struct v8_writer writer;
+    char text[32];
+    if (work->mutation->value.encoding == KX_V8) {
+        v8_begin(&writer, work->out);
+        v8_put_double(&writer, 'N', number);
+        return give(work, KX_V8, start);
+    }
+    if (!isfinite(number))
+        return kx_fail(work->fault, KX_NUMBER_RANGE,
+                       "the sum is not a finite number");
+    kx_add(work->out, text, kx_number_text(number, text));
+    return give(work, KX_JSON, start);
+}
+
+static enum kx_status give_bigint(struct work *work, struct v8_bigint bigint)
+{
+    struct v8_writer writer;
+    size_t start = work->out->size;
+    if (bigint.bytes.size > KX_V8_BIGINT_MAX)
+        return kx_fail(work->fault, KX_NUMBER_RANGE,
+                       "the sum has more than %d bytes", KX_V8_BIGINT_MAX);
+    v8_begin(&writer, work->out);
+    v8_put_bigint(&writer, bigint.bytes, bigint.negative);
+    return give(work, KX_V8, start);
+}
+
+/* Negative, 0 or positive; both are of one kind. */
+static int compare(const struct value_number *a, const struct value_number *b)
+{
+    if (a->kind == NUMBER_BIGINT)
+        return v8_bigint_compare(a->bigint, b->bigint);
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* One of the limits, empty where there is none. */
+static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
+                                 struct value_number *limit_out)
+{
+    struct kx_value value = {.encoding = KX_V8, .data = bytes};
+    *limit_out = (struct value_number){.kind = NUMBER_NONE};
+    if (bytes.size == 0)
+        return KX_OK;
+    *limit_out = read_number(&value, work->out->owner);
+    if (limit_out->kind == NUMBER_NONE)
+        return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
+    if (limit_out->kind != work->right.kind)
+        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+                       "Min/max parameters have different types than the "
+                       "operand");
+    return KX_OK;
+}
+
+/* Replaces a sum that is beyond a limit by the limit, when it may be. */
+static enum kx_status limit_sum(struct work *work, struct value_number *sum)
+{
+    struct value_number least;
+    struct value_number most;
+    enum kx_status status = read_limit(work, work->mutation->sum_min, &least);
+    if (status == KX_OK)
+        status = read_limit(work, work->mutation->sum_max, &most);
+    if (status != KX_OK)
+        return status;
+    bool below = least.kind != NUMBER_NONE && compare(sum, &least) < 0;
+    bool above = most.kind != NUMBER_NONE && compare(sum, &most) > 0;
+    if ((below || above) && !work->mutation->sum_clamp)
+        return kx_fail(work->fault, KX_NUMBER_RANGE,
+                       "The result of a Sum operation would exceed its range "
+                       "limit");
+    if (below || above)
+        *sum = below ? least : most;
+    return KX_OK;
+}
+
+/* ---- Combining ---------------------------------------------------------- */
+
+static const char *kind_text(enum number_kind kind)
+{
+    static const char *const texts[] = {
+        [NUMBER_NONE] = "this value",
+        [NUMBER_DOUBLE] = "Number",
+        [NUMBER_BIGINT] = "BigInt",
+        [NUMBER_U64] = "KvU64",
+    };
+    return texts[kind];
+}
+
+const char *value_verb(enum kx_mutation_type type)
+{
+    return type == KX_SUM ? "sum" : type == KX_MIN ? "min" : "max";
+}
+
+static enum kx_status mismatch(struct work *work)
+{
+    return kx_fail(work->fault, KX_TYPE_MISMATCH, "Cannot %s %s with %s",
+                   value_verb(work->mutation->type), kind_text(work->left.kind),
+                   kind_text(work->right.kind));
+}
+
+/* Of a bigint that is not negative and fits. */
+static bool as_u64(struct v8_bigint bigint, uint64_t *number_out)
+{
+    uint8_t bytes[8] = {0};
+    for (size_t i = 0; i < bigint.bytes.size; i++) {
+        if (i < sizeof bytes)
+            bytes[i] = bigint.bytes.data[i];
+        else if (bigint.bytes.data[i] != 0)
+            return false;
+    }
+    memcpy(number_out, bytes, sizeof bytes);
+    *number_out = le64toh(*number_out);
+    return !bigint.negative || *number_out == 0;
+}
+
+/* A KvU64 is stored. Its sum wraps, so it has no limits. */
+static enum kx_status combine_u64(struct work *work)
+{
+    const struct kx_mutation *mutation = work->mutation;
+    size_t start = work->out->size;
+    uint64_t a = work->left.u64;
+    uint64_t b;
+    if (work->right.kind != NUMBER_BIGINT || mutation->sum_clamp ||
+        mutation->sum_min.size > 0 || mutation->sum_max.size > 0 ||
+        !as_u64(work->right.bigint, &b))
+        return mismatch(work);
+    if (mutation->type == KX_SUM)
+        a += b;
+    else if (mutation->type == KX_MIN)
+        a = b < a ? b : a;
+    else
+        a = b > a ? b : a;
+    a = htole64(a);
+    kx_add(work->out, &a, sizeof a);
+    return give(work, KX_LE64, start);
+}
+
+static enum kx_status sum(struct work *work)
+{
+    struct value_number result = {.kind = work->left.kind};
+    struct kx_buffer bytes;
+    kx_buffer_init(&bytes, work->out->owner);
+    if (result.kind == NUMBER_BIGINT)
+        result.bigint =
+            v8_bigint_sum(work->left.bigint, work->right.bigint, &bytes);
+    else
+        result.number = work->left.number + work->right.number;
+    enum kx_status status =
+        bytes.failed ? KX_NO_MEMORY : limit_sum(work, &result);
+    if (status == KX_OK)
+        status = result.kind == NUMBER_BIGINT
+                     ? give_bigint(work, result.bigint)
+                     : give_double(work, result.number);
+    kx_buffer_free(&bytes);
+    return status;
+}
+
+static enum kx_status combine(struct work *work)
+{
+    enum kx_mutation_type type = work->mutation->type;
+    if (work->left.kind == NUMBER_U64)
+        return combine_u64(work);
+    if (work->left.kind != work->right.kind)
+        return mismatch(work);
+    if (type == KX_SUM)
+        return sum(work);
+    int order = compare(&work->right, &work->left);
+    bool new = type == KX_MIN ? order < 0 : order > 0;
+    *work->result = new ? work->mutation->value : *work->stored;
+    return KX_OK;
+}
+
+enum kx_status value_combine_v8(const struct kx_mutation *mutation,
+                                const struct kx_value *stored,
+                                struct kx_buffer *out,
+                                struct kx_value *result_out,
+                                struct kx_fault *fault)
+{
+    const void *memory = out->owner;
+    struct work work = {.mutation = mutation,
+                        .stored = stored,
+                        .left = read_number(stored, memory),
+                        .right = read_number(&mutation->value, memory),
+                        .out = out,
+                        .result = result_out,
+                        .fault = fault};
+    if (work.left.kind == NUMBER_NONE || work.right.kind == NUMBER_NONE)
+        return kx_fail(fault, KX_TYPE_MISMATCH, "%s", value_not_number);
+    return combine(&work);
+}

@@ -1,0 +1,301 @@
+/* New indexes and the end of old ones. Both are one batch that changes the
+ * catalog and nothing else: a new index that has entries to read is built by
+ * jobs (backfill.c), the entries of a dropped one are freed by jobs (drop.c).
+ * From the batch on every write keeps a new index up to date.
+ * Both are on disk before they are seen: no reply that shows a name taken or
+ * free waits for a flush.
+ *
+ * The writer plans no entries meanwhile (a declaration stands alone in its
+ * batch), so what is found in the table here is still so when the batch is
+ * applied. */
+#include "indexes/declare.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "commit/batch.h"
+#include "read/preview.h"
+#include "bdb/range.h"
+
+/* prefix followed by one byte, in mem. */
+static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
+{
+    struct kx_buffer out;
+    kx_buffer_init(&out, mem);
+    kx_add_slice(&out, prefix);
+    kx_add_byte(&out, byte);
+    return out.failed ? kx_slice(NULL, 0) : kx_buffer_slice(&out);
+}
+
+/* The scan goes on behind all rows of the index. */
+static enum kx_status pass_over(struct kx_store *store, void *mem,
+                                const struct index *index, struct kx_slice end)
+{
+    struct kx_slice start = bound(mem, index->declaration->name_key, 0xff);
+    if (start.size == 0)
+        return KX_NO_MEMORY;
+    if (kx_compare(start, end) >= 0)
+        return KX_END;
+    range_end(store->range);
+    return range_begin(store->range, start, end);
+}
+
+/* Is there a visible client entry in [start, end) of the entries? All writes
+ * wait meanwhile: rows of indexes, of which there may be millions, are passed
+ * over where nothing else can be among them. */
+static enum kx_status find_any(struct kx_store *store, void *mem,
+                               const struct kx_range *rows, bool *found_out)
+{
+    enum kx_status status = range_begin(store->range, rows->start, rows->end);
+    int64_t now_ms = kx_now_ms();
+    *found_out = false;
+    while (status == KX_OK && !*found_out) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        struct record record;
+        status = range_next(store->range, &key, &bytes);
+        if (status != KX_OK || !record_read(bytes, &record))
+            continue;
+        const struct index *sole =
+            record.index == 0 ? NULL : catalog_sole_owner(store->catalog, key);
+        if (sole != NULL)
+            status = pass_over(store, mem, sole, rows->end);
+        *found_out = record.index == 0 && !record_expired(&record, now_ms);
+    }
+    range_end(store->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+static enum kx_status refuse_other(struct kx_commit *commit,
+                                   const struct index *have,
+                                   const struct declaration *want)
+{
+    struct kx_buffer difference;
+    kx_buffer_init(&difference, commit->memory);
+    declaration_difference(have->declaration, want, &difference);
+    return kx_fail(&commit->refusal.fault, KX_INDEX_EXISTS,
+                   "index %s is declared differently: %.*s", want->name_text,
+                   (int)difference.size, (const char *)difference.data);
+}
+
+/* A fault at one member of the declaration. */
+static enum kx_status refuse_member(struct kx_fault *fault, const char *pointer,
+                                    const char *reason,
+                                    const struct declaration *other)
+{
+    kx_fail(fault, KX_BAD_INDEX, "%s index %s", reason, other->name_text);
+    snprintf(fault->pointer, sizeof fault->pointer, "%s", pointer);
+    return KX_BAD_INDEX;
+}
+
+/* Would this name take keys away from another index's entries? */
+static enum kx_status check_others(const struct catalog *catalog,
+                                   const struct declaration *want,
+                                   struct kx_fault *fault)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct declaration *other = catalog->indexes[i]->declaration;
+        if (catalog_is_under(want->name_key, other->prefix))
+            return refuse_member(fault, "/name",
+                                 "choose another name: it is the first part "
+                                 "of the prefix of",
+                                 other);
+        if (catalog_is_under(other->name_key, want->prefix))
+            return refuse_member(fault, "/prefix",
+                                 "index the entries it was made from: the "
+                                 "prefix lies within the entries of",
+                                 other);
+    }
+    return KX_OK;
+}
+
+/* While entries are taken over they are clients' entries and the index's at the
+ * same time: an index that covers every key must not take them for the former.
+ */
+static enum kx_status check_adopt(const struct catalog *catalog,
+                                  const struct index *want,
+                                  struct kx_fault *fault)
+{
+    if (want->adoption.asked && want->declaration->prefix.size == 0)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "an index with an empty prefix would be made of the "
+                       "entries that it adopts, too");
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct index *other = catalog->indexes[i];
+        bool clash =
+            want->adoption.asked
+                ? other->declaration->prefix.size == 0
+                : want->declaration->prefix.size == 0 && index_adopts(other);
+        if (clash)
+            return kx_fail(fault, KX_BAD_INDEX,
+                           "not together with index %s: an index with an "
+                           "empty prefix covers entries that the other adopts",
+                           other->declaration->name_text);
+    }
+    return KX_OK;
+}
+
+/* An index owns all keys under its name, so there must be none yet, or it must
+ * be said that they are to be taken over. Entries of a dropped index of this
+ * name, which carry its id, are in nobody's way. */
+static enum kx_status check_new(struct kx_store *store,
+                                struct kx_commit *commit, struct index *index)
+{
+    const struct declaration *want = index->declaration;
+    struct kx_fault *fault = &commit->refusal.fault;
+    const struct catalog *catalog = store->catalog;
+    if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
+        return kx_fail(fault, KX_TOO_MANY_INDEXES,
+                       "there are %d indexes already, dropped ones included "
+                       "that are still being freed",
+                       KX_INDEXES_MAX);
+    if (want->text.size > KX_DECLARATION_MAX)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "with its defaults the declaration has %zu bytes; at "
+                       "most %d are kept",
+                       want->text.size, KX_DECLARATION_MAX);
+    enum kx_status status = check_others(catalog, want, fault);
+    if (status != KX_OK)
+        return status;
+    bool found = false;
+    struct kx_range rows = {.start = want->name_key,
+                            .end = bound(commit->memory, want->name_key, 0xff)};
+    if (rows.end.size == 0)
+        return KX_NO_MEMORY;
+    status = find_any(store, commit->memory, &rows, &found);
+    if (status != KX_OK)
+        return status;
+    index->adoption.asked = found && want->adopt;
+    if (found && !want->adopt)
+        return kx_fail(fault, KX_INDEX_NAME_USED,
+                       "there are entries whose keys begin with \"%s\"",
+                       want->name_text);
+    return check_adopt(catalog, index, fault);
+}
+
+/* A new index is ready at once when there is nothing to build it from or to
+ * take over. The total is an estimate for showing progress. */
+static enum kx_status start_state(struct kx_store *store,
+                                  struct kx_commit *commit, struct index *index)
+{
+    struct declaration *declaration = index->declaration;
+    struct kx_range rows = {
+        .start = bound(commit->memory, declaration->prefix, 0),
+        .end = bound(commit->memory, declaration->prefix, 0xff)};
+    if (rows.start.size == 0 || rows.end.size == 0)
+        return KX_NO_MEMORY;
+    bool found = false;
+    enum kx_status status = find_any(store, commit->memory, &rows, &found);
+    index->state =
+        found || index->adoption.asked ? KX_INDEX_BUILDING : KX_INDEX_READY;
+    index->build.started_at_ms = kx_now_ms();
+    if (index->state == KX_INDEX_BUILDING)
+        index->build.total = preview_range(store, rows.start, rows.end);
+    return status;
+}
+
+/* One that has failed stays so until it is declared again. */
+static bool begins_anew(const struct catalog *catalog, const struct index *have)
+{
+    return have->state == KX_INDEX_FAILED &&
+           catalog_successor(catalog, have) == NULL;
+}
+
+/* Reads all entries once more. What it has taken over stays: it can be read,
+ * and commits have kept it up to date. */
+static enum kx_status gather_again(struct kx_store *store,
+                                   struct kx_commit *commit,
+                                   struct index *index,
+                                   const struct build *build,
+                                   uint64_t *number_out)
+{
+    struct batch batch = {.action = CATALOG_AGAIN,
+                          .index = index,
+                          .state = KX_INDEX_BUILDING,
+                          .failure = "",
+                          .build = *build,
+                          .pace = index->pace,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    batch.pace.paused = commit->pace.paused;
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
+}
+
+/* One that begins anew has another id, unless it adopts: what the failed one,
+ * `have`, has written is nobody's then. */
+static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
+                            struct index *index, struct index *have,
+                            uint64_t *number_out)
+{
+    if (have != NULL && index_adopts(have))
+        return gather_again(store, commit, have, &index->build, number_out);
+    index->id = store->catalog->last_id + 1;
+    if (have != NULL)
+        index->pace.per_second = have->pace.per_second;
+    index->pace.paused = commit->pace.paused;
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = index,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    commit->created = status == KX_OK;
+    return status;
+}
+
+/* Declaring the same again is no change and no error. On success, unless it was
+ * there or this is a dry run, the catalog owns the index, or has one that
+ * begins anew. */
+static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
+                              struct index *index, uint64_t *number_out)
+{
+    struct index *have = catalog_find(store->catalog, index->declaration->name);
+    if (have != NULL &&
+        !kx_equal(have->declaration->text, index->declaration->text))
+        return refuse_other(commit, have, index->declaration);
+    if (have != NULL && !begins_anew(store->catalog, have))
+        return commit->dry
+                   ? preview_index(store, commit, have->declaration, true)
+                   : KX_OK;
+    enum kx_status status = check_new(store, commit, index);
+    if (status == KX_OK && commit->dry)
+        return preview_index(store, commit, index->declaration, false);
+    if (status == KX_OK)
+        status = start_state(store, commit, index);
+    if (status != KX_OK)
+        return status;
+    return begin(store, commit, index, have, number_out);
+}
+
+/* The index is the catalog's then, or it is freed here. */
+void declare_index(struct kx_store *store, struct kx_commit *commit,
+                   uint64_t *number_out)
+{
+    struct index *index = talloc_zero(NULL, struct index);
+    commit->status = KX_NO_MEMORY;
+    if (index != NULL)
+        commit->status =
+            declaration_parse(index, commit->declaration, &index->declaration,
+                              &commit->refusal.fault);
+    if (commit->status == KX_OK)
+        commit->status = declare(store, commit, index, number_out);
+    if (index != NULL && catalog_by_id(store->catalog, index->id) != index)
+        talloc_free(index);
+    commit->stamp = store->catalog->stamp;
+}
+
+/* The name is free and the index unreadable as soon as the batch is applied. */
+void declare_drop(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out)
+{
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL)
+        return;
+    struct batch batch = {.action = CATALOG_DROP,
+                          .index = index,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    commit->status = batch_apply(store, &batch, number_out);
+    commit->stamp = store->catalog->stamp;
+}

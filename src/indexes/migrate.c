@@ -1,0 +1,257 @@
+/* Beginning and ending a migration: what a merge patch makes of a declaration,
+ * and the changes of the catalog. The rows are migrate_rows.c's. */
+#include "indexes/migrate.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+/* A migration that is wanted. The declaration lies in the new index where there
+ * is one, else in the index itself. */
+struct wish {
+    struct kx_store *store;
+    struct kx_commit *commit;
+    struct index *index;
+    struct declaration *want;
+};
+
+static enum kx_status fail(struct kx_commit *commit, enum kx_status status,
+                           const char *format, const struct index *index)
+{
+    return kx_fail(&commit->refusal.fault, status, format,
+                   index->declaration->name_text);
+}
+
+static bool may_change(struct kx_slice name)
+{
+    return kx_equal(name, kx_text("\"store\"")) ||
+           kx_equal(name, kx_text("\"unique\""));
+}
+
+/* The first member of a that b has not the same; its name with quotes. */
+static bool find_change(struct kx_slice a, struct kx_slice b,
+                        struct kx_slice *name_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice value;
+    kx_json_iterate(a, &iter);
+    while (kx_json_next(&iter, name_out, &value)) {
+        struct kx_slice other;
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "/%.*s", (int)name_out->size - 2,
+                 (const char *)name_out->data + 1);
+        if (!may_change(*name_out) &&
+            (!kx_json_find(b, kx_text(pointer), &other) ||
+             !kx_json_equal(value, other)))
+            return true;
+    }
+    return false;
+}
+
+static enum kx_status check_change(struct wish *wish)
+{
+    struct kx_slice have = wish->index->declaration->text;
+    struct kx_slice want = wish->want->text;
+    struct kx_fault *fault = &wish->commit->refusal.fault;
+    struct kx_slice name;
+    if (!find_change(have, want, &name) && !find_change(want, have, &name))
+        return KX_OK;
+    kx_fail(fault, KX_BAD_INDEX,
+            "%.*s of an index cannot be changed, only \"store\" and "
+            "\"unique\": declare another index",
+            (int)name.size, (const char *)name.data);
+    snprintf(fault->pointer, sizeof fault->pointer, "/%.*s", (int)name.size - 2,
+             (const char *)name.data + 1);
+    return KX_BAD_INDEX;
+}
+
+/* The declaration that the patch makes of the present one, in mem. */
+static enum kx_status read_patch(struct wish *wish, void *mem)
+{
+    struct kx_commit *commit = wish->commit;
+    struct kx_fault *fault = &commit->refusal.fault;
+    enum kx_status status = kx_json_check(commit->declaration, fault);
+    if (status != KX_OK)
+        return status;
+    if (kx_json_type(commit->declaration) != KX_JSON_OBJECT)
+        return kx_fail(fault, KX_BAD_INDEX,
+                       "a merge patch of a declaration is a JSON object");
+    struct kx_buffer text;
+    kx_buffer_init(&text, commit->memory);
+    kx_json_merge(wish->index->declaration->text, commit->declaration, &text);
+    if (text.failed)
+        return KX_NO_MEMORY;
+    status = declaration_parse(mem, kx_buffer_slice(&text), &wish->want, fault);
+    return status == KX_OK ? check_change(wish) : status;
+}
+
+/* A migration that has failed is none: it can begin anew. */
+static const struct declaration *target_of(const struct catalog *catalog,
+                                           const struct index *index)
+{
+    const struct index *successor = catalog_successor(catalog, index);
+    return successor != NULL && successor->state != KX_INDEX_FAILED
+               ? successor->declaration
+               : index->form.target;
+}
+
+/* One that cannot become ready as it is can become another one, unless there
+ * are hand-kept entries that it has not come to: its successor would not know
+ * of them. */
+static bool may_migrate(const struct index *index,
+                        const struct declaration *want)
+{
+    bool stuck =
+        index->state == KX_INDEX_CONFLICTED || index->state == KX_INDEX_FAILED;
+    return (index->state == KX_INDEX_READY && !index_adopts(index)) ||
+           (stuck && !index_adopts(index) &&
+            want->unique != index->declaration->unique);
+}
+
+/* KX_END: there is nothing to do. */
+static enum kx_status check_state(struct wish *wish)
+{
+    const struct index *index = wish->index;
+    const struct declaration *target = target_of(wish->store->catalog, index);
+    struct kx_slice have =
+        target != NULL ? target->text : index->declaration->text;
+    if (kx_equal(have, wish->want->text)) /* NOLINT: read_patch sets it */
+        return KX_END;
+    if (target != NULL)
+        return fail(wish->commit, KX_INDEX_BUSY,
+                    "index %s migrates to another declaration already: wait "
+                    "for its end, or undo it",
+                    index);
+    if (!may_migrate(index, wish->want))
+        return fail(wish->commit, KX_INDEX_NOT_READY, "index %s is not ready",
+                    index);
+    return KX_OK;
+}
+
+/* All views that knew what the catalog pointed to before are over. */
+enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
+                              uint64_t *number_out)
+{
+    struct index *index = batch->index;
+    const struct form *form = &index->form;
+    struct declaration *former[] = {index->declaration, form->target,
+                                    form->failed};
+    enum kx_status status = batch_apply(store, batch, number_out);
+    for (int i = 0; status == KX_OK && i < 3; i++)
+        if (former[i] != index->declaration && former[i] != form->target &&
+            former[i] != form->failed)
+            talloc_free(former[i]);
+    return status;
+}
+
+static enum kx_status migrate_form(struct wish *wish, uint64_t *number_out)
+{
+    struct index *index = wish->index;
+    struct batch batch = {.action = CATALOG_FORM,
+                          .index = index,
+                          .declaration = index->declaration,
+                          .form = index->form,
+                          .failure = "",
+                          .durable = true,
+                          .stamp = wish->store->catalog->stamp + 1};
+    batch.build.started_at_ms = kx_now_ms();
+    batch.build.total = index->entries;
+    batch.form.target = wish->want;
+    batch.form.failed = NULL;
+    batch.form.mixed = true;
+    enum kx_status status = migrate_change(wish->store, &batch, number_out);
+    wish->commit->created = status == KX_OK;
+    if (status == KX_OK)
+        talloc_steal(index, wish->want);
+    return status;
+}
+
+/* The new index, which is not declared: it has the name of the other. */
+static enum kx_status migrate_keys(struct wish *wish, struct index *successor,
+                                   uint64_t *number_out)
+{
+    struct catalog *catalog = wish->store->catalog;
+    if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
+        return kx_fail(&wish->commit->refusal.fault, KX_TOO_MANY_INDEXES,
+                       "a migration needs room for one more index, and there "
+                       "are %d already",
+                       KX_INDEXES_MAX);
+    successor->id = catalog->last_id + 1;
+    successor->state = KX_INDEX_BUILDING;
+    successor->replaces = wish->index->id;
+    successor->declaration = wish->want;
+    successor->build.started_at_ms = kx_now_ms();
+    successor->build.total = wish->index->entries;
+    successor->pace = wish->index->pace;
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = successor,
+                          .durable = true,
+                          .stamp = catalog->stamp + 1};
+    enum kx_status status = batch_apply(wish->store, &batch, number_out);
+    wish->commit->created = status == KX_OK;
+    return status;
+}
+
+/* The declaration is read in the memory of the index that a migration of keys
+ * makes; for one of form it moves to the index that there is. */
+static enum kx_status migrate(struct wish *wish, struct index *successor,
+                              uint64_t *number_out)
+{
+    enum kx_status status = read_patch(wish, successor);
+    if (status == KX_OK)
+        status = check_state(wish);
+    if (status != KX_OK)
+        return status == KX_END ? KX_OK : status;
+    if (wish->want->unique != wish->index->declaration->unique)
+        return migrate_keys(wish, successor, number_out);
+    return migrate_form(wish, number_out);
+}
+
+void migrate_begin(struct kx_store *store, struct kx_commit *commit,
+                   uint64_t *number_out)
+{
+    struct wish wish = {.store = store,
+                        .commit = commit,
+                        .index = catalog_named(store->catalog, commit)};
+    if (wish.index == NULL)
+        return;
+    struct index *successor = talloc_zero(NULL, struct index);
+    commit->status = KX_NO_MEMORY;
+    if (successor != NULL)
+        commit->status = migrate(&wish, successor, number_out);
+    if (successor != NULL &&
+        catalog_by_id(store->catalog, successor->id) != successor)
+        talloc_free(successor);
+    commit->stamp = store->catalog->stamp;
+}
+
+void migrate_undo(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out)
+{
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL)
+        return;
+    struct index *successor = catalog_successor(store->catalog, index);
+    struct batch batch = {.action = CATALOG_DROP,
+                          .index = successor,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    if (successor == NULL && index->form.target == NULL &&
+        index->form.failed == NULL) {
+        commit->status =
+            fail(commit, KX_NO_MIGRATION, "index %s does not migrate", index);
+        return;
+    }
+    if (successor != NULL) {
+        commit->status = batch_apply(store, &batch, number_out);
+    } else {
+        batch.action = CATALOG_FORM;
+        batch.index = index;
+        batch.declaration = index->declaration;
+        batch.form = index->form;
+        batch.form.target = NULL;
+        batch.form.failed = NULL;
+        batch.failure = "";
+        commit->status = migrate_change(store, &batch, number_out);
+    }
+    commit->stamp = store->catalog->stamp;
+}

@@ -1,0 +1,107 @@
+/* Whether two JSON texts are the same value. The recursion is as deep as the
+ * texts are, at most KX_JSON_DEPTH_MAX. */
+#include "kindex/json.h"
+#include "kindex/text.h"
+
+#include "json/json_members.h"
+#include "json/json_string.h"
+
+static bool equal_numbers(struct kx_slice a, struct kx_slice b)
+{
+    double x;
+    double y;
+    return kx_number_parse(a, &x) && kx_number_parse(b, &y) && x == y;
+}
+
+static bool equal_arrays(struct kx_slice a, struct kx_slice b)
+{
+    struct kx_json_iter iter_a;
+    struct kx_json_iter iter_b;
+    if (!kx_json_iterate(a, &iter_a) || !kx_json_iterate(b, &iter_b))
+        return false;
+    struct kx_slice none;
+    struct kx_slice x;
+    struct kx_slice y;
+    while (kx_json_next(&iter_a, &none, &x))
+        if (!kx_json_next(&iter_b, &none, &y) || !kx_json_equal(x, y))
+            return false;
+    return !kx_json_next(&iter_b, &none, &y);
+}
+
+/* The value of a name, found slowly: where there is no memory to sort. */
+static bool search(struct kx_slice object, struct kx_slice wanted,
+                   struct kx_slice *value_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    if (!kx_json_iterate(object, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, value_out))
+        if (json_string_equal(name, wanted))
+            return true;
+    return false;
+}
+
+/* An object in which names are looked up. */
+struct lookup {
+    struct kx_slice object;
+    struct json_members members;
+    bool sorted; /* there was memory for it */
+};
+
+static bool has_equal_member(struct lookup *lookup, struct kx_slice name,
+                             struct kx_slice value)
+{
+    struct kx_slice other;
+    bool found = lookup->sorted
+                     ? json_members_find(&lookup->members, name, &other)
+                     : search(lookup->object, name, &other);
+    return found && kx_json_equal(value, other);
+}
+
+/* As many members, and each of a is in b: names are unique in both, so then all
+ * of b's are in a. members.count is right even without memory to sort. */
+static bool equal_objects(struct kx_slice a, struct kx_slice b)
+{
+    struct lookup lookup;
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    if (!kx_json_iterate(a, &iter))
+        return false;
+    lookup.object = b;
+    lookup.sorted = json_members_read(&lookup.members, b);
+    size_t count = 0;
+    bool equal = true;
+    for (; equal && kx_json_next(&iter, &name, &value); count++)
+        equal = has_equal_member(&lookup, name, value);
+    json_members_free(&lookup.members);
+    return equal && count == lookup.members.count;
+}
+
+/* Texts that are written alike need no closer look. */
+bool kx_json_equal(struct kx_slice a, struct kx_slice b)
+{
+    enum kx_json_type type = kx_json_type(a);
+    if (!kx_json_find(a, kx_text(""), &a) || !kx_json_find(b, kx_text(""), &b))
+        return false;
+    if (kx_json_type(b) != type)
+        return false;
+    if (kx_equal(a, b))
+        return true;
+    switch (type) {
+    case KX_JSON_OBJECT:
+        return equal_objects(a, b);
+    case KX_JSON_ARRAY:
+        return equal_arrays(a, b);
+    case KX_JSON_STRING:
+        return json_string_equal(a, b);
+    case KX_JSON_NUMBER:
+        return equal_numbers(a, b);
+    case KX_JSON_NULL:
+    case KX_JSON_FALSE:
+    case KX_JSON_TRUE:
+        return true;
+    }
+    return false;
+}

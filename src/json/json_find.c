@@ -1,0 +1,268 @@
+/* Finding one's way in JSON text that kx_json_check accepted: what a value is,
+ * where it ends, what is in it. Nothing is allocated and nothing recurses.
+ * Since the text is known to be valid, it is passed over by its brackets and
+ * quotes alone: what lies between them is not looked at again. */
+#include "kindex/json.h"
+
+#include "json/json_scan.h"
+#include "json/json_string.h"
+
+enum kx_json_type kx_json_type(struct kx_slice text)
+{
+    const uint8_t *end = text.data + text.size;
+    switch (json_peek(json_skip_space(text.data, end), end)) {
+    case '{':
+        return KX_JSON_OBJECT;
+    case '[':
+        return KX_JSON_ARRAY;
+    case '"':
+        return KX_JSON_STRING;
+    case 't':
+        return KX_JSON_TRUE;
+    case 'f':
+        return KX_JSON_FALSE;
+    case 'n':
+        return KX_JSON_NULL;
+    default:
+        return KX_JSON_NUMBER;
+    }
+}
+
+/* ---- Passing over values ------------------------------------------------ */
+
+/* Within an array or object: its closing bracket is a stop. */
+static inline const uint8_t *skip_space(const uint8_t *at)
+{
+    while (*at <= ' ')
+        at++;
+    return at;
+}
+
+/* Outside strings only brackets look like these, and they match. */
+static inline bool is_open(uint8_t byte)
+{
+    return (byte | 0x20) == '{';
+}
+
+static inline bool is_close(uint8_t byte)
+{
+    return (byte | 0x20) == '}';
+}
+
+/* From an opening bracket to the byte after its closing one. */
+static const uint8_t *skip_container(const uint8_t *at, const uint8_t *end)
+{
+    size_t depth = 0;
+    do {
+        if (*at == '"') {
+            at = json_skip_string(at, end);
+            continue;
+        }
+        if (is_open(*at))
+            depth++;
+        else if (is_close(*at))
+            depth--;
+        at++;
+    } while (depth > 0);
+    return at;
+}
+
+/* From a value's first byte to the one after it. A number or word ends where
+ * something begins that cannot be part of it. */
+static inline const uint8_t *skip_value(const uint8_t *at, const uint8_t *end)
+{
+    if (*at == '"')
+        return json_skip_string(at, end);
+    if (is_open(*at))
+        return skip_container(at, end);
+    while (at<end && * at> ' ' && *at != ',' && !is_close(*at))
+        at++;
+    return at;
+}
+
+static inline struct kx_slice between(const uint8_t *start, const uint8_t *end)
+{
+    return kx_slice(start, (size_t)(end - start));
+}
+
+/* ---- Members and elements ----------------------------------------------- */
+
+/* rest begins behind the bracket and always has the closing one in it. */
+bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *at = json_skip_space(text.data, end);
+    uint8_t bracket = json_peek(at, end);
+    if (bracket != '{' && bracket != '[')
+        return false;
+    iter_out->rest = between(at + 1, end);
+    iter_out->object = bracket == '{';
+    return true;
+}
+
+/* A name token that starts at `at`, and whether there are escapes in it. */
+struct name {
+    struct kx_slice token;
+    bool escaped;
+};
+
+static inline struct name take_name(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *quote = json_skip_to_end(at + 1, end);
+    bool escaped = *quote == '\\';
+    const uint8_t *after = escaped ? json_skip_string(at, end) : quote + 1;
+    return (struct name){.token = between(at, after), .escaped = escaped};
+}
+
+static inline __attribute__((always_inline)) bool
+next(struct kx_json_iter *iter, struct name *name_out,
+     struct kx_slice *value_out)
+{
+    const uint8_t *end = iter->rest.data + iter->rest.size;
+    const uint8_t *at = skip_space(iter->rest.data);
+    if (*at == ',')
+        at = skip_space(at + 1);
+    if (is_close(*at))
+        return false;
+    *name_out = (struct name){.token = kx_slice(at, 0)};
+    if (iter->object) {
+        *name_out = take_name(at, end);
+        at = skip_space(at + name_out->token.size);
+        at = skip_space(at + 1);
+    }
+    const uint8_t *after = skip_value(at, end);
+    *value_out = between(at, after);
+    iter->rest = between(after, end);
+    return true;
+}
+
+bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
+                  struct kx_slice *value_out)
+{
+    struct name name;
+    if (!next(iter, &name, value_out))
+        return false;
+    *name_out = name.token;
+    return true;
+}
+
+/* ---- Pointers ----------------------------------------------------------- */
+
+/* A reference token as it stands in the pointer, with its ~0 and ~1. */
+static struct kx_slice take_token(struct kx_slice *pointer)
+{
+    const uint8_t *end = pointer->data + pointer->size;
+    const uint8_t *start = pointer->data + 1;
+    const uint8_t *at = start;
+    while (at < end && *at != '/')
+        at++;
+    *pointer = between(at, end);
+    return between(start, at);
+}
+
+/* Takes a character from a reference token; false for a '~' that does not
+ * stand for anything. */
+static bool take_character(struct kx_slice *token, uint32_t *character_out)
+{
+    *character_out = json_string_next_plain(token);
+    if (*character_out != '~')
+        return true;
+    uint8_t digit = token->size > 0 ? *token->data : 0;
+    if (digit != '0' && digit != '1')
+        return false;
+    *character_out = digit == '0' ? '~' : '/';
+    *token = kx_slice(token->data + 1, token->size - 1);
+    return true;
+}
+
+/* Character by character, through both kinds of escapes: \ in the name's body,
+ * ~ in the pointer's token. */
+static bool stand_for_the_same(struct kx_slice body, struct kx_slice token)
+{
+    while (body.size > 0 && token.size > 0) {
+        uint32_t character;
+        if (!take_character(&token, &character) ||
+            json_string_next(&body) != character)
+            return false;
+    }
+    return body.size == 0 && token.size == 0;
+}
+
+/* `plain` says that the token has no '~'. */
+static inline bool is_named(const struct name *name, struct kx_slice token,
+                            bool plain)
+{
+    struct kx_slice body = json_string_body(name->token);
+    if (!plain || name->escaped)
+        return stand_for_the_same(body, token);
+    return body.size == token.size && kx_equal(body, token);
+}
+
+static bool find_member(struct kx_json_iter iter, struct kx_slice token,
+                        struct kx_slice *value_out)
+{
+    bool plain = memchr(token.data, '~', token.size) == NULL;
+    struct name name;
+    while (next(&iter, &name, value_out))
+        if (is_named(&name, token, plain))
+            return true;
+    return false;
+}
+
+/* The number that digits stand for; false when there is another byte. */
+static bool read_digits(struct kx_slice digits, size_t *number_out)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < digits.size; i++) {
+        if (!json_is_digit(digits.data[i]))
+            return false;
+        number = number * 10 + (digits.data[i] - '0');
+    }
+    *number_out = number;
+    return true;
+}
+
+/* An index has no leading zeros, and fewer digits than would overflow. */
+static bool read_index(struct kx_slice token, size_t *index_out)
+{
+    if (token.size == 0 || token.size > 18)
+        return false;
+    if (*token.data == '0' && token.size > 1)
+        return false;
+    return read_digits(token, index_out);
+}
+
+static bool find_element(struct kx_json_iter iter, struct kx_slice token,
+                         struct kx_slice *value_out)
+{
+    struct name none;
+    size_t index;
+    if (!read_index(token, &index))
+        return false;
+    while (next(&iter, &none, value_out))
+        if (index-- == 0)
+            return true;
+    return false;
+}
+
+/* From value to value, one token of the pointer at a time. */
+bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
+                  struct kx_slice *value_out)
+{
+    const uint8_t *end = text.data + text.size;
+    const uint8_t *at = json_skip_space(text.data, end);
+    struct kx_slice value = between(at, end);
+    if (pointer.size == 0)
+        value = between(at, skip_value(at, end));
+    while (pointer.size > 0) {
+        struct kx_json_iter iter;
+        if (*pointer.data != '/' || !kx_json_iterate(value, &iter))
+            return false;
+        struct kx_slice token = take_token(&pointer);
+        if (!(iter.object ? find_member(iter, token, &value)
+                          : find_element(iter, token, &value)))
+            return false;
+    }
+    *value_out = value;
+    return true;
+}

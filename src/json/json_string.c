@@ -1,0 +1,184 @@
+/* Escapes of JSON strings: read, written, and seen through when strings are
+ * compared. */
+#include "json/json_string.h"
+
+#include <stdio.h>
+
+#include <utf8proc.h>
+
+#include "json/json_scan.h"
+
+/* Of digits that were checked, in either case. */
+static uint32_t hex4(const uint8_t *digits)
+{
+    uint32_t unit = 0;
+    for (int i = 0; i < 4; i++) {
+        uint8_t digit = digits[i];
+        unit = unit << 4 | ((digit & 0xfu) + (digit >= 'A' ? 9u : 0u));
+    }
+    return unit;
+}
+
+/* After "\u"; takes both halves of a surrogate pair. */
+static uint32_t next_unicode(struct kx_slice *body)
+{
+    uint32_t unit = hex4(body->data);
+    size_t size = 4;
+    if (unit >= 0xd800 && unit < 0xe000) {
+        uint32_t low = hex4(body->data + 6);
+        unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        size = 10;
+    }
+    *body = kx_slice(body->data + size, body->size - size);
+    return unit;
+}
+
+static uint32_t next_escape(struct kx_slice *body)
+{
+    uint8_t letter = body->data[1];
+    *body = kx_slice(body->data + 2, body->size - 2);
+    switch (letter) {
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case 'u':
+        return next_unicode(body);
+    default:
+        return letter;
+    }
+}
+
+/* Never stands still, even where the text is not valid UTF-8. */
+uint32_t json_string_next_plain(struct kx_slice *text)
+{
+    int32_t point = 0;
+    utf8proc_ssize_t size =
+        utf8proc_iterate(text->data, (utf8proc_ssize_t)text->size, &point);
+    if (size < 1)
+        size = 1;
+    *text = kx_slice(text->data + size, text->size - (size_t)size);
+    return (uint32_t)point;
+}
+
+uint32_t json_string_next(struct kx_slice *body)
+{
+    return *body->data == '\\' ? next_escape(body)
+                               : json_string_next_plain(body);
+}
+
+static struct kx_slice skip_bytes(struct kx_slice text, size_t count)
+{
+    return kx_slice(text.data + count, text.size - count);
+}
+
+/* Passes over what is written the same, up to an escape or a difference. */
+static void skip_same(struct kx_slice *a, struct kx_slice *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    size_t same = 0;
+    while (same < size && a->data[same] == b->data[same] &&
+           a->data[same] != '\\')
+        same++;
+    *a = skip_bytes(*a, same);
+    *b = skip_bytes(*b, same);
+}
+
+int json_string_compare(struct kx_slice a, struct kx_slice b)
+{
+    a = json_string_body(a);
+    b = json_string_body(b);
+    for (skip_same(&a, &b); a.size > 0 && b.size > 0; skip_same(&a, &b)) {
+        /* Bytes of UTF-8, even within a character, have the order of their
+         * code points; an escape begins where the other's character does. */
+        uint32_t x = *a.data;
+        uint32_t y = *b.data;
+        if (x == '\\' || y == '\\') {
+            x = json_string_next(&a);
+            y = json_string_next(&b);
+        }
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return (a.size > 0) - (b.size > 0);
+}
+
+static bool has_escape(struct kx_slice text)
+{
+    return memchr(text.data, '\\', text.size) != NULL;
+}
+
+/* Without escapes, tokens that are the same have the same bytes. */
+bool json_string_equal(struct kx_slice a, struct kx_slice b)
+{
+    if (kx_equal(a, b))
+        return true;
+    return (has_escape(a) || has_escape(b)) && json_string_compare(a, b) == 0;
+}
+
+void kx_json_unescape(struct kx_slice token, struct kx_buffer *out)
+{
+    struct kx_slice body = json_string_body(token);
+    while (body.size > 0) {
+        const uint8_t *escape = memchr(body.data, '\\', body.size);
+        size_t plain =
+            escape == NULL ? body.size : (size_t)(escape - body.data);
+        kx_add(out, body.data, plain);
+        body = kx_slice(body.data + plain, body.size - plain);
+        if (body.size == 0)
+            return;
+        uint8_t utf8[4];
+        uint32_t point = next_escape(&body);
+        kx_add(out, utf8,
+               (size_t)utf8proc_encode_char((utf8proc_int32_t)point, utf8));
+    }
+}
+
+/* The short forms where JSON has them, \u00xx for other control characters. */
+static void escape_byte(uint8_t byte, struct kx_buffer *out)
+{
+    static const char letters[] = "btn?fr";
+    char text[8] = {'\\', (char)byte};
+    if (byte >= '\b' && byte <= '\r' && byte != '\v')
+        text[1] = letters[byte - '\b'];
+    else if (byte < ' ')
+        snprintf(text, sizeof(text), "\\u%04x", byte);
+    kx_add_text(out, text);
+}
+
+/* From `at` on to the next byte that must be escaped, or the end. What is left
+ * behind whole blocks is the end of the last one of the text. */
+static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
+{
+    const uint8_t *end = text.data + text.size;
+    while (end - at >= JSON_BLOCK && json_stops(at) == 0)
+        at += JSON_BLOCK;
+    if (end - at < JSON_BLOCK && text.size >= JSON_BLOCK &&
+        json_stops(end - JSON_BLOCK) == 0)
+        return end;
+    while (at < end && *at >= ' ' && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out)
+{
+    const uint8_t *at = utf8.data;
+    const uint8_t *end = at + utf8.size;
+    kx_add_byte(out, '"');
+    for (;;) {
+        const uint8_t *stop = skip_plain(at, utf8);
+        kx_add(out, at, (size_t)(stop - at));
+        if (stop == end)
+            break;
+        escape_byte(*stop, out);
+        at = stop + 1;
+    }
+    kx_add_byte(out, '"');
+}

@@ -1,0 +1,81 @@
+/* The entries that a batch of commits has read and changed, before anything is
+ * written. Commits are planned one after the other on top of it; what one that
+ * is refused has changed is taken back.
+ *
+ * Writer thread only; lives until its batch is flushed.
+ */
+#ifndef OVERLAY_H
+#define OVERLAY_H
+
+#include "storage/cache.h"
+#include "storage/env.h"
+#include "entry/record.h"
+#include "bdb/shadow.h"
+
+struct overlay;
+
+/* One key that the commit being planned has changed. Records are as in
+ * TABLE_ENTRIES; size 0: no such row. */
+struct change {
+    struct kx_slice key;
+    struct kx_slice before; /* when the commit began */
+    struct kx_slice now;
+};
+
+/* Under talloc context mem. NULL when memory ran out. */
+struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache);
+
+/* The record under key as the commits planned so far leave it, valid as long as
+ * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice *record_out);
+/* The same, read: also KX_FAILED when it is no record. */
+enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
+                              struct record *record_out);
+
+/* The same for who does not look at the value: that of a large entry is not
+ * read, and may be cut off in *record_out, which lives until the next call. */
+enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
+                            struct record *record_out);
+
+/* Changes it; record.size 0 removes the row. Key and record are copied. KX_OK,
+ * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
+enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
+                           struct kx_slice record);
+/* The same without reading what is stored, which saves a look-up for rows that
+ * nobody compares. Only for keys that the same batch does not read: it would
+ * see absence where there may be a row. KX_OK, KX_NO_MEMORY. */
+enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
+                                  struct kx_slice record);
+
+/* Takes a row that is not known yet as absent, without looking, for the commit
+ * being planned. If that commit puts it and is kept, the presumption becomes
+ * part of net_change, and must be true when the batch is applied. KX_OK,
+ * KX_NO_MEMORY. */
+enum kx_status overlay_presume_absent(struct overlay *overlay,
+                                      struct kx_slice key);
+
+/* The changes of the commit being planned, in the order of first change. */
+size_t overlay_change_count(const struct overlay *overlay);
+struct change overlay_change(const struct overlay *overlay, size_t n);
+/* Has it removed the row under this key? */
+bool overlay_removes(struct overlay *overlay, struct kx_slice key);
+/* Bytes of the records that it has put, those put over again included. */
+size_t overlay_put_bytes(const struct overlay *overlay);
+
+/* Ends the commit being planned: with its changes, or without. The next change
+ * begins the next commit. */
+void overlay_keep(struct overlay *overlay);
+void overlay_undo(struct overlay *overlay);
+
+/* All keys changed by the kept commits, in key order. They live as long as the
+ * overlay. NULL with *count_out 0 when there are none; NULL with *count_out 1
+ * when memory ran out. */
+struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
+
+/* Rows that differ from the table by now, at most, and the bytes copied of what
+ * was read and for changes, taken back ones included: when to close a batch. */
+size_t overlay_size(const struct overlay *overlay);
+size_t overlay_bytes(const struct overlay *overlay);
+
+#endif

@@ -1,0 +1,236 @@
+/* The steps of planning a commit, in order: checks, mutations, index entries,
+ * and last whether mutations on index keys agree with what the index holds by
+ * then.
+ *
+ * Every step works on the overlay only. So a refusal at any step costs nothing
+ * but taking the overlay's changes back, and the commits behind it in the batch
+ * are planned as if it had never been there. */
+#include "plan/plan.h"
+
+#include <talloc.h>
+
+#include "plan/refuse.h"
+
+struct plan *plan_create(const struct plan_base *base)
+{
+    /* Not zeroed: the lists of counts are large and hardly used. */
+    struct plan *plan = talloc_pooled_object(NULL, struct plan, 64, 16 << 10);
+    if (plan == NULL)
+        return NULL;
+    plan->catalog = base->catalog;
+    plan->range = base->range;
+    plan->now_ms = kx_now_ms();
+    plan->stamp = base->catalog->stamp;
+    plan->value_max = base->value_max;
+    plan->presumes = false;
+    plan->rivals = NULL;
+    plan->commit = NULL;
+    plan->delta_count = 0;
+    plan->total_count = 0;
+    plan->overlay = overlay_create(plan, base->env, base->cache);
+    if (plan->overlay == NULL) {
+        talloc_free(plan);
+        return NULL;
+    }
+    kx_buffer_init(&plan->key, plan);
+    extract_init(&plan->before, plan);
+    extract_init(&plan->now, plan);
+    kx_buffer_init(&plan->record, plan);
+    kx_buffer_init(&plan->value, plan);
+    return plan;
+}
+
+/* There is room for all indexes and the clients: an index is in a list once. */
+static void add_delta(struct count_delta *list, size_t *count,
+                      struct count_delta delta)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (list[i].index == delta.index) {
+            list[i].entries += delta.entries;
+            list[i].conflicts += delta.conflicts;
+            list[i].writes += delta.writes;
+            for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
+                list[i].adopted[kind] += delta.adopted[kind];
+            return;
+        }
+    }
+    list[(*count)++] = delta;
+}
+
+/* Kept apart for each commit until it holds: a refused one must not count. */
+void plan_count(struct plan *plan, struct index *index, int64_t entries)
+{
+    struct count_delta delta = {.index = index, .entries = entries};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts)
+{
+    struct count_delta delta = {.index = index, .conflicts = conflicts};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_write(struct plan *plan, struct index *index)
+{
+    struct count_delta delta = {.index = index, .writes = 1};
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind)
+{
+    struct count_delta delta = {.index = index};
+    delta.adopted[kind] = 1;
+    add_delta(plan->deltas, &plan->delta_count, delta);
+}
+
+static void keep_counts(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->delta_count; i++)
+        add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
+}
+
+typedef enum kx_status read_fn(struct overlay *overlay, struct kx_slice key,
+                               struct record *record_out);
+
+static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
+                                 read_fn *read, struct record *record_out)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner != NULL && !index_shown(owner))
+        return refuse_unready(plan_refusal(plan), owner);
+    struct record record;
+    enum kx_status status = read(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    if (!catalog_show(plan->catalog, &record, plan->now_ms))
+        return KX_ABSENT;
+    *record_out = record;
+    return KX_OK;
+}
+
+/* Sees what the commits planned before, and the present one so far, have left.
+ */
+enum kx_status plan_read(struct plan *plan, struct kx_slice key,
+                         struct record *record_out)
+{
+    return read_shown(plan, key, overlay_record, record_out);
+}
+
+enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
+                              struct record *record_out)
+{
+    return read_shown(plan, key, overlay_head, record_out);
+}
+
+static enum kx_status plan_steps(struct plan *plan)
+{
+    enum kx_status status = check_all(plan);
+    if (status == KX_OK)
+        status = mutate_all(plan);
+    if (status == KX_OK)
+        status = index_update(plan);
+    if (status == KX_OK)
+        status = agree_all(plan);
+    return status;
+}
+
+/* A status that came up without words gets its title. */
+static void complete_refusal(struct kx_commit *commit)
+{
+    struct kx_fault *fault = &commit->refusal.fault;
+    if (fault->status != commit->status)
+        kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
+}
+
+/* The index is ready then, unless it comes in another's place: that is a job's
+ * work. */
+bool plan_delta_mends(const struct count_delta *delta)
+{
+    return delta->index != NULL && delta->conflicts < 0 &&
+           delta->index->conflicts == 0 && delta->index->replaces == 0;
+}
+
+bool plan_mends(const struct plan *plan)
+{
+    size_t i = 0;
+    while (plan != NULL && i < plan->total_count &&
+           !plan_delta_mends(&plan->totals[i]))
+        i++;
+    return plan != NULL && i < plan->total_count;
+}
+
+/* The stamp is raised before the steps, which write it into records; a commit
+ * that is refused or dry gives it back, so stamps have no gaps from these. */
+void plan_commit(struct plan *plan, struct kx_commit *commit)
+{
+    plan->commit = commit;
+    plan->delta_count = 0;
+    plan->stamp++;
+    commit->status = plan_steps(plan);
+    if (commit->status != KX_OK || commit->dry) {
+        overlay_undo(plan->overlay);
+        plan->stamp--;
+    } else {
+        overlay_keep(plan->overlay);
+        keep_counts(plan);
+        commit->stamp = plan->stamp;
+    }
+    if (commit->status != KX_OK)
+        complete_refusal(commit);
+}
+
+/* Is it still the entry that was to expire then? Who changes one takes its time
+ * back, but an index that writes an entry of its own in the place of one that
+ * is over may do so without looking: the time stays, and the entry is counted
+ * off by it. */
+static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
+                                     int64_t expires_at_ms)
+{
+    struct kx_slice bytes;
+    struct record record;
+    enum kx_status status = overlay_get(plan->overlay, key, &bytes);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (!record_read(bytes, &record) || record.index != 0 ||
+        record.expires_at_ms != expires_at_ms) {
+        plan_count(plan, NULL, -1);
+        return KX_OK;
+    }
+    status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
+    return status == KX_OK ? index_update(plan) : status;
+}
+
+/* Uses up no stamp: nothing that can be seen changes. */
+enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
+                           int64_t expires_at_ms)
+{
+    struct kx_commit nobody = {.kind = KX_WRITE};
+    plan->commit = &nobody;
+    plan->delta_count = 0;
+    enum kx_status status = remove_expired(plan, key, expires_at_ms);
+    if (status != KX_OK) {
+        overlay_undo(plan->overlay);
+        return status;
+    }
+    overlay_keep(plan->overlay);
+    keep_counts(plan);
+    return KX_OK;
+}
+
+enum kx_status plan_mend(struct plan *plan, struct index *index,
+                         struct kx_slice key, struct kx_slice bytes,
+                         int64_t count)
+{
+    plan->delta_count = 0;
+    enum kx_status status = overlay_put(plan->overlay, key, bytes);
+    if (status != KX_OK) {
+        overlay_undo(plan->overlay);
+        return status;
+    }
+    plan_count(plan, index, count);
+    overlay_keep(plan->overlay);
+    keep_counts(plan);
+    return KX_OK;
+}

@@ -1,0 +1,136 @@
+/* Planning a commit: finding out whether it holds, and what it changes, on an
+ * overlay. Nothing is written; a refused commit leaves no trace.
+ *
+ * One plan serves a batch: its commits see each other's changes in order, have
+ * one time, and stamps that follow each other. batch.c then applies the whole.
+ *
+ * Writer thread only. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "catalog/catalog.h"
+#include "schema/extract.h"
+#include "plan/overlay.h"
+
+struct range;
+struct rivals;
+
+/* How the number of entries changes. */
+struct count_delta {
+    struct index *index; /* NULL: clients' entries */
+    int64_t entries;
+    int64_t conflicts; /* conflict rows */
+    int64_t writes;    /* rows put or removed */
+    uint64_t adopted[KX_ADOPTED_KINDS];
+};
+
+/* One for each batch. It is the talloc parent of the overlay and the scratch
+ * buffers; the store keeps it until the next batch, since the gate points to
+ * its keys. */
+struct plan {
+    struct catalog *catalog;
+    struct overlay *overlay;
+    struct range *range; /* for range deletes */
+    int64_t now_ms;      /* the time of the whole batch */
+    uint64_t stamp;      /* the last one given, this batch included */
+    size_t value_max;
+    bool presumes;            /* that values of unique indexes are new */
+    struct rivals *rivals;    /* put by a commit so far; NULL: none */
+    struct kx_commit *commit; /* being planned */
+    size_t own_bytes;         /* that it has put, without index entries */
+    size_t patched_bytes;     /* of values that its patches have made */
+    struct kx_buffer key;     /* scratch of the steps */
+    struct extract before;    /* index entries of a changed entry */
+    struct extract now;
+    struct kx_buffer record;
+    struct kx_buffer value;
+    struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
+    size_t delta_count;
+    struct count_delta totals[KX_INDEXES_MAX + 1]; /* of the kept ones */
+    size_t total_count;
+};
+
+/* What every plan of a store needs. Set once, when the store is opened; nothing
+ * here is the plan's own. */
+struct plan_base {
+    struct env *env;
+    struct cache *cache;
+    struct catalog *catalog;
+    struct range *range; /* for range deletes */
+    size_t value_max;
+};
+
+/* A plan of its own talloc context; NULL when memory ran out. */
+struct plan *plan_create(const struct plan_base *base);
+
+/* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
+ * are in the overlay when commit->status is KX_OK and it is not dry. A commit
+ * with a KX_DELETE_RANGE must be the first of its plan. */
+void plan_commit(struct plan *plan, struct kx_commit *commit);
+
+/* Removes the entry under key whose time this was, and is over, with its index
+ * entries. KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as
+ * it was before. */
+enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
+                           int64_t expires_at_ms);
+
+/* Does this count, which is in the catalog, take the last conflict out of a
+ * conflicted index? And does any of the plan's? */
+bool plan_delta_mends(const struct count_delta *delta);
+bool plan_mends(const struct plan *plan);
+
+/* Writes a row of an index (bytes.size 0: removes it), whatever it was, and
+ * counts it (index NULL: among the clients' entries). KX_OK, KX_NO_MEMORY,
+ * KX_FAILED: then nothing is changed. */
+enum kx_status plan_mend(struct plan *plan, struct index *index,
+                         struct kx_slice key, struct kx_slice bytes,
+                         int64_t count);
+
+/* ---- Steps, each in its own file ---------------------------------------- */
+
+/* The record that a client sees under key: KX_OK, KX_ABSENT (also when it is
+ * expired or not shown), KX_INDEX_NOT_READY, errors. */
+enum kx_status plan_read(struct plan *plan, struct kx_slice key,
+                         struct record *record_out);
+
+/* The same for who does not look at its value: it may be cut off. */
+enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
+                              struct record *record_out);
+
+/* check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
+ * failed ones in the refusal. */
+enum kx_status check_all(struct plan *plan);
+
+/* mutate.c: carries out the mutations in order on the overlay, except those on
+ * keys that belong to an index. KX_OK, or why the first that cannot be done
+ * cannot, with its number in the refusal. */
+enum kx_status mutate_all(struct plan *plan);
+
+/* index.c: brings the index entries of all changed entries up to date. KX_OK,
+ * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,
+ * KX_COMMIT_TOO_LARGE, errors. */
+enum kx_status index_update(struct plan *plan);
+/* agree.c: a mutation on a key that belongs to an index must say what the index
+ * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,
+ * errors. After index_update only. */
+enum kx_status agree_all(struct plan *plan);
+
+/* Adds to the number of entries of an index (NULL: of the clients). Counts when
+ * the commit holds. */
+void plan_count(struct plan *plan, struct index *index, int64_t entries);
+/* The same for its conflict rows. */
+void plan_count_conflicts(struct plan *plan, struct index *index,
+                          int64_t conflicts);
+/* And to the number of its rows that were put or removed. */
+void plan_count_write(struct plan *plan, struct index *index);
+/* Counts a hand-kept entry that was taken over. */
+void plan_count_adopted(struct plan *plan, struct index *index,
+                        enum kx_adopted kind);
+
+/* The refusal of the present commit. */
+static inline struct kx_refusal *plan_refusal(struct plan *plan)
+{
+    return &plan->commit->refusal;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/* What an index would cost and whether it could be built, by a sample of the
+ * entries that it would cover. Writer thread only; nothing is changed. */
+#ifndef PREVIEW_H
+#define PREVIEW_H
+
+#include "commit/store_state.h"
+
+/* About how many entries of clients have keys in [start, end), at least one. */
+uint64_t preview_range(struct kx_store *store, struct kx_slice start,
+                       struct kx_slice end);
+
+/* Makes commit->preview, in the commit's memory. `declared`: the very same
+ * index is there already. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status preview_index(struct kx_store *store, struct kx_commit *commit,
+                             const struct declaration *declaration,
+                             bool declared);
+
+#endif

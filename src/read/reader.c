@@ -1,0 +1,331 @@
+/* Point reads inside a view, and what is known about indexes. Scans are in
+ * reader_scan.c.
+ *
+ * No read waits for a flush. Instead each look-up asks the gate whether its key
+ * is part of the batch in flight, also when nothing is found there (it may just
+ * have been removed), and the view remembers the answer: kx_read_end tells
+ * which flush the reply must wait for. */
+#include <stdio.h>
+#include <talloc.h>
+
+#include "catalog/form.h"
+#include "read/reader_state.h"
+#include "bdb/table.h"
+
+enum { KEPT_MAX = 128 << 10 /* bytes of a buffer, from view to view */ };
+
+enum kx_status kx_reader_open(struct kx_store *store,
+                              struct kx_reader **reader_out)
+{
+    struct kx_reader *reader = talloc_zero(NULL, struct kx_reader);
+    if (reader == NULL)
+        return KX_NO_MEMORY;
+    reader->store = store;
+    reader->reads = &reader->own;
+    kx_buffer_init(&reader->start, reader);
+    kx_buffer_init(&reader->end, reader);
+    kx_buffer_init(&reader->behind, reader);
+    kx_buffer_init(&reader->position, reader);
+    kx_buffer_init(&reader->primary, reader);
+    kx_buffer_init(&reader->record, reader);
+    kx_buffer_init(&reader->row, reader);
+    enum kx_status status =
+        range_create(reader, store->env, TABLE_ENTRIES, &reader->rows);
+    if (status == KX_OK)
+        status =
+            range_create(reader, store->env, TABLE_ENTRIES, &reader->primaries);
+    if (status != KX_OK) {
+        talloc_free(reader);
+        return status;
+    }
+    range_set_shadow(reader->rows, &store->gate.shadow);
+    *reader_out = reader;
+    return KX_OK;
+}
+
+void kx_reader_close(struct kx_reader *reader)
+{
+    talloc_free(reader);
+}
+
+void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads)
+{
+    reader->reads = reads != NULL ? reads : &reader->own;
+}
+
+/* One time for the whole view: an entry does not expire in the middle of it. */
+static void begin(struct kx_reader *reader)
+{
+    reader->now_ms = kx_now_ms();
+    reader->flush = 0;
+    reader->looked = 0;
+}
+
+bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
+{
+    if (!reader->held)
+        reader->held = gate_enter_or_park(&reader->store->gate, ticket);
+    return reader->held;
+}
+
+bool kx_read_try_hold(struct kx_reader *reader)
+{
+    if (!reader->held)
+        reader->held = gate_try_enter(&reader->store->gate);
+    return reader->held;
+}
+
+void kx_read_tried(struct kx_store *store)
+{
+    gate_tried(&store->gate);
+}
+
+void kx_read_release(struct kx_reader *reader)
+{
+    if (reader->held)
+        gate_leave(&reader->store->gate);
+    reader->held = false;
+}
+
+void kx_read_begin(struct kx_reader *reader)
+{
+    if (!reader->held)
+        gate_enter(&reader->store->gate);
+    begin(reader);
+}
+
+/* The largest value of all would else stay in each reader. */
+static void trim(struct kx_buffer *buffer)
+{
+    if (buffer->capacity > KEPT_MAX)
+        kx_buffer_free(buffer);
+}
+
+uint64_t kx_read_end(struct kx_reader *reader)
+{
+    kx_scan_end(reader);
+    range_end(reader->primaries);
+    trim(&reader->record);
+    trim(&reader->row);
+    if (reader->resolved != 0)
+        atomic_fetch_add(&reader->store->resolved, reader->resolved);
+    reader->resolved = 0;
+    if (!reader->held)
+        gate_leave(&reader->store->gate);
+    return reader->flush;
+}
+
+uint64_t kx_read_bytes(const struct kx_reader *reader)
+{
+    return reader->looked;
+}
+
+void reader_saw(struct kx_reader *reader, uint64_t flush)
+{
+    if (flush > reader->flush)
+        reader->flush = flush;
+}
+
+/* Never says 100 %: then the index would be ready. */
+enum kx_status reader_not_ready(const struct index *index,
+                                struct kx_fault *fault)
+{
+    const struct build *build = &index->build;
+    double percent = build->total == 0
+                         ? 0
+                         : 100.0 * (double)build->done / (double)build->total;
+    const char *name = index->declaration->name_text;
+    if (index->state == KX_INDEX_FAILED)
+        return kx_fail(fault, KX_INDEX_NOT_READY, "index %s has failed: %s",
+                       name, index->failure);
+    if (index->state == KX_INDEX_CONFLICTED)
+        return kx_fail(fault, KX_INDEX_NOT_READY,
+                       "index %s is conflicted: %llu %s a value that is "
+                       "taken",
+                       name, (unsigned long long)index->conflicts,
+                       index->conflicts == 1 ? "entry has" : "entries have");
+    return kx_fail(fault, KX_INDEX_NOT_READY,
+                   "index %s is %s: %.0f %% of the entries are read", name,
+                   kx_index_state_text(index->state),
+                   percent > 99 ? 99 : percent);
+}
+
+/* What the table has, or had before the batch that is being applied. That is
+ * never put into the cache: it would still be there after the batch. */
+static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
+                                 struct kx_buffer *bytes)
+{
+    struct kx_store *store = reader->store;
+    struct kx_slice stored;
+    if (shadow_find(&store->gate.shadow, key, &stored)) {
+        kx_buffer_clear(bytes);
+        kx_add_slice(bytes, stored);
+        if (bytes->failed)
+            return KX_NO_MEMORY;
+        return stored.size == 0 ? KX_ABSENT : KX_OK;
+    }
+    enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
+    if (status == KX_OK)
+        cache_fill(store->cache, key, kx_buffer_slice(bytes));
+    return status;
+}
+
+enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice *bytes_out)
+{
+    if (shadow_find(&reader->store->gate.shadow, key, bytes_out))
+        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
+    return range_find(reader->primaries, key, bytes_out);
+}
+
+enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *bytes, struct record *record_out)
+{
+    struct kx_store *store = reader->store;
+    reader_saw(reader, gate_pending_key(&store->gate, key));
+    if (!cache_get(store->cache, key, bytes)) {
+        if (reader->glances)
+            return KX_AGAIN;
+        enum kx_status status = read_table(reader, key, bytes);
+        if (status != KX_OK)
+            return status;
+    }
+    reader_count(reader, bytes->size);
+    if (!record_read(kx_buffer_slice(bytes), record_out))
+        return KX_FAILED;
+    return catalog_shows(store->catalog, record_out, reader->now_ms)
+               ? KX_OK
+               : KX_ABSENT;
+}
+
+enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault)
+{
+    if (key.size == 0) /* nothing is stored there, and it may have no bytes */
+        return KX_ABSENT;
+    struct index *owner = catalog_owner(reader->store->catalog, key);
+    if (owner != NULL && !index_shown(owner))
+        return reader_not_ready(owner, fault);
+    if (owner != NULL)
+        use_read(&owner->use, reader->now_ms);
+    struct record found;
+    enum kx_status status = reader_record(reader, key, record, &found);
+    if (status == KX_OK && owner != NULL && found.index != 0)
+        form_show(owner, &found);
+    if (status == KX_OK)
+        record_show(&found, key, entry_out);
+    return status;
+}
+
+/* KX_AGAIN: only a view can tell. */
+static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *record,
+                             struct kx_entry *entry_out, struct kx_fault *fault)
+{
+    gate_glance_begin(&reader->store->gate);
+    begin(reader);
+    reader->glances = true;
+    enum kx_status status = kx_read(reader, key, record, entry_out, fault);
+    reader->glances = false;
+    gate_glance_end(&reader->store->gate);
+    return status;
+}
+
+uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
+                       struct kx_buffer *record, struct kx_entry *entry_out,
+                       struct kx_fault *fault)
+{
+    if (!reader->held && !gate_try_enter(&reader->store->gate)) {
+        fault->status = glance(reader, key, record, entry_out, fault);
+        return reader->flush;
+    }
+    begin(reader);
+    fault->status = kx_read(reader, key, record, entry_out, fault);
+    return kx_read_end(reader);
+}
+
+static void describe_migration(const struct declaration *target,
+                               enum kx_index_state state,
+                               struct kx_index_info *info)
+{
+    if (info->state == KX_INDEX_READY)
+        info->state = KX_INDEX_MIGRATING;
+    info->target = target->text;
+    info->migration = state;
+}
+
+/* How far an index that is built, or migrates, has come. */
+static void describe_build(const struct index *built,
+                           struct kx_index_info *info)
+{
+    const struct build *build = &built->build;
+    uint64_t now = kx_monotonic_ns();
+    info->done = build->done;
+    info->total = build->total > build->done ? build->total : build->done;
+    info->skipped = build->skipped;
+    info->started_at_ms = build->started_at_ms;
+    info->resumed = build->resumed;
+    info->paused = built->pace.paused;
+    info->per_second_max = built->pace.per_second;
+    info->sample_count = build->sample_count;
+    for (size_t i = 0; i < build->sample_count; i++)
+        info->samples[i] =
+            kx_slice(build->samples[i].key, build->samples[i].size);
+    if (build->run_started_ns != 0 && now > build->run_started_ns)
+        info->per_second = (double)(build->done - build->run_base) * 1e9 /
+                           (double)(now - build->run_started_ns);
+    snprintf(info->failure, sizeof info->failure, "%s", built->failure);
+}
+
+/* The progress is that of what is built in its place, if there is such. */
+static void describe(const struct catalog *catalog, const struct index *index,
+                     struct kx_index_info *info)
+{
+    const struct declaration *declaration = index->declaration;
+    const struct index *successor = catalog_successor(catalog, index);
+    const struct index *built = successor == NULL ? index : successor;
+    *info = (struct kx_index_info){
+        .name = declaration->name,
+        .declaration = declaration->text,
+        .state = index->state,
+        .prefix = declaration->prefix,
+        .entries = index->entries,
+        .conflicts = index->conflicts + (built == index ? 0 : built->conflicts),
+        .since_ms = index->use.since_ms,
+        .reads = atomic_load(&index->use.reads),
+        .last_read_ms = atomic_load(&index->use.last_read_ms),
+        .writes = atomic_load(&index->use.writes),
+        .adoption = &index->adoption,
+    };
+    if (index->verification != NULL)
+        info->verification = &index->verification->report;
+    if (successor != NULL)
+        describe_migration(successor->declaration, successor->state, info);
+    else if (index->form.target != NULL)
+        describe_migration(index->form.target, KX_INDEX_BUILDING, info);
+    else if (index->form.failed != NULL)
+        describe_migration(index->form.failed, KX_INDEX_FAILED, info);
+    describe_build(built, info);
+}
+
+enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_index_info *info_out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    describe(reader->store->catalog, index, info_out);
+    return KX_OK;
+}
+
+enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
+                           struct kx_index_info *info_out)
+{
+    const struct catalog *catalog = reader->store->catalog;
+    const struct index *index = catalog_at(catalog, n);
+    if (index == NULL)
+        return KX_END;
+    describe(catalog, index, info_out);
+    return KX_OK;
+}

@@ -1,0 +1,115 @@
+/* How much there is in a range, without reading all of it: a bounded number of
+ * rows is read, and the rest is told from the shape of the tree. */
+#include "read/reader_state.h"
+#include "bdb/table.h"
+
+enum {
+    SAMPLE = 64, /* rows read from each end of an index to tell their size */
+    BYTES_MAX = 1 << 20 /* read of a range, which others wait for */
+};
+
+struct tally {
+    uint64_t rows;
+    uint64_t bytes;
+    bool all; /* the range has no more rows */
+};
+
+/* Adds what is in the reader's bounds, at most `most` rows of it, and less when
+ * they are large. The key of the last one is then in reader->behind. */
+static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
+                                 uint64_t most, struct tally *tally)
+{
+    struct kx_slice key;
+    struct kx_slice row;
+    enum kx_status status =
+        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
+                           kx_buffer_slice(&reader->end), reverse);
+    uint64_t bytes = tally->bytes + BYTES_MAX;
+    for (uint64_t i = 0; status == KX_OK && i < most && tally->bytes < bytes;
+         i++) {
+        status = range_next(reader->rows, &key, &row);
+        if (status != KX_OK)
+            break;
+        tally->rows++;
+        tally->bytes += key.size + row.size;
+        reader->behind.size = 0;
+        kx_add_slice(&reader->behind, key);
+    }
+    range_end(reader->rows);
+    tally->all = status == KX_END;
+    return status == KX_END ? KX_OK : status;
+}
+
+/* The rows of a range when `tally` at its beginning was read: rows may be
+ * larger or smaller than elsewhere, and how much of the tree these take tells
+ * it. */
+static uint64_t estimate_rows(struct kx_reader *reader,
+                              const struct tally *tally)
+{
+    struct env *env = reader->store->env;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    double all = (double)catalog_row_count(reader->store->catalog);
+    double share =
+        table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->end));
+    double read = table_share(env, TABLE_ENTRIES, start,
+                              kx_buffer_slice(&reader->behind));
+    double rows = share * (read > 0 ? (double)tally->rows / read : all);
+    if (rows > all)
+        rows = all;
+    return rows > (double)tally->rows ? (uint64_t)rows : tally->rows;
+}
+
+enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
+                           const struct kx_range *range,
+                           struct kx_estimate *estimate_out,
+                           struct kx_fault *fault)
+{
+    struct tally tally = {0};
+    struct kx_slice name = kx_slice(NULL, 0);
+    if (index.size != 0) {
+        struct index *found;
+        if (catalog_get(reader->store->catalog, index, &found, fault) != KX_OK)
+            return KX_INDEX_ABSENT;
+        name = found->declaration->name_key;
+    }
+    kx_scan_end(reader);
+    reader_bounds(reader, name, range);
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = take_tally(reader, false, KX_PAGE_MAX, &tally);
+    *estimate_out = (struct kx_estimate){.rows = tally.rows, .exact = true};
+    if (status != KX_OK || tally.all)
+        return status;
+    estimate_out->rows = estimate_rows(reader, &tally);
+    estimate_out->exact = false;
+    return KX_OK;
+}
+
+/* Both ends, for values of one kind may be longer than others. */
+static enum kx_status row_bytes(struct kx_reader *reader,
+                                const struct index *index, double *bytes_out)
+{
+    struct kx_range all = {.reverse = false};
+    struct tally tally = {0};
+    reader_bounds(reader, index->declaration->name_key, &all);
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = take_tally(reader, false, SAMPLE, &tally);
+    if (status == KX_OK && !tally.all)
+        status = take_tally(reader, true, SAMPLE, &tally);
+    *bytes_out = tally.rows == 0 ? 0 : (double)tally.bytes / (double)tally.rows;
+    return status;
+}
+
+enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
+                              uint64_t *bytes_out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    double bytes = 0;
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    kx_scan_end(reader);
+    enum kx_status status = row_bytes(reader, index, &bytes);
+    *bytes_out = (uint64_t)(bytes * (double)index->entries);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* Explanations inside a view: the indexes there are, one by one, and the one
+ * that there could be. */
+#include <talloc.h>
+
+#include "read/advise.h"
+#include "read/fit.h"
+#include "read/reader_state.h"
+#include "schema/reading.h"
+
+enum { NAMES_MAX = KX_INDEXES_MAX + 1 }; /* that are tried for an index */
+
+static const struct {
+    const char *code;
+    const char *text;
+} misfits[KX_MISFIT_COUNT] = {
+    [KX_MISFIT_NOT_READY] = {"not-ready", "It is not ready: see its state."},
+    [KX_MISFIT_OTHER_PREFIX] = {"other-prefix",
+                                "It covers entries under another prefix."},
+    [KX_MISFIT_COVERS_MORE] = {"covers-more",
+                               "Its prefix is shorter: it covers other entries "
+                               "as well."},
+    [KX_MISFIT_COVERS_LESS] = {"covers-less",
+                               "Its prefix is longer: it covers only some of "
+                               "the entries."},
+    [KX_MISFIT_OTHER_DEPTH] = {"other-depth",
+                               "It covers keys of another number of parts."},
+    [KX_MISFIT_PARTIAL] = {"partial",
+                           "By its `where` it leaves out entries that are "
+                           "asked for."},
+    [KX_MISFIT_LEAVES_OUT] = {"leaves-out",
+                              "It leaves out entries without a value for one "
+                              "of its fields, or with one that is too long "
+                              "for a key, which are asked for."},
+    [KX_MISFIT_REPEATS] = {"repeats",
+                           "By a field with `each` it has an entry several "
+                           "times, once for each element."},
+    [KX_MISFIT_FOLDS] = {"folds",
+                         "A field is folded in another way than the condition "
+                         "on it says."},
+    [KX_MISFIT_UNUSED] = {"first-field-unused",
+                          "No condition and no order is about its first "
+                          "field."},
+    [KX_MISFIT_CONDITIONS] = {"conditions-left",
+                              "Its order does not answer the conditions in "
+                              "`left`."},
+    [KX_MISFIT_ORDER] = {"other-order", "Its entries have another order."},
+};
+
+const char *kx_misfit_code(enum kx_misfit misfit)
+{
+    return misfits[misfit].code;
+}
+
+const char *kx_misfit_text(enum kx_misfit misfit)
+{
+    return misfits[misfit].text;
+}
+
+enum kx_status kx_fit_at(struct kx_reader *reader, struct kx_question *question,
+                         size_t n, struct kx_fit *fit_out)
+{
+    const struct index *index = catalog_at(reader->store->catalog, n);
+    if (index == NULL)
+        return KX_END;
+    enum kx_status status =
+        fit_make(question, index->declaration, question, fit_out);
+    fit_out->index = index->declaration->name;
+    if (!index_readable(index))
+        fit_out->misfits |= 1u << KX_MISFIT_NOT_READY;
+    return status;
+}
+
+enum kx_status kx_fit_entries(struct kx_question *question,
+                              struct kx_fit *fit_out)
+{
+    return fit_entries(question, question, fit_out);
+}
+
+/* Are there entries whose keys begin with this part? KX_OK, KX_END: none. */
+static enum kx_status find_entries(void *mem, struct kx_reader *reader,
+                                   struct kx_slice part)
+{
+    struct kx_entry entry;
+    struct kx_buffer end;
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&end, part);
+    kx_add_byte(&end, 0xff);
+    struct kx_range range = {.start = part, .end = kx_buffer_slice(&end)};
+    enum kx_status status =
+        end.failed ? KX_NO_MEMORY : kx_scan(reader, &range, NULL);
+    if (status == KX_OK)
+        status = kx_scan_next(reader, &entry);
+    kx_scan_end(reader);
+    kx_buffer_free(&end);
+    return status;
+}
+
+/* Does the name belong to keys that this index would cover, or, if that is
+ * looked at, to another index, to keys that one covers, or to entries that are
+ * there? KX_OK, KX_END: it does not. */
+static enum kx_status find_owner(void *mem, struct kx_reader *reader,
+                                 const struct declaration *declaration,
+                                 bool look)
+{
+    const struct catalog *catalog = reader->store->catalog;
+    struct kx_slice key = declaration->name_key;
+    if (kx_starts_with(declaration->prefix, key))
+        return KX_OK;
+    if (!look)
+        return KX_END;
+    if (catalog_find(catalog, declaration->name) != NULL)
+        return KX_OK;
+    for (size_t i = 0; i < catalog->count; i++)
+        if (kx_starts_with(catalog->indexes[i]->declaration->prefix, key))
+            return KX_OK;
+    return find_entries(mem, reader, key);
+}
+
+/* The first name that is free. There may be many that are not: clients' own
+ * entries are in the way of the first ones only, if at all. */
+static enum kx_status choose_name(struct kx_reader *reader,
+                                  struct declaration *declaration,
+                                  bool check_name)
+{
+    struct kx_buffer name;
+    struct kx_buffer key;
+    kx_buffer_init(&name, declaration);
+    kx_buffer_init(&key, declaration);
+    enum kx_status status = KX_OK;
+    for (unsigned n = 1; status == KX_OK && n <= NAMES_MAX; n++) {
+        advise_name(declaration, n, &name);
+        declaration->name = kx_buffer_slice(&name);
+        key.size = 0;
+        kx_key_add_string(&key, declaration->name);
+        declaration->name_key = kx_buffer_slice(&key);
+        if (name.failed || key.failed)
+            return KX_NO_MEMORY;
+        status = find_owner(declaration, reader, declaration, check_name);
+    }
+    if (status == KX_END)
+        return KX_OK;
+    return status == KX_OK ? KX_ABSENT : status;
+}
+
+enum kx_status kx_advise(struct kx_reader *reader,
+                         const struct kx_question *question, bool check_name,
+                         struct kx_buffer *out)
+{
+    struct declaration *declaration = NULL;
+    void *mem = talloc_new(NULL);
+    enum kx_status status =
+        mem == NULL ? KX_NO_MEMORY : advise_make(mem, question, &declaration);
+    if (status == KX_OK &&
+        catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
+        status = KX_ABSENT; /* entries of an index are not indexed */
+    if (status == KX_OK)
+        status = choose_name(reader, declaration, check_name);
+    if (status == KX_OK)
+        status = declaration_write(declaration);
+    if (status == KX_OK)
+        kx_add_slice(out, declaration->text);
+    talloc_free(mem);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* From an index to the entries it stands for: the one function that turns a row
+ * of an index into the entry that is shown, for scans and look-ups alike. A row
+ * that holds what is asked for is not followed. */
+#include "catalog/form.h"
+#include "read/reader_state.h"
+
+enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
+                            struct index **index_out, struct kx_fault *fault)
+{
+    struct index *index;
+    if (catalog_get(reader->store->catalog, name, &index, fault) != KX_OK)
+        return KX_INDEX_ABSENT;
+    *index_out = index;
+    if (!index_readable(index))
+        return reader_not_ready(index, fault);
+    size_t size = name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX;
+    memcpy(reader->reads->index, name.data, size);
+    reader->reads->index[size] = '\0';
+    return KX_OK;
+}
+
+enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
+                             struct kx_slice parts, struct kx_buffer *out)
+{
+    const struct index *index = catalog_find(reader->store->catalog, name);
+    if (index == NULL)
+        return KX_INDEX_ABSENT;
+    enum kx_status status =
+        extract_lookup(index->declaration, parts, &reader->start);
+    if (status != KX_OK)
+        return status;
+    size_t skip = index->declaration->name_key.size;
+    kx_buffer_clear(out);
+    kx_add(out, reader->start.data + skip, reader->start.size - skip);
+    return out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The key of the entry that a row stands for, in reader->primary, valid until
+ * the next call. Without memory reader->primary.failed is set. */
+static struct kx_slice primary_key(struct kx_reader *reader,
+                                   const struct index *index,
+                                   const struct record *row,
+                                   struct kx_slice key)
+{
+    kx_buffer_clear(&reader->primary);
+    kx_add_slice(&reader->primary, index->declaration->prefix);
+    kx_add_slice(&reader->primary, record_owner(row, key));
+    return kx_buffer_slice(&reader->primary);
+}
+
+/* The record of an entry that a row points to. It lies in reader->record or the
+ * look-ups' own buffer until the next call. */
+static enum kx_status find_primary(struct kx_reader *reader,
+                                   struct kx_slice primary,
+                                   struct kx_slice *bytes_out)
+{
+    struct cache *cache = reader->store->cache;
+    reader->resolved++;
+    if (cache_get(cache, primary, &reader->record)) {
+        *bytes_out = kx_buffer_slice(&reader->record);
+        return KX_OK;
+    }
+    if (shadow_find(&reader->store->gate.shadow, primary, bytes_out))
+        return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
+    enum kx_status status = range_find(reader->primaries, primary, bytes_out);
+    if (status == KX_OK)
+        cache_fill(cache, primary, *bytes_out);
+    return status;
+}
+
+void reader_asks(struct kx_reader *reader, const struct index *index,
+                 const struct kx_slice *fields, size_t count)
+{
+    reader->fields_stored = index != NULL && count > 0;
+    for (size_t i = 0; i < count && reader->fields_stored; i++)
+        reader->fields_stored =
+            declaration_stores(index->declaration, fields[i]);
+}
+
+/* Does the row itself hold the entry, as far as it is asked for? */
+static bool holds_entry(const struct kx_reader *reader,
+                        const struct index *index, const struct record *row)
+{
+    if (reader->count_only)
+        return true;
+    if (row->encoding == KX_POINTER || row->own)
+        return false;
+    return index->declaration->store != STORE_FIELDS || reader->fields_stored;
+}
+
+enum kx_status reader_resolve(struct kx_reader *reader,
+                              const struct index *index, struct kx_slice key,
+                              const struct record *row,
+                              struct kx_entry *entry_out)
+{
+    struct kx_store *store = reader->store;
+    if (row->index != index->id || record_expired(row, reader->now_ms))
+        return KX_ABSENT;
+    struct kx_slice primary = primary_key(reader, index, row, key);
+    if (reader->primary.failed)
+        return KX_NO_MEMORY;
+    struct record shown = *row;
+    form_pick(index, &shown);
+    if (holds_entry(reader, index, &shown)) {
+        record_show(&shown, primary, entry_out);
+        return KX_OK;
+    }
+    struct kx_slice bytes;
+    struct record record;
+    reader_saw(reader, gate_pending_key(&store->gate, primary));
+    enum kx_status status = find_primary(reader, primary, &bytes);
+    if (status != KX_OK)
+        return status;
+    reader_count(reader, bytes.size);
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (!catalog_shows(store->catalog, &record, reader->now_ms))
+        return KX_ABSENT;
+    record_show(&record, primary, entry_out);
+    return KX_OK;
+}
+
+enum kx_status kx_index_get(struct kx_reader *reader,
+                            const struct kx_lookup *lookup,
+                            struct kx_entry *entry_out, struct kx_fault *fault)
+{
+    struct kx_slice name = lookup->index;
+    struct index *index = NULL;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    if (!index->declaration->unique)
+        return kx_fail(fault, KX_INDEX_NOT_UNIQUE,
+                       "index %.*s may hold several entries for one value",
+                       (int)name.size, (const char *)name.data);
+    status = extract_lookup(index->declaration, lookup->value, &reader->start);
+    if (status != KX_OK)
+        return status;
+    use_read(&index->use, reader->now_ms);
+    struct record row;
+    struct kx_slice key = kx_buffer_slice(&reader->start);
+    reader->count_only = false;
+    reader_asks(reader, index, lookup->fields, lookup->field_count);
+    status = reader_record(reader, key, &reader->row, &row);
+    if (status == KX_OK)
+        status = reader_resolve(reader, index, key, &row, entry_out);
+    return status;
+}

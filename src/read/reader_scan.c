@@ -1,0 +1,248 @@
+/* Scans inside a view: of entries, and of an index with what it points to. Rows
+ * that a client must not see (expired ones, those of an index that is not
+ * readable or was dropped) are passed over. */
+#include "read/reader_state.h"
+
+/* Rows that a scan which yields passes over at a time: less than a
+ * millisecond. */
+enum { PASSED_MAX = 1000 };
+
+/* Bytes of rows that it looks at, those it shows included: some milliseconds,
+ * however little of them is wanted. */
+enum { SCAN_BYTES_MAX = 4 << 20 };
+
+/* After so many it is worth going down the tree to be behind all of them. */
+enum { PASSED_FEW = 64 };
+
+static enum kx_status begin(struct kx_reader *reader,
+                            const struct kx_range *range)
+{
+    if (reader->start.failed || reader->end.failed)
+        return KX_NO_MEMORY;
+    kx_buffer_clear(&reader->position);
+    reader->ended = false;
+    reader->count_only = range->count_only;
+    reader->yields = range->yields;
+    reader->yielded_at = reader->looked;
+    reader_asks(reader, reader->index, range->fields, range->field_count);
+    enum kx_status status =
+        range_begin_either(reader->rows, kx_buffer_slice(&reader->start),
+                           kx_buffer_slice(&reader->end), range->reverse);
+    reader->scanning = status == KX_OK;
+    return status;
+}
+
+/* From bounds relative to a name (empty: none) to bounds in the table. FF comes
+ * behind every part that can follow the name. */
+void reader_bounds(struct kx_reader *reader, struct kx_slice name,
+                   const struct kx_range *range)
+{
+    kx_buffer_clear(&reader->start);
+    kx_add_slice(&reader->start, name);
+    kx_add_slice(&reader->start, range->start);
+    kx_buffer_clear(&reader->end);
+    kx_add_slice(&reader->end, name);
+    if (range->end.size != 0)
+        kx_add_slice(&reader->end, range->end);
+    else if (name.size != 0)
+        kx_add_byte(&reader->end, 0xff);
+}
+
+static size_t leading_parts(struct kx_slice key, size_t count)
+{
+    size_t size = 0;
+    while (count-- > 0)
+        size += kx_part_size(kx_slice(key.data + size, key.size - size));
+    return size;
+}
+
+/* The index may have become unique since it gave the position, or ceased to be
+ * so: then the same entry, which is passed over, has another position now. */
+static void resume(struct kx_reader *reader, struct kx_slice name,
+                   struct kx_slice after)
+{
+    const struct declaration *declaration =
+        reader->index == NULL ? NULL : reader->index->declaration;
+    size_t fields = after.size;
+    if (after.size == 0)
+        return;
+    if (declaration != NULL)
+        fields = leading_parts(after, declaration->field_count);
+    struct kx_buffer *bound = reader->reverse ? &reader->end : &reader->start;
+    kx_buffer_clear(bound);
+    kx_add_slice(bound, name);
+    if (reader->reverse && declaration != NULL && declaration->unique)
+        after.size = fields;
+    kx_add_slice(bound, after);
+    if (!reader->reverse)
+        kx_add_byte(bound, declaration != NULL && !declaration->unique &&
+                                   after.size == fields
+                               ? 0xff
+                               : 0x00);
+}
+
+/* A range that is wider than the index's entries is scanned without them. */
+enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
+                       struct kx_fault *fault)
+{
+    struct index *owner = catalog_owner(reader->store->catalog, range->start);
+    if (owner != NULL && !catalog_ends_under(owner, range->end))
+        owner = NULL;
+    if (owner != NULL && !index_shown(owner))
+        return reader_not_ready(owner, fault);
+    if (owner != NULL)
+        use_read(&owner->use, reader->now_ms);
+    kx_scan_end(reader);
+    reader->index = NULL;
+    reader_bounds(reader, kx_slice(NULL, 0), range);
+    reader->reverse = range->reverse;
+    resume(reader, kx_slice(NULL, 0), range->after);
+    return begin(reader, range);
+}
+
+enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
+                             const struct kx_range *range,
+                             struct kx_fault *fault)
+{
+    struct index *index = NULL;
+    enum kx_status status = reader_index(reader, name, &index, fault);
+    if (status != KX_OK)
+        return status;
+    kx_scan_end(reader);
+    reader->index = index;
+    use_read(&index->use, reader->now_ms);
+    reader_bounds(reader, index->declaration->name_key, range);
+    reader->reverse = range->reverse;
+    resume(reader, index->declaration->name_key, range->after);
+    return begin(reader, range);
+}
+
+/* KX_ABSENT: not to be seen, as is a row without bytes (range.h). In an index
+ * scan a row that carries another id was left behind by a dropped index of the
+ * same name. */
+static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice bytes, struct kx_entry *entry_out)
+{
+    struct record record;
+    if (bytes.size == 0)
+        return KX_ABSENT;
+    if (!record_read(bytes, &record))
+        return KX_FAILED;
+    if (reader->index != NULL)
+        return reader_resolve(reader, reader->index, key, &record, entry_out);
+    if (!catalog_show(reader->store->catalog, &record, reader->now_ms))
+        return KX_ABSENT;
+    record_show(&record, key, entry_out);
+    return KX_OK;
+}
+
+/* An index at whose rows the scan is, of which nobody is to see any; NULL: it
+ * is not so. */
+static const struct index *hidden_index(const struct kx_reader *reader)
+{
+    const struct index *index = catalog_sole_owner(
+        reader->store->catalog, kx_buffer_slice(&reader->position));
+    bool hidden = index != NULL &&
+                  (index->state == KX_INDEX_DROPPING || !index_shown(index));
+    return hidden && reader->index == NULL ? index : NULL;
+}
+
+/* Rows of an index that is built or was dropped are passed over at once: there
+ * may be millions, and others wait for the view. */
+static enum kx_status pass_over(struct kx_reader *reader)
+{
+    const struct index *index = hidden_index(reader);
+    struct kx_buffer *behind = &reader->behind;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    if (index == NULL)
+        return KX_OK;
+    kx_buffer_clear(behind);
+    kx_add_slice(behind, index->declaration->name_key);
+    if (!reader->reverse)
+        kx_add_byte(behind, 0xff);
+    if (behind->failed)
+        return KX_NO_MEMORY;
+    if (reader->reverse)
+        end = kx_buffer_slice(behind);
+    else
+        start = kx_buffer_slice(behind);
+    if (end.size == 0 || kx_compare(start, end) < 0)
+        return range_begin_either(reader->rows, start, end, reader->reverse);
+    reader->ended = true;
+    return KX_END;
+}
+
+static bool gives_up(const struct kx_reader *reader, int passed)
+{
+    return reader->yields &&
+           (passed >= PASSED_MAX ||
+            reader->looked - reader->yielded_at >= SCAN_BYTES_MAX);
+}
+
+enum kx_status kx_scan_next(struct kx_reader *reader,
+                            struct kx_entry *entry_out)
+{
+    for (int passed = 0; !gives_up(reader, passed); passed++) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        enum kx_status status = range_next(reader->rows, &key, &bytes);
+        reader->ended = status == KX_END;
+        if (status != KX_OK)
+            return status;
+        reader_count(reader, bytes.size);
+        status = show(reader, key, bytes, entry_out);
+        kx_buffer_clear(&reader->position);
+        kx_add_slice(&reader->position, key);
+        if (reader->position.failed)
+            return KX_NO_MEMORY;
+        if (status != KX_ABSENT)
+            return status;
+        if (passed % PASSED_FEW == PASSED_FEW - 1)
+            status = pass_over(reader);
+        if (status != KX_ABSENT && status != KX_OK)
+            return status;
+    }
+    reader->yielded_at = reader->looked;
+    return KX_AGAIN;
+}
+
+struct kx_slice kx_scan_position(struct kx_reader *reader)
+{
+    size_t skip =
+        reader->index == NULL ? 0 : reader->index->declaration->name_key.size;
+    if (reader->position.size < skip)
+        return kx_slice(NULL, 0);
+    return kx_slice(reader->position.data + skip, reader->position.size - skip);
+}
+
+/* The keys between the scan's beginning and where it stopped were looked at,
+ * whether present or not: a batch in flight may have removed one of them. What
+ * lies behind was not, and is of no concern. */
+static void note_seen(struct kx_reader *reader)
+{
+    const struct gate *gate = &reader->store->gate;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    struct kx_slice position = kx_buffer_slice(&reader->position);
+    if (!reader->ended && position.size == 0)
+        return;
+    if (!reader->ended) {
+        reader_saw(reader, gate_pending_key(gate, position));
+        if (reader->reverse)
+            start = position;
+        else
+            end = position;
+    }
+    reader_saw(reader, gate_pending_range(gate, start, end));
+}
+
+void kx_scan_end(struct kx_reader *reader)
+{
+    if (!reader->scanning)
+        return;
+    note_seen(reader);
+    range_end(reader->rows);
+    range_end(reader->primaries);
+    reader->scanning = false;
+}

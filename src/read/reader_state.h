@@ -1,0 +1,98 @@
+/* What the reader's files share. A reader belongs to one thread. */
+#ifndef READER_STATE_H
+#define READER_STATE_H
+
+#include "bdb/range.h"
+#include "commit/store_state.h"
+
+/* Where a list of conflicts stands. */
+struct conflict_group {
+    const struct index *index;
+    struct kx_slice owner; /* of the row that the scan is at */
+    bool found;            /* an entry of the group is known */
+    bool open;             /* and has been given out */
+    bool waits;            /* the row that the scan is at has not */
+};
+
+struct kx_reader {
+    struct kx_store *store;
+    int64_t now_ms;
+    uint64_t flush;          /* what kx_read_end will return */
+    bool held;               /* the gate is entered for its views */
+    bool glances;            /* it may look at the cache, not at a table */
+    struct range *rows;      /* the scan */
+    struct range *primaries; /* look-ups of what index entries point to */
+    bool scanning;
+    bool ended; /* the scan has reached its bound */
+    bool reverse;
+    bool yields;
+    bool count_only;
+    bool fields_stored;     /* all that is asked for is in the index's rows */
+    struct kx_reads *reads; /* where to count */
+    struct kx_reads own;    /* when nobody wants to know */
+    uint64_t resolved;      /* entries looked up in this view, by an index */
+    uint64_t looked;        /* bytes of all rows looked at in this view */
+    uint64_t yielded_at;    /* `looked`, when the scan began or gave up last */
+    struct index *index;    /* of an index scan, or NULL */
+    struct kx_buffer start; /* bounds of the scan */
+    struct kx_buffer end;
+    struct kx_buffer behind;   /* a bound, when the scan passes over much */
+    struct kx_buffer position; /* key in scan order of the last entry */
+    struct kx_buffer record;   /* and the record that lies there */
+    struct kx_buffer row;      /* of an index, looked up */
+    struct kx_buffer primary;  /* key that the last index entry points to */
+    struct conflict_group group;
+};
+
+/* Counts a row of so many bytes. */
+static inline void reader_count(struct kx_reader *reader, size_t bytes)
+{
+    reader->reads->entries++;
+    reader->reads->bytes += bytes;
+    reader->looked += bytes;
+}
+
+/* Notes that the view has seen something of this flush (0: nothing). */
+void reader_saw(struct kx_reader *reader, uint64_t flush);
+
+/* Fills fault with the index's state and progress: KX_INDEX_NOT_READY. */
+enum kx_status reader_not_ready(const struct index *index,
+                                struct kx_fault *fault);
+
+/* The readable index of this name: KX_OK, KX_INDEX_ABSENT, KX_INDEX_NOT_READY.
+ */
+enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
+                            struct index **index_out, struct kx_fault *fault);
+
+/* The record under key if a client may see it; it lies in `bytes`. KX_OK,
+ * KX_ABSENT, KX_AGAIN (a glance, and it is not cached), KX_NO_MEMORY,
+ * KX_FAILED. */
+enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
+                             struct kx_buffer *bytes,
+                             struct record *record_out);
+
+/* The record under a key as this view sees the table, for a series of look-ups
+ * (range_find): KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
+                           struct kx_slice *bytes_out);
+
+/* Sets the bounds of a scan from a range that is relative to a name (encoded,
+ * empty: none). Without memory reader->start.failed or end.failed is set. */
+void reader_bounds(struct kx_reader *reader, struct kx_slice name,
+                   const struct kx_range *range);
+
+/* Says which members of the values the coming calls need (none: all), of
+ * entries that an index leads to; index may be NULL. */
+void reader_asks(struct kx_reader *reader, const struct index *index,
+                 const struct kx_slice *fields, size_t count);
+
+/* The entry that a row of an index stands for, as clients see it. Its key lies
+ * in reader->primary, the rest in the row or the reader's buffers, until the
+ * next call. KX_OK, KX_ABSENT (it is not to be seen), KX_NO_MEMORY, KX_FAILED.
+ */
+enum kx_status reader_resolve(struct kx_reader *reader,
+                              const struct index *index, struct kx_slice key,
+                              const struct record *row,
+                              struct kx_entry *entry_out);
+
+#endif

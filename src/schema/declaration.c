@@ -1,0 +1,270 @@
+/* Reading index declarations. Each member has a row in a table: its name and
+ * the function that reads its value. Whatever is not in the table is an error,
+ * so that a misspelt member is never ignored. Fields, store and where have
+ * their own files, and so has the canonical form. */
+#include "schema/declaration.h"
+
+#include <talloc.h>
+
+#include "schema/reading.h"
+
+static bool is_letter(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(struct kx_slice text)
+{
+    if (text.size == 0 || text.size > KX_INDEX_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        bool later = (c >= '0' && c <= '9') || c == '.' || c == '-';
+        if (!is_letter(c) && !(later && i > 0))
+            return false;
+    }
+    return true;
+}
+
+/* ASCII only: a name is part of keys and must look the same wherever it is
+ * written. */
+static enum kx_status read_name(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct declaration *declaration = target;
+    enum kx_status status = reading_text(reading, value, &declaration->name);
+    if (status != KX_OK)
+        return status;
+    if (!is_name(declaration->name))
+        return reading_bad(reading,
+                           "the name must be a letter or '_' and then at most "
+                           "%d letters, digits, '_', '.' or '-'",
+                           KX_INDEX_NAME_MAX - 1);
+    struct kx_buffer key;
+    kx_buffer_init(&key, declaration);
+    memcpy(declaration->name_text, declaration->name.data,
+           declaration->name.size);
+    status = kx_key_add_string(&key, declaration->name);
+    declaration->name_key = kx_buffer_slice(&key);
+    return key.failed ? reading_no_memory(reading) : status;
+}
+
+enum kx_status declaration_read_prefix(struct reading *reading,
+                                       struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    if (kx_json_type(value) != KX_JSON_ARRAY)
+        return reading_bad(reading, "prefix must be an array of key parts, "
+                                    "such as [\"users\"]");
+    struct kx_fault fault = {.detail = ""};
+    struct kx_buffer key;
+    kx_buffer_init(&key, declaration);
+    enum kx_status status = kx_key_from_json(value, &key, &fault);
+    if (key.failed || status == KX_NO_MEMORY)
+        return reading_no_memory(reading);
+    if (status != KX_OK)
+        return reading_bad(reading, "prefix: %s", fault.detail);
+    if (key.size >= KX_KEY_MAX)
+        return reading_bad(reading, "the prefix is longer than %d bytes",
+                           KX_KEY_MAX);
+    reading->has_prefix = true;
+    declaration->prefix = kx_buffer_slice(&key);
+    return KX_OK;
+}
+
+enum kx_status declaration_read_depth(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    return reading_count(reading, value,
+                         "how many parts a key has after the prefix",
+                         &declaration->depth);
+}
+
+static enum kx_status read_unique(struct reading *reading,
+                                  struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    return reading_flag(reading, value, &declaration->unique);
+}
+
+static enum kx_status read_adopt(struct reading *reading, struct kx_slice value,
+                                 void *target)
+{
+    struct declaration *declaration = target;
+    return reading_flag(reading, value, &declaration->adopt);
+}
+
+static enum kx_status read_missing(struct reading *reading,
+                                   struct kx_slice value, void *target)
+{
+    static const char *const words[] = {
+        [MISSING_SKIP] = "skip", [MISSING_ERROR] = "error", NULL};
+    struct declaration *declaration = target;
+    size_t word = MISSING_SKIP;
+    enum kx_status status = reading_word(reading, value, words, &word);
+    declaration->missing = word;
+    return status;
+}
+
+static const struct member members[] = {
+    {"name", read_name},
+    {"prefix", declaration_read_prefix},
+    {"depth", declaration_read_depth},
+    {"fields", declaration_read_fields},
+    {"unique", read_unique},
+    {"store", declaration_read_store},
+    {"missing", read_missing},
+    {"where", declaration_read_where},
+    {"adopt", read_adopt},
+    {NULL, NULL},
+};
+
+enum kx_status declaration_check_fields(struct reading *reading,
+                                        const char *member)
+{
+    const struct declaration *declaration = reading->declaration;
+    for (size_t i = 0; i < declaration->field_count; i++) {
+        size_t part = declaration->fields[i].key_part;
+        if (declaration->depth == 0 || part <= declaration->depth)
+            continue;
+        reading_enter(reading, kx_text(member));
+        reading_enter_element(reading, i);
+        return declaration_no_part(reading, part);
+    }
+    return KX_OK;
+}
+
+enum kx_status declaration_no_part(struct reading *reading, size_t part)
+{
+    size_t depth = reading->declaration->depth;
+    return reading_bad(reading,
+                       "part %zu is in no covered key: with depth %zu they "
+                       "have %zu after the prefix",
+                       part, depth, depth);
+}
+
+/* What no member can tell by itself. */
+static enum kx_status check_whole(struct reading *reading)
+{
+    const struct declaration *declaration = reading->declaration;
+    if (declaration->name.size == 0)
+        return reading_bad(reading, "a declaration needs a name");
+    if (!reading->has_prefix)
+        return reading_bad(reading, "a declaration needs a prefix, such as "
+                                    "[\"users\"]");
+    if (declaration->field_count == 0)
+        return reading_bad(reading, "a declaration needs at least one field, "
+                                    "such as \"/email\"");
+    if (kx_starts_with(declaration->prefix, declaration->name_key)) {
+        reading_enter(reading, kx_text("prefix"));
+        return reading_bad(reading, "the prefix lies within the index's own "
+                                    "entries: choose another name");
+    }
+    return declaration_check_fields(reading, "fields");
+}
+
+enum kx_status declaration_parse(void *mem, struct kx_slice text,
+                                 struct declaration **declaration_out,
+                                 struct kx_fault *fault)
+{
+    enum kx_status status = kx_json_check(text, fault);
+    if (status != KX_OK)
+        return status;
+    struct declaration *declaration = talloc_zero(mem, struct declaration);
+    if (declaration == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    struct reading reading = {.declaration = declaration, .fault = fault};
+    status =
+        reading_members(&reading, text, members, "a declaration", declaration);
+    if (status == KX_OK)
+        status = check_whole(&reading);
+    if (status == KX_OK)
+        status = declaration_write(declaration);
+    if (status == KX_OK)
+        *declaration_out = declaration;
+    else
+        talloc_free(declaration);
+    return status;
+}
+
+/* The raw value of a member in a canonical text, empty when it is not there. */
+static struct kx_slice member_of(const struct declaration *declaration,
+                                 struct kx_slice name)
+{
+    struct kx_json_iter iter;
+    struct kx_slice token;
+    struct kx_slice value;
+    kx_json_iterate(declaration->text, &iter);
+    while (kx_json_next(&iter, &token, &value))
+        if (kx_equal(kx_slice(token.data + 1, token.size - 2), name))
+            return value;
+    return kx_slice(NULL, 0);
+}
+
+void declaration_difference(const struct declaration *have,
+                            const struct declaration *want,
+                            struct kx_buffer *out)
+{
+    for (const struct member *member = members; member->name != NULL;
+         member++) {
+        struct kx_slice a = member_of(have, kx_text(member->name));
+        struct kx_slice b = member_of(want, kx_text(member->name));
+        if (kx_equal(a, b))
+            continue;
+        kx_add_text(out, out->size == 0 ? "\"" : "; \"");
+        kx_add_text(out, member->name);
+        kx_add_text(out, "\" is ");
+        kx_add_slice(out, a.size == 0 ? kx_text("not given") : a);
+        kx_add_text(out, ", not ");
+        kx_add_slice(out, b.size == 0 ? kx_text("left out") : b);
+    }
+}
+
+static size_t count_parts(struct kx_slice rest)
+{
+    size_t count = 0;
+    size_t size = 0;
+    while ((size = kx_part_size(rest)) != 0) {
+        rest = kx_slice(rest.data + size, rest.size - size);
+        count++;
+    }
+    return count;
+}
+
+/* The entry must have at least one part behind the prefix: what an index entry
+ * calls its owner is never empty. */
+bool declaration_covers(const struct declaration *declaration,
+                        struct kx_slice key)
+{
+    size_t size = declaration->prefix.size;
+    if (key.size <= size || !kx_starts_with(key, declaration->prefix))
+        return false;
+    struct kx_slice rest = kx_slice(key.data + size, key.size - size);
+    /* A 00 that ends the prefix's last part may be an escaped zero of a longer
+     * part: then ff follows, which begins no part. */
+    if (size > 0 && rest.data[0] == 0xff)
+        return false;
+    return declaration->depth == 0 || count_parts(rest) == declaration->depth;
+}
+
+bool declaration_stores(const struct declaration *declaration,
+                        struct kx_slice member)
+{
+    for (size_t i = 0; i < declaration->stored_count; i++)
+        if (kx_pointer_covers(declaration->stored[i], member))
+            return true;
+    return false;
+}
+
+enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
+                                struct kx_declared *declared_out)
+{
+    struct declaration *parsed;
+    enum kx_status status = declaration_parse(mem, declaration, &parsed, NULL);
+    if (status == KX_OK) /* NOLINTNEXTLINE: parsed is set then */
+        *declared_out = (struct kx_declared){.name_key = parsed->name_key,
+                                             .prefix = parsed->prefix,
+                                             .adopts = parsed->adopt};
+    return status;
+}

@@ -1,0 +1,221 @@
+/* The members `fields` and `store` of a declaration: where the parts of an
+ * index key come from, and what an index entry holds. */
+#include "schema/reading.h"
+
+/* ---- Fields ------------------------------------------------------------- */
+
+/* A field while it is read. */
+struct draft {
+    struct field field;
+    bool has_path;
+};
+
+static enum kx_status read_path(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    draft->has_path = true;
+    return reading_pointer(reading, value, &draft->field.path);
+}
+
+static enum kx_status read_key(struct reading *reading, struct kx_slice value,
+                               void *target)
+{
+    struct draft *draft = target;
+    return reading_count(reading, value,
+                         "which part of the key after the prefix",
+                         &draft->field.key_part);
+}
+
+enum kx_status declaration_read_fold(struct reading *reading,
+                                     struct kx_slice value, enum fold *fold_out)
+{
+    static const char *const words[] = {[FOLD_NONE] = "none",
+                                        [FOLD_LOWER] = "lower",
+                                        [FOLD_CASEFOLD] = "casefold",
+                                        NULL};
+    size_t word = FOLD_NONE;
+    enum kx_status status = reading_word(reading, value, words, &word);
+    *fold_out = word;
+    return status;
+}
+
+static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return declaration_read_fold(reading, value, &draft->field.fold);
+}
+
+static enum kx_status read_each(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return reading_flag(reading, value, &draft->field.each);
+}
+
+static const struct member field_members[] = {
+    {"path", read_path}, {"key", read_key}, {"fold", read_fold},
+    {"each", read_each}, {NULL, NULL},
+};
+
+enum kx_status declaration_no_array(struct reading *reading)
+{
+    return reading_bad(reading, "each goes with a path: a part of the key is "
+                                "no array");
+}
+
+static enum kx_status check_field(struct reading *reading,
+                                  const struct draft *draft)
+{
+    const struct declaration *declaration = reading->declaration;
+    bool has_key = draft->field.key_part != 0;
+    if (draft->has_path == has_key)
+        return reading_bad(reading, "a field has either a path, such as "
+                                    "\"/email\", or a key, such as 1");
+    if (has_key && draft->field.each)
+        return declaration_no_array(reading);
+    if (draft->field.each && declaration->has_each)
+        return reading_bad(reading, "an index has at most one field with each");
+    return KX_OK;
+}
+
+/* A field is an object, or just its path. */
+static enum kx_status read_field(struct reading *reading, struct kx_slice value)
+{
+    struct declaration *declaration = reading->declaration;
+    struct draft draft = {.has_path = false};
+    if (declaration->field_count == KX_FIELDS_MAX)
+        return reading_bad(reading, "an index has at most %d fields",
+                           KX_FIELDS_MAX);
+    enum kx_status status = KX_OK;
+    if (kx_json_type(value) == KX_JSON_OBJECT)
+        status =
+            reading_members(reading, value, field_members, "a field", &draft);
+    else
+        status = read_path(reading, value, &draft);
+    if (status == KX_OK)
+        status = check_field(reading, &draft);
+    if (status != KX_OK)
+        return status;
+    if (draft.field.each) {
+        declaration->has_each = true;
+        declaration->each = declaration->field_count;
+    }
+    declaration->folds |= draft.field.fold != FOLD_NONE;
+    declaration->fields[declaration->field_count++] = draft.field;
+    return KX_OK;
+}
+
+/* Calls read for each element of an array. */
+static enum kx_status
+read_elements(struct reading *reading, struct kx_slice array,
+              enum kx_status (*read)(struct reading *, struct kx_slice))
+{
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    enum kx_status status = KX_OK;
+    if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
+        return reading_bad(
+            reading,
+            "%s must be an array of JSON Pointers, such as [\"/email\"]",
+            reading->member->name);
+    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
+         i++) {
+        size_t end = reading_enter_element(reading, i);
+        status = read(reading, element);
+        reading_leave(reading, end);
+    }
+    return status;
+}
+
+enum kx_status declaration_read_fields(struct reading *reading,
+                                       struct kx_slice value, void *target)
+{
+    (void)target;
+    return read_elements(reading, value, read_field);
+}
+
+/* ---- Store -------------------------------------------------------------- */
+
+/* Takes the first reference token off a JSON Pointer that is not empty, as it
+ * is written there (with ~0 and ~1). */
+static struct kx_slice take_token(struct kx_slice *pointer)
+{
+    struct kx_slice token = kx_slice(pointer->data + 1, 0);
+    size_t left = pointer->size - 1;
+    while (token.size < left && token.data[token.size] != '/')
+        token.size++;
+    *pointer = kx_slice(token.data + token.size, left - token.size);
+    return token;
+}
+
+/* Does one lead to the other or into it? */
+static bool overlap(struct kx_slice a, struct kx_slice b)
+{
+    while (a.size > 0 && b.size > 0)
+        if (!kx_equal(take_token(&a), take_token(&b)))
+            return false;
+    return true;
+}
+
+static enum kx_status read_stored(struct reading *reading,
+                                  struct kx_slice value)
+{
+    struct declaration *declaration = reading->declaration;
+    struct kx_slice path;
+    enum kx_status status = reading_pointer(reading, value, &path);
+    if (status != KX_OK)
+        return status;
+    if (path.size == 0)
+        return reading_bad(reading, "store \"value\" keeps the whole value");
+    if (declaration->stored_count == KX_STORED_MAX)
+        return reading_bad(reading, "an index stores at most %d members",
+                           KX_STORED_MAX);
+    for (size_t i = 0; i < declaration->stored_count; i++)
+        if (overlap(declaration->stored[i], path))
+            return reading_bad(reading, "this is a part of what another path "
+                                        "stores, or has it as a part");
+    declaration->stored[declaration->stored_count++] = path;
+    return KX_OK;
+}
+
+enum kx_status declaration_read_stored(struct reading *reading,
+                                       struct kx_slice value, void *target)
+{
+    (void)target;
+    enum kx_status status = read_elements(reading, value, read_stored);
+    if (status == KX_OK && reading->declaration->stored_count == 0)
+        return reading_bad(reading, "at least one path is expected here");
+    return status;
+}
+
+static const struct member store_members[] = {
+    {"fields", declaration_read_stored},
+    {NULL, NULL},
+};
+
+enum kx_status declaration_read_store(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    static const char *const words[] = {
+        [STORE_POINTER] = "pointer", [STORE_VALUE] = "value", NULL};
+    struct declaration *declaration = target;
+    size_t word = STORE_POINTER;
+    if (kx_json_type(value) == KX_JSON_OBJECT) {
+        declaration->store = STORE_FIELDS;
+        enum kx_status status =
+            reading_members(reading, value, store_members, "store", NULL);
+        if (status == KX_OK && declaration->stored_count == 0)
+            return reading_bad(reading, "store needs fields, such as "
+                                        "{\"fields\":[\"/name\"]}");
+        return status;
+    }
+    enum kx_status status = reading_word(reading, value, words, &word);
+    if (status == KX_BAD_INDEX)
+        return reading_bad(reading, "store is \"pointer\", \"value\" or "
+                                    "{\"fields\":[\"/name\"]}");
+    declaration->store = word;
+    return status;
+}

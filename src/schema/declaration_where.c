@@ -1,0 +1,255 @@
+/* The member `where` of a declaration: a condition {"path":"/age","ge":18,
+ * "lt":65} or an array of them. Each comparison in it is one of the conditions
+ * that must hold. What is compared with is kept as an encoded key part, as the
+ * value will be when it is compared. */
+#include "schema/reading.h"
+
+#include <talloc.h>
+
+#include "schema/indexable.h"
+
+/* One object while it is read. Its conditions are the declaration's last. */
+struct draft {
+    struct kx_slice path;
+    bool has_path;
+    size_t key_part;
+    enum fold fold;
+    bool each;
+};
+
+static enum kx_status read_path(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    draft->has_path = true;
+    return reading_pointer(reading, value, &draft->path);
+}
+
+static enum kx_status read_key(struct reading *reading, struct kx_slice value,
+                               void *target)
+{
+    struct draft *draft = target;
+    return reading_count(reading, value,
+                         "which part of the key after the prefix",
+                         &draft->key_part);
+}
+
+static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return declaration_read_fold(reading, value, &draft->fold);
+}
+
+static enum kx_status read_each(struct reading *reading, struct kx_slice value,
+                                void *target)
+{
+    struct draft *draft = target;
+    return reading_flag(reading, value, &draft->each);
+}
+
+static enum kx_status add_condition(struct reading *reading,
+                                    struct condition condition)
+{
+    struct declaration *declaration = reading->declaration;
+    if (declaration->where_count == KX_WHERE_MAX)
+        return reading_bad(reading, "an index has at most %d conditions",
+                           KX_WHERE_MAX);
+    declaration->where[declaration->where_count++] = condition;
+    return KX_OK;
+}
+
+static enum kx_status read_operand(struct reading *reading,
+                                   struct kx_slice value,
+                                   struct kx_slice *operand_out)
+{
+    struct kx_buffer part;
+    kx_buffer_init(&part, reading->declaration);
+    enum kx_status status = KX_OK;
+    if (kx_json_type(value) != KX_JSON_NULL)
+        status = indexable_add(value, FOLD_NONE, &part);
+    if (status == KX_NO_MEMORY || part.failed)
+        return reading_no_memory(reading);
+    if (status != KX_OK)
+        return reading_bad(reading, "a string, number, boolean or null is "
+                                    "expected here");
+    *operand_out = kx_buffer_slice(&part);
+    return KX_OK;
+}
+
+static enum comparison comparison_of(const struct member *member)
+{
+    int comparison = WHERE_EQ;
+    while (strcmp(declaration_comparison((enum comparison)comparison),
+                  member->name) != 0)
+        comparison++;
+    return (enum comparison)comparison;
+}
+
+/* For all that compare with one value: the table says which. */
+static enum kx_status read_comparison(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    struct condition condition = {
+        .comparison = comparison_of(reading->member),
+        .values = talloc(reading->declaration, struct kx_slice),
+        .value_count = 1};
+    (void)target;
+    if (condition.values == NULL)
+        return reading_no_memory(reading);
+    enum kx_status status = read_operand(reading, value, condition.values);
+    if (status != KX_OK)
+        return status;
+    if (condition.comparison >= WHERE_GT && condition.values[0].size == 0)
+        return reading_bad(reading, "null has no place in the order of values");
+    return add_condition(reading, condition);
+}
+
+static enum kx_status read_exists(struct reading *reading,
+                                  struct kx_slice value, void *target)
+{
+    (void)target;
+    struct condition condition = {.comparison = WHERE_EXISTS};
+    enum kx_status status = reading_flag(reading, value, &condition.exists);
+    return status == KX_OK ? add_condition(reading, condition) : status;
+}
+
+static enum kx_status read_in(struct reading *reading, struct kx_slice value,
+                              void *target)
+{
+    struct condition condition = {.comparison = WHERE_IN};
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    (void)target;
+    if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
+        return reading_bad(reading, "an array of values is expected here");
+    condition.values = talloc_array(reading->declaration, struct kx_slice,
+                                    KX_WHERE_VALUES_MAX);
+    if (condition.values == NULL)
+        return reading_no_memory(reading);
+    while (kx_json_next(&iter, &none, &element)) {
+        if (condition.value_count == KX_WHERE_VALUES_MAX)
+            return reading_bad(reading, "at most %d values can stand here",
+                               KX_WHERE_VALUES_MAX);
+        size_t end = reading_enter_element(reading, condition.value_count);
+        enum kx_status status = read_operand(
+            reading, element, &condition.values[condition.value_count++]);
+        reading_leave(reading, end);
+        if (status != KX_OK)
+            return status;
+    }
+    if (condition.value_count == 0)
+        return reading_bad(reading, "at least one value is expected here");
+    return add_condition(reading, condition);
+}
+
+/* The first three are a question's. */
+static const struct member condition_members[] = {
+    {"key", read_key},
+    {"fold", read_fold},
+    {"each", read_each},
+    {"path", read_path},
+    {"eq", read_comparison},
+    {"ne", read_comparison},
+    {"in", read_in},
+    {"exists", read_exists},
+    {"gt", read_comparison},
+    {"ge", read_comparison},
+    {"lt", read_comparison},
+    {"le", read_comparison},
+    {NULL, NULL},
+};
+enum { QUESTIONS_ONLY = 3 };
+
+const char *declaration_comparison(enum comparison comparison)
+{
+    static const char *const names[] = {
+        [WHERE_EQ] = "eq", [WHERE_NE] = "ne",         [WHERE_IN] = "in",
+        [WHERE_GT] = "gt", [WHERE_EXISTS] = "exists", [WHERE_GE] = "ge",
+        [WHERE_LT] = "lt", [WHERE_LE] = "le"};
+    return names[comparison];
+}
+
+static enum kx_status check_subject(struct reading *reading,
+                                    const struct draft *draft)
+{
+    bool has_key = draft->key_part != 0;
+    if (has_key && draft->each)
+        return declaration_no_array(reading);
+    if (draft->has_path != has_key)
+        return KX_OK;
+    if (reading->question)
+        return reading_bad(reading, "a condition has either a path, such as "
+                                    "\"/status\", or a key, such as 1");
+    return reading_bad(reading,
+                       "a condition needs a path, such as \"/status\"");
+}
+
+/* Folded text is compared with folded text. Null is none. */
+static enum kx_status fold_operands(struct reading *reading,
+                                    struct condition *condition)
+{
+    for (size_t i = 0; i < condition->value_count; i++) {
+        struct kx_buffer folded;
+        kx_buffer_init(&folded, reading->declaration);
+        if (condition->values[i].size == 0)
+            continue;
+        if (indexable_fold(condition->values[i], condition->fold, &folded) !=
+                KX_OK ||
+            folded.failed)
+            return reading_no_memory(reading);
+        condition->values[i] = kx_buffer_slice(&folded);
+    }
+    return KX_OK;
+}
+
+static enum kx_status read_condition(struct reading *reading,
+                                     struct kx_slice value)
+{
+    struct declaration *declaration = reading->declaration;
+    size_t before = declaration->where_count;
+    struct draft draft = {.has_path = false};
+    size_t first = reading->question ? 0 : QUESTIONS_ONLY;
+    enum kx_status status = reading_members(
+        reading, value, condition_members + first, "a condition", &draft);
+    if (status == KX_OK)
+        status = check_subject(reading, &draft);
+    if (status != KX_OK)
+        return status;
+    if (declaration->where_count == before)
+        return reading_bad(reading, "a condition needs a comparison: eq, ne, "
+                                    "in, exists, gt, ge, lt or le");
+    for (size_t i = before; i < declaration->where_count; i++) {
+        declaration->where[i].path = draft.path;
+        declaration->where[i].key_part = draft.key_part;
+        declaration->where[i].fold = draft.fold;
+        declaration->where[i].each = draft.each;
+        if (status == KX_OK && draft.fold != FOLD_NONE)
+            status = fold_operands(reading, &declaration->where[i]);
+    }
+    return status;
+}
+
+enum kx_status declaration_read_where(struct reading *reading,
+                                      struct kx_slice value, void *target)
+{
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    enum kx_status status = KX_OK;
+    (void)target;
+    if (kx_json_type(value) == KX_JSON_OBJECT)
+        return read_condition(reading, value);
+    if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
+        return reading_bad(reading, "where is a condition, such as {\"path\":"
+                                    "\"/status\",\"eq\":\"active\"}, or an "
+                                    "array of them");
+    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
+         i++) {
+        size_t end = reading_enter_element(reading, i);
+        status = read_condition(reading, element);
+        reading_leave(reading, end);
+    }
+    return status;
+}

@@ -1,0 +1,377 @@
+/* From an entry to the keys of its index entries. Keys are [name, fields...]
+ * for a unique index and [name, fields..., parts of the owner] for another: the
+ * owner's part is not stored twice but found in the key.
+ *
+ * A field with `each` gives a key for each element. What stands before and
+ * behind it in the key is made once. */
+#include "schema/extract.h"
+
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "schema/indexable.h"
+#include "schema/where.h"
+
+void extract_init(struct extract *extract, void *owner)
+{
+    extract->keys = NULL;
+    extract->capacity = 0;
+    extract->count = 0;
+    kx_buffer_init(&extract->bytes, owner);
+    document_init(&extract->decoded, owner);
+    kx_buffer_init(&extract->scratch, owner);
+    kx_buffer_init(&extract->stored, owner);
+}
+
+/* ---- Fields ------------------------------------------------------------- */
+
+/* Notes the first obstacle of an entry. */
+static enum kx_status obstructed(struct extract *extract,
+                                 enum obstacle obstacle, size_t field)
+{
+    if (extract->obstacle == OBSTACLE_NONE) {
+        extract->obstacle = obstacle;
+        extract->field = field;
+    }
+    return KX_ABSENT;
+}
+
+/* The so many-th part of the owner's key. */
+static enum kx_status add_key_part(struct extract *extract, size_t n,
+                                   struct kx_buffer *out)
+{
+    const struct field *field = &extract->declaration->fields[n];
+    size_t skip = extract->declaration->prefix.size;
+    struct kx_slice rest =
+        kx_slice(extract->key.data + skip, extract->key.size - skip);
+    for (size_t i = 1; i < field->key_part && rest.size > 0; i++) {
+        size_t size = kx_part_size(rest);
+        rest = kx_slice(rest.data + size, size == 0 ? 0 : rest.size - size);
+    }
+    size_t size = rest.size == 0 ? 0 : kx_part_size(rest);
+    if (size == 0)
+        return obstructed(extract, OBSTACLE_NO_PART, n);
+    return indexable_fold(kx_slice(rest.data, size), field->fold, out);
+}
+
+static enum kx_status add_value(struct extract *extract, size_t n,
+                                struct kx_slice token, struct kx_buffer *out)
+{
+    enum fold fold = extract->declaration->fields[n].fold;
+    enum kx_status status = indexable_add(token, fold, out);
+    if (status == KX_OK || status == KX_NO_MEMORY)
+        return status;
+    return obstructed(extract, OBSTACLE_TYPE, n);
+}
+
+static enum kx_status add_field(struct extract *extract, size_t n,
+                                struct kx_buffer *out)
+{
+    const struct field *field = &extract->declaration->fields[n];
+    struct kx_slice token;
+    if (field->key_part != 0)
+        return add_key_part(extract, n, out);
+    if (extract->document.size == 0 ||
+        !kx_json_find(extract->document, field->path, &token))
+        return obstructed(extract, OBSTACLE_MISSING, n);
+    return add_value(extract, n, token, out);
+}
+
+/* Fields [from, to). */
+static enum kx_status add_fields(struct extract *extract, size_t from,
+                                 size_t to, struct kx_buffer *out)
+{
+    enum kx_status status = KX_OK;
+    for (size_t n = from; status == KX_OK && n < to; n++)
+        status = add_field(extract, n, out);
+    return status;
+}
+
+static void add_owner(const struct extract *extract, struct kx_buffer *out)
+{
+    size_t skip = extract->declaration->prefix.size;
+    kx_add(out, extract->key.data + skip, extract->key.size - skip);
+}
+
+/* ---- Keys --------------------------------------------------------------- */
+
+static bool make_room(struct extract *extract)
+{
+    if (extract->count < extract->capacity)
+        return true;
+    size_t capacity = extract->capacity * 4 + 4;
+    struct index_key *keys =
+        talloc_realloc(extract->bytes.owner, extract->keys, struct index_key,
+                       (unsigned)capacity);
+    if (keys == NULL)
+        return false;
+    extract->keys = keys;
+    extract->capacity = capacity;
+    return true;
+}
+
+static bool is_passed_over(const struct extract *extract, struct kx_slice key)
+{
+    return extract->sought.size != 0 && !kx_equal(extract->sought, key);
+}
+
+/* What lies in bytes from `at` on is a key, whose owner is its last
+ * `owner_size` bytes. */
+static enum kx_status keep_key(struct extract *extract, size_t at,
+                               size_t owner_size)
+{
+    struct kx_buffer *bytes = &extract->bytes;
+    size_t size = bytes->size - at;
+    if (bytes->failed || !make_room(extract))
+        return KX_NO_MEMORY;
+    if (is_passed_over(extract, kx_slice(bytes->data + at, size))) {
+        bytes->size = at;
+        return KX_OK;
+    }
+    if (size > KX_KEY_MAX) {
+        bytes->size = at;
+        return obstructed(extract, OBSTACLE_TOO_LONG, 0);
+    }
+    uint16_t owner_at = 0;
+    if (!extract->declaration->unique)
+        owner_at = (uint16_t)(size - owner_size);
+    extract->keys[extract->count++] = (struct index_key){
+        .at = (uint32_t)at, .size = (uint16_t)size, .owner_at = owner_at};
+    return KX_OK;
+}
+
+static size_t owner_size(const struct extract *extract)
+{
+    return extract->key.size - extract->declaration->prefix.size;
+}
+
+static enum kx_status add_only_key(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer *bytes = &extract->bytes;
+    kx_add_slice(bytes, declaration->name_key);
+    enum kx_status status =
+        add_fields(extract, 0, declaration->field_count, bytes);
+    if (status != KX_OK)
+        return status;
+    if (!declaration->unique)
+        add_owner(extract, bytes);
+    return keep_key(extract, 0, owner_size(extract));
+}
+
+/* The key with one element. What comes before it lies at the beginning of
+ * bytes, what comes behind it in scratch. KX_ABSENT: it is left out. */
+static enum kx_status add_element(struct extract *extract, size_t head,
+                                  struct kx_slice element)
+{
+    struct kx_buffer *bytes = &extract->bytes;
+    size_t at = bytes->size;
+    if (!kx_buffer_reserve(bytes, head))
+        return KX_NO_MEMORY;
+    kx_add(bytes, bytes->data, head);
+    enum kx_status status =
+        add_value(extract, extract->declaration->each, element, bytes);
+    if (status != KX_OK) {
+        bytes->size = at;
+        return status;
+    }
+    kx_add_slice(bytes, kx_buffer_slice(&extract->scratch));
+    return keep_key(extract, at, owner_size(extract));
+}
+
+/* How many elements follow. */
+static size_t count_rest(struct kx_json_iter *iter)
+{
+    struct kx_slice none;
+    struct kx_slice element;
+    size_t count = 0;
+    while (kx_json_next(iter, &none, &element))
+        count++;
+    return count;
+}
+
+/* An element that cannot be indexed does not keep the others out. */
+static enum kx_status add_elements(struct extract *extract,
+                                   struct kx_slice array)
+{
+    size_t head = extract->bytes.size;
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    size_t n = 0;
+    if (!kx_json_iterate(array, &iter) || iter.object)
+        return obstructed(extract, OBSTACLE_NO_ARRAY,
+                          extract->declaration->each);
+    for (; kx_json_next(&iter, &none, &element); n++) {
+        if (n == KX_INDEX_ENTRIES_MAX) {
+            extract->obstacle = OBSTACLE_NONE;
+            extract->element = n + 1 + count_rest(&iter);
+            return obstructed(extract, OBSTACLE_TOO_MANY,
+                              extract->declaration->each);
+        }
+        bool clear = extract->obstacle == OBSTACLE_NONE;
+        enum kx_status status = add_element(extract, head, element);
+        if (status == KX_NO_MEMORY)
+            return status;
+        if (clear)
+            extract->element = n;
+    }
+    return KX_OK;
+}
+
+static enum kx_status add_each_key(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_slice array;
+    extract->scratch.size = 0;
+    kx_add_slice(&extract->bytes, declaration->name_key);
+    enum kx_status status =
+        add_fields(extract, 0, declaration->each, &extract->bytes);
+    if (status == KX_OK)
+        status = add_fields(extract, declaration->each + 1,
+                            declaration->field_count, &extract->scratch);
+    if (status != KX_OK)
+        return status;
+    if (!declaration->unique)
+        add_owner(extract, &extract->scratch);
+    if (extract->scratch.failed)
+        return KX_NO_MEMORY;
+    if (extract->document.size == 0 ||
+        !kx_json_find(extract->document,
+                      declaration->fields[declaration->each].path, &array))
+        return obstructed(extract, OBSTACLE_MISSING, declaration->each);
+    return add_elements(extract, array);
+}
+
+/* ---- Order -------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b, void *bytes)
+{
+    const struct index_key *left = a;
+    const struct index_key *right = b;
+    const uint8_t *data = bytes;
+    return kx_compare(kx_slice(data + left->at, left->size),
+                      kx_slice(data + right->at, right->size));
+}
+
+/* Equal elements make one entry. */
+static void sort_keys(struct extract *extract)
+{
+    size_t kept = 0;
+    if (extract->count < 2)
+        return;
+    qsort_r(extract->keys, extract->count, sizeof extract->keys[0], by_bytes,
+            extract->bytes.data);
+    for (size_t i = 1; i < extract->count; i++)
+        if (!kx_equal(extract_key(extract, kept), extract_key(extract, i)))
+            extract->keys[++kept] = extract->keys[i];
+    extract->count = kept + 1;
+}
+
+size_t extract_find(const struct extract *extract, struct kx_slice key)
+{
+    size_t first = 0;
+    size_t end = extract->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        int order = kx_compare(key, extract_key(extract, middle));
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            end = middle;
+        else
+            first = middle + 1;
+    }
+    return extract->count;
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+static void start(struct extract *extract,
+                  const struct declaration *declaration, struct kx_slice key,
+                  const struct record *record)
+{
+    extract->declaration = declaration;
+    extract->key = key;
+    extract->record = record;
+    extract->sought = kx_slice(NULL, 0);
+    extract->document = kx_slice(NULL, 0);
+    extract->bytes.size = 0;
+    extract->stored.size = 0;
+    extract->count = 0;
+    extract->excluded = false;
+    extract->obstacle = OBSTACLE_NONE;
+}
+
+/* What has too many elements is never left out in silence: half of the elements
+ * would be found and half not. */
+static enum kx_status judge(struct extract *extract, enum kx_status status)
+{
+    if (status == KX_NO_MEMORY)
+        return status;
+    if (extract->obstacle == OBSTACLE_NONE ||
+        (extract->declaration->missing == MISSING_SKIP &&
+         extract->obstacle != OBSTACLE_TOO_MANY))
+        return KX_OK;
+    extract->count = 0;
+    return KX_NOT_INDEXABLE;
+}
+
+static enum kx_status make_keys(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    enum kx_status status =
+        document_text(&extract->decoded, extract->record, &extract->document);
+    if (status == KX_NO_MEMORY)
+        return status;
+    if (declaration->where_count != 0) {
+        status = where_holds(declaration, extract->document, &extract->scratch);
+        extract->excluded = status == KX_ABSENT;
+        if (status != KX_OK)
+            return extract->excluded ? KX_OK : status;
+    }
+    status =
+        declaration->has_each ? add_each_key(extract) : add_only_key(extract);
+    status = judge(extract, status);
+    sort_keys(extract);
+    return status;
+}
+
+enum kx_status extract_keys(struct extract *extract,
+                            const struct declaration *declaration,
+                            struct kx_slice key, const struct record *record)
+{
+    start(extract, declaration, key, record);
+    return make_keys(extract);
+}
+
+enum kx_status extract_one(struct extract *extract,
+                           const struct declaration *declaration,
+                           struct kx_slice key, const struct record *record,
+                           struct kx_slice index_key)
+{
+    start(extract, declaration, key, record);
+    extract->sought = index_key;
+    enum kx_status status = make_keys(extract);
+    return status == KX_OK && extract->count == 0 ? KX_NOT_INDEXABLE : status;
+}
+
+enum kx_status extract_lookup(const struct declaration *declaration,
+                              struct kx_slice parts, struct kx_buffer *key_out)
+{
+    size_t size = 0;
+    enum kx_status status = KX_OK;
+    kx_buffer_clear(key_out);
+    kx_add_slice(key_out, declaration->name_key);
+    for (size_t i = 0; status == KX_OK && parts.size > 0; i++) {
+        enum fold fold = FOLD_NONE;
+        if (i < declaration->field_count)
+            fold = declaration->fields[i].fold;
+        size = kx_part_size(parts);
+        if (size == 0)
+            return KX_BAD_KEY;
+        status = indexable_fold(kx_slice(parts.data, size), fold, key_out);
+        parts = kx_slice(parts.data + size, parts.size - size);
+    }
+    return key_out->failed ? KX_NO_MEMORY : status;
+}

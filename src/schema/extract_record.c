@@ -1,0 +1,148 @@
+/* What an index entry holds, and the words for what keeps an entry out. */
+#include <stdio.h>
+
+#include <talloc.h>
+
+#include "schema/extract.h"
+#include "entry/v8_typed.h"
+
+/* The members as they are in a value of JavaScript's that JSON cannot carry:
+ * KX_ABSENT when it has no typed form. */
+static enum kx_status project_typed(struct extract *extract, void *memory)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer whole;
+    struct kx_buffer part;
+    struct kx_value value;
+    kx_buffer_init(&whole, memory);
+    kx_buffer_init(&part, memory);
+    enum kx_status status = v8_typed_write(extract->record->value, &whole);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_ABSENT;
+    kx_json_project_typed(kx_buffer_slice(&whole), declaration->stored,
+                          declaration->stored_count, &part);
+    if (part.failed)
+        return KX_NO_MEMORY;
+    if (part.size == 0)
+        return KX_ABSENT;
+    status = kx_value_from_typed(kx_buffer_slice(&part), memory, &value, NULL);
+    if (status != KX_OK)
+        return status;
+    extract->stored_encoding = value.encoding;
+    kx_add_slice(&extract->stored, value.data);
+    return KX_OK;
+}
+
+/* KX_ABSENT: plain JSON has to do. */
+static enum kx_status make_typed(struct extract *extract)
+{
+    if (extract->record->encoding != KX_V8 || extract->decoded.plain)
+        return KX_ABSENT;
+    void *memory = talloc_new(extract->stored.owner);
+    if (memory == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status = project_typed(extract, memory);
+    talloc_free(memory);
+    return status;
+}
+
+static enum kx_status make_stored(struct extract *extract)
+{
+    const struct declaration *declaration = extract->declaration;
+    struct kx_buffer *stored = &extract->stored;
+    extract->stored_encoding = KX_JSON;
+    enum kx_status status = KX_ABSENT;
+    if (extract->document.size != 0)
+        status = make_typed(extract);
+    if (status == KX_ABSENT && extract->document.size != 0)
+        kx_json_project(extract->document, declaration->stored,
+                        declaration->stored_count, stored);
+    if (stored->size == 0)
+        kx_add_text(stored, "{}");
+    return stored->failed || status == KX_NO_MEMORY ? KX_NO_MEMORY : KX_OK;
+}
+
+enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
+                              struct record *record_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    const struct record *record = extract->record;
+    size_t skip = declaration->prefix.size;
+    *record_out = (struct record){
+        .encoding = KX_POINTER,
+        .expires_at_ms = record->expires_at_ms,
+        .index = index,
+        .owner_at = extract->keys[n].owner_at,
+        .owner = kx_slice(extract->key.data + skip, extract->key.size - skip),
+    };
+    if (declaration->store == STORE_VALUE) {
+        record_out->encoding = record->encoding;
+        record_out->media_type = record->media_type;
+        record_out->value = record->value;
+    }
+    if (declaration->store != STORE_FIELDS)
+        return KX_OK;
+    enum kx_status status = KX_OK;
+    if (extract->stored.size == 0)
+        status = make_stored(extract);
+    record_out->encoding = extract->stored_encoding;
+    record_out->value = kx_buffer_slice(&extract->stored);
+    return status;
+}
+
+/* ---- Words -------------------------------------------------------------- */
+
+static const char *describe(enum obstacle obstacle)
+{
+    switch (obstacle) {
+    case OBSTACLE_NONE:
+    case OBSTACLE_TOO_MANY:
+        return "";
+    case OBSTACLE_MISSING:
+        return "there is nothing at ";
+    case OBSTACLE_TYPE:
+        return "null, an array or an object is at ";
+    case OBSTACLE_NO_ARRAY:
+        return "there is no array at ";
+    case OBSTACLE_NO_PART:
+        return "after the prefix the key has no part ";
+    case OBSTACLE_TOO_LONG:
+        return "the index key would be longer than a key may be";
+    }
+    return "";
+}
+
+/* Goes on behind the path. Equal elements count as well. */
+static void describe_elements(const struct extract *extract,
+                              struct kx_buffer *detail)
+{
+    char text[80];
+    snprintf(text, sizeof text,
+             " has %zu elements; a field with each has at most %d",
+             extract->element, KX_INDEX_ENTRIES_MAX);
+    kx_add_text(detail, text);
+}
+
+void extract_describe(const struct extract *extract, struct kx_buffer *detail,
+                      struct kx_buffer *field_out)
+{
+    const struct declaration *declaration = extract->declaration;
+    const struct field *field = &declaration->fields[extract->field];
+    char number[24];
+    kx_add_text(detail, describe(extract->obstacle));
+    if (extract->obstacle == OBSTACLE_TOO_LONG)
+        return;
+    if (field->key_part != 0) {
+        snprintf(number, sizeof number, "%zu", field->key_part);
+        kx_add_text(detail, number);
+        return;
+    }
+    kx_add_slice(field_out, field->path);
+    if (field->each && extract->obstacle == OBSTACLE_TYPE) {
+        snprintf(number, sizeof number, "/%zu", extract->element);
+        kx_add_text(field_out, number);
+    }
+    kx_json_escape(kx_buffer_slice(field_out), detail);
+    if (extract->obstacle == OBSTACLE_TOO_MANY)
+        describe_elements(extract, detail);
+}

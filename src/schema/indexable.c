@@ -1,0 +1,105 @@
+/* From values to parts of index keys. Numbers, strings and booleans are nearly
+ * all there is, and are taken without a copy where nothing is folded. */
+#include "schema/indexable.h"
+
+#include <math.h>
+
+#include "json/json_string.h"
+#include "entry/typed_read.h"
+#include "v8/v8_date.h"
+
+static enum kx_status add_text(struct kx_slice utf8, enum fold fold,
+                               struct kx_buffer *key)
+{
+    if (fold == FOLD_NONE)
+        return kx_key_add_string(key, utf8);
+    struct kx_buffer folded;
+    kx_buffer_init(&folded, key->owner);
+    enum kx_status status = KX_NO_MEMORY;
+    if (fold_text(fold, utf8, &folded))
+        status = kx_key_add_string(key, kx_buffer_slice(&folded));
+    kx_buffer_free(&folded);
+    return status;
+}
+
+enum kx_status indexable_fold(struct kx_slice encoded, enum fold fold,
+                              struct kx_buffer *key)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, encoded);
+    enum kx_status status = KX_OK;
+    if (fold != FOLD_NONE)
+        status = kx_key_next(&reader, &part);
+    if (status != KX_OK)
+        return status;
+    if (fold != FOLD_NONE && part.type == KX_STRING)
+        return add_text(part.bytes, fold, key);
+    kx_add_slice(key, encoded);
+    return KX_OK;
+}
+
+static enum kx_status add_string(struct kx_slice token, enum fold fold,
+                                 struct kx_buffer *key)
+{
+    struct kx_slice body = json_string_body(token);
+    if (memchr(body.data, '\\', body.size) == NULL)
+        return add_text(body, fold, key);
+    struct kx_buffer plain;
+    kx_buffer_init(&plain, key->owner);
+    kx_json_unescape(token, &plain);
+    enum kx_status status = plain.failed
+                                ? KX_NO_MEMORY
+                                : add_text(kx_buffer_slice(&plain), fold, key);
+    kx_buffer_free(&plain);
+    return status;
+}
+
+/* The text of a Date in the kv-utils form; false for all other objects. */
+static bool is_date(struct kx_slice object, struct kx_slice *text_out)
+{
+    struct typed typed;
+    if (typed_members(object, &typed, NULL) != KX_OK ||
+        !kx_equal(typed.type, kx_text("Date")) ||
+        kx_json_type(typed.value) != KX_JSON_STRING)
+        return false;
+    *text_out = json_string_body(typed.value);
+    return true;
+}
+
+/* An object that only looks like one of the forms is an object. */
+static enum kx_status add_object(struct kx_slice object, struct kx_buffer *key)
+{
+    struct kx_slice text;
+    double ms = 0;
+    if (is_date(object, &text))
+        return v8_date_read(text, &ms) && !isnan(ms)
+                   ? kx_key_add_number(key, ms)
+                   : KX_ABSENT;
+    enum kx_status status = kx_key_add_typed(key, object, NULL);
+    return status == KX_OK || status == KX_NO_MEMORY ? status : KX_ABSENT;
+}
+
+enum kx_status indexable_add(struct kx_slice token, enum fold fold,
+                             struct kx_buffer *key)
+{
+    double number = 0;
+    switch (kx_json_type(token)) {
+    case KX_JSON_STRING:
+        return add_string(token, fold, key);
+    case KX_JSON_NUMBER:
+        if (!kx_number_parse(token, &number))
+            return KX_ABSENT;
+        return kx_key_add_number(key, number);
+    case KX_JSON_TRUE:
+        return kx_key_add_boolean(key, true);
+    case KX_JSON_FALSE:
+        return kx_key_add_boolean(key, false);
+    case KX_JSON_OBJECT:
+        return add_object(token, key);
+    case KX_JSON_NULL:
+    case KX_JSON_ARRAY:
+        break;
+    }
+    return KX_ABSENT;
+}

@@ -1,0 +1,82 @@
+/* The Berkeley DB environment: one directory, one process, a fixed set of
+ * tables. Opened with recovery, so that after a crash everything flushed is
+ * there and nothing else.
+ *
+ * There is no lock subsystem: the store has one writer, and its gate keeps
+ * readers out while a batch is applied, so page locks would only cost time.
+ */
+#ifndef ENV_H
+#define ENV_H
+
+#include "base/lock.h"
+
+/* One Berkeley DB file each. Their set is fixed for all stores. */
+enum table {
+    TABLE_ENTRIES, /* encoded key -> record: clients' and index entries */
+    TABLE_EXPIRY,  /* expiry time, big endian, then key -> nothing */
+    TABLE_CATALOG, /* names of the store's own facts -> their bytes */
+    TABLE_COUNT
+};
+
+/* The name of a table's file in the directory. */
+const char *env_table_file(enum table table);
+
+struct env;
+
+struct env_options {
+    const char *directory;
+    uint64_t cache_bytes;
+    bool fatal;          /* recovers from all of the log, not only from its last
+                          * checkpoint on: for files that are older, from a backup */
+    struct lock *lock;   /* the caller's, on the directory; NULL: it is taken */
+    uint64_t disk_floor; /* with less than half of it free, the ballast goes; no
+                          * log file is made ahead unless twice as much stays */
+};
+
+/* Opens, or makes, the environment and its tables under talloc context mem.
+ * KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
+enum kx_status env_open(void *mem, const struct env_options *options,
+                        struct env **env_out, struct kx_fault *fault);
+
+/* Writes a checkpoint, unless the environment has failed, and closes and frees
+ * everything. No other call may be running. KX_OK: all is on disk; KX_FAILED:
+ * perhaps only in the log, as far as it was flushed. */
+enum kx_status env_close(struct env *env);
+
+/* Returns when all transactions committed before are on disk: KX_OK. Any
+ * failure is final: the environment has failed and must be opened anew. */
+enum kx_status env_flush(struct env *env);
+
+/* Writes a checkpoint when at least `kilobytes` of log came since the last one
+ * (0: any at all) and removes log files that are not needed any more. Keeper
+ * thread only. May run beside any other call but open and close. */
+enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
+
+/* Bytes of log since the last checkpoint: about as much of the tables may be in
+ * memory only, without room on the disk. 0 when it is not known. Any thread. */
+uint64_t env_log_since_checkpoint(const struct env *env);
+
+/* Has a call failed in a way that only opening anew can mend? Any thread. */
+bool env_failed(const struct env *env);
+
+/* Free bytes of the file system that holds the directory, for users without
+ * privileges; 0 when that is not known. */
+uint64_t env_free_bytes(const char *directory);
+
+struct env_figures {
+    uint64_t cache_hits; /* look-ups of pages */
+    uint64_t cache_misses;
+    uint64_t cache_bytes;
+    uint64_t cache_dirty; /* pages */
+    uint64_t pages_written;
+    uint64_t pages_evicted;
+    uint64_t table_bytes[TABLE_COUNT]; /* of the files */
+    uint64_t log_files;
+    uint64_t log_bytes;
+    uint64_t checkpoints; /* written by env_checkpoint */
+    uint64_t checkpoint_age_s;
+};
+/* Counted since the environment was opened; zeros where nothing is known. */
+void env_figures(struct env *env, struct env_figures *figures_out);
+
+#endif

@@ -1,0 +1,87 @@
+/* Goes by the names of the files: one that only a store has makes the directory
+ * ours, whatever lies beside it. */
+#include "storage/foreign.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "storage/env.h"
+#include "base/names.h"
+
+struct look {
+    const struct kx_options *options;
+    bool ours;
+    char other[NAME_MAX + 1]; /* a file of others; empty: none was found */
+};
+
+/* Files that only a directory with a store has, or had. */
+static bool is_ours(const char *name)
+{
+    static const char *const NAMES[] = {"format", "complete", "restoring",
+                                        "timeline", "backed-up"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strcmp(name, NAMES[i]) == 0)
+            return true;
+    for (int table = 0; table < TABLE_COUNT; table++)
+        if (strcmp(name, env_table_file(table)) == 0)
+            return true;
+    return strncmp(name, "log.0", 5) == 0 || strncmp(name, "damaged-", 8) == 0;
+}
+
+/* Files that say nothing: those of a start that came no further, hidden ones,
+ * and what a file system has in its root. */
+static bool says_nothing(const char *name)
+{
+    static const char *const NAMES[] = {"lock",        "ballast",
+                                        "next-log",    "next-log.part",
+                                        "format.part", "lost+found"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (strcmp(name, NAMES[i]) == 0)
+            return true;
+    return name[0] == '.' || strncmp(name, "__db.", 5) == 0;
+}
+
+static bool is_same(const struct stat *about, const char *path)
+{
+    struct stat other;
+    return path != NULL && stat(path, &other) == 0 &&
+           about->st_dev == other.st_dev && about->st_ino == other.st_ino;
+}
+
+/* Is it a file that the options name? */
+static bool is_beside(const struct kx_options *options, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat about;
+    int size = snprintf(path, sizeof path, "%s/%s", options->directory, name);
+    if (size >= (int)sizeof path || stat(path, &about) != 0)
+        return false;
+    for (const char *const *at = options->beside; at != NULL && *at != NULL;
+         at++)
+        if (is_same(&about, *at))
+            return true;
+    return is_same(&about, options->archive);
+}
+
+static bool look_at(void *target, const char *name)
+{
+    struct look *look = target;
+    look->ours = is_ours(name);
+    if (!look->ours && !says_nothing(name) && !is_beside(look->options, name))
+        snprintf(look->other, sizeof look->other, "%s", name);
+    return !look->ours;
+}
+
+enum kx_status foreign_look(const struct kx_options *options,
+                            struct kx_fault *fault)
+{
+    struct look look = {.options = options};
+    if (!names_each(options->directory, look_at, &look) ||
+        look.other[0] == '\0')
+        return KX_OK;
+    return kx_fail(fault, KX_BAD_DIRECTORY,
+                   "data directory %s: it has files of others, such as %s, "
+                   "and no store; choose a directory that is new or empty",
+                   options->directory, look.other);
+}

@@ -1,0 +1,314 @@
+/* A sorted array of tokens under a lock. A token that is revoked is taken out
+ * and marked: who holds it sees that, and those who sleep are woken to look.
+ *
+ * The array changes when the batch is applied, before it is flushed: a token
+ * that is revoked is of no use from then on, and of a new one nobody knows the
+ * secret before its commit is answered. */
+#include "store/tokens.h"
+
+#include <talloc.h>
+
+#include "commit/batch.h"
+#include "commit/news.h"
+#include "bdb/range.h"
+#include "catalog/token.h"
+#include "commit/watch.h"
+
+struct tokens {
+    pthread_rwlock_t lock;
+    struct kx_token **list; /* by id */
+    size_t count;
+    atomic_bool any;
+};
+
+static int free_all(struct tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        kx_token_release(tokens->list[i]);
+    return pthread_rwlock_destroy(&tokens->lock);
+}
+
+/* The place of the first token whose id is not less. */
+static size_t place_of(const struct tokens *tokens, struct kx_slice id)
+{
+    size_t low = 0;
+    size_t high = tokens->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kx_compare(kx_text(tokens->list[middle]->id), id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The token with this id or NULL; `at` is its place, or where it would be. */
+static struct kx_token *look_up(const struct tokens *tokens, struct kx_slice id,
+                                size_t *at)
+{
+    *at = place_of(tokens, id);
+    return *at < tokens->count && kx_equal(kx_text(tokens->list[*at]->id), id)
+               ? tokens->list[*at]
+               : NULL;
+}
+
+/* Inside the lock: room for one more. */
+static bool has_room(struct tokens *tokens)
+{
+    struct kx_token **list = talloc_realloc(
+        tokens, tokens->list, struct kx_token *, (unsigned)tokens->count + 1);
+    if (list != NULL)
+        tokens->list = list;
+    return list != NULL;
+}
+
+/* Inside the lock, with room: takes the token over, in the place of one with
+ * the same id. */
+static void put(struct tokens *tokens, struct kx_token *token)
+{
+    size_t at;
+    struct kx_token *old = look_up(tokens, kx_text(token->id), &at);
+    if (old == NULL) {
+        memmove(&tokens->list[at + 1], &tokens->list[at],
+                (tokens->count - at) * sizeof(struct kx_token *));
+        tokens->count++;
+    }
+    kx_token_release(old);
+    tokens->list[at] = token;
+    atomic_store(&tokens->any, true);
+}
+
+static void take_out(struct tokens *tokens, size_t at)
+{
+    struct kx_token *token = tokens->list[at];
+    tokens->count--;
+    memmove(&tokens->list[at], &tokens->list[at + 1],
+            (tokens->count - at) * sizeof(struct kx_token *));
+    atomic_store(&token->revoked, true);
+    atomic_store(&tokens->any, tokens->count > 0);
+    kx_token_release(token);
+}
+
+/* ---- Loading ------------------------------------------------------------ */
+
+static enum kx_status read_row(struct tokens *tokens, struct kx_slice row)
+{
+    struct kx_token *token;
+    if (!has_room(tokens))
+        return KX_NO_MEMORY;
+    enum kx_status status = token_read(row, &token);
+    if (status == KX_OK)
+        put(tokens, token);
+    return status;
+}
+
+/* '0' comes right after '/'. */
+static enum kx_status read_rows(struct kx_store *store)
+{
+    struct range *range = NULL;
+    struct kx_slice key;
+    struct kx_slice row;
+    enum kx_status status =
+        range_create(store, store->env, TABLE_CATALOG, &range);
+    if (status != KX_OK)
+        return status;
+    status = range_begin(range, kx_text("token/"), kx_text("token0"));
+    while (status == KX_OK) {
+        status = range_next(range, &key, &row);
+        if (status == KX_OK)
+            status = read_row(store->tokens, row);
+    }
+    range_end(range);
+    talloc_free(range);
+    return status == KX_END ? KX_OK : status;
+}
+
+enum kx_status tokens_load(struct kx_store *store, struct kx_fault *fault)
+{
+    store->tokens = talloc_zero(store, struct tokens);
+    if (store->tokens == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    pthread_rwlock_init(&store->tokens->lock, NULL);
+    talloc_set_destructor(store->tokens, free_all);
+    enum kx_status status = read_rows(store);
+    if (status != KX_OK)
+        kx_fail(fault, status, "the access tokens cannot be read");
+    return status;
+}
+
+/* ---- Looking up --------------------------------------------------------- */
+
+bool kx_tokens_any(const struct kx_store *store)
+{
+    return atomic_load_explicit(&store->tokens->any, memory_order_relaxed);
+}
+
+struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id)
+{
+    size_t at;
+    pthread_rwlock_rdlock(&store->tokens->lock);
+    struct kx_token *token = look_up(store->tokens, id, &at);
+    if (token != NULL)
+        token_keep(token);
+    pthread_rwlock_unlock(&store->tokens->lock);
+    return token;
+}
+
+struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id)
+{
+    size_t at;
+    struct kx_token *token = NULL;
+    pthread_rwlock_rdlock(&store->tokens->lock);
+    if (look_up(store->tokens, id, &at) != NULL)
+        at++;
+    if (at < store->tokens->count)
+        token = store->tokens->list[at];
+    if (token != NULL)
+        token_keep(token);
+    pthread_rwlock_unlock(&store->tokens->lock);
+    return token;
+}
+
+/* ---- Changing ----------------------------------------------------------- */
+
+enum kx_status kx_token_fix(struct kx_store *store,
+                            const struct kx_token *token)
+{
+    struct tokens *tokens = store->tokens;
+    struct kx_token *copy = token_copy(token);
+    if (copy == NULL)
+        return KX_NO_MEMORY;
+    copy->fixed = true;
+    pthread_rwlock_wrlock(&tokens->lock);
+    enum kx_status status =
+        tokens->count >= KX_TOKENS_MAX ? KX_TOO_MANY_TOKENS : KX_OK;
+    if (status == KX_OK && !has_room(tokens))
+        status = KX_NO_MEMORY;
+    if (status == KX_OK)
+        put(tokens, copy);
+    pthread_rwlock_unlock(&tokens->lock);
+    if (status != KX_OK)
+        kx_token_release(copy);
+    return status;
+}
+
+/* Nobody gives more than they have, so one must have everything. */
+static bool is_admin(const struct kx_token *token, int64_t now_ms)
+{
+    for (unsigned scope = 1; scope < KX_MAY_ALL; scope <<= 1)
+        if (!kx_token_is_whole(token, (enum kx_scope)scope))
+            return false;
+    return token->expires_at_ms == 0 || token->expires_at_ms > now_ms;
+}
+
+/* The array is changed by the writer alone once the store is open, so that it
+ * may look without the lock. */
+static bool has_admin(const struct tokens *tokens,
+                      const struct kx_token *without)
+{
+    int64_t now_ms = kx_now_ms();
+    for (size_t i = 0; i < tokens->count; i++)
+        if (tokens->list[i] != without && is_admin(tokens->list[i], now_ms))
+            return true;
+    return false;
+}
+
+static enum kx_status apply(struct kx_store *store,
+                            const struct kx_token *token,
+                            enum txn_write_type type, uint64_t *number_out)
+{
+    struct txn_write write;
+    void *mem = talloc_new(NULL);
+    enum kx_status status = KX_NO_MEMORY;
+    if (mem != NULL && token_row(mem, token, type, &write)) {
+        struct batch batch = {.writes = &write, .write_count = 1};
+        status = batch_apply(store, &batch, number_out);
+    }
+    talloc_free(mem);
+    return status;
+}
+
+static enum kx_status may_add(const struct tokens *tokens,
+                              const struct kx_token *token,
+                              struct kx_fault *fault)
+{
+    if (tokens->count >= KX_TOKENS_MAX)
+        return kx_fail(fault, KX_TOO_MANY_TOKENS,
+                       "there are %zu tokens; the limit is %d", tokens->count,
+                       KX_TOKENS_MAX);
+    if (is_admin(token, kx_now_ms()) || has_admin(tokens, NULL))
+        return KX_OK;
+    return kx_fail(fault, KX_NO_ADMIN,
+                   "the first token must have every scope for all keys, for "
+                   "it makes the others");
+}
+
+/* Those who wait for something may have lost the right to it. */
+static void wake_all(struct kx_store *store)
+{
+    watch_note_all(store->watches);
+    news_note(store);
+}
+
+void tokens_add(struct kx_store *store, struct kx_commit *commit,
+                uint64_t *number_out)
+{
+    struct tokens *tokens = store->tokens;
+    struct kx_token *copy = token_copy(commit->token);
+    commit->status = copy == NULL
+                         ? KX_NO_MEMORY
+                         : may_add(tokens, copy, &commit->refusal.fault);
+    pthread_rwlock_wrlock(&tokens->lock);
+    if (commit->status == KX_OK && !has_room(tokens))
+        commit->status = KX_NO_MEMORY;
+    pthread_rwlock_unlock(&tokens->lock);
+    if (commit->status == KX_OK)
+        commit->status = apply(store, copy, TXN_PUT, number_out);
+    pthread_rwlock_wrlock(&tokens->lock);
+    if (commit->status == KX_OK)
+        put(tokens, copy);
+    else
+        kx_token_release(copy);
+    pthread_rwlock_unlock(&tokens->lock);
+    commit->created = commit->status == KX_OK;
+    if (commit->created && tokens->count == 1)
+        wake_all(store); /* who came in when nobody needed a token */
+    commit->stamp = store->catalog->stamp;
+}
+
+static enum kx_status may_revoke(const struct tokens *tokens,
+                                 const struct kx_token *token,
+                                 struct kx_fault *fault)
+{
+    if (token == NULL)
+        return kx_fail(fault, KX_TOKEN_ABSENT, "there is no such token");
+    if (token->fixed)
+        return kx_fail(fault, KX_TOKEN_FIXED,
+                       "the token %s was given when the server was started",
+                       token->id);
+    if (tokens->count == 1 || has_admin(tokens, token))
+        return KX_OK;
+    return kx_fail(fault, KX_NO_ADMIN,
+                   "the token %s is the last one with every scope for all "
+                   "keys, and there are others",
+                   token->id);
+}
+
+void tokens_revoke(struct kx_store *store, struct kx_commit *commit,
+                   uint64_t *number_out)
+{
+    struct tokens *tokens = store->tokens;
+    size_t at;
+    struct kx_token *token = look_up(tokens, commit->token_id, &at);
+    commit->status = may_revoke(tokens, token, &commit->refusal.fault);
+    if (commit->status == KX_OK)
+        commit->status = apply(store, token, TXN_DELETE, number_out);
+    commit->stamp = store->catalog->stamp;
+    if (commit->status != KX_OK)
+        return;
+    pthread_rwlock_wrlock(&tokens->lock);
+    take_out(tokens, at);
+    pthread_rwlock_unlock(&tokens->lock);
+    wake_all(store);
+}

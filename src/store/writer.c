@@ -1,0 +1,338 @@
+/* The writer thread's loop.
+ *
+ * A batch passes four steps, always in this order: plan (plan.c, in memory
+ * only), apply (batch.c, one transaction without a sync), flush (one sync of
+ * the log), answer. Only when the plan presumed something that is not so, which
+ * applying finds out before anything is changed, the first two come again. A
+ * crash before the flush is over leaves the whole batch or nothing of it, and
+ * nobody has been told or shown anything of it: replies that would show it are
+ * parked until the flush. A crash between flush and answer leaves commits that
+ * are stored although their senders have not heard so. After the answer they
+ * stay. */
+#include "store/writer.h"
+
+#include <talloc.h>
+
+#include "commit/batch.h"
+#include "indexes/declare.h"
+#include "store/jobs.h"
+#include "indexes/migrate.h"
+#include "commit/news.h"
+#include "commit/queue.h"
+#include "indexes/regulate.h"
+#include "commit/room.h"
+#include "store/tidy.h"
+#include "store/tokens.h"
+#include "indexes/verify.h"
+#include "commit/watch.h"
+
+enum {
+    /* A batch takes what is waiting: under load it grows by itself while the
+     * one before is flushed; else see linger.h. */
+    BATCH_COMMITS_MAX = 4096,
+    BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
+    BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
+    ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
+    DOUBTFUL_BATCHES = 64, /* do not presume, after one that was mistaken */
+    JOB_SIZE = 256         /* entries of the first background job */
+};
+
+/* A range delete reads the table itself, not the overlay, so nothing may be
+ * planned before it; a declaration changes the catalog, by which the others are
+ * planned. Such a commit is a batch of its own. */
+static bool stands_alone(const struct kx_commit *commit)
+{
+    return commit->kind != KX_WRITE ||
+           (commit->mutation_count > 0 &&
+            commit->mutations[0].type == KX_DELETE_RANGE);
+}
+
+static bool is_full(const struct plan *plan, size_t count)
+{
+    return count >= BATCH_COMMITS_MAX ||
+           overlay_size(plan->overlay) >= BATCH_ROWS_MAX ||
+           overlay_bytes(plan->overlay) >= BATCH_BYTES_MAX;
+}
+
+/* Plans commits from the list, at least one, on one plan: each sees what those
+ * before it have left. Returns the first that is not part of this batch. */
+static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
+                                    size_t *count_out)
+{
+    struct kx_commit *commit = first;
+    do {
+        plan_commit(plan, commit);
+        ++*count_out;
+        commit = commit->next;
+    } while (commit != NULL && !stands_alone(first) && !stands_alone(commit) &&
+             !is_full(plan, *count_out));
+    return commit;
+}
+
+/* Gives every commit of [first, end) that held so far another outcome: their
+ * batch was not applied, or perhaps not stored. Those that were planned behind
+ * the first of them get one, too, for a refusal, or the result of a dry run,
+ * may show what is not stored; they have certainly stored nothing themselves.
+ */
+static void fail_all(struct kx_commit *first, const struct kx_commit *end,
+                     enum kx_status status)
+{
+    bool doubtful = false;
+    for (struct kx_commit *commit = first; commit != end;
+         commit = commit->next) {
+        bool held = commit->status == KX_OK && !commit->dry;
+        doubtful = doubtful || held;
+        if (!doubtful)
+            continue;
+        commit->status = held || status != KX_UNKNOWN ? status : KX_FAILED;
+        kx_fail(&commit->refusal.fault, commit->status, "%s",
+                kx_status_title(commit->status));
+    }
+}
+
+/* When a batch is answered nothing is in flight, so all that are parked may go.
+ * kx_wait asks under the same lock whether the flush is still to come: none is
+ * left behind. */
+static struct kx_ticket *take_parked(struct kx_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    struct kx_ticket *parked = store->parked;
+    store->parked = NULL;
+    pthread_mutex_unlock(&store->lock);
+    return parked;
+}
+
+/* How it ended, and how long that took if it is stored. */
+static void count_commit(struct kx_store *store, struct kx_commit *commit)
+{
+    uint64_t submitted_ns = commit->times.submitted_ns;
+    commit->times = store->times;
+    commit->times.submitted_ns = submitted_ns;
+    if (commit->dry)
+        return;
+    atomic_fetch_add_explicit(&store->outcomes[commit->status], 1,
+                              memory_order_relaxed);
+    if (store->times.flushed_ns != 0 && commit->status == KX_OK)
+        kx_histogram_add(&store->commit_times, KX_TIMES,
+                         store->times.flushed_ns - submitted_ns);
+}
+
+/* Hands over all tickets that this flush settles. From then on the commits are
+ * their owners' again. */
+static void answer(struct kx_store *store, struct kx_commit *first,
+                   const struct kx_commit *end)
+{
+    struct kx_ticket *list = watch_take(store->watches, take_parked(store));
+    struct kx_commit *commit = first;
+    while (commit != end) {
+        struct kx_commit *next = commit->next;
+        count_commit(store, commit);
+        commit->ticket.next = list;
+        list = &commit->ticket;
+        commit = next;
+    }
+    if (list != NULL)
+        store->options.answer(store->options.answer_context, list);
+}
+
+/* Makes the batch durable and lets replies about it go. When the sync fails
+ * nobody can say what is on disk: KX_UNKNOWN, and the environment refuses all
+ * further work until it is opened anew. */
+static enum kx_status flush(struct kx_store *store, uint64_t number)
+{
+    uint64_t began_ns = kx_monotonic_ns();
+    enum kx_status status = env_flush(store->env);
+    room_look_soon(store);
+    if (status != KX_OK)
+        return KX_UNKNOWN;
+    gate_flushed(&store->gate, number);
+    store->times.applied_ns = began_ns;
+    store->times.flushed_ns = kx_monotonic_ns();
+    kx_histogram_add(&store->flush_times, KX_TIMES,
+                     store->times.flushed_ns - began_ns);
+    atomic_fetch_add_explicit(&store->flushes, 1, memory_order_relaxed);
+    return KX_OK;
+}
+
+void writer_release(struct kx_store *store)
+{
+    answer(store, NULL, NULL);
+}
+
+void writer_settle(struct kx_store *store, uint64_t number)
+{
+    flush(store, number);
+    writer_release(store);
+}
+
+static void count_batch(struct kx_store *store, size_t size)
+{
+    kx_histogram_add(&store->batch_sizes, KX_SIZES, size);
+    if (size > atomic_load_explicit(&store->batch_max, memory_order_relaxed))
+        atomic_store_explicit(&store->batch_max, size, memory_order_relaxed);
+}
+
+/* As if they had not been planned. */
+static void forget_results(struct kx_commit *first, const struct kx_commit *end)
+{
+    for (struct kx_commit *commit = first; commit != end;
+         commit = commit->next) {
+        commit->status = KX_OK;
+        commit->stamp = 0;
+        commit->refusal = (struct kx_refusal){.check_count = 0};
+        commit->created = false;
+        commit->deleted = 0;
+        commit->more = false;
+    }
+}
+
+/* Plans and applies one batch, and sets *end_out to the first commit that is
+ * not part of it. KX_CHECK_FAILED: something was presumed and is not so,
+ * nothing is changed and no commit has a result. */
+static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
+                                struct kx_commit **end_out,
+                                uint64_t *number_out)
+{
+    struct plan *plan = plan_create(&store->base);
+    *end_out = first->next;
+    if (plan == NULL)
+        return first->status = kx_fail(&first->refusal.fault, KX_NO_MEMORY,
+                                       "no memory for this commit");
+    size_t count = 0;
+    enum kx_status status = KX_OK;
+    plan->presumes = store->doubtful == 0;
+    *end_out = plan_batch(plan, first, &count);
+    store->times.planned_ns = kx_monotonic_ns();
+    struct batch batch = {.plan = plan, .stamp = plan->stamp};
+    bool changes = plan->stamp != store->catalog->stamp;
+    if (changes)
+        status = batch_apply(store, &batch, number_out);
+    if (status == KX_CHECK_FAILED)
+        forget_results(first, *end_out);
+    else
+        count_batch(store, count);
+    if (!changes || status != KX_OK)
+        talloc_free(plan);
+    return status;
+}
+
+/* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
+ * the first commit that is not part of it; *number_out stays when nothing has
+ * changed, because then there is nothing to flush. */
+static struct kx_commit *write_entries(struct kx_store *store,
+                                       struct kx_commit *first,
+                                       uint64_t *number_out)
+{
+    struct kx_commit *end = NULL;
+    enum kx_status status = try_batch(store, first, &end, number_out);
+    if (status == KX_CHECK_FAILED) {
+        store->doubtful = DOUBTFUL_BATCHES;
+        status = try_batch(store, first, &end, number_out);
+    } else if (store->doubtful > 0) {
+        store->doubtful--;
+    }
+    if (status != KX_OK)
+        fail_all(first, end, status);
+    return end;
+}
+
+/* One batch from the head of the list through all four steps. Returns the rest
+ * of the list, which goes into the next batch: nothing of it is answered yet.
+ */
+static struct kx_commit *run_batch(struct kx_store *store,
+                                   struct kx_commit *first)
+{
+    uint64_t number = 0;
+    struct kx_commit *end = first->next;
+    store->times = (struct kx_milestones){.begun_ns = kx_monotonic_ns()};
+    switch (first->kind) {
+    case KX_WRITE:
+        end = write_entries(store, first, &number);
+        break;
+    case KX_DECLARE_INDEX:
+        declare_index(store, first, &number);
+        break;
+    case KX_DROP_INDEX:
+        declare_drop(store, first, &number);
+        break;
+    case KX_MIGRATE_INDEX:
+        migrate_begin(store, first, &number);
+        break;
+    case KX_UNDO_MIGRATION:
+        migrate_undo(store, first, &number);
+        break;
+    case KX_PACE_INDEX:
+        regulate(store, first, &number);
+        break;
+    case KX_VERIFY_INDEX:
+        verify_begin(store, first, &number);
+        break;
+    case KX_ADD_TOKEN:
+        tokens_add(store, first, &number);
+        break;
+    case KX_REVOKE_TOKEN:
+        tokens_revoke(store, first, &number);
+        break;
+    }
+    if (number != 0) {
+        enum kx_status status = flush(store, number);
+        if (status != KX_OK)
+            fail_all(first, end, status);
+    }
+    answer(store, first, end);
+    return end;
+}
+
+/* Is it done in a moment, whatever is stored and indexed? The thread that
+ * borrows the writer's work has other work to do. */
+static bool is_short(const struct kx_store *store,
+                     const struct kx_commit *commit)
+{
+    return !stands_alone(commit) &&
+           commit->mutation_count * catalog_rows_per_change(store->catalog) <=
+               ALONE_ROWS_MAX;
+}
+
+enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
+{
+    /* After a declaration the writer has to begin the build. */
+    if (commit->kind != KX_WRITE || !queue_borrow(store))
+        return kx_submit(store, commit);
+    if (!is_short(store, commit)) {
+        queue_give_back(store, false);
+        return kx_submit(store, commit);
+    }
+    commit->next = NULL;
+    store->last_commit_ns = kx_monotonic_ns();
+    commit->times.submitted_ns = store->last_commit_ns;
+    int64_t expiry_ms = store->next_expiry_ms;
+    run_batch(store, commit);
+    queue_give_back(store, store->next_expiry_ms < expiry_ms);
+    return KX_OK;
+}
+
+/* Jobs take their measure from how long the commits take. */
+static void run_batches(struct kx_store *store, struct kx_commit *list)
+{
+    uint64_t began_ns = kx_monotonic_ns();
+    while (list != NULL)
+        list = run_batch(store, list);
+    store->last_commit_ns = kx_monotonic_ns();
+    store->commits_ns = store->last_commit_ns - began_ns;
+}
+
+void *writer_run(void *argument)
+{
+    struct kx_store *store = argument;
+    struct kx_commit *list = NULL;
+    store->job_size = JOB_SIZE;
+    tidy_reset(store);
+    bool more = jobs_waiting(store);
+    while (queue_take(store, !more, &list)) {
+        if (list != NULL)
+            run_batches(store, list);
+        more = jobs_run(store);
+        news_tell(store, !more);
+    }
+    return NULL;
+}

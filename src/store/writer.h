@@ -1,0 +1,23 @@
+/* The writer: the one thread that changes the store. It takes all commits that
+ * wait, plans them, applies them as one transaction, flushes once, and then
+ * answers them all. Between batches it runs background jobs.
+ */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include "commit/store_state.h"
+
+/* The thread's body; argument is the store. Ends when the store is stopping and
+ * the queue is empty. */
+void *writer_run(void *argument);
+
+/* For a job that has applied a batch which clients can see: makes it durable
+ * and lets replies go that show it. Whoever does the writer's work. */
+void writer_settle(struct kx_store *store, uint64_t number);
+
+/* Lets replies go that are parked, and watches hear what has changed. Needed
+ * after every gate_flushed: a view that looked between apply and flush may have
+ * parked its reply. Whoever does the writer's work, with nothing in flight. */
+void writer_release(struct kx_store *store);
+
+#endif
