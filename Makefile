@@ -18,7 +18,7 @@ LINK    = -pthread -pie -Wl,-z,relro,-z,now
 ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
           -fsanitize=address,undefined -fno-sanitize-recover=all -fuse-ld=gold"
 
-# libmicrohttpd comes in statically: api/http1/http1_socket.c is between it and sockets.
+# libmicrohttpd comes in statically: api/http1/mhd_socket.c is between it and sockets.
 CORELIBS = -ldb-5.3 -lzstd -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close

@@ -3,7 +3,7 @@
  * declared for, since index entries are made of those. */
 #include "access/access_state.h"
 
-#include "rest/refusal.h"
+#include "rest/core_refusal.h"
 
 bool access_covers(const struct request *request, enum scope scope,
                    struct kx_slice prefix)
@@ -63,7 +63,7 @@ static enum owner owner_of(const struct request *request, enum scope scope,
     if (key.size == 0)
         return NO_INDEX;
     kx_buffer_init(&name, request->memory);
-    refusal_index_of(kx_slice(key.data, kx_part_size(key)), &name);
+    core_refusal_index_of(kx_slice(key.data, kx_part_size(key)), &name);
     if (name.failed)
         return FOREIGN_INDEX;
     return name.size == 0

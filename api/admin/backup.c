@@ -4,7 +4,7 @@
 
 #include "http/handlers.h"
 #include "http/problem.h"
-#include "rest/query.h"
+#include "rest/query_params.h"
 #include "http/service.h"
 
 struct backing {
@@ -25,16 +25,16 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
 
 enum progress backup_get(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_fault fault;
-    struct query query;
+    struct query_params query;
     struct backing *backing = talloc_zero(request->memory, struct backing);
     if (backing == NULL) {
         reply->body.failed = true;
         return DONE;
     }
-    if (!query_read(request->query, 0, request->memory, &query, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    if (!query_params_read(request->query, 0, request->memory, &query, &flaw))
+        return input_error_reply(request, reply, &flaw);
     enum kx_status status = kx_backup_begin(request->service->store, backing,
                                             &backing->backup, &fault);
     if (status == KX_BUSY)

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "rest/answer.h"
-#include "rest/query.h"
+#include "rest/query_params.h"
 #include "http/service.h"
 
 enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, CHECKS };
@@ -141,12 +141,12 @@ enum progress ready_show(struct request *request, struct reply *reply)
 {
     struct check checks[CHECKS] = {{.state = CHECK_OK}};
     bool verbose;
-    struct query query;
-    struct flaw flaw;
-    if (!query_read(request->query, TAKES_VERBOSE, request->memory, &query,
-                    &flaw) ||
-        !query_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    struct query_params query;
+    struct input_error flaw;
+    if (!query_params_read(request->query, TAKES_VERBOSE, request->memory,
+                           &query, &flaw) ||
+        !query_params_flag(&query, PARAMETER_VERBOSE, &verbose, &flaw))
+        return input_error_reply(request, reply, &flaw);
     check_service(request->service, checks);
     if (verbose && checks[STORAGE].state == CHECK_OK) {
         check_store(request->service, checks);

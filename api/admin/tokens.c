@@ -11,8 +11,8 @@
 #include "access/credential.h"
 #include "entries/page.h"
 #include "rest/paging.h"
-#include "rest/query.h"
-#include "rest/refusal.h"
+#include "rest/query_params.h"
+#include "rest/core_refusal.h"
 #include "http/service.h"
 #include "admin/tokens.h"
 
@@ -42,10 +42,10 @@ static struct kx_token *find(const struct request *request)
 static struct kx_token *wanted(struct request *request, struct reply *reply,
                                enum progress *progress_out)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_token *token = NULL;
-    if (!query_none(request, &flaw)) {
-        *progress_out = flaw_reply(request, reply, &flaw);
+    if (!query_params_none(request, &flaw)) {
+        *progress_out = input_error_reply(request, reply, &flaw);
         return NULL;
     }
     access_asked(request);
@@ -59,7 +59,7 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 /* ---- GET ---------------------------------------------------------------- */
 
 static bool read_page(struct request *request, struct paging *page,
-                      struct flaw *flaw)
+                      struct input_error *flaw)
 {
     struct kx_range range = {.start = kx_text("tokens")};
     page->limit = KX_PAGE_MAX;
@@ -109,9 +109,9 @@ enum progress token_list(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
     struct paging page;
-    struct flaw flaw;
+    struct input_error flaw;
     if (!read_page(request, &page, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     access_asked(request);
     answer_json(reply, 200);
     kx_add_text(out, "{\"tokens\":[");
@@ -146,15 +146,15 @@ struct creation {
 };
 
 static bool read_creation(struct request *request, struct creation *creation,
-                          struct flaw *flaw)
+                          struct input_error *flaw)
 {
     struct kx_token *token = &creation->token;
     struct credential credential;
-    if (!query_none(request, flaw) || !body_json(request, flaw) ||
+    if (!query_params_none(request, flaw) || !body_json(request, flaw) ||
         !tokens_read(request->body, request->memory, token, flaw))
         return false;
     if (!credential_make(&credential, creation->text))
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     memcpy(token->id, credential.id, sizeof token->id);
     memcpy(token->digest, credential.digest, sizeof token->digest);
     return true;
@@ -198,14 +198,14 @@ static void end_with(const struct kx_token *giver, struct kx_token *token)
 
 enum progress token_create(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct creation *creation = talloc_zero(request->memory, struct creation);
     if (creation == NULL) {
         reply->body.failed = true;
         return DONE;
     }
     if (!read_creation(request, creation, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     if (!may_grant(request, reply, &creation->token))
         return DONE;
     end_with(request->caller.token, &creation->token);
@@ -221,7 +221,7 @@ enum progress token_create_finish(struct request *request, struct reply *reply)
 {
     const struct creation *creation = request->state;
     if (request->commit.status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     request->subject = kx_text(creation->token.id);
     answer_json(reply, 201);
     reply_headerf(request, reply, "Location", "/tokens/%s", creation->token.id);
@@ -247,7 +247,7 @@ enum progress token_revoke(struct request *request, struct reply *reply)
 enum progress token_revoke_finish(struct request *request, struct reply *reply)
 {
     if (request->commit.status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     reply->status = 204;
     return DONE;
 }

@@ -5,13 +5,13 @@
 #ifndef API_TOKENS_H
 #define API_TOKENS_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* Reads the document of POST /tokens, which kx_json_check accepted, into
  * token_out: name, grants and times, in memory. PROBLEM_BAD_REQUEST and others,
  * with a pointer. */
 bool tokens_read(struct kx_slice document, void *memory,
-                 struct kx_token *token_out, struct flaw *flaw);
+                 struct kx_token *token_out, struct input_error *flaw);
 
 /* Appends a token, without its digest; with its text when that is given. */
 void tokens_write(const struct kx_token *token, const char *text,

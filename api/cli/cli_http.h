@@ -1,5 +1,5 @@
 /* Requests to the server, with libcurl: one at a time on one connection, whole
- * or as a stream of lines. cli_flight.h has many at a time. */
+ * or as a stream of lines. cli_pipeline.h has many at a time. */
 #ifndef API_CLI_HTTP_H
 #define API_CLI_HTTP_H
 

@@ -1,14 +1,15 @@
 /* One request for each page, from where the one before says it ended. */
 #include "cli/cli_pages.h"
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 
 static int take_page(struct cli *cli, struct kx_slice page, const char *list,
                      cli_element_fn *take, void *target)
 {
     struct kx_json_iter iter;
     struct kx_slice elements, name, element;
-    if (!cli_member(page, list, &elements) || !kx_json_iterate(elements, &iter))
+    if (!cli_json_member(page, list, &elements) ||
+        !kx_json_iterate(elements, &iter))
         return cli_fail("the server's answer has no %s", list);
     while (kx_json_next(&iter, &name, &element))
         take(cli, target, element);

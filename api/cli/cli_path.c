@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "rest/path.h"
+#include "rest/key_path.h"
 #include "http/percent.h"
 
 struct kx_slice cli_whole(const struct kx_buffer *path)
@@ -28,10 +28,10 @@ bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out)
 {
     struct kx_buffer path;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&path, cli->memory);
     cli_add_key(&path, text);
-    if (path_read(cli_whole(&path), out, &flaw))
+    if (key_path_read(cli_whole(&path), out, &flaw))
         return true;
     cli_misuse(cli, "%s: %s", text, flaw.detail);
     return false;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 
 enum cli_presence cli_presence_of(const struct cli_reply *reply)
 {
@@ -13,7 +13,7 @@ enum cli_presence cli_presence_of(const struct cli_reply *reply)
         return PRESENCE_ENTRY;
     if (reply->status != 404 || !cli_is_json(reply))
         return PRESENCE_UNKNOWN;
-    return cli_member(kx_buffer_slice(&reply->body), "listedAt", &place)
+    return cli_json_member(kx_buffer_slice(&reply->body), "listedAt", &place)
                ? PRESENCE_BELOW
                : PRESENCE_NOTHING;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <talloc.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 
 int cli_exit_of(long status)
 {
@@ -68,7 +68,7 @@ static void print_members(struct kx_slice document)
                                         "pointer", "didYouMean", "mutation"};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         struct kx_slice value;
-        if (cli_member(document, NAMES[i], &value))
+        if (cli_json_member(document, NAMES[i], &value))
             fprintf(stderr, "  %s: %.*s\n", NAMES[i], (int)value.size,
                     (const char *)value.data);
     }
@@ -148,7 +148,7 @@ int cli_problem(const struct cli *cli, const struct cli_reply *reply)
     struct kx_slice document = kx_buffer_slice(&reply->body);
     struct kx_slice code;
     if (!cli_is_json(reply) || kx_json_type(document) != KX_JSON_OBJECT ||
-        !cli_member(document, "code", &code))
+        !cli_json_member(document, "code", &code))
         return print_bytes(cli, reply);
     print_document(document);
     return cli_exit_of(reply->status);

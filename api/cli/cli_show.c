@@ -5,9 +5,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "rest/keyjson.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 #include "http/percent.h"
 
 enum {
@@ -37,11 +37,11 @@ bool cli_key_path(const struct cli *cli, struct kx_slice array,
                   struct kx_buffer *out)
 {
     struct kx_buffer key;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&key, cli->memory);
     bool read = keyjson_read(array, &key, &flaw);
     if (read)
-        path_write(kx_buffer_slice(&key), out);
+        key_path_write(kx_buffer_slice(&key), out);
     kx_buffer_free(&key);
     return read && !out->failed;
 }
@@ -161,8 +161,8 @@ static size_t value_room(struct kx_slice value, size_t used)
 static struct kx_slice value_of(struct kx_slice entry)
 {
     struct kx_slice value;
-    if (cli_member(entry, "value", &value) ||
-        cli_member(entry, "typed", &value))
+    if (cli_json_member(entry, "value", &value) ||
+        cli_json_member(entry, "typed", &value))
         return value;
     return kx_text("");
 }
@@ -175,7 +175,7 @@ static void show_row(const struct cli *cli, struct kx_slice entry,
     size_t width = width_of(path);
     size_t wide = width > KEY_WIDTH ? width : KEY_WIDTH;
     size_t room = value_room(value, wide + STAMP_WIDTH + 2);
-    if (cli_member(entry, "versionstamp", &stamp))
+    if (cli_json_member(entry, "versionstamp", &stamp))
         stamp = kx_json_type(stamp) == KX_JSON_STRING
                     ? kx_slice(stamp.data + 1, stamp.size - 2)
                     : kx_text("-");
@@ -199,7 +199,8 @@ static void show_path(const struct cli *cli, struct kx_slice entry)
     struct kx_slice array;
     kx_buffer_init(&path, cli->memory);
     kx_buffer_init(&shown, cli->memory);
-    if (!cli_member(entry, "key", &array) || !cli_key_path(cli, array, &path))
+    if (!cli_json_member(entry, "key", &array) ||
+        !cli_key_path(cli, array, &path))
         kx_add_text(&path, "?");
     cli_show_path(kx_buffer_slice(&path), &shown);
     if (cli->form == CLI_RAW)

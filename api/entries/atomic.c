@@ -9,18 +9,19 @@
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
 #include "http/handlers.h"
-#include "rest/query.h"
-#include "rest/refusal.h"
+#include "rest/query_params.h"
+#include "rest/core_refusal.h"
 
 enum progress atomic_commit(struct request *request, struct reply *reply)
 {
     struct kx_commit *commit = &request->commit;
     struct atomic atomic = {.memory = request->memory};
-    struct flaw flaw;
-    if (!query_none(request, &flaw) || !conditions_none(request, &flaw) ||
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) ||
+        !conditions_none(request, &flaw) ||
         !body_document(request, &atomic.deep, &flaw) ||
         !atomic_read(request->body, &atomic, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     commit->kind = KX_WRITE;
     commit->checks = atomic.checks;
     commit->check_count = atomic.check_count;
@@ -36,7 +37,7 @@ enum progress atomic_commit_finish(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
     if (commit->status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     answer_json(reply, 200);
     kx_add_text(&reply->body, "{\"ok\":true,\"versionstamp\":");
     entryjson_write_stamp(commit->dry ? 0 : commit->stamp, &reply->body);

@@ -4,7 +4,7 @@
 #ifndef API_ATOMIC_H
 #define API_ATOMIC_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 struct atomic {
     void *memory; /* talloc context of all that is made */
@@ -23,6 +23,6 @@ struct atomic {
  * live, or PROBLEM_COMMIT_TOO_LARGE, and its pointer leads to the place in the
  * document. */
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
-                 struct flaw *flaw);
+                 struct input_error *flaw);
 
 #endif

@@ -4,21 +4,22 @@
  * "key":[...],"value":...,"ttl":"5m"}], "dry":false}, with "expiresAt" for
  * "ttl".
  *
- * Each object is read by a table of members (members.h) into a `reading`, which
- * also notes which members there were: what must or must not stand together is
- * decided once all of them have been seen, in whatever order they came. */
+ * Each object is read by a table of members (member_table.h) into a `reading`,
+ * which also notes which members there were: what must or must not stand
+ * together is decided once all of them have been seen, in whatever order they
+ * came. */
 #include "entries/atomic.h"
 
 #include <talloc.h>
 
 #include "rest/keyjson.h"
-#include "rest/members.h"
+#include "rest/member_table.h"
 #include "rest/ttl.h"
 #include "rest/typed.h"
 
-static bool bad(struct flaw *flaw, const char *detail)
+static bool bad(struct input_error *flaw, const char *detail)
 {
-    return flaw_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
+    return input_error_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
 /* ---- Checks ------------------------------------------------------------- */
@@ -31,7 +32,8 @@ struct check_reading {
     bool has_stamp;
 };
 
-static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
+static bool check_key(void *target, struct kx_slice value,
+                      struct input_error *flaw)
 {
     struct check_reading *reading = target;
     return keyjson_read_entry(value, reading->memory, &reading->check->key,
@@ -40,7 +42,8 @@ static bool check_key(void *target, struct kx_slice value, struct flaw *flaw)
 
 /* A text asks for that very version, null for the entry's absence, as in Deno's
  * atomic().check(). No entry has the first of all versions. */
-static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
+static bool check_stamp(void *target, struct kx_slice value,
+                        struct input_error *flaw)
 {
     struct check_reading *reading = target;
     struct kx_check *check = reading->check;
@@ -50,7 +53,7 @@ static bool check_stamp(void *target, struct kx_slice value, struct flaw *flaw)
         return true;
     uint64_t *stamp = talloc(reading->memory, uint64_t);
     if (stamp == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     if (kx_json_type(value) != KX_JSON_STRING ||
         !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
         *stamp == 0)
@@ -70,10 +73,10 @@ static const struct member CHECK_MEMBERS[] = {
 };
 
 static bool read_check(struct atomic *atomic, struct kx_slice value,
-                       struct kx_check *check, struct flaw *flaw)
+                       struct kx_check *check, struct input_error *flaw)
 {
     struct check_reading reading = {atomic->memory, check, false};
-    if (!members_read(value, CHECK_MEMBERS, &reading, flaw))
+    if (!member_table_read(value, CHECK_MEMBERS, &reading, flaw))
         return false;
     if (check->key.size == 0 || !reading.has_stamp)
         return bad(flaw, "A check has a key and a versionstamp.");
@@ -103,16 +106,16 @@ static const struct {
     {"min", KX_MIN}, {"max", KX_MAX},       {"patch", KX_PATCH},
 };
 
-static bool unknown_type(struct kx_slice name, struct flaw *flaw)
+static bool unknown_type(struct kx_slice name, struct input_error *flaw)
 {
     bad(flaw, "The type of a mutation is set, delete, sum, min, max or patch.");
     for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
-        flaw_offer(flaw, name, TYPES[i].name);
+        input_error_offer(flaw, name, TYPES[i].name);
     return false;
 }
 
 static bool mutation_type(void *target, struct kx_slice value,
-                          struct flaw *flaw)
+                          struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     reading->has_type = true;
@@ -127,7 +130,8 @@ static bool mutation_type(void *target, struct kx_slice value,
     return unknown_type(name, flaw);
 }
 
-static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
+static bool mutation_key(void *target, struct kx_slice value,
+                         struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     return keyjson_read_entry(value, reading->memory, &reading->mutation->key,
@@ -136,16 +140,16 @@ static bool mutation_key(void *target, struct kx_slice value, struct flaw *flaw)
 
 /* The levels of the document around it do not count. */
 static bool fits_depth(const struct mutation_reading *reading,
-                       struct kx_slice value, struct flaw *flaw)
+                       struct kx_slice value, struct input_error *flaw)
 {
     struct kx_fault fault = {0};
     return !reading->deep || kx_json_check(value, &fault) == KX_OK ||
-           flaw_fault(flaw, &fault);
+           input_error_fault(flaw, &fault);
 }
 
 /* The bytes of the value are kept as they are; they are a slice of the body. */
 static bool mutation_value(void *target, struct kx_slice value,
-                           struct flaw *flaw)
+                           struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     reading->has_value = true;
@@ -155,7 +159,7 @@ static bool mutation_value(void *target, struct kx_slice value,
 }
 
 static bool mutation_typed(void *target, struct kx_slice value,
-                           struct flaw *flaw)
+                           struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     reading->has_typed = true;
@@ -164,7 +168,8 @@ static bool mutation_typed(void *target, struct kx_slice value,
 }
 
 /* Counted from when the request is read, not from when it is committed. */
-static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
+static bool mutation_ttl(void *target, struct kx_slice value,
+                         struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     int64_t ms;
@@ -178,7 +183,7 @@ static bool mutation_ttl(void *target, struct kx_slice value, struct flaw *flaw)
 /* A time that has passed is taken: the entry is gone at once, as it would be if
  * it had been stored in time. */
 static bool mutation_expires_at(void *target, struct kx_slice value,
-                                struct flaw *flaw)
+                                struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     reading->has_expires_at = true;
@@ -188,7 +193,7 @@ static bool mutation_expires_at(void *target, struct kx_slice value,
 /* "versionstamp" asks the writer for one more part of the key, which only it
  * can know: the stamp that the commit gets. */
 static bool mutation_suffix(void *target, struct kx_slice value,
-                            struct flaw *flaw)
+                            struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
     if (!kx_equal(value, kx_text("\"versionstamp\"")))
@@ -206,7 +211,7 @@ static const struct member MUTATION_MEMBERS[] = {
 
 /* What a mutation must have, by its type. */
 static bool operand_fits(const struct mutation_reading *reading,
-                         struct flaw *flaw)
+                         struct input_error *flaw)
 {
     bool has_operand = reading->has_value || reading->has_typed;
     bool has_expiry = reading->has_ttl || reading->has_expires_at;
@@ -223,7 +228,7 @@ static bool operand_fits(const struct mutation_reading *reading,
 
 /* What goes together in a mutation. */
 static bool mutation_complete(const struct mutation_reading *reading,
-                              struct flaw *flaw)
+                              struct input_error *flaw)
 {
     const struct kx_mutation *mutation = reading->mutation;
     if (!reading->has_type || mutation->key.size == 0)
@@ -235,7 +240,7 @@ static bool mutation_complete(const struct mutation_reading *reading,
 
 /* sum, min and max take a number, a bigint or a KvU64; patch takes JSON. */
 static bool mutation_fits(const struct kx_mutation *mutation,
-                          const void *memory, struct flaw *flaw)
+                          const void *memory, struct input_error *flaw)
 {
     bool json = mutation->value.encoding == KX_JSON;
     switch (mutation->type) {
@@ -243,12 +248,13 @@ static bool mutation_fits(const struct kx_mutation *mutation,
     case KX_MIN:
     case KX_MAX:
         return kx_value_is_number(&mutation->value, memory) ||
-               flaw_set(flaw, PROBLEM_BAD_VALUE,
-                        "sum, min and max take a number in value, or a KvU64 "
-                        "or a bigint in typed.");
+               input_error_set(
+                   flaw, PROBLEM_BAD_VALUE,
+                   "sum, min and max take a number in value, or a KvU64 "
+                   "or a bigint in typed.");
     case KX_PATCH:
-        return json ||
-               flaw_set(flaw, PROBLEM_BAD_VALUE, "patch takes JSON in value.");
+        return json || input_error_set(flaw, PROBLEM_BAD_VALUE,
+                                       "patch takes JSON in value.");
     case KX_SET:
     case KX_DELETE:
     case KX_DELETE_RANGE:
@@ -258,11 +264,12 @@ static bool mutation_fits(const struct kx_mutation *mutation,
 }
 
 static bool read_mutation(struct atomic *atomic, struct kx_slice value,
-                          struct kx_mutation *mutation, struct flaw *flaw)
+                          struct kx_mutation *mutation,
+                          struct input_error *flaw)
 {
     struct mutation_reading reading = {
         .memory = atomic->memory, .mutation = mutation, .deep = atomic->deep};
-    return members_read(value, MUTATION_MEMBERS, &reading, flaw) &&
+    return member_table_read(value, MUTATION_MEMBERS, &reading, flaw) &&
            mutation_complete(&reading, flaw) &&
            mutation_fits(mutation, atomic->memory, flaw);
 }
@@ -271,19 +278,20 @@ static bool read_mutation(struct atomic *atomic, struct kx_slice value,
 
 /* The number of elements is checked before anything is allocated for them. */
 static bool count_within(struct kx_slice array, size_t limit, size_t *count_out,
-                         struct flaw *flaw)
+                         struct input_error *flaw)
 {
-    if (!members_count(array, count_out, flaw))
+    if (!member_table_count(array, count_out, flaw))
         return false;
     return *count_out <= limit ||
-           flaw_set(flaw, PROBLEM_COMMIT_TOO_LARGE,
-                    "There are %zu elements; the limit is %zu.", *count_out,
-                    limit);
+           input_error_set(flaw, PROBLEM_COMMIT_TOO_LARGE,
+                           "There are %zu elements; the limit is %zu.",
+                           *count_out, limit);
 }
 
 /* Elements are counted on the way, so that a flaw's pointer names the one it is
  * in: /checks/3/key. */
-static bool read_checks(void *target, struct kx_slice array, struct flaw *flaw)
+static bool read_checks(void *target, struct kx_slice array,
+                        struct input_error *flaw)
 {
     struct atomic *atomic = target;
     struct kx_json_iter iter;
@@ -294,18 +302,18 @@ static bool read_checks(void *target, struct kx_slice array, struct flaw *flaw)
         return false;
     atomic->checks = talloc_zero_array(atomic->memory, struct kx_check, count);
     if (atomic->checks == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
         size_t i = atomic->check_count++;
         if (!read_check(atomic, value, &atomic->checks[i], flaw))
-            return flaw_in_element(flaw, i);
+            return input_error_in_element(flaw, i);
     }
     return true;
 }
 
 static bool read_mutations(void *target, struct kx_slice array,
-                           struct flaw *flaw)
+                           struct input_error *flaw)
 {
     struct atomic *atomic = target;
     struct kx_json_iter iter;
@@ -317,20 +325,21 @@ static bool read_mutations(void *target, struct kx_slice array,
     atomic->mutations =
         talloc_zero_array(atomic->memory, struct kx_mutation, count);
     if (atomic->mutations == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     kx_json_iterate(array, &iter);
     while (kx_json_next(&iter, &name, &value)) {
         size_t i = atomic->mutation_count++;
         if (!read_mutation(atomic, value, &atomic->mutations[i], flaw))
-            return flaw_in_element(flaw, i);
+            return input_error_in_element(flaw, i);
     }
     return true;
 }
 
-static bool read_dry(void *target, struct kx_slice value, struct flaw *flaw)
+static bool read_dry(void *target, struct kx_slice value,
+                     struct input_error *flaw)
 {
     struct atomic *atomic = target;
-    return members_flag(value, &atomic->dry, flaw);
+    return member_table_flag(value, &atomic->dry, flaw);
 }
 
 static const struct member DOCUMENT_MEMBERS[] = {
@@ -341,9 +350,9 @@ static const struct member DOCUMENT_MEMBERS[] = {
 };
 
 bool atomic_read(struct kx_slice document, struct atomic *atomic_out,
-                 struct flaw *flaw)
+                 struct input_error *flaw)
 {
     *atomic_out =
         (struct atomic){.memory = atomic_out->memory, .deep = atomic_out->deep};
-    return members_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
+    return member_table_read(document, DOCUMENT_MEMBERS, atomic_out, flaw);
 }

@@ -7,7 +7,7 @@
 
 #include "access/access.h"
 #include "rest/answer.h"
-#include "rest/refusal.h"
+#include "rest/core_refusal.h"
 #include "rest/selector.h"
 
 /* Entries counted in one view: few, because commits wait until it ends. */
@@ -27,15 +27,16 @@ struct count {
 
 /* Only their number is wanted: an index's entries are not followed. */
 static bool begin(struct request *request, struct count *count,
-                  struct flaw *flaw)
+                  struct input_error *flaw)
 {
     const unsigned allowed =
         TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_INDEX;
-    struct query query;
+    struct query_params query;
     selection_init(&count->selection, request->memory);
     kx_buffer_init(&count->bound, request->memory);
     kx_buffer_init(&count->position, request->memory);
-    if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
+    if (!query_params_read(request->query, allowed, request->memory, &query,
+                           flaw) ||
         !selection_read(&query, &count->selection, flaw) ||
         !selection_fold(&count->selection, request, flaw) ||
         !selector_make(&count->selection, request->memory, &count->selector,
@@ -96,7 +97,7 @@ static enum progress go_on(struct request *request, struct reply *reply,
     if (fault.status == KX_OK)
         return AGAIN;
     if (fault.status != KX_END)
-        return refusal_scan(request, reply, &fault, &count->selector);
+        return core_refusal_scan(request, reply, &fault, &count->selector);
     answer_json(reply, 200);
     reply->flush = count->flush;
     snprintf(text, sizeof text, "{\"count\":%llu}",
@@ -108,7 +109,7 @@ static enum progress go_on(struct request *request, struct reply *reply,
 enum progress list_count(struct request *request, struct reply *reply)
 {
     struct count *count = request->state;
-    struct flaw flaw;
+    struct input_error flaw;
     if (request->slices == 0) {
         count = talloc_zero(request->memory, struct count);
         if (count == NULL) {
@@ -116,7 +117,7 @@ enum progress list_count(struct request *request, struct reply *reply)
             return DONE;
         }
         if (!begin(request, count, &flaw))
-            return flaw_reply(request, reply, &flaw);
+            return input_error_reply(request, reply, &flaw);
     }
     if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
         return DONE;

@@ -8,9 +8,9 @@
 
 #include "access/access.h"
 #include "rest/answer.h"
-#include "entries/ask.h"
+#include "entries/explain_request.h"
 #include "rest/body.h"
-#include "rest/refusal.h"
+#include "rest/core_refusal.h"
 
 /* A question while it is answered. Fits are all taken in one view; each
  * estimate has one of its own. */
@@ -100,9 +100,9 @@ static void add_request(struct explanation *explanation,
     struct request *request = explanation->request;
     selection_init(&selection, request->memory);
     kx_buffer_init(&address, request->memory);
-    if (!ask_estimate(fit, request, &selection, &estimate))
+    if (!explain_request_estimate(fit, request, &selection, &estimate))
         return;
-    ask_address(&selection, explanation->question, &address);
+    explain_request_address(&selection, explanation->question, &address);
     kx_add_text(explanation->out, ",\"request\":\"/list");
     kx_add_slice(explanation->out, kx_buffer_slice(&address));
     kx_add_byte(explanation->out, '"');
@@ -240,7 +240,7 @@ static enum progress explain(struct request *request, struct reply *reply,
     }
     fault.status = find_out(&explanation, &advice);
     if (fault.status != KX_OK)
-        return refusal_read(request, reply, &fault, kx_slice(NULL, 0));
+        return core_refusal_read(request, reply, &fault, kx_slice(NULL, 0));
     answer_json(reply, 200);
     add_fits(&explanation);
     add_best(&explanation, &advice);
@@ -250,16 +250,17 @@ static enum progress explain(struct request *request, struct reply *reply,
 
 /* What the core finds wrong with a question it calls a bad declaration. */
 static bool read_question(struct request *request,
-                          struct kx_question **question_out, struct flaw *flaw)
+                          struct kx_question **question_out,
+                          struct input_error *flaw)
 {
     struct kx_fault fault = {0};
-    if (!query_none(request, flaw) || !body_json(request, flaw))
+    if (!query_params_none(request, flaw) || !body_json(request, flaw))
         return false;
     fault.status =
         kx_question_read(request->memory, request->body, question_out, &fault);
     if (fault.status == KX_OK)
         return true;
-    flaw_fault(flaw, &fault);
+    input_error_fault(flaw, &fault);
     if (fault.status == KX_BAD_INDEX)
         flaw->code = PROBLEM_BAD_REQUEST;
     return false;
@@ -268,9 +269,9 @@ static bool read_question(struct request *request,
 enum progress explain_list(struct request *request, struct reply *reply)
 {
     struct kx_question *question = NULL;
-    struct flaw flaw;
+    struct input_error flaw;
     if (!read_question(request, &question, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     if (!access_key(request, reply, SCOPE_LIST, kx_question_prefix(question)))
         return DONE;
     return explain(request, reply, question);

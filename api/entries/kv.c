@@ -12,9 +12,9 @@
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
 #include "http/prefer.h"
-#include "rest/refusal.h"
+#include "rest/core_refusal.h"
 #include "rest/subkeys.h"
-#include "rest/target.h"
+#include "rest/request_key.h"
 #include "rest/ttl.h"
 #include "entries/ulid.h"
 
@@ -29,15 +29,15 @@ enum progress kv_get(struct request *request, struct reply *reply)
     struct kx_buffer key;
     struct kx_buffer record;
     struct kx_entry entry;
-    struct fields fields;
-    struct query query;
-    struct flaw flaw;
+    struct projection fields;
+    struct query_params query;
+    struct input_error flaw;
     struct kx_fault fault;
     kx_buffer_init(&key, request->memory);
     kx_buffer_init(&record, request->memory);
-    if (!target_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
-        !fields_read(&query, &fields, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    if (!request_key(request, TAKES_FIELDS, &query, &key, &flaw) ||
+        !projection_read(&query, &fields, &flaw))
+        return input_error_reply(request, reply, &flaw);
     if (!access_key(request, reply, SCOPE_READ, kx_buffer_slice(&key)))
         return DONE;
     fault.detail[0] = fault.pointer[0] = '\0';
@@ -54,27 +54,27 @@ enum progress kv_get(struct request *request, struct reply *reply)
     if (fault.status == KX_ABSENT)
         return answer_absent(request, reply, kx_buffer_slice(&key));
     record.size = 0;
-    refusal_index_of(kx_buffer_slice(&key), &record);
-    return refusal_read(request, reply, &fault, kx_buffer_slice(&record));
+    core_refusal_index_of(kx_buffer_slice(&key), &record);
+    return core_refusal_read(request, reply, &fault, kx_buffer_slice(&record));
 }
 
 /* ---- Writes ------------------------------------------------------------- */
 
 /* ?ttl= as Unix time; 0 when it is not given: what is PUT then never expires,
  * and a PATCH leaves the entry's time as it is. */
-static bool read_ttl(const struct query *query, int64_t *expires_at_ms_out,
-                     struct flaw *flaw)
+static bool read_ttl(const struct query_params *query,
+                     int64_t *expires_at_ms_out, struct input_error *flaw)
 {
     struct kx_buffer text;
     int64_t ms;
     *expires_at_ms_out = 0;
-    if (!query_has(query, PARAMETER_TTL))
+    if (!query_params_has(query, PARAMETER_TTL))
         return true;
     kx_buffer_init(&text, query->memory);
-    if (!query_text(query, PARAMETER_TTL, &text, flaw))
+    if (!query_params_text(query, PARAMETER_TTL, &text, flaw))
         return false;
     if (!ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_PARAMETER, &ms, flaw)) {
-        flaw->parameter = kx_text(query_name(PARAMETER_TTL));
+        flaw->parameter = kx_text(query_params_name(PARAMETER_TTL));
         return false;
     }
     *expires_at_ms_out = kx_now_ms() + ms;
@@ -107,26 +107,27 @@ static enum progress commit(struct request *request, struct reply *reply,
 }
 
 typedef bool body_fn(const struct request *request, struct kx_value *value_out,
-                     struct flaw *flaw);
+                     struct input_error *flaw);
 
 /* Key, value and time to live of a write; NULL with a flaw. read_body is NULL
  * for a write without a body, which takes no time to live either. */
 static struct kx_mutation *read_write(struct request *request,
                                       enum kx_mutation_type type,
-                                      body_fn *read_body, struct flaw *flaw)
+                                      body_fn *read_body,
+                                      struct input_error *flaw)
 {
     struct kx_buffer key;
-    struct query query;
+    struct query_params query;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     if (mutation == NULL) {
-        flaw_no_memory(flaw);
+        input_error_no_memory(flaw);
         return NULL;
     }
     kx_buffer_init(&key, request->memory);
     mutation->type = type;
     unsigned allowed = read_body != NULL ? TAKES_TTL : TAKES_NOTHING;
-    if (!target_key(request, allowed, &query, &key, flaw) ||
+    if (!request_key(request, allowed, &query, &key, flaw) ||
         (read_body != NULL && !read_body(request, &mutation->value, flaw)) ||
         !read_ttl(&query, &mutation->expires_at_ms, flaw))
         return NULL;
@@ -137,10 +138,10 @@ static struct kx_mutation *read_write(struct request *request,
 static enum progress write_entry(struct request *request, struct reply *reply,
                                  enum kx_mutation_type type, body_fn *read_body)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_mutation *mutation = read_write(request, type, read_body, &flaw);
     if (mutation == NULL)
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     return commit(request, reply, mutation);
 }
 
@@ -154,7 +155,7 @@ static enum progress refused(struct request *request, struct reply *reply)
     if (work->status == KX_CHECK_FAILED && refusal->check_count > 0)
         return answer_precondition(request, reply, &work->checks[failed->check],
                                    failed->actual);
-    return refusal_commit(request, reply);
+    return core_refusal_commit(request, reply);
 }
 
 enum progress kv_put(struct request *request, struct reply *reply)
@@ -233,13 +234,13 @@ enum progress kv_delete_finish(struct request *request, struct reply *reply)
 /* The key need not have parts: POST /kv makes keys of one part. The check that
  * the new key is absent makes sure that nothing is ever replaced. */
 static bool read_create(struct request *request, struct kx_mutation *mutation,
-                        struct kx_check *check, struct flaw *flaw)
+                        struct kx_check *check, struct input_error *flaw)
 {
     char ulid[ULID_SIZE];
     struct kx_buffer key;
-    struct query query;
+    struct query_params query;
     kx_buffer_init(&key, request->memory);
-    if (!target_read(request, TAKES_TTL, &query, &key, flaw) ||
+    if (!request_key_read(request, TAKES_TTL, &query, &key, flaw) ||
         !conditions_none(request, flaw) ||
         !body_value(request, &mutation->value, flaw) ||
         !read_ttl(&query, &mutation->expires_at_ms, flaw))
@@ -247,20 +248,21 @@ static bool read_create(struct request *request, struct kx_mutation *mutation,
     ulid_next(ulid);
     kx_key_add_string(&key, kx_slice(ulid, sizeof ulid));
     if (key.failed)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     mutation->type = KX_SET;
     mutation->key = check->key = kx_buffer_slice(&key);
     check->condition = KX_IS_ABSENT;
     if (key.size > KX_KEY_MAX)
-        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
-                        "The key has %zu encoded bytes; the limit is %d.",
-                        key.size, KX_KEY_MAX);
+        return input_error_set(
+            flaw, PROBLEM_KEY_TOO_LONG,
+            "The key has %zu encoded bytes; the limit is %d.", key.size,
+            KX_KEY_MAX);
     return true;
 }
 
 enum progress kv_create(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     struct kx_check *check = talloc_zero(request->memory, struct kx_check);
@@ -269,7 +271,7 @@ enum progress kv_create(struct request *request, struct reply *reply)
         return DONE;
     }
     if (!read_create(request, mutation, check, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     request->commit.kind = KX_WRITE;
     request->commit.checks = check;
     request->commit.check_count = 1;
@@ -286,11 +288,11 @@ enum progress kv_create_finish(struct request *request, struct reply *reply)
     const struct kx_commit *work = &request->commit;
     struct kx_buffer location;
     if (work->status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     answer_json(reply, 201);
     answer_etag(request, reply, work->stamp);
     kx_buffer_init(&location, request->memory);
-    target_location(work->mutations[0].key, &location);
+    request_key_location(work->mutations[0].key, &location);
     if (location.failed)
         reply->body.failed = true;
     else

@@ -1,7 +1,7 @@
 /* GET and DELETE /list: a page of a range, a stream of it, or its removal. All
  * three select by the same parameters (selector.h). A page is one view and is
  * written at once (page.h); a stream is many short views one after another
- * (scroll.h), so that a long list holds up nobody. */
+ * (list_stream.h), so that a long list holds up nobody. */
 #include "http/handlers.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
 #include "entries/page.h"
-#include "rest/refusal.h"
-#include "entries/scroll.h"
+#include "rest/core_refusal.h"
+#include "entries/list_stream.h"
 
 enum { ENTRY_GUESS = 256 /* bytes: room made for each entry beforehand */ };
 
@@ -24,24 +24,25 @@ static const unsigned SELECTION = TAKES_PREFIX | TAKES_START | TAKES_END |
 
 /* page->limit is the default before and what was asked for afterwards. */
 static bool read_page(struct request *request, struct page *page,
-                      struct flaw *flaw)
+                      struct input_error *flaw)
 {
-    struct query query;
+    struct query_params query;
     struct kx_buffer cursor;
     struct selection *selection = talloc(request->memory, struct selection);
     if (selection == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     selection_init(selection, request->memory);
     kx_buffer_init(&cursor, request->memory);
-    return query_read(request->query, SELECTION, request->memory, &query,
-                      flaw) &&
+    return query_params_read(request->query, SELECTION, request->memory, &query,
+                             flaw) &&
            selection_read(&query, selection, flaw) &&
            selection_fold(selection, request, flaw) &&
-           query_flag(&query, PARAMETER_KEYS, &page->shape.keys_only, flaw) &&
-           fields_read(&query, &page->shape.fields, flaw) &&
-           query_limit(&query, &page->limit, flaw) &&
-           (!query_has(&query, PARAMETER_CURSOR) ||
-            query_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&
+           query_params_flag(&query, PARAMETER_KEYS, &page->shape.keys_only,
+                             flaw) &&
+           projection_read(&query, &page->shape.fields, flaw) &&
+           query_params_limit(&query, &page->limit, flaw) &&
+           (!query_params_has(&query, PARAMETER_CURSOR) ||
+            query_params_text(&query, PARAMETER_CURSOR, &cursor, flaw)) &&
            page_begin(page, selection, kx_buffer_slice(&cursor),
                       request->memory, flaw);
 }
@@ -74,7 +75,7 @@ static enum progress send_page(struct request *request, struct reply *reply,
     if (fault.status == KX_AGAIN)
         return look_further(request, reply, page);
     if (fault.status != KX_OK)
-        return refusal_scan(request, reply, &fault, &page->selector);
+        return core_refusal_scan(request, reply, &fault, &page->selector);
     answer_json(reply, 200);
     kx_add_byte(&reply->body, '}');
     return DONE;
@@ -92,10 +93,10 @@ static enum progress send_stream(struct request *request, struct reply *reply,
         kx_scan_end(request->reader);
     kx_read_end(request->reader);
     if (fault.status != KX_OK)
-        return refusal_scan(request, reply, &fault, &page->selector);
+        return core_refusal_scan(request, reply, &fault, &page->selector);
     reply->status = 200;
     reply->content_type = "application/x-ndjson";
-    reply->stream = scroll_open(request, page);
+    reply->stream = list_stream_open(request, page);
     if (reply->stream == NULL)
         reply->body.failed = true;
     return DONE;
@@ -113,11 +114,12 @@ static enum progress go_on(struct request *request, struct reply *reply,
 static enum progress not_acceptable(struct request *request,
                                     struct reply *reply, const char *accept)
 {
-    struct flaw flaw;
-    flaw_set(&flaw, PROBLEM_NOT_ACCEPTABLE, "The list cannot be %s.", accept);
-    flaw_offer(&flaw, kx_text(accept), "application/json");
-    flaw_offer(&flaw, kx_text(accept), "application/x-ndjson");
-    return flaw_reply(request, reply, &flaw);
+    struct input_error flaw;
+    input_error_set(&flaw, PROBLEM_NOT_ACCEPTABLE, "The list cannot be %s.",
+                    accept);
+    input_error_offer(&flaw, kx_text(accept), "application/json");
+    input_error_offer(&flaw, kx_text(accept), "application/x-ndjson");
+    return input_error_reply(request, reply, &flaw);
 }
 
 /* The form decides first: without a limit a stream goes on to the end of the
@@ -127,7 +129,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     const char *accept = request->header(request, "Accept");
     enum form form = accept_form(accept, MAKES_JSON | MAKES_NDJSON);
     struct page page = {.limit = PAGE_LIMIT_DEFAULT};
-    struct flaw flaw;
+    struct input_error flaw;
     if (request->state != NULL)
         return go_on(request, reply, request->state);
     if (form == FORM_OTHER)
@@ -135,7 +137,7 @@ enum progress list_get(struct request *request, struct reply *reply)
     if (form == FORM_NDJSON)
         page.limit = SIZE_MAX;
     if (!read_page(request, &page, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     if (!access_selector(request, reply, SCOPE_LIST, &page.selector))
         return DONE;
     if (form == FORM_NDJSON)
@@ -145,39 +147,41 @@ enum progress list_get(struct request *request, struct reply *reply)
 
 /* ---- DELETE ------------------------------------------------------------- */
 
-static bool is_said(const struct query *query, enum parameter parameter)
+static bool is_said(const struct query_params *query, enum parameter parameter)
 {
-    return query_has(query, parameter) && query->raw[parameter].size > 0;
+    return query_params_has(query, parameter) && query->raw[parameter].size > 0;
 }
 
 /* An empty prefix, as from an unset shell variable, must not empty the store:
  * all of it has to be asked for as prefix=[]. */
-static bool says_what(const struct query *query, struct flaw *flaw)
+static bool says_what(const struct query_params *query,
+                      struct input_error *flaw)
 {
     bool range = is_said(query, PARAMETER_START) &&
                  is_said(query, PARAMETER_END) &&
-                 !query_has(query, PARAMETER_PREFIX);
+                 !query_params_has(query, PARAMETER_PREFIX);
     return is_said(query, PARAMETER_PREFIX) || range ||
-           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-                    "Say what to delete: a prefix, or start and end; "
-                    "prefix=[] stands for everything.");
+           input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+                           "Say what to delete: a prefix, or start and end; "
+                           "prefix=[] stands for everything.");
 }
 
 static bool read_delete(struct request *request, struct kx_mutation *mutation,
-                        struct flaw *flaw)
+                        struct input_error *flaw)
 {
     const unsigned allowed =
         TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_LIMIT;
-    struct query query;
+    struct query_params query;
     struct selection selection;
     struct selector selector;
     selection_init(&selection, request->memory);
     mutation->type = KX_DELETE_RANGE;
     mutation->limit = KX_PAGE_MAX;
-    if (!query_read(request->query, allowed, request->memory, &query, flaw) ||
+    if (!query_params_read(request->query, allowed, request->memory, &query,
+                           flaw) ||
         !conditions_none(request, flaw) || !says_what(&query, flaw) ||
         !selection_read(&query, &selection, flaw) ||
-        !query_limit(&query, &mutation->limit, flaw) ||
+        !query_params_limit(&query, &mutation->limit, flaw) ||
         !selector_make(&selection, request->memory, &selector, flaw))
         return false;
     mutation->key = selector.range.start;
@@ -187,7 +191,7 @@ static bool read_delete(struct request *request, struct kx_mutation *mutation,
 
 enum progress list_delete(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_mutation *mutation =
         talloc_zero(request->memory, struct kx_mutation);
     if (mutation == NULL) {
@@ -195,7 +199,7 @@ enum progress list_delete(struct request *request, struct reply *reply)
         return DONE;
     }
     if (!read_delete(request, mutation, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     request->commit.kind = KX_WRITE;
     request->commit.mutations = mutation;
     request->commit.mutation_count = 1;
@@ -208,7 +212,7 @@ enum progress list_delete_finish(struct request *request, struct reply *reply)
     const struct kx_commit *commit = &request->commit;
     char text[80];
     if (commit->status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     answer_json(reply, 200);
     snprintf(text, sizeof text,
              "{\"ok\":true,\"deleted\":%zu,\"more\":%s,\"versionstamp\":",

@@ -3,16 +3,17 @@
  * empty page, unless it takes too long to find that one. */
 #include "entries/page.h"
 
-static bool is_possible(const struct shape *shape, struct flaw *flaw)
+static bool is_possible(const struct shape *shape, struct input_error *flaw)
 {
     return !shape->keys_only || shape->fields.count == 0 ||
-           flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-                    "keys leaves values out, fields asks for parts of them: "
-                    "one of the two.");
+           input_error_set(
+               flaw, PROBLEM_BAD_PARAMETER,
+               "keys leaves values out, fields asks for parts of them: "
+               "one of the two.");
 }
 
 bool page_begin(struct page *page, struct selection *selection,
-                struct kx_slice cursor, void *memory, struct flaw *flaw)
+                struct kx_slice cursor, void *memory, struct input_error *flaw)
 {
     struct kx_buffer position;
     kx_buffer_init(&page->bound, memory);
@@ -29,10 +30,10 @@ bool page_begin(struct page *page, struct selection *selection,
     bool done = cursor_read(cursor, page->list, &position, flaw);
     if (done && !selector_resume(&page->selector, kx_buffer_slice(&position),
                                  &page->bound))
-        done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
-                        "The cursor is not within the list.");
+        done = input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+                               "The cursor is not within the list.");
     if (!done)
-        flaw->parameter = kx_text(query_name(PARAMETER_CURSOR));
+        flaw->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
 }
 

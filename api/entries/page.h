@@ -1,6 +1,6 @@
 /* One page of a scan as JSON: for GET /list and for each range of POST /get. It
  * joins the selector (which entries) with the cursor (where the last page
- * ended). scroll.h is the same for lists that are sent without end. */
+ * ended). list_stream.h is the same for lists that are sent without end. */
 #ifndef API_PAGE_H
 #define API_PAGE_H
 
@@ -30,7 +30,7 @@ enum {
  * PROBLEM_BAD_PARAMETER for a shape that contradicts itself, or the flaw of
  * selector_make or cursor_read. */
 bool page_begin(struct page *page, struct selection *selection,
-                struct kx_slice cursor, void *memory, struct flaw *flaw);
+                struct kx_slice cursor, void *memory, struct input_error *flaw);
 
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
  * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by

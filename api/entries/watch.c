@@ -1,48 +1,48 @@
 /* GET /watch?key=...&key=... or ?prefix=...: server-sent events, each with the
- * entries that have changed since the one before (watching.c). Of keys the
+ * entries that have changed since the one before (watch_stream.c). Of keys the
  * first one has them all, or, for a client that says what it has seen, those
  * that are not so any more; of a prefix it says that they have to be listed. */
-#include "entries/watching.h"
+#include "entries/watch_stream.h"
 
 #include <talloc.h>
 
 #include "http/accept.h"
 #include "access/access.h"
 #include "http/handlers.h"
-#include "rest/query.h"
-#include "rest/refusal.h"
-#include "entries/seen.h"
+#include "rest/query_params.h"
+#include "rest/core_refusal.h"
+#include "entries/watch_event_id.h"
 #include "http/service.h"
 #include "rest/subkeys.h"
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool read_key(struct watching *watching, struct query *query, size_t i,
-                     struct flaw *flaw)
+static bool read_key(struct watch_stream *watching, struct query_params *query,
+                     size_t i, struct input_error *flaw)
 {
     struct kx_buffer key;
     struct kx_fault fault = {.status = KX_OK};
     kx_buffer_init(&key, query->memory);
     query->raw[PARAMETER_KEY] = query->keys[i];
-    if (!query_key(query, PARAMETER_KEY, &key, flaw))
+    if (!query_params_key(query, PARAMETER_KEY, &key, flaw))
         return false;
     watching->keys[i] = kx_buffer_slice(&key);
-    watching->stamps[i] = SEEN_NOTHING;
+    watching->stamps[i] = WATCH_EVENT_ID_NOTHING;
     fault.status = kx_key_check(watching->keys[i], &fault);
     if (fault.status == KX_OK)
         return true;
-    flaw_fault(flaw, &fault);
+    input_error_fault(flaw, &fault);
     flaw->parameter = kx_text("key");
     return false;
 }
 
-static bool read_all_keys(struct watching *watching, struct query *query,
-                          struct flaw *flaw)
+static bool read_all_keys(struct watch_stream *watching,
+                          struct query_params *query, struct input_error *flaw)
 {
     size_t count = query->key_count;
     watching->count = count;
     if (count < 1 || count > KX_WATCH_KEYS_MAX) {
-        flaw_set(
+        input_error_set(
             flaw, PROBLEM_BAD_PARAMETER,
             "There are %zu keys; a watch has 1 to %d (key=...&key=...), or "
             "one prefix (prefix=...).",
@@ -53,7 +53,7 @@ static bool read_all_keys(struct watching *watching, struct query *query,
     watching->keys = talloc_array(query->memory, struct kx_slice, count);
     watching->stamps = talloc_array(query->memory, uint64_t, count);
     if (watching->keys == NULL || watching->stamps == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     for (size_t i = 0; i < count; i++)
         if (!read_key(watching, query, i, flaw))
             return false;
@@ -61,8 +61,9 @@ static bool read_all_keys(struct watching *watching, struct query *query,
 }
 
 /* A browser says what it has seen in Last-Event-ID when it connects again. */
-static bool read_seen(struct watching *watching, const struct query *query,
-                      struct flaw *flaw)
+static bool read_seen(struct watch_stream *watching,
+                      const struct query_params *query,
+                      struct input_error *flaw)
 {
     const struct request *request = watching->stream.request;
     const char *last = request->header(request, "Last-Event-ID");
@@ -70,38 +71,44 @@ static bool read_seen(struct watching *watching, const struct query *query,
     kx_buffer_init(&text, query->memory);
     if (last != NULL && *last != '\0')
         kx_add_text(&text, last);
-    else if (!query_has(query, PARAMETER_VERSIONSTAMPS))
+    else if (!query_params_has(query, PARAMETER_VERSIONSTAMPS))
         return true;
-    else if (!query_text(query, PARAMETER_VERSIONSTAMPS, &text, flaw))
+    else if (!query_params_text(query, PARAMETER_VERSIONSTAMPS, &text, flaw))
         return false;
-    if (seen_read(kx_buffer_slice(&text), watching->stamps, watching->count))
+    if (watch_event_id_read(kx_buffer_slice(&text), watching->stamps,
+                            watching->count))
         return true;
-    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-             "What was seen (versionstamps, or Last-Event-ID) must be the id "
-             "of an event for the same %zu keys: a versionstamp or '-' for "
-             "each, with commas.",
-             watching->count);
+    input_error_set(
+        flaw, PROBLEM_BAD_PARAMETER,
+        "What was seen (versionstamps, or Last-Event-ID) must be the id "
+        "of an event for the same %zu keys: a versionstamp or '-' for "
+        "each, with commas.",
+        watching->count);
     flaw->parameter = kx_text("versionstamps");
     return false;
 }
 
-static bool acceptable(const struct request *request, struct flaw *flaw)
+static bool acceptable(const struct request *request, struct input_error *flaw)
 {
     const char *accept = request->header(request, "Accept");
     if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
-    flaw_set(flaw, PROBLEM_NOT_ACCEPTABLE, "A watch cannot be %s.", accept);
-    flaw_offer(flaw, kx_text(accept), "text/event-stream");
+    input_error_set(flaw, PROBLEM_NOT_ACCEPTABLE, "A watch cannot be %s.",
+                    accept);
+    input_error_offer(flaw, kx_text(accept), "text/event-stream");
     return false;
 }
 
-static bool read_prefix(struct watching *watching, const struct query *query,
-                        struct flaw *flaw)
+static bool read_prefix(struct watch_stream *watching,
+                        const struct query_params *query,
+                        struct input_error *flaw)
 {
     struct selection selection;
-    if (query->key_count > 0 || query_has(query, PARAMETER_VERSIONSTAMPS)) {
-        flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-                 "A watch of a prefix has neither keys nor versionstamps.");
+    if (query->key_count > 0 ||
+        query_params_has(query, PARAMETER_VERSIONSTAMPS)) {
+        input_error_set(
+            flaw, PROBLEM_BAD_PARAMETER,
+            "A watch of a prefix has neither keys nor versionstamps.");
         flaw->parameter = kx_text("prefix");
         return false;
     }
@@ -114,23 +121,24 @@ static bool read_prefix(struct watching *watching, const struct query *query,
     return true;
 }
 
-static bool read_request(struct watching *watching, struct flaw *flaw)
+static bool read_request(struct watch_stream *watching,
+                         struct input_error *flaw)
 {
     struct request *request = watching->stream.request;
-    struct query query;
+    struct query_params query;
     if (!acceptable(request, flaw) ||
-        !query_read(request->query,
-                    TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
-                        TAKES_PREFIX,
-                    request->memory, &query, flaw))
+        !query_params_read(request->query,
+                           TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
+                               TAKES_PREFIX,
+                           request->memory, &query, flaw))
         return false;
-    if (query_has(&query, PARAMETER_PREFIX))
+    if (query_params_has(&query, PARAMETER_PREFIX))
         return read_prefix(watching, &query, flaw);
     return read_all_keys(watching, &query, flaw) &&
            read_seen(watching, &query, flaw);
 }
 
-static bool may_watch(struct watching *watching, struct reply *reply)
+static bool may_watch(struct watch_stream *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     if (watching->of_prefix)
@@ -147,11 +155,11 @@ static void refuse(struct request *request, struct reply *reply,
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
-    refusal_index_of(key, &index);
-    refusal_read(request, reply, fault, kx_buffer_slice(&index));
+    core_refusal_index_of(key, &index);
+    core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }
 
-static void try_keys(struct watching *watching, struct reply *reply)
+static void try_keys(struct watch_stream *watching, struct reply *reply)
 {
     struct kx_reader *reader = watching->stream.request->reader;
     struct kx_entry entry;
@@ -169,7 +177,7 @@ static void try_keys(struct watching *watching, struct reply *reply)
         refuse(watching->stream.request, reply, watching->keys[i], &fault);
 }
 
-static void try_prefix(const struct watching *watching, struct reply *reply)
+static void try_prefix(const struct watch_stream *watching, struct reply *reply)
 {
     struct kx_reader *reader = watching->stream.request->reader;
     struct kx_fault fault = {.status = KX_OK};
@@ -181,10 +189,10 @@ static void try_prefix(const struct watching *watching, struct reply *reply)
 }
 
 /* A client that has seen something knows what there is. */
-static void prepare_under(struct watching *watching)
+static void prepare_under(struct watch_stream *watching)
 {
     struct request *request = watching->stream.request;
-    if (watching->count != 1 || watching->stamps[0] != SEEN_NOTHING)
+    if (watching->count != 1 || watching->stamps[0] != WATCH_EVENT_ID_NOTHING)
         return;
     watching->under = talloc_new(request->memory);
     if (!subkeys_range(request, watching->keys[0], watching->under,
@@ -193,7 +201,7 @@ static void prepare_under(struct watching *watching)
 }
 
 /* The watch is open before the first event is read: no change gets lost. */
-static enum kx_status open_watch(struct watching *watching)
+static enum kx_status open_watch(struct watch_stream *watching)
 {
     struct request *request = watching->stream.request;
     struct kx_store *store = request->service->store;
@@ -204,7 +212,7 @@ static enum kx_status open_watch(struct watching *watching)
                          request->memory, &watching->watch);
 }
 
-static void begin(struct watching *watching, struct reply *reply)
+static void begin(struct watch_stream *watching, struct reply *reply)
 {
     if (open_watch(watching) != KX_OK) {
         reply->body.failed = true;
@@ -219,20 +227,21 @@ static void begin(struct watching *watching, struct reply *reply)
 
 enum progress watch_get(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
-    struct watching *watching = talloc_zero(request->memory, struct watching);
+    struct input_error flaw;
+    struct watch_stream *watching =
+        talloc_zero(request->memory, struct watch_stream);
     if (watching == NULL) {
         reply->body.failed = true;
         return DONE;
     }
     kx_buffer_init(&watching->record, request->memory);
     kx_buffer_init(&watching->changed, request->memory);
-    watching->stream = (struct stream){.next = watching_next,
+    watching->stream = (struct stream){.next = watch_stream_next,
                                        .request = request,
                                        .state = watching,
                                        .lasting = true};
     if (!read_request(watching, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     if (!may_watch(watching, reply))
         return DONE;
     if (watching->of_prefix)

@@ -4,7 +4,7 @@
 #include "exchange/admission.h"
 
 #include "access/access.h"
-#include "access/browser.h"
+#include "access/cors.h"
 #include "http/problem.h"
 #include "http/router.h"
 #include "http/service.h"
@@ -75,14 +75,14 @@ static void answer_without_route(struct request *request, struct reply *reply)
     bool whole_server = kx_equal(request->path, kx_text("*"));
     if (whole_server && request->method == METHOD_OPTIONS) {
         answer_options(reply, "GET, HEAD, PUT, PATCH, POST, DELETE, OPTIONS");
-        browser_preflight(request, reply);
+        cors_preflight(request, reply);
         return;
     }
     route_allow(request, allow, sizeof allow);
     if (request->method == METHOD_OPTIONS && allow[0] != '\0') {
         reply->status = 204;
         reply_headerf(request, reply, "Allow", "%s", allow);
-        browser_preflight(request, reply);
+        cors_preflight(request, reply);
         return;
     }
     refuse_route(request, reply, allow);
@@ -92,7 +92,7 @@ bool admission_check(struct request *request, struct reply *reply,
                      uint64_t body_size)
 {
     route_find(request);
-    if (!browser_admit(request, reply))
+    if (!cors_admit(request, reply))
         return false;
     if (request->route == NULL) {
         answer_without_route(request, reply);

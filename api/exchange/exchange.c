@@ -1,5 +1,5 @@
 /* Walks a request through its handler's halves, and parks it in between
- * (exchange_park.c); what a reply that is a stream does after that is
+ * (exchange_wait.c); what a reply that is a stream does after that is
  * exchange_stream.c's. */
 #include "exchange/exchange.h"
 
@@ -7,11 +7,11 @@
 
 #include "access/access.h"
 #include "exchange/admission.h"
-#include "access/browser.h"
-#include "exchange/exchange_park.h"
+#include "access/cors.h"
+#include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
 #include "exchange/exchange_stream.h"
-#include "exchange/journal.h"
+#include "exchange/request_log.h"
 
 enum {
     BODY_RESERVE_MAX = 256 * 1024, /* believed of an announced body size */
@@ -91,10 +91,10 @@ static enum exchange_next complete(struct exchange *exchange)
         kx_store_failed(exchange->desk->service->store))
         answer_failure(exchange);
     access_settle(&exchange->request, &exchange->reply);
-    browser_expose(&exchange->request, &exchange->reply);
+    cors_expose(&exchange->request, &exchange->reply);
     exchange->phase = EXCHANGE_READY;
     exchange_await_client(exchange);
-    journal_reply(exchange);
+    request_log_reply(exchange);
     return EXCHANGE_REPLY;
 }
 
@@ -348,7 +348,7 @@ void exchange_continue(struct exchange *exchange)
     bool tries = exchange_awaits_view(exchange);
     exchange_note_wait(exchange);
     if (exchange_awaits_news(exchange))
-        desk_end_news(exchange->desk, exchange);
+        run_queue_end_news(exchange->desk, exchange);
     exchange->request.wait.cancel = NULL;
     bool forsaken = exchange->forsaken;
     if (forsaken || take_answer(exchange) == EXCHANGE_REPLY) {

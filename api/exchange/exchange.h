@@ -12,7 +12,7 @@
 #ifndef API_EXCHANGE_H
 #define API_EXCHANGE_H
 
-#include "exchange/desk.h"
+#include "exchange/run_queue.h"
 #include "http/problem.h"
 #include "http/timing.h"
 
@@ -53,7 +53,7 @@ struct exchange_door {
 struct exchange {
     struct request request;
     struct reply reply;
-    struct desk *desk;
+    struct run_queue *desk;
     struct exchange *next;         /* in a list of the desk */
     TAILQ_ENTRY(exchange) waiting; /* for news */
     struct alarm alarm;            /* for when that is over */
@@ -86,7 +86,7 @@ struct exchange {
 /* A clean exchange of this desk, counted as in flight until exchange_end, and
  * as this guest's, until a token makes it another's (NULL: nobody's); NULL when
  * memory ran out: the door then drops the connection. */
-struct exchange *exchange_begin(struct desk *desk, struct guest *guest);
+struct exchange *exchange_begin(struct run_queue *desk, struct guest *guest);
 /* Gives the exchange back to its desk. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 

@@ -3,7 +3,7 @@
  * asked when somebody needs what they hold. */
 #include "exchange/exchange_share.h"
 
-#include "net/guests.h"
+#include "net/address_limit.h"
 
 enum {
     PARTS = 2, /* of all there is, of which a guest has one */
@@ -45,7 +45,7 @@ void exchange_share_enter(struct exchange *exchange, struct guest *guest)
     add(&service_of(exchange)->counters.in_flight, 1);
     if (guest == NULL)
         return;
-    guests_keep(guest);
+    address_limit_keep(guest);
     add(&guest->requests, 1);
 }
 
@@ -57,7 +57,7 @@ static void leave_guest(struct exchange *exchange)
         return;
     add(&guest->requests, -(uint64_t)1);
     add(&guest->bytes, -exchange->held);
-    guests_release(service_of(exchange)->guests, guest);
+    address_limit_release(service_of(exchange)->guests, guest);
 }
 
 /* Without memory it stays the address's. */
@@ -67,7 +67,7 @@ void exchange_share_know(struct exchange *exchange)
     if (token == NULL || exchange->guest == NULL)
         return;
     struct guest *guest =
-        guests_with_token(service_of(exchange)->guests, token->id);
+        address_limit_with_token(service_of(exchange)->guests, token->id);
     if (guest == NULL)
         return;
     leave_guest(exchange);
@@ -113,7 +113,7 @@ static uint64_t moved(const struct exchange *exchange)
 /* All are entered as they move, so the list is in the order of since_ns. */
 void exchange_await_client(struct exchange *exchange)
 {
-    struct desk *desk = exchange->desk;
+    struct run_queue *desk = exchange->desk;
     exchange_leave_client(exchange);
     exchange->expectant = true;
     exchange->since_ns = desk->now_ns;
@@ -160,7 +160,7 @@ static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
 
 /* Ends the one that has stalled for longest of those in the way; false when
  * there is none. */
-static bool give_way(struct desk *desk, unsigned spare)
+static bool give_way(struct run_queue *desk, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&desk->clients);
     while (exchange != NULL &&
@@ -186,7 +186,7 @@ static bool give_way(struct desk *desk, unsigned spare)
 /* Nothing of this desk gave way: other loops look. */
 static bool make_way(struct exchange *exchange)
 {
-    struct desk *desk = exchange->desk;
+    struct run_queue *desk = exchange->desk;
     struct guest *guest = exchange->guest;
     if (exchange->expectant)
         exchange_await_client(exchange);
@@ -241,7 +241,7 @@ bool exchange_has_memory(struct exchange *exchange, uint64_t own)
 
 /* ---- Other loops -------------------------------------------------------- */
 
-void exchange_share_look(struct desk *desk)
+void exchange_share_look(struct run_queue *desk)
 {
     const struct service *service = desk->service;
     if (service->options->loops == 1 || desk->now_ns < desk->look_ns)
@@ -252,7 +252,7 @@ void exchange_share_look(struct desk *desk)
             ;
 }
 
-int exchange_share_timeout_ms(const struct desk *desk)
+int exchange_share_timeout_ms(const struct run_queue *desk)
 {
     bool looks =
         desk->service->options->loops > 1 && !TAILQ_EMPTY(&desk->clients);

@@ -35,8 +35,8 @@ void exchange_leave_client(struct exchange *exchange);
 
 /* Once in each turn of a loop: what is short because of exchanges of this desk,
  * while those that need it are of other loops, is given back. */
-void exchange_share_look(struct desk *desk);
+void exchange_share_look(struct run_queue *desk);
 /* Milliseconds after which that must be called anyway; -1: never. */
-int exchange_share_timeout_ms(const struct desk *desk);
+int exchange_share_timeout_ms(const struct run_queue *desk);
 
 #endif

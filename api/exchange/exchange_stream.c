@@ -4,7 +4,7 @@
 #include "exchange/exchange_stream.h"
 
 #include "access/access.h"
-#include "exchange/exchange_park.h"
+#include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
 
 /* For so long a stream that has begun waits for memory, then it breaks off: its
@@ -79,7 +79,7 @@ static bool pull(struct exchange *exchange)
     exchange_empty(&exchange->reply.body);
     exchange->sent = 0;
     exchange_count_memory(exchange);
-    if (desk_may_slice(exchange->desk))
+    if (run_queue_may_slice(exchange->desk))
         return make_or_wait(exchange);
     exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;

@@ -27,7 +27,8 @@ handler_fn kv_create;
 /* Answers kv_create. */
 handler_fn kv_create_finish;
 
-/* ---- list.c, count.c, batch.c ------------------------------------------- */
+/* ---- list.c, count.c, get_many.c -------------------------------------------
+ */
 
 /* GET /list: a page of entries, or all of them as NDJSON. */
 handler_fn list_get;
@@ -38,7 +39,7 @@ handler_fn list_delete_finish;
 /* GET /count: counts a range in slices. */
 handler_fn list_count;
 /* POST /get: many keys and ranges in one view. */
-handler_fn batch_get;
+handler_fn get_many;
 
 /* ---- explain.c ---------------------------------------------------------- */
 
@@ -90,7 +91,8 @@ handler_fn kvconnect_write_finish;
 /* POST /v2/watch: frames without an end. */
 handler_fn kvconnect_watch;
 
-/* ---- pace.c ------------------------------------------------------------- */
+/* ---- index_throttle.c
+ * ------------------------------------------------------------- */
 
 /* POST /indexes/{name}/pause: background work on it stops; 200. */
 handler_fn index_pause;
@@ -101,7 +103,8 @@ handler_fn index_throttle;
 /* Answers all three with the index. */
 handler_fn index_pace_finish;
 
-/* ---- migration.c -------------------------------------------------------- */
+/* ---- index_migration.c
+ * -------------------------------------------------------- */
 
 /* PATCH /indexes/{name}: another store or unique; 202 while the index migrates,
  * 200 when it is as the patch says. */
@@ -113,7 +116,8 @@ handler_fn index_undo_migration;
 /* Answers index_undo_migration. */
 handler_fn index_undo_migration_finish;
 
-/* ---- verify.c ----------------------------------------------------------- */
+/* ---- index_verify.c
+ * ----------------------------------------------------------- */
 
 /* POST /indexes/{name}/verify: compares the index with its entries; 202 while
  * that goes on, 200 when it is over. */
@@ -138,10 +142,11 @@ handler_fn token_revoke;
 /* Answers token_revoke. */
 handler_fn token_revoke_finish;
 
-/* ---- slow.c ------------------------------------------------------------- */
+/* ---- slow_log.c -------------------------------------------------------------
+ */
 
 /* GET /slow: the last requests that took long, the newest first. */
-handler_fn slow_list;
+handler_fn slow_log_list;
 
 /* ---- ready.c ------------------------------------------------------------ */
 

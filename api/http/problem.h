@@ -1,8 +1,8 @@
 /* The catalogue of errors: from a stable code to HTTP status, title and hint,
  * and the application/problem+json document (RFC 9457) that a client gets.
  * Every error reply is made here, whoever finds the error: parsers by way of
- * flaw.h, the core's refusals by way of refusal.h. Codes never change, as
- * programs go by them. */
+ * input_error.h, the core's refusals by way of core_refusal.h. Codes never
+ * change, as programs go by them. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H
 

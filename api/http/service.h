@@ -8,9 +8,9 @@
 
 #include "config/options.h"
 #include "http/request.h"
-#include "http/slow.h"
+#include "http/slow_log.h"
 
-struct guests;
+struct address_limit;
 struct tls_keyring;
 
 enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
@@ -40,13 +40,13 @@ struct counters {
 struct service {
     struct kx_store *store;
     const struct options *options;
-    struct guests *guests;
+    struct address_limit *guests;
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
     bool closed;          /* nobody comes in without an access token */
     atomic_bool stopping; /* /readyz says no from now on */
     struct counters counters;
-    struct slow slow;
+    struct slow_log slow;
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* Follows a stream from request to request and remembers where the last good
- * one ended. The work is divided by what is being read: framing_usual.c takes
+ * one ended. The work is divided by what is being read: framing_fast.c takes
  * the plain heads in one pass, framing_head.c and framing_request.c all others,
- * framing_body.c bodies; framing_state.h is what they share. http1_socket.c is
+ * framing_body.c bodies; framing_state.h is what they share. mhd_socket.c is
  * the only user. */
 #include "http1/framing_state.h"
 
@@ -15,7 +15,7 @@ static const uint8_t *follow(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {
     if (f->state == START) {
-        const uint8_t *next = framing_usual(f->limits, p, end);
+        const uint8_t *next = framing_fast(f->limits, p, end);
         if (next != NULL)
             return next;
     }

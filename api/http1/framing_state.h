@@ -73,8 +73,8 @@ const uint8_t *framing_body(struct framing *f, const uint8_t *p,
 
 /* Past a head that is whole in these bytes (at least one), has no body, and
  * needs no state to be found good; NULL for any other, which may be good. */
-const uint8_t *framing_usual(const struct framing_limits *limits,
-                             const uint8_t *p, const uint8_t *end);
+const uint8_t *framing_fast(const struct framing_limits *limits,
+                            const uint8_t *p, const uint8_t *end);
 
 /* Past the bytes of a class. */
 static inline const uint8_t *run(const uint8_t *p, const uint8_t *end,

@@ -12,7 +12,7 @@
 #include <talloc.h>
 
 #include "exchange/exchange.h"
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 #include "http1/http1_stream.h"
 #include "http/router.h"
 
@@ -27,14 +27,14 @@ enum {
 struct http1 {
     struct MHD_Daemon *daemon;
     struct http1_streams *streams;
-    struct desk *desk;
+    struct run_queue *desk;
     int epoll_fd;
 };
 
 /* ---- Request headers ---------------------------------------------------- */
 
 /* A header looked for: the library gives one line at a time, in order. */
-struct wanted {
+struct get_many_read {
     const struct request *request;
     const char *name;
     size_t size;
@@ -45,7 +45,7 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
                                    const char *name, size_t name_size,
                                    const char *value, size_t value_size)
 {
-    struct wanted *wanted = closure;
+    struct get_many_read *wanted = closure;
     (void)kind;
     (void)value_size;
     if (name_size != wanted->size ||
@@ -78,7 +78,7 @@ static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
  * section 5.3); the result lies in the library's memory or the request's. */
 static const char *find_header(const struct request *request, const char *name)
 {
-    struct wanted wanted = {
+    struct get_many_read wanted = {
         .request = request, .name = name, .size = strlen(name)};
     if ((request->header_sizes >> wanted.size % 64 & 1) == 0)
         return NULL;
@@ -192,7 +192,7 @@ static void on_ready(struct exchange *exchange)
 /* The client sees the end of the connection before that of the reply. */
 static void cut(struct exchange *exchange)
 {
-    http1_socket_cut(descriptor_of(exchange->request.connection));
+    mhd_socket_cut(descriptor_of(exchange->request.connection));
 }
 
 /* Those of a stream are counted as they are pulled. */
@@ -200,7 +200,7 @@ static uint64_t taken(const struct exchange *exchange)
 {
     return exchange->reply.stream != NULL
                ? 0
-               : http1_socket_sent(descriptor_of(exchange->request.connection));
+               : mhd_socket_sent(descriptor_of(exchange->request.connection));
 }
 
 static const struct exchange_door DOOR = {
@@ -306,7 +306,7 @@ static void *on_target(void *closure, const char *target,
 {
     struct http1 *http1 = closure;
     struct exchange *exchange = exchange_begin(
-        http1->desk, http1_socket_guest(descriptor_of(connection)));
+        http1->desk, mhd_socket_guest(descriptor_of(connection)));
     char *mark = strchr(target, '?');
     if (exchange != NULL)
         exchange_target(exchange, target, strlen(target));
@@ -326,7 +326,7 @@ static void on_completed(void *closure, struct MHD_Connection *connection,
         exchange_end(exchange);
     *context = NULL;
     if (reason == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-        http1_socket_answered(descriptor_of(connection));
+        mhd_socket_answered(descriptor_of(connection));
 }
 
 /* Targets are decoded by the handlers, with lengths. */
@@ -347,11 +347,11 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http1 *http1 = closure;
-    struct visit visit;
+    struct connection visit;
     (void)context;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED &&
-        http1_socket_close(descriptor_of(connection), &visit))
-        visit_end(http1->desk->service, &visit);
+        mhd_socket_close(descriptor_of(connection), &visit))
+        connection_end(http1->desk->service, &visit);
 }
 
 /* Enough for the largest head that framing.h lets through and that of any reply
@@ -380,7 +380,7 @@ static struct MHD_Daemon *start(struct http1 *http1)
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
-struct http1 *http1_open(struct desk *desk, struct http1_streams *streams)
+struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams)
 {
     struct http1 *http1 = talloc_zero(NULL, struct http1);
     if (http1 == NULL)
@@ -415,17 +415,17 @@ int http1_timeout_ms(const struct http1 *http1)
 {
     enum { HOUR_MS = 3600 * 1000 };
     MHD_UNSIGNED_LONG_LONG timeout;
-    int own = http1_socket_timeout_ms();
+    int own = mhd_socket_timeout_ms();
     if (MHD_get_timeout(http1->daemon, &timeout) != MHD_YES)
         return own;
     int theirs = timeout > HOUR_MS ? HOUR_MS : (int)timeout;
     return own >= 0 && own < theirs ? own : theirs;
 }
 
-void http1_add(struct http1 *http1, struct visit *visit)
+void http1_add(struct http1 *http1, struct connection *visit)
 {
-    if (!http1_socket_open(visit)) {
-        visit_close(http1->desk->service, visit);
+    if (!mhd_socket_open(visit)) {
+        connection_close(http1->desk->service, visit);
         return;
     }
     /* What the library cannot take it closes, which ends the visit. */
@@ -436,5 +436,5 @@ void http1_add(struct http1 *http1, struct visit *visit)
 void http1_run(struct http1 *http1)
 {
     MHD_run(http1->daemon);
-    http1_socket_settle();
+    mhd_socket_settle();
 }

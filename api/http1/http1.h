@@ -2,18 +2,18 @@
  * it and calls it. It is a door: it turns what comes over connections into
  * exchanges and sends their replies; another protocol would be another file
  * beside it. Connections come from listener.c, their bytes pass through
- * http1_socket.c. All functions belong to the thread of that loop. */
+ * mhd_socket.c. All functions belong to the thread of that loop. */
 #ifndef API_HTTP1_H
 #define API_HTTP1_H
 
 #include "http1/http1_stream.h"
-#include "net/visit.h"
+#include "net/connection.h"
 
 struct http1;
 
 /* A server without sockets whose exchanges come from desk; those whose replies
  * may last go on in streams. NULL when it cannot be started. */
-struct http1 *http1_open(struct desk *desk, struct http1_streams *streams);
+struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams);
 /* Closes all connections and frees the server. No exchange may be parked. */
 void http1_close(struct http1 *http1);
 
@@ -23,7 +23,7 @@ int http1_descriptor(const struct http1 *http1);
  * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
 /* Takes over a visit, which is ended with its connection, or on failure. */
-void http1_add(struct http1 *http1, struct visit *visit);
+void http1_add(struct http1 *http1, struct connection *visit);
 /* Does all that can be done without waiting: reads, runs handlers, writes, and
  * closes. Also needed after `ready` was called for an exchange. */
 void http1_run(struct http1 *http1);

@@ -7,9 +7,9 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 #include "net/httpdate.h"
-#include "net/wire.h"
+#include "net/socket_io.h"
 
 enum {
     PIECE = TLS_RECORD_MAX, /* asked for at a time */
@@ -18,8 +18,8 @@ enum {
 
 /* Lives in the request's memory. */
 struct http1_stream {
-    struct wire wire; /* first: it is the source */
-    struct visit visit;
+    struct socket_io wire; /* first: it is the source */
+    struct connection visit;
     struct exchange *exchange;
     struct http1_streams *all;
     struct kx_buffer head; /* of the reply, until it is sent */
@@ -38,7 +38,7 @@ struct http1_stream {
 TAILQ_HEAD(http1_stream_list, http1_stream);
 
 struct http1_streams {
-    struct desk *desk;
+    struct run_queue *desk;
     int epoll_fd;
     struct http1_stream_list open;
     struct http1_stream_list due;
@@ -84,8 +84,8 @@ static void end(struct http1_stream *stream)
     unmark(stream);
     set_stalled(stream, false);
     TAILQ_REMOVE(&all->open, stream, order);
-    wire_close(&stream->wire);
-    visit_close(all->desk->service, &stream->visit);
+    socket_io_close(&stream->wire);
+    connection_close(all->desk->service, &stream->visit);
     stream->gone = true;
     if (stream->parked)
         exchange_forsake(stream->exchange);
@@ -97,8 +97,8 @@ static void end(struct http1_stream *stream)
  * might never read the end. */
 static void finish(struct http1_stream *stream)
 {
-    wire_finish(&stream->wire);
-    wire_read(&stream->wire, stream->all->piece, PIECE);
+    socket_io_finish(&stream->wire);
+    socket_io_read(&stream->wire, stream->all->piece, PIECE);
     end(stream);
 }
 
@@ -149,7 +149,7 @@ static void make_output(struct http1_stream *stream)
 {
     struct kx_buffer *output = &stream->all->output;
     output->size = 0;
-    if (wire_blocked(&stream->wire))
+    if (socket_io_blocked(&stream->wire))
         return;
     kx_add_slice(output, kx_buffer_slice(&stream->head));
     kx_buffer_free(&stream->head);
@@ -161,10 +161,10 @@ static void make_output(struct http1_stream *stream)
 
 static void give(struct http1_stream *stream)
 {
-    struct wire *wire = &stream->wire;
+    struct socket_io *wire = &stream->wire;
     make_output(stream);
-    size_t sent = wire_send(wire, kx_buffer_slice(&stream->all->output));
-    bool blocked = wire_blocked(wire);
+    size_t sent = socket_io_send(wire, kx_buffer_slice(&stream->all->output));
+    bool blocked = socket_io_blocked(wire);
     if (blocked != stream->stalled || sent > 0)
         set_stalled(stream, blocked);
     if (wire->broken)
@@ -213,10 +213,10 @@ static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
 
 /* Nothing is read: a socket that is ready while there is nothing to be sent has
  * been reset. */
-static void on_socket(struct source *source)
+static void on_socket(struct event_source *source)
 {
     struct http1_stream *stream = (struct http1_stream *)source;
-    if (!wire_blocked(&stream->wire))
+    if (!socket_io_blocked(&stream->wire))
         stream->wire.broken = true;
     mark(stream);
 }
@@ -257,16 +257,16 @@ static void write_head(struct http1_stream *stream, const struct reply *reply)
 }
 
 /* The library has let go of the socket. */
-static void take(void *heir, const struct visit *visit)
+static void take(void *heir, const struct connection *visit)
 {
     struct http1_stream *stream = heir;
-    struct wire *wire = &stream->wire;
+    struct socket_io *wire = &stream->wire;
     stream->visit = *visit;
-    wire->source = (struct source){.ready = on_socket, .fd = visit->fd};
+    wire->source = (struct event_source){.ready = on_socket, .fd = visit->fd};
     wire->tls = visit->tls;
     wire->total = &stream->all->desk->service->counters.body_bytes;
     TAILQ_INSERT_TAIL(&stream->all->open, stream, order);
-    if (wire_open(wire, stream->all->epoll_fd, stream->exchange))
+    if (socket_io_open(wire, stream->all->epoll_fd, stream->exchange))
         mark(stream);
     else
         end(stream);
@@ -292,13 +292,13 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     request->connection = stream;
     request->header = no_header;
     exchange->door = &DOOR;
-    http1_socket_bequeath(fd, take, stream);
+    mhd_socket_transfer(fd, take, stream);
     return true;
 }
 
 /* ---- All of them -------------------------------------------------------- */
 
-struct http1_streams *http1_streams_open(struct desk *desk, int epoll_fd)
+struct http1_streams *http1_streams_open(struct run_queue *desk, int epoll_fd)
 {
     struct http1_streams *all = talloc_zero(NULL, struct http1_streams);
     if (all == NULL)

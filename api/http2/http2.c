@@ -39,7 +39,7 @@ static bool is_empty_data(const nghttp2_frame *frame)
 
 static void spend(struct http2_connection *connection)
 {
-    if (!http2_calm_spend(&connection->calm, connection->door->now_ns))
+    if (!http2_flood_spend(&connection->calm, connection->door->now_ns))
         connection->flooded = true;
 }
 
@@ -287,7 +287,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     if (stream != NULL && end)
         http2_stream_sent(stream);
     if (end || head->length >= DRIBBLE)
-        http2_calm_earn(&connection->calm);
+        http2_flood_earn(&connection->calm);
     return 0;
 }
 
@@ -418,7 +418,7 @@ static int free_library(struct http2 *http2)
     return 0;
 }
 
-struct http2 *http2_open(struct desk *desk, int epoll_fd)
+struct http2 *http2_open(struct run_queue *desk, int epoll_fd)
 {
     struct http2 *http2 = talloc_zero(NULL, struct http2);
     if (http2 == NULL)

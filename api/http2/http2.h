@@ -7,19 +7,19 @@
 #ifndef API_HTTP2_H
 #define API_HTTP2_H
 
-#include "exchange/desk.h"
-#include "net/visit.h"
+#include "exchange/run_queue.h"
+#include "net/connection.h"
 
 struct http2;
 
 /* A door without connections whose exchanges come from desk and whose sockets
  * are watched in epoll_fd; NULL when memory ran out. */
-struct http2 *http2_open(struct desk *desk, int epoll_fd);
+struct http2 *http2_open(struct run_queue *desk, int epoll_fd);
 /* Closes all connections and frees the door. No exchange may be parked. */
 void http2_close(struct http2 *http2);
 
 /* Takes over a visit, which is ended with its connection, or on failure. */
-void http2_add(struct http2 *http2, struct visit *visit);
+void http2_add(struct http2 *http2, struct connection *visit);
 /* At the end of each turn of the loop: sends what there is to send, and closes
  * what is over or was silent for too long. */
 void http2_run(struct http2 *http2);

@@ -50,9 +50,9 @@ static void farewell(struct http2_connection *connection, enum http2_error why)
         kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
     }
     http2_session_close(connection);
-    wire_send(&connection->wire, kx_slice(frame, sizeof frame));
-    wire_finish(&connection->wire);
-    if (wire_blocked(&connection->wire))
+    socket_io_send(&connection->wire, kx_slice(frame, sizeof frame));
+    socket_io_finish(&connection->wire);
+    if (socket_io_blocked(&connection->wire))
         connection->wire.broken = true;
 }
 
@@ -61,8 +61,8 @@ static void end(struct http2_connection *connection)
     struct http2 *http2 = connection->door;
     if (connection->session != NULL)
         http2_session_close(connection);
-    wire_close(&connection->wire);
-    visit_close(http2->desk->service, &connection->visit);
+    socket_io_close(&connection->wire);
+    connection_close(http2->desk->service, &connection->visit);
     TAILQ_REMOVE(&http2->connections, connection, order);
     if (connection->dirty)
         STAILQ_REMOVE(&http2->dirty, connection, http2_connection, next_dirty);
@@ -89,14 +89,14 @@ static void drain(struct http2_connection *connection, size_t size)
         connection->wire.broken = true;
 }
 
-static void on_ready(struct source *source)
+static void on_ready(struct event_source *source)
 {
     struct http2_connection *connection = (struct http2_connection *)source;
     struct http2 *http2 = connection->door;
     size_t size = 0;
     http2->now_ns = kx_monotonic_ns();
-    if (!wire_blocked(&connection->wire))
-        size = wire_read(&connection->wire, http2->input, HTTP2_INPUT);
+    if (!socket_io_blocked(&connection->wire))
+        size = socket_io_read(&connection->wire, http2->input, HTTP2_INPUT);
     if (connection->session == NULL)
         drain(connection, size);
     else if (size > 0) {
@@ -117,7 +117,7 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
     if (sent > 0)
         touch(connection);
     else if (connection->heard)
-        visit_acknowledge(&connection->visit);
+        connection_acknowledge(&connection->visit);
     connection->heard = false;
 }
 
@@ -125,23 +125,23 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
  * the next turn; one whose client does not take it, for the socket. */
 static void give(struct http2_connection *connection)
 {
-    struct wire *wire = &connection->wire;
+    struct socket_io *wire = &connection->wire;
     struct kx_buffer *output = &connection->door->output;
-    bool more = wire_blocked(wire); /* nobody asked the session yet */
+    bool more = socket_io_blocked(wire); /* nobody asked the session yet */
     output->size = 0;
     if (!more && !http2_session_give(connection, output)) {
         farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
                                                  : HTTP2_INTERNAL_ERROR);
         return;
     }
-    acknowledge(connection, wire_send(wire, kx_buffer_slice(output)));
-    if (wire_blocked(wire))
+    acknowledge(connection, socket_io_send(wire, kx_buffer_slice(output)));
+    if (socket_io_blocked(wire))
         return;
     if (more || output->size >= HTTP2_OUTPUT)
         http2_connection_mark(connection);
     else if (http2_session_over(connection)) {
         http2_session_close(connection);
-        wire_finish(wire);
+        socket_io_finish(wire);
     }
 }
 
@@ -172,7 +172,7 @@ static void expire_stream(struct http2_stream *stream)
     struct http2_connection *connection = stream->connection;
     http2_stream_touch(stream);
     http2_session_reset(stream, HTTP2_CANCEL);
-    if (!wire_blocked(&connection->wire))
+    if (!socket_io_blocked(&connection->wire))
         touch(connection);
     http2_connection_mark(connection);
 }
@@ -209,7 +209,7 @@ static void expire_requests(struct http2 *http2)
 static void expire_connection(struct http2_connection *connection)
 {
     bool takes =
-        connection->session != NULL && !wire_blocked(&connection->wire);
+        connection->session != NULL && !socket_io_blocked(&connection->wire);
     touch(connection);
     if (takes && (connection->parked > 0 || connection->dirty))
         return;
@@ -270,21 +270,21 @@ int http2_timeout_ms(const struct http2 *http2)
 
 /* ---- The door ----------------------------------------------------------- */
 
-void http2_add(struct http2 *http2, struct visit *visit)
+void http2_add(struct http2 *http2, struct connection *visit)
 {
     struct http2_connection *connection =
         talloc_zero(http2, struct http2_connection);
     if (connection != NULL) {
         connection->wire.source =
-            (struct source){.ready = on_ready, .fd = visit->fd};
+            (struct event_source){.ready = on_ready, .fd = visit->fd};
         connection->wire.tls = visit->tls;
         connection->wire.idle_events = EPOLLIN;
         connection->wire.total = &http2->desk->service->counters.body_bytes;
     }
     if (connection == NULL ||
-        !wire_open(&connection->wire, http2->epoll_fd, connection)) {
+        !socket_io_open(&connection->wire, http2->epoll_fd, connection)) {
         talloc_free(connection);
-        visit_close(http2->desk->service, visit);
+        connection_close(http2->desk->service, visit);
         return;
     }
     http2->now_ns = kx_monotonic_ns();
@@ -293,7 +293,7 @@ void http2_add(struct http2 *http2, struct visit *visit)
     connection->deadline_ns = http2->now_ns + idle_ns(http2);
     TAILQ_INIT(&connection->streams);
     TAILQ_INIT(&connection->queue);
-    http2_calm_init(&connection->calm, http2->now_ns);
+    http2_flood_init(&connection->calm, http2->now_ns);
     TAILQ_INSERT_TAIL(&http2->connections, connection, order);
     connection->wire.broken = !http2_session_open(connection);
     http2_connection_mark(connection);
@@ -313,7 +313,7 @@ bool http2_unsent(const struct http2 *http2)
 {
     const struct http2_connection *connection;
     TAILQ_FOREACH(connection, &http2->connections, order)
-        if (connection->dirty || wire_blocked(&connection->wire))
+        if (connection->dirty || socket_io_blocked(&connection->wire))
             return true;
     return false;
 }

@@ -10,10 +10,10 @@
 
 #include "exchange/exchange.h"
 #include "http2/http2.h"
-#include "http2/http2_calm.h"
+#include "http2/http2_flood.h"
 #include "http2/http2_head.h"
 #include "net/httpdate.h"
-#include "net/wire.h"
+#include "net/socket_io.h"
 
 struct nghttp2_session;
 
@@ -76,11 +76,11 @@ struct http2_stream {
 };
 
 struct http2_connection {
-    struct wire wire; /* first: it is the source */
-    struct visit visit;
+    struct socket_io wire; /* first: it is the source */
+    struct connection visit;
     struct http2 *door;
     struct nghttp2_session *session; /* NULL: the farewell is said */
-    struct http2_calm calm;
+    struct http2_flood calm;
     bool flooded;     /* the client was not calm */
     bool starved;     /* the library had no memory to send; it would now free a
                        * frame twice, so what the session holds is left */
@@ -103,7 +103,7 @@ TAILQ_HEAD(http2_connections, http2_connection);
 STAILQ_HEAD(http2_dirty, http2_connection);
 
 struct http2 {
-    struct desk *desk;
+    struct run_queue *desk;
     int epoll_fd;
     struct nghttp2_session_callbacks *callbacks;
     struct nghttp2_option *option;

@@ -124,7 +124,7 @@ static void refuse(struct http2_stream *stream)
 struct http2_stream *http2_stream_begin(struct http2_connection *connection,
                                         int32_t id)
 {
-    struct desk *desk = connection->door->desk;
+    struct run_queue *desk = connection->door->desk;
     struct exchange *exchange = exchange_begin(desk, connection->visit.guest);
     if (exchange == NULL) {
         atomic_fetch_add(&desk->service->counters.streams_refused, 1);

@@ -12,18 +12,18 @@
 #include "indexes/index_wait.h"
 #include "rest/indexjson.h"
 #include "http/percent.h"
-#include "rest/refusal.h"
-#include "rest/target.h"
+#include "rest/core_refusal.h"
+#include "rest/request_key.h"
 
 bool index_name(const struct request *request, struct kx_buffer *name,
-                struct flaw *flaw)
+                struct input_error *flaw)
 {
     kx_buffer_init(name, request->memory);
     if (!percent_decode(request->argument, name))
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "The name of the index has a '%%' without two "
-                        "hexadecimal digits.");
-    return !name->failed || flaw_no_memory(flaw);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "The name of the index has a '%%' without two "
+                               "hexadecimal digits.");
+    return !name->failed || input_error_no_memory(flaw);
 }
 
 /* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
@@ -43,10 +43,10 @@ enum progress index_missing(struct request *request, struct reply *reply,
 enum progress index_list(struct request *request, struct reply *reply)
 {
     struct kx_index_info info;
-    struct flaw flaw;
+    struct input_error flaw;
     bool some = false;
-    if (!query_none(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    if (!query_params_none(request, &flaw))
+        return input_error_reply(request, reply, &flaw);
     answer_json(reply, 200);
     access_asked(request);
     kx_add_text(&reply->body, "{\"indexes\":[");
@@ -112,9 +112,10 @@ static bool is_there(struct request *request, struct kx_slice name)
 enum progress index_show(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct flaw flaw;
-    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) ||
+        !index_name(request, &name, &flaw))
+        return input_error_reply(request, reply, &flaw);
     struct kx_slice text = kx_buffer_slice(&name);
     if (!access_index(request, reply, SCOPE_READ, text))
         return DONE;
@@ -132,15 +133,16 @@ enum progress index_show(struct request *request, struct reply *reply)
 
 enum progress index_declare(struct request *request, struct reply *reply)
 {
-    struct query query;
-    struct flaw flaw;
-    if (!query_read(request->query, TAKES_DRY | TAKES_PAUSED, request->memory,
-                    &query, &flaw) ||
-        !query_flag(&query, PARAMETER_DRY, &request->commit.dry, &flaw) ||
-        !query_flag(&query, PARAMETER_PAUSED, &request->commit.pace.paused,
-                    &flaw) ||
+    struct query_params query;
+    struct input_error flaw;
+    if (!query_params_read(request->query, TAKES_DRY | TAKES_PAUSED,
+                           request->memory, &query, &flaw) ||
+        !query_params_flag(&query, PARAMETER_DRY, &request->commit.dry,
+                           &flaw) ||
+        !query_params_flag(&query, PARAMETER_PAUSED,
+                           &request->commit.pace.paused, &flaw) ||
         !body_json(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     request->commit.kind = KX_DECLARE_INDEX;
     request->commit.declaration = request->body;
     return COMMIT;
@@ -163,7 +165,7 @@ enum progress index_refused(struct request *request, struct reply *reply,
                             struct kx_slice name)
 {
     enum kx_status status = request->commit.status;
-    refusal_commit(request, reply);
+    core_refusal_commit(request, reply);
     if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED ||
         status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
         status == KX_INDEX_NOT_READY)
@@ -199,9 +201,10 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
 enum progress index_drop(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
-    struct flaw flaw;
-    if (!query_none(request, &flaw) || !index_name(request, &name, &flaw))
-        return flaw_reply(request, reply, &flaw);
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) ||
+        !index_name(request, &name, &flaw))
+        return input_error_reply(request, reply, &flaw);
     request->commit.kind = KX_DROP_INDEX;
     request->commit.index_name = kx_buffer_slice(&name);
     return COMMIT;
@@ -212,7 +215,7 @@ enum progress index_drop_finish(struct request *request, struct reply *reply)
     if (request->commit.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, request->commit.index_name);
     if (request->commit.status != KX_OK)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     reply->status = 204;
     return DONE;
 }
@@ -223,14 +226,14 @@ enum progress index_drop_finish(struct request *request, struct reply *reply)
  * says where it lives, for a client that wants to change it. */
 static enum progress found(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
-                           const struct fields *fields)
+                           const struct projection *fields)
 {
     struct kx_buffer location;
     answer_entry(request, reply, entry, fields);
     if (reply->status != 200 && reply->status != 304)
         return DONE;
     kx_buffer_init(&location, request->memory);
-    target_location(entry->key, &location);
+    request_key_location(entry->key, &location);
     if (location.failed)
         reply->body.failed = true;
     else
@@ -258,15 +261,15 @@ enum progress index_get(struct request *request, struct reply *reply)
     struct kx_buffer name;
     struct kx_buffer value;
     struct kx_entry entry;
-    struct fields fields;
-    struct query query;
-    struct flaw flaw;
+    struct projection fields;
+    struct query_params query;
+    struct input_error flaw;
     struct kx_fault fault = {0};
     kx_buffer_init(&value, request->memory);
     if (!index_name(request, &name, &flaw) ||
-        !target_key(request, TAKES_FIELDS, &query, &value, &flaw) ||
-        !fields_read(&query, &fields, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        !request_key(request, TAKES_FIELDS, &query, &value, &flaw) ||
+        !projection_read(&query, &fields, &flaw))
+        return input_error_reply(request, reply, &flaw);
     struct kx_lookup lookup = {.index = kx_buffer_slice(&name),
                                .value = kx_buffer_slice(&value),
                                .fields = fields.paths,
@@ -284,5 +287,5 @@ enum progress index_get(struct request *request, struct reply *reply)
         return nothing_for(request, reply, &lookup);
     if (fault.status == KX_INDEX_ABSENT)
         return index_missing(request, reply, kx_buffer_slice(&name));
-    return refusal_read(request, reply, &fault, kx_buffer_slice(&name));
+    return core_refusal_read(request, reply, &fault, kx_buffer_slice(&name));
 }

@@ -2,12 +2,12 @@
 #ifndef API_INDEXES_H
 #define API_INDEXES_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* The decoded name in the path, in the request's memory. PROBLEM_BAD_REQUEST.
  */
 bool index_name(const struct request *request, struct kx_buffer *name,
-                struct flaw *flaw);
+                struct input_error *flaw);
 
 /* The reply becomes a 404 for an index of this name: DONE. */
 enum progress index_missing(struct request *request, struct reply *reply,

@@ -5,22 +5,24 @@
 #include <strings.h>
 
 #include "kvconnect/datapath.pb-c.h"
-#include "kvconnect/message.h"
-#include "rest/query.h"
+#include "kvconnect/protobuf.h"
+#include "rest/query_params.h"
 #include "http/service.h"
 
 /* Version 1 has another name for the header, and none for the version. */
-static bool check_database(const struct request *request, struct flaw *flaw)
+static bool check_database(const struct request *request,
+                           struct input_error *flaw)
 {
     const char *given = request->header(request, "x-denokv-database-id");
     if (given == NULL)
         given = request->header(request, "x-transaction-domain-id");
     const char *id = kx_store_id(request->service->store);
     return given == NULL || strcasecmp(given, id) == 0 ||
-           flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                    "The request is for the database %.64s; this is %s. Open "
-                    "the database again.",
-                    given, id);
+           input_error_set(
+               flaw, PROBLEM_BAD_REQUEST,
+               "The request is for the database %.64s; this is %s. Open "
+               "the database again.",
+               given, id);
 }
 
 static bool is_spoken(const char *version)
@@ -29,16 +31,17 @@ static bool is_spoken(const char *version)
            version[0] <= '0' + KVCONNECT_LAST && version[1] == '\0';
 }
 
-bool kvconnect_admit(const struct request *request, struct flaw *flaw)
+bool kvconnect_admit(const struct request *request, struct input_error *flaw)
 {
-    if (!query_none(request, flaw))
+    if (!query_params_none(request, flaw))
         return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && !is_spoken(version))
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There is no version %.16s of KV Connect here; there "
-                        "are %d to %d.",
-                        version, KVCONNECT_FIRST, KVCONNECT_LAST);
+        return input_error_set(
+            flaw, PROBLEM_BAD_REQUEST,
+            "There is no version %.16s of KV Connect here; there "
+            "are %d to %d.",
+            version, KVCONNECT_FIRST, KVCONNECT_LAST);
     return check_database(request, flaw);
 }
 
@@ -58,7 +61,7 @@ void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out)
     uint8_t bytes[KX_STAMP_BYTES] = {0};
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(stamp >> (56 - 8 * i));
-    message_bytes(field, kx_slice(bytes, sizeof bytes), out);
+    protobuf_bytes(field, kx_slice(bytes, sizeof bytes), out);
 }
 
 /* Of a value that is made for JavaScript. */
@@ -72,7 +75,7 @@ static unsigned encoding_of(const struct kx_value *value)
 
 static size_t field_size(size_t size)
 {
-    return size == 0 ? 0 : 1 + message_varint_size(size) + size;
+    return size == 0 ? 0 : 1 + protobuf_varint_size(size) + size;
 }
 
 /* @deno/kv in Node reads Buffers and the like as Node writes them. */
@@ -101,17 +104,17 @@ void kvconnect_entry(struct kvconnect_writer *writer, unsigned field,
     }
     size_t size = field_size(entry->key.size) + field_size(value.data.size) +
                   2 + field_size(KX_STAMP_BYTES);
-    message_begin(field, size, out);
-    message_bytes(ENTRY_KEY, entry->key, out);
-    message_bytes(ENTRY_VALUE, value.data, out);
-    message_number(ENTRY_ENCODING, encoding_of(&value), out);
+    protobuf_begin(field, size, out);
+    protobuf_bytes(ENTRY_KEY, entry->key, out);
+    protobuf_bytes(ENTRY_VALUE, value.data, out);
+    protobuf_number(ENTRY_ENCODING, encoding_of(&value), out);
     kvconnect_stamp(ENTRY_STAMP, entry->stamp, out);
 }
 
 static const char OCTETS[] = "application/octet-stream";
 
 bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
-                     struct kx_value *value_out, struct flaw *flaw)
+                     struct kx_value *value_out, struct input_error *flaw)
 {
     struct kx_fault fault = {.status = KX_OK};
     *value_out = (struct kx_value){.data = data};
@@ -119,18 +122,18 @@ bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
     case DATAPATH__VALUE_ENCODING__VE_V8:
         value_out->encoding = KX_V8;
         fault.status = kx_v8_check(data, memory, &fault);
-        return fault.status == KX_OK || flaw_fault(flaw, &fault);
+        return fault.status == KX_OK || input_error_fault(flaw, &fault);
     case DATAPATH__VALUE_ENCODING__VE_LE64:
         value_out->encoding = KX_LE64;
         return data.size == sizeof(uint64_t) ||
-               flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "A KvU64 has 8 bytes, not %zu.", data.size);
+               input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "A KvU64 has 8 bytes, not %zu.", data.size);
     case DATAPATH__VALUE_ENCODING__VE_BYTES:
         value_out->encoding = KX_BYTES;
         value_out->media_type = kx_slice(OCTETS, sizeof OCTETS - 1);
         return true;
     default:
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There is no value encoding %d.", encoding);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There is no value encoding %d.", encoding);
     }
 }

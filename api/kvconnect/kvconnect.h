@@ -13,7 +13,7 @@
 #ifndef API_KVCONNECT_H
 #define API_KVCONNECT_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* What one message may hold. Deno's own client stays within these. */
 enum kvconnect_limit {
@@ -31,7 +31,7 @@ enum kvconnect_version { KVCONNECT_FIRST = 1, KVCONNECT_LAST = 3 };
 
 /* Does the request speak a version that is spoken here, to this very store?
  * Headers that are absent are not asked for. False with a flaw. */
-bool kvconnect_admit(const struct request *request, struct flaw *flaw);
+bool kvconnect_admit(const struct request *request, struct input_error *flaw);
 
 /* Ends a handler of the data path well: status 200 and the media type of
  * messages. Returns DONE. */
@@ -61,6 +61,6 @@ void kvconnect_stamp(unsigned field, uint64_t stamp, struct kx_buffer *out);
 /* Reads data with the number of a wire encoding as a value; its slices lie in
  * data. False with a flaw when it is no such value. memory: for scratch. */
 bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
-                     struct kx_value *value_out, struct flaw *flaw);
+                     struct kx_value *value_out, struct input_error *flaw);
 
 #endif

@@ -9,8 +9,8 @@
 #include "access/access.h"
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect_rows.h"
-#include "kvconnect/message.h"
-#include "rest/refusal.h"
+#include "kvconnect/protobuf.h"
+#include "rest/core_refusal.h"
 
 enum { OUTPUT_STRONG = 4, OUTPUT_STATUS = 8 };
 
@@ -34,8 +34,8 @@ static bool is_one_key(const struct kx_range *range)
 
 static struct kx_range range_of(const Datapath__ReadRange *message)
 {
-    return (struct kx_range){.start = message_slice(message->start),
-                             .end = message_slice(message->end),
+    return (struct kx_range){.start = protobuf_slice(message->start),
+                             .end = protobuf_slice(message->end),
                              .reverse = message->reverse};
 }
 
@@ -155,38 +155,41 @@ static bool read_asked(struct reading *reading,
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool check_bound(const char *name, size_t size, struct flaw *flaw)
+static bool check_bound(const char *name, size_t size, struct input_error *flaw)
 {
     return size <= KX_KEY_BOUND_MAX ||
-           flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
-                    "The %s of a range has %zu bytes; the limit is %d.", name,
-                    size, KX_KEY_BOUND_MAX);
+           input_error_set(flaw, PROBLEM_KEY_TOO_LONG,
+                           "The %s of a range has %zu bytes; the limit is %d.",
+                           name, size, KX_KEY_BOUND_MAX);
 }
 
-static bool check_ranges(const Datapath__SnapshotRead *read, struct flaw *flaw)
+static bool check_ranges(const Datapath__SnapshotRead *read,
+                         struct input_error *flaw)
 {
     int64_t rows = 0;
     if (read->n_ranges > KVCONNECT_RANGES_MAX)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There are %zu ranges; the limit is %d.",
-                        read->n_ranges, KVCONNECT_RANGES_MAX);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There are %zu ranges; the limit is %d.",
+                               read->n_ranges, KVCONNECT_RANGES_MAX);
     for (size_t i = 0; i < read->n_ranges; i++) {
         const Datapath__ReadRange *range = read->ranges[i];
         if (range->limit < 1)
-            return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                            "The limit of a range is %d; it must be at least "
-                            "1.",
-                            range->limit);
+            return input_error_set(
+                flaw, PROBLEM_BAD_REQUEST,
+                "The limit of a range is %d; it must be at least "
+                "1.",
+                range->limit);
         if (!check_bound("start", range->start.len, flaw) ||
             !check_bound("end", range->end.len, flaw))
             return false;
         rows += range->limit;
     }
     return rows <= KVCONNECT_ROWS_MAX ||
-           flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                    "The limits of the ranges add up to %lld entries; the "
-                    "limit is %d.",
-                    (long long)rows, KVCONNECT_ROWS_MAX);
+           input_error_set(
+               flaw, PROBLEM_BAD_REQUEST,
+               "The limits of the ranges add up to %lld entries; the "
+               "limit is %d.",
+               (long long)rows, KVCONNECT_ROWS_MAX);
 }
 
 /* Does the client look up one key? Deno asks for a range with room for nothing
@@ -217,8 +220,8 @@ static bool narrow(struct request *request, Datapath__ReadRange *message)
 static bool may_read_range(struct request *request, struct reply *reply,
                            Datapath__ReadRange *message)
 {
-    struct kx_range range = {.start = message_slice(message->start),
-                             .end = message_slice(message->end)};
+    struct kx_range range = {.start = protobuf_slice(message->start),
+                             .end = protobuf_slice(message->end)};
     if (access_spans(request, SCOPE_LIST, &range))
         return true;
     if (!is_look_up(message, &range))
@@ -257,9 +260,9 @@ static enum progress refuse(struct request *request, struct reply *reply,
     if (reading->too_large)
         return refuse_size(request, reply);
     kx_buffer_init(&index, request->memory);
-    refusal_index_of(reading->start, &index);
-    return refusal_read(request, reply, &reading->fault,
-                        kx_buffer_slice(&index));
+    core_refusal_index_of(reading->start, &index);
+    return core_refusal_read(request, reply, &reading->fault,
+                             kx_buffer_slice(&index));
 }
 
 /* fault is large, and only its texts are cleared. */
@@ -276,9 +279,9 @@ static void start_reading(struct reading *reading,
 
 static enum progress end_reply(struct reply *reply)
 {
-    message_number(OUTPUT_STRONG, true, &reply->body);
-    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
-                   &reply->body);
+    protobuf_number(OUTPUT_STRONG, true, &reply->body);
+    protobuf_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                    &reply->body);
     return kvconnect_answer(reply);
 }
 
@@ -312,15 +315,15 @@ enum progress kvconnect_read(struct request *request, struct reply *reply)
 {
     struct reading reading;
     struct kx_fault *fault = &reading.fault;
-    struct flaw flaw;
+    struct input_error flaw;
     if (request->state != NULL)
         return write_reply(request, reply, request->state);
     if (!kvconnect_admit(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     const Datapath__SnapshotRead *read =
-        message_read(request, &datapath__snapshot_read__descriptor, &flaw);
+        protobuf_read(request, &datapath__snapshot_read__descriptor, &flaw);
     if (read == NULL || !check_ranges(read, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     if (!may_read(request, reply, read))
         return DONE;
     start_reading(&reading, request, &reply->body);

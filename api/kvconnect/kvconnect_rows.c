@@ -3,7 +3,7 @@
 
 #include <talloc.h>
 
-#include "kvconnect/message.h"
+#include "kvconnect/protobuf.h"
 
 enum { OUTPUT_RANGES = 1 };
 enum { RANGE_VALUES = 1 };
@@ -41,7 +41,7 @@ static void expect(struct kvconnect_rows *rows)
     for (const struct row *row = rows->next;
          row != NULL && row->range == rows->written; row = row->next)
         size += row->entry.value.data.size;
-    rows->place = message_expect(rows->place, size, out);
+    rows->place = protobuf_expect(rows->place, size, out);
 }
 
 /* Ends the range that is being written, if it is not this one. */
@@ -49,8 +49,8 @@ static void go_to(struct kvconnect_rows *rows, size_t range)
 {
     for (; rows->written < range; rows->written++) {
         if (rows->written > 0)
-            message_close(rows->place, rows->writer.out);
-        rows->place = message_open(OUTPUT_RANGES, rows->writer.out);
+            protobuf_close(rows->place, rows->writer.out);
+        rows->place = protobuf_open(OUTPUT_RANGES, rows->writer.out);
     }
 }
 
@@ -103,10 +103,10 @@ void kvconnect_rows_only(struct kvconnect_rows *rows,
                          const struct kx_entry *entry)
 {
     struct kx_buffer *out = rows->writer.out;
-    size_t place = message_open(OUTPUT_RANGES, out);
+    size_t place = protobuf_open(OUTPUT_RANGES, out);
     if (entry != NULL)
         kvconnect_entry(&rows->writer, RANGE_VALUES, entry);
-    message_close(place, out);
+    protobuf_close(place, out);
 }
 
 /* Writes the next row; returns the bytes of its value. */
@@ -135,6 +135,6 @@ bool kvconnect_rows_write(struct kvconnect_rows *rows)
         return false;
     go_to(rows, rows->reached);
     if (rows->written > 0)
-        message_close(rows->place, rows->writer.out);
+        protobuf_close(rows->place, rows->writer.out);
     return true;
 }

@@ -17,8 +17,8 @@
 #include "access/access.h"
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect.h"
-#include "kvconnect/message.h"
-#include "rest/refusal.h"
+#include "kvconnect/protobuf.h"
+#include "rest/core_refusal.h"
 #include "http/service.h"
 #include "http/watch_wait.h"
 
@@ -30,7 +30,7 @@ static const uint64_t SILENCE_NS = 5000000000;
 static const uint64_t NOT_SHOWN = UINT64_MAX; /* in place of a stamp */
 
 /* What one client watches, and what it was shown last. */
-struct watching {
+struct watch_stream {
     struct stream stream;
     struct kx_watch *watch;
     uint64_t sent_ns; /* when the last frame was made */
@@ -50,7 +50,7 @@ struct frame {
 
 /* A key of an index that cannot be read for now is shown as absent: when it can
  * be, there is news. */
-static enum kx_status read_key(struct watching *watching, size_t i,
+static enum kx_status read_key(struct watch_stream *watching, size_t i,
                                struct frame *frame)
 {
     struct kx_entry *entry = &frame->entries[i];
@@ -67,8 +67,9 @@ static enum kx_status read_key(struct watching *watching, size_t i,
 }
 
 /* All keys in one view, which ends before any value is made for JavaScript. */
-static enum kx_status read_keys(struct watching *watching, const void *memory,
-                                struct frame *frame, uint64_t *flush_out)
+static enum kx_status read_keys(struct watch_stream *watching,
+                                const void *memory, struct frame *frame,
+                                uint64_t *flush_out)
 {
     struct kx_reader *reader = watching->stream.request->reader;
     enum kx_status status = KX_OK;
@@ -89,22 +90,22 @@ static void put_length(size_t length, uint8_t *out)
 }
 
 /* KX_OK, KX_COMMIT_TOO_LARGE; the chunk may have failed. */
-static enum kx_status write_frame(struct watching *watching, const void *memory,
-                                  const struct frame *frame,
+static enum kx_status write_frame(struct watch_stream *watching,
+                                  const void *memory, const struct frame *frame,
                                   struct kx_buffer *chunk)
 {
     struct kvconnect_writer writer;
     size_t start = chunk->size;
     kvconnect_writer_init(&writer, watching->stream.request, memory, chunk);
     kx_add(chunk, (const uint8_t[FRAME_HEAD]){0}, FRAME_HEAD);
-    message_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
-                   chunk);
+    protobuf_number(OUTPUT_STATUS, DATAPATH__SNAPSHOT_READ_STATUS__SR_SUCCESS,
+                    chunk);
     for (size_t i = 0; i < watching->count; i++) {
-        size_t place = message_open(OUTPUT_KEYS, chunk);
-        message_number(KEY_CHANGED, true, chunk);
+        size_t place = protobuf_open(OUTPUT_KEYS, chunk);
+        protobuf_number(KEY_CHANGED, true, chunk);
         if (frame->entries[i].stamp != 0)
             kvconnect_entry(&writer, KEY_ENTRY, &frame->entries[i]);
-        message_close(place, chunk);
+        protobuf_close(place, chunk);
     }
     size_t size = chunk->size - start - FRAME_HEAD;
     watching->sent_ns = kx_monotonic_ns();
@@ -121,7 +122,7 @@ static enum kx_status write_frame(struct watching *watching, const void *memory,
 /* Appends a frame if there is something to show. KX_OK, KX_COMMIT_TOO_LARGE, or
  * why the entries cannot be read any more. What is not shown need not be on
  * disk. */
-static enum kx_status add_frame(struct watching *watching,
+static enum kx_status add_frame(struct watch_stream *watching,
                                 struct kx_buffer *chunk, uint64_t *flush_out)
 {
     void *memory = talloc_new(watching->stream.request->memory);
@@ -137,7 +138,7 @@ static enum kx_status add_frame(struct watching *watching,
     return status;
 }
 
-static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
+static bool add_silence(struct watch_stream *watching, struct kx_buffer *chunk)
 {
     if (kx_monotonic_ns() - watching->sent_ns < SILENCE_NS)
         return false;
@@ -151,7 +152,7 @@ static bool add_silence(struct watching *watching, struct kx_buffer *chunk)
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {
-    struct watching *watching = stream->state;
+    struct watch_stream *watching = stream->state;
     do {
         if (atomic_load(&stream->request->service->stopping) ||
             !access_sees_all(stream->request, SCOPE_WATCH, watching->keys,
@@ -168,28 +169,28 @@ static bool next(struct stream *stream, struct kx_buffer *chunk,
 
 /* ---- The request -------------------------------------------------------- */
 
-static bool take_keys(struct watching *watching, const Datapath__Watch *message,
-                      struct flaw *flaw)
+static bool take_keys(struct watch_stream *watching,
+                      const Datapath__Watch *message, struct input_error *flaw)
 {
     struct kx_fault fault = {.status = KX_OK};
     watching->count = message->n_keys;
     if (message->n_keys < 1 || message->n_keys > KVCONNECT_WATCH_KEYS_MAX)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There are %zu keys; a watch has 1 to %d.",
-                        message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There are %zu keys; a watch has 1 to %d.",
+                               message->n_keys, KVCONNECT_WATCH_KEYS_MAX);
     for (size_t i = 0; i < message->n_keys; i++) {
-        watching->keys[i] = message_slice(message->keys[i]->key);
+        watching->keys[i] = protobuf_slice(message->keys[i]->key);
         watching->stamps[i] = NOT_SHOWN;
         fault.status = kx_key_check(watching->keys[i], &fault);
         if (fault.status != KX_OK)
-            return flaw_fault(flaw, &fault);
+            return input_error_fault(flaw, &fault);
     }
     return true;
 }
 
 /* What cannot be watched, such as a key of an index that is being built, can be
  * refused only before the reply has begun. */
-static enum kx_status try_keys(struct watching *watching, size_t *at_out,
+static enum kx_status try_keys(struct watch_stream *watching, size_t *at_out,
                                struct kx_fault *fault)
 {
     struct request *request = watching->stream.request;
@@ -212,7 +213,7 @@ static enum kx_status try_keys(struct watching *watching, size_t *at_out,
 }
 
 /* Makes a frame for nothing. KX_OK, KX_COMMIT_TOO_LARGE, or as add_frame. */
-static enum kx_status try_frame(struct watching *watching)
+static enum kx_status try_frame(struct watch_stream *watching)
 {
     struct kx_buffer chunk;
     uint64_t flush;
@@ -227,7 +228,7 @@ static enum kx_status try_frame(struct watching *watching)
 }
 
 /* The watch is open before the first frame is read: no change gets lost. */
-static enum kx_status open_watch(struct watching *watching, size_t *at_out,
+static enum kx_status open_watch(struct watch_stream *watching, size_t *at_out,
                                  struct kx_fault *fault)
 {
     struct request *request = watching->stream.request;
@@ -240,7 +241,7 @@ static enum kx_status open_watch(struct watching *watching, size_t *at_out,
                                            request->memory, &watching->watch);
 }
 
-static enum progress begin(struct watching *watching, struct reply *reply)
+static enum progress begin(struct watch_stream *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     struct kx_fault fault = {.status = KX_OK};
@@ -254,8 +255,9 @@ static enum progress begin(struct watching *watching, struct reply *reply)
                        FRAME_MAX);
     if (fault.status != KX_OK) {
         kx_buffer_init(&index, request->memory);
-        refusal_index_of(watching->keys[at], &index);
-        return refusal_read(request, reply, &fault, kx_buffer_slice(&index));
+        core_refusal_index_of(watching->keys[at], &index);
+        return core_refusal_read(request, reply, &fault,
+                                 kx_buffer_slice(&index));
     }
     reply->status = 200;
     reply->content_type = "application/octet-stream";
@@ -265,18 +267,19 @@ static enum progress begin(struct watching *watching, struct reply *reply)
 
 enum progress kvconnect_watch(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     if (!kvconnect_admit(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
-    struct watching *watching = talloc_zero(request->memory, struct watching);
+        return input_error_reply(request, reply, &flaw);
+    struct watch_stream *watching =
+        talloc_zero(request->memory, struct watch_stream);
     if (watching == NULL) {
         reply->body.failed = true;
         return DONE;
     }
     const Datapath__Watch *message =
-        message_read(request, &datapath__watch__descriptor, &flaw);
+        protobuf_read(request, &datapath__watch__descriptor, &flaw);
     if (message == NULL || !take_keys(watching, message, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     watching->stream = (struct stream){
         .next = next, .request = request, .state = watching, .lasting = true};
     if (!access_keys(request, reply, SCOPE_WATCH, watching->keys,

@@ -7,17 +7,17 @@
 
 #include "kvconnect/datapath.pb-c.h"
 #include "kvconnect/kvconnect.h"
-#include "kvconnect/message.h"
-#include "rest/refusal.h"
+#include "kvconnect/protobuf.h"
+#include "rest/core_refusal.h"
 #include "rest/ttl.h"
 
 enum { OUTPUT_STATUS = 1, OUTPUT_STAMP = 2, OUTPUT_FAILED_CHECKS = 4 };
 
-static bool check_key(struct kx_slice key, struct flaw *flaw)
+static bool check_key(struct kx_slice key, struct input_error *flaw)
 {
     struct kx_fault fault = {0};
     fault.status = kx_key_check(key, &fault);
-    return fault.status == KX_OK || flaw_fault(flaw, &fault);
+    return fault.status == KX_OK || input_error_fault(flaw, &fault);
 }
 
 /* ---- Checks ------------------------------------------------------------- */
@@ -32,19 +32,19 @@ static uint64_t counter_of(struct kx_slice stamp)
 }
 
 static bool read_check(const Datapath__Check *message, uint64_t *counter,
-                       struct kx_check *check, struct flaw *flaw)
+                       struct kx_check *check, struct input_error *flaw)
 {
-    struct kx_slice stamp = message_slice(message->versionstamp);
-    *check = (struct kx_check){.key = message_slice(message->key),
+    struct kx_slice stamp = protobuf_slice(message->versionstamp);
+    *check = (struct kx_check){.key = protobuf_slice(message->key),
                                .condition = KX_IS_ABSENT};
     if (!check_key(check->key, flaw))
         return false;
     if (stamp.size == 0)
         return true;
     if (stamp.size != KX_STAMP_BYTES)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "Invalid versionstamp: %zu bytes instead of %d.",
-                        stamp.size, KX_STAMP_BYTES);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "Invalid versionstamp: %zu bytes instead of %d.",
+                               stamp.size, KX_STAMP_BYTES);
     *counter = counter_of(stamp);
     check->condition = KX_IS_ONE_OF;
     check->stamps = counter;
@@ -53,17 +53,17 @@ static bool read_check(const Datapath__Check *message, uint64_t *counter,
 }
 
 static bool read_checks(const Datapath__AtomicWrite *write, void *memory,
-                        struct kx_commit *commit, struct flaw *flaw)
+                        struct kx_commit *commit, struct input_error *flaw)
 {
     size_t count = write->n_checks;
     if (count > KVCONNECT_CHECKS_MAX)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There are %zu checks; the limit is %d.", count,
-                        KVCONNECT_CHECKS_MAX);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There are %zu checks; the limit is %d.", count,
+                               KVCONNECT_CHECKS_MAX);
     struct kx_check *checks = talloc_array(memory, struct kx_check, count);
     uint64_t *counters = talloc_array(memory, uint64_t, count);
     if (checks == NULL || counters == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     for (size_t i = 0; i < count; i++)
         if (!read_check(write->checks[i], &counters[i], &checks[i], flaw))
             return false;
@@ -98,25 +98,26 @@ static bool known_type(int type)
 /* Which values go with which mutation is known before the commit; which of
  * them goes with what is stored is the core's to say. */
 static bool fits(const Datapath__Mutation *message,
-                 const struct kx_mutation *mutation, struct flaw *flaw)
+                 const struct kx_mutation *mutation, struct input_error *flaw)
 {
     if ((mutation->type == KX_MIN || mutation->type == KX_MAX) &&
         mutation->value.encoding != KX_LE64)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "Failed to perform '%s' mutation on a non-U64 operand",
-                        TYPES[message->mutation_type].name);
+        return input_error_set(
+            flaw, PROBLEM_BAD_REQUEST,
+            "Failed to perform '%s' mutation on a non-U64 operand",
+            TYPES[message->mutation_type].name);
     return true;
 }
 
 /* -1 is an old way to say never. What is later than JSON can show is as late as
  * that: such an entry can be exported, and imported again. */
 static bool read_expiry(const Datapath__Mutation *message,
-                        struct kx_mutation *mutation, struct flaw *flaw)
+                        struct kx_mutation *mutation, struct input_error *flaw)
 {
     if (message->expire_at_ms < -1)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "expire_at_ms is %lld; it must not be negative.",
-                        (long long)message->expire_at_ms);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "expire_at_ms is %lld; it must not be negative.",
+                               (long long)message->expire_at_ms);
     if (mutation->type == KX_SET && message->expire_at_ms > 0)
         mutation->expires_at_ms = message->expire_at_ms < EXPIRES_AT_MAX_MS
                                       ? message->expire_at_ms
@@ -125,17 +126,18 @@ static bool read_expiry(const Datapath__Mutation *message,
 }
 
 static bool read_mutation(const Datapath__Mutation *message, void *memory,
-                          struct kx_mutation *mutation, struct flaw *flaw)
+                          struct kx_mutation *mutation,
+                          struct input_error *flaw)
 {
     int type = (int)message->mutation_type;
     if (!known_type(type))
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There is no mutation of the type %d.", type);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There is no mutation of the type %d.", type);
     *mutation = (struct kx_mutation){
         .type = TYPES[type].type,
-        .key = message_slice(message->key),
-        .sum_min = message_slice(message->sum_min),
-        .sum_max = message_slice(message->sum_max),
+        .key = protobuf_slice(message->key),
+        .sum_min = protobuf_slice(message->sum_min),
+        .sum_max = protobuf_slice(message->sum_max),
         .sum_clamp = message->sum_clamp != 0,
         .suffix_stamp =
             type == DATAPATH__MUTATION_TYPE__M_SET_SUFFIX_VERSIONSTAMPED_KEY};
@@ -144,27 +146,28 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
     if (mutation->type == KX_DELETE)
         return true;
     if (message->value == NULL)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "A '%s' mutation needs a value.", TYPES[type].name);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "A '%s' mutation needs a value.",
+                               TYPES[type].name);
     return kvconnect_value((int)message->value->encoding,
-                           message_slice(message->value->data), memory,
+                           protobuf_slice(message->value->data), memory,
                            &mutation->value, flaw) &&
            fits(message, mutation, flaw) &&
            read_expiry(message, mutation, flaw);
 }
 
 static bool read_mutations(const Datapath__AtomicWrite *write, void *memory,
-                           struct kx_commit *commit, struct flaw *flaw)
+                           struct kx_commit *commit, struct input_error *flaw)
 {
     size_t count = write->n_mutations;
     if (count > KVCONNECT_MUTATIONS_MAX)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "There are %zu mutations; the limit is %d.", count,
-                        KVCONNECT_MUTATIONS_MAX);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "There are %zu mutations; the limit is %d.",
+                               count, KVCONNECT_MUTATIONS_MAX);
     struct kx_mutation *mutations =
         talloc_array(memory, struct kx_mutation, count);
     if (mutations == NULL)
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     for (size_t i = 0; i < count; i++)
         if (!read_mutation(write->mutations[i], memory, &mutations[i], flaw))
             return false;
@@ -173,27 +176,28 @@ static bool read_mutations(const Datapath__AtomicWrite *write, void *memory,
     return true;
 }
 
-static bool read_write(struct request *request, struct flaw *flaw)
+static bool read_write(struct request *request, struct input_error *flaw)
 {
     if (!kvconnect_admit(request, flaw))
         return false;
     const Datapath__AtomicWrite *write =
-        message_read(request, &datapath__atomic_write__descriptor, flaw);
+        protobuf_read(request, &datapath__atomic_write__descriptor, flaw);
     if (write == NULL)
         return false;
     if (write->n_enqueues > 0)
-        return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                        "Enqueue operations are not supported: there are no "
-                        "queues here. Nothing was written.");
+        return input_error_set(
+            flaw, PROBLEM_BAD_REQUEST,
+            "Enqueue operations are not supported: there are no "
+            "queues here. Nothing was written.");
     return read_checks(write, request->memory, &request->commit, flaw) &&
            read_mutations(write, request->memory, &request->commit, flaw);
 }
 
 enum progress kvconnect_write(struct request *request, struct reply *reply)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     if (!read_write(request, &flaw))
-        return flaw_reply(request, reply, &flaw);
+        return input_error_reply(request, reply, &flaw);
     request->commit.kind = KX_WRITE;
     return COMMIT;
 }
@@ -204,14 +208,14 @@ enum progress kvconnect_write(struct request *request, struct reply *reply)
  * for, so the list may be empty. */
 static void add_failure(const struct kx_refusal *refusal, struct kx_buffer *out)
 {
-    message_number(OUTPUT_STATUS,
-                   DATAPATH__ATOMIC_WRITE_STATUS__AW_CHECK_FAILURE, out);
+    protobuf_number(OUTPUT_STATUS,
+                    DATAPATH__ATOMIC_WRITE_STATUS__AW_CHECK_FAILURE, out);
     if (refusal->check_count == 0)
         return;
-    size_t place = message_open(OUTPUT_FAILED_CHECKS, out);
+    size_t place = protobuf_open(OUTPUT_FAILED_CHECKS, out);
     for (size_t i = 0; i < refusal->check_count; i++)
-        message_varint(refusal->checks[i].check, out);
-    message_close(place, out);
+        protobuf_varint(refusal->checks[i].check, out);
+    protobuf_close(place, out);
 }
 
 /* The words that Deno's own stores have for it. */
@@ -222,7 +226,7 @@ static enum progress refuse(struct request *request, struct reply *reply)
         &commit->mutations[commit->refusal.mutation];
     if (commit->status != KX_TYPE_MISMATCH ||
         mutation->value.encoding != KX_LE64)
-        return refusal_commit(request, reply);
+        return core_refusal_commit(request, reply);
     const char *name = mutation->type == KX_SUM   ? "sum"
                        : mutation->type == KX_MIN ? "min"
                                                   : "max";
@@ -239,8 +243,8 @@ enum progress kvconnect_write_finish(struct request *request,
     struct kx_buffer *out = &reply->body;
     switch ((int)commit->status) {
     case KX_OK:
-        message_number(OUTPUT_STATUS, DATAPATH__ATOMIC_WRITE_STATUS__AW_SUCCESS,
-                       out);
+        protobuf_number(OUTPUT_STATUS,
+                        DATAPATH__ATOMIC_WRITE_STATUS__AW_SUCCESS, out);
         kvconnect_stamp(OUTPUT_STAMP, commit->stamp, out);
         break;
     case KX_CHECK_FAILED:

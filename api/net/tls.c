@@ -26,7 +26,7 @@ struct tls {
 };
 
 /* The library's read. Not recv(): that one is checked for framing
- * (http1_socket.h). */
+ * (mhd_socket.h). */
 static ssize_t pull(gnutls_transport_ptr_t closure, void *buffer, size_t size)
 {
     struct tls *tls = closure;

@@ -106,14 +106,14 @@ static void send_bytes(struct request *request, struct reply *reply,
 
 static enum progress send_value(struct request *request, struct reply *reply,
                                 const struct kx_entry *entry,
-                                const struct fields *fields)
+                                const struct projection *fields)
 {
     reply->status = 200;
     answer_etag(request, reply, entry->stamp);
     if (fields->count == 0 && entry->value.encoding == KX_BYTES)
         send_bytes(request, reply, &entry->value);
     else if (fields->count > 0
-                 ? fields_write(fields, &entry->value, &reply->body)
+                 ? projection_write(fields, &entry->value, &reply->body)
                  : kx_value_to_json(&entry->value, &reply->body))
         reply->content_type = "application/json";
     else
@@ -126,7 +126,7 @@ static enum progress send_value(struct request *request, struct reply *reply,
 static enum progress send_unchanged(struct request *request,
                                     struct reply *reply,
                                     const struct kx_entry *entry,
-                                    const struct fields *fields)
+                                    const struct projection *fields)
 {
     send_value(request, reply, entry, fields);
     reply->status = 304;
@@ -138,7 +138,7 @@ static enum progress send_unchanged(struct request *request,
  * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
 static enum progress send_refusal(struct request *request, struct reply *reply,
                                   const struct kx_entry *entry,
-                                  const struct fields *fields,
+                                  const struct projection *fields,
                                   const struct kx_check *failed)
 {
     if (is_if_match(failed))
@@ -148,7 +148,7 @@ static enum progress send_refusal(struct request *request, struct reply *reply,
 
 enum progress answer_entry(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
-                           const struct fields *fields)
+                           const struct projection *fields)
 {
     struct conditions conditions;
     if (!conditions_read(request->header(request, "If-Match"),

@@ -5,7 +5,7 @@
 #ifndef API_ANSWER_H
 #define API_ANSWER_H
 
-#include "rest/fields.h"
+#include "rest/projection.h"
 #include "http/request.h"
 
 /* 200 with the entry's value (or of it the fields, if there are any) as the
@@ -14,7 +14,7 @@
  * entry's bytes are copied, so it need not outlive the call. Returns DONE. */
 enum progress answer_entry(struct request *request, struct reply *reply,
                            const struct kx_entry *entry,
-                           const struct fields *fields);
+                           const struct projection *fields);
 
 /* Adds the ETag header of a versionstamp, in the request's memory. */
 void answer_etag(struct request *request, struct reply *reply, uint64_t stamp);

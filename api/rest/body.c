@@ -37,16 +37,16 @@ static enum media media_of(const char *content_type)
 }
 
 static bool bad_json(const struct request *request,
-                     const struct kx_fault *fault, struct flaw *flaw)
+                     const struct kx_fault *fault, struct input_error *flaw)
 {
-    flaw_json(flaw, request->body, fault);
+    input_error_json(flaw, request->body, fault);
     if (request->body.size == 0)
         snprintf(flaw->detail, sizeof flaw->detail,
                  "The body is empty; a JSON text is expected.");
     return false;
 }
 
-static bool check_json(const struct request *request, struct flaw *flaw)
+static bool check_json(const struct request *request, struct input_error *flaw)
 {
     struct kx_fault fault = {0};
     return kx_json_check(request->body, &fault) == KX_OK ||
@@ -54,15 +54,16 @@ static bool check_json(const struct request *request, struct flaw *flaw)
 }
 
 /* Nothing here unpacks a body, and nothing would say so when it is read. */
-static bool check_coding(const struct request *request, struct flaw *flaw)
+static bool check_coding(const struct request *request,
+                         struct input_error *flaw)
 {
     const char *coding = request->header(request, "Content-Encoding");
     if (coding == NULL || strcasecmp(coding, "identity") == 0)
         return true;
-    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-             "The body has the Content-Encoding %s; send it without one.",
-             coding);
-    flaw_offer(flaw, kx_text(coding), "identity");
+    input_error_set(
+        flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+        "The body has the Content-Encoding %s; send it without one.", coding);
+    input_error_offer(flaw, kx_text(coding), "identity");
     return false;
 }
 
@@ -77,28 +78,31 @@ static bool is_media_type(const char *text)
 /* The media type is stored and one day sent back as a header, so it must not
  * hold what could end a header line. */
 static bool take_bytes(const struct request *request, const char *content_type,
-                       struct kx_value *value_out, struct flaw *flaw)
+                       struct kx_value *value_out, struct input_error *flaw)
 {
     struct kx_slice media_type = kx_text(content_type);
     if (media_type.size > KX_MEDIA_TYPE_MAX)
-        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                        "The Content-Type has %zu bytes; the limit is %d.",
-                        media_type.size, KX_MEDIA_TYPE_MAX);
+        return input_error_set(
+            flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+            "The Content-Type has %zu bytes; the limit is %d.", media_type.size,
+            KX_MEDIA_TYPE_MAX);
     if (content_type[strcspn(content_type, ",\"")] == ',')
-        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                        "The body has several media types: %s; send one "
-                        "Content-Type.",
-                        content_type);
+        return input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                               "The body has several media types: %s; send one "
+                               "Content-Type.",
+                               content_type);
     if (!is_media_type(content_type))
-        return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                        "The Content-Type is \"%s\", which is no media type, "
-                        "such as application/json or text/plain.",
-                        content_type);
+        return input_error_set(
+            flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+            "The Content-Type is \"%s\", which is no media type, "
+            "such as application/json or text/plain.",
+            content_type);
     for (size_t i = 0; i < media_type.size; i++)
         if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
-            return flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                            "The Content-Type has a character that is not "
-                            "printable ASCII.");
+            return input_error_set(
+                flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                "The Content-Type has a character that is not "
+                "printable ASCII.");
     *value_out = (struct kx_value){
         .encoding = KX_BYTES, .data = request->body, .media_type = media_type};
     return true;
@@ -106,18 +110,19 @@ static bool take_bytes(const struct request *request, const char *content_type,
 
 /* RFC 9110 section 14.5: a part must not be stored as the whole. One of a JSON
  * text is hardly ever JSON. */
-static bool check_whole(const struct request *request, struct flaw *flaw)
+static bool check_whole(const struct request *request, struct input_error *flaw)
 {
     const char *range = request->header(request, "Content-Range");
     return range == NULL ||
-           flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                    "The body has the Content-Range %s; a value is sent as a "
-                    "whole, without one.",
-                    range);
+           input_error_set(
+               flaw, PROBLEM_BAD_REQUEST,
+               "The body has the Content-Range %s; a value is sent as a "
+               "whole, without one.",
+               range);
 }
 
 static bool take_json(const struct request *request, struct kx_value *value_out,
-                      struct flaw *flaw)
+                      struct input_error *flaw)
 {
     if (!check_json(request, flaw))
         return false;
@@ -127,7 +132,7 @@ static bool take_json(const struct request *request, struct kx_value *value_out,
 
 /* A value that is not said to be JSON, but is taken for it. */
 static bool take_guessed(const struct request *request,
-                         struct kx_value *value_out, struct flaw *flaw)
+                         struct kx_value *value_out, struct input_error *flaw)
 {
     if (take_json(request, value_out, flaw))
         return true;
@@ -139,7 +144,7 @@ static bool take_guessed(const struct request *request,
 }
 
 bool body_value(const struct request *request, struct kx_value *value_out,
-                struct flaw *flaw)
+                struct input_error *flaw)
 {
     const char *content_type = request->header(request, "Content-Type");
     if (!check_coding(request, flaw))
@@ -160,20 +165,20 @@ bool body_value(const struct request *request, struct kx_value *value_out,
            take_bytes(request, content_type, value_out, flaw);
 }
 
-static bool unsupported(struct flaw *flaw, const char *content_type,
+static bool unsupported(struct input_error *flaw, const char *content_type,
                         const char *patch)
 {
     struct kx_slice given = kx_text(content_type);
-    flaw_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-             "The body has the Content-Type %s.", content_type);
-    flaw_offer(flaw, given, "application/json");
+    input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                    "The body has the Content-Type %s.", content_type);
+    input_error_offer(flaw, given, "application/json");
     if (patch != NULL)
-        flaw_offer(flaw, given, patch);
+        input_error_offer(flaw, given, patch);
     return false;
 }
 
 bool body_patch(const struct request *request, struct kx_value *value_out,
-                struct flaw *flaw)
+                struct input_error *flaw)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
@@ -182,7 +187,7 @@ bool body_patch(const struct request *request, struct kx_value *value_out,
     return check_coding(request, flaw) && take_json(request, value_out, flaw);
 }
 
-static bool expect_json(const struct request *request, struct flaw *flaw)
+static bool expect_json(const struct request *request, struct input_error *flaw)
 {
     const char *content_type = request->header(request, "Content-Type");
     enum media media = media_of(content_type);
@@ -191,13 +196,13 @@ static bool expect_json(const struct request *request, struct flaw *flaw)
     return check_coding(request, flaw);
 }
 
-bool body_json(const struct request *request, struct flaw *flaw)
+bool body_json(const struct request *request, struct input_error *flaw)
 {
     return expect_json(request, flaw) && check_json(request, flaw);
 }
 
 bool body_document(const struct request *request, bool *deep_out,
-                   struct flaw *flaw)
+                   struct input_error *flaw)
 {
     struct kx_fault fault = {0};
     if (!expect_json(request, flaw))

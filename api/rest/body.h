@@ -6,7 +6,7 @@
 #ifndef API_BODY_H
 #define API_BODY_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* The value that the body of a PUT is: application/json, no media type, or what
  * curl -d sends by itself is JSON, which is checked;
@@ -14,22 +14,22 @@
  * everything else is bytes with that media type. The value's slices lie in the
  * request: in its body, its headers or its memory. */
 bool body_value(const struct request *request, struct kx_value *value_out,
-                struct flaw *flaw);
+                struct input_error *flaw);
 
 /* Checks that the body is a merge patch (RFC 7396): JSON, also as
  * application/merge-patch+json. value_out is then the patch, a slice of the
  * body; applying it is the core's work. */
 bool body_patch(const struct request *request, struct kx_value *value_out,
-                struct flaw *flaw);
+                struct input_error *flaw);
 
 /* Checks that the body is JSON that the service interprets. Afterwards the
  * kx_json functions may be used on request->body. */
-bool body_json(const struct request *request, struct flaw *flaw);
+bool body_json(const struct request *request, struct input_error *flaw);
 
 /* The same for a document with values in it, which may be deeper than a value.
  * *deep_out: it is deeper than KX_JSON_DEPTH_MAX, so each value has yet to be
  * checked. */
 bool body_document(const struct request *request, bool *deep_out,
-                   struct flaw *flaw);
+                   struct input_error *flaw);
 
 #endif

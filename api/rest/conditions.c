@@ -106,15 +106,16 @@ bool conditions_read(const char *if_match, const char *if_none_match,
             add(conditions_out, if_none_match, key, false));
 }
 
-bool conditions_none(const struct request *request, struct flaw *flaw)
+bool conditions_none(const struct request *request, struct input_error *flaw)
 {
     static const char *const names[] = {"If-Match", "If-None-Match"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (request->header(request, names[i]) != NULL)
-            return flaw_set(flaw, PROBLEM_BAD_REQUEST,
-                            "%s cannot be looked at here: there is no single "
-                            "entry to compare with. POST /atomic takes checks.",
-                            names[i]);
+            return input_error_set(
+                flaw, PROBLEM_BAD_REQUEST,
+                "%s cannot be looked at here: there is no single "
+                "entry to compare with. POST /atomic takes checks.",
+                names[i]);
     return true;
 }
 

@@ -6,7 +6,7 @@
 #ifndef API_CONDITIONS_H
 #define API_CONDITIONS_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* Both headers may be there; then both must hold. */
 struct conditions {
@@ -26,7 +26,7 @@ bool conditions_read(const char *if_match, const char *if_none_match,
 
 /* For what has no single entry to compare with: false when one of the headers
  * is there, with PROBLEM_BAD_REQUEST. */
-bool conditions_none(const struct request *request, struct flaw *flaw);
+bool conditions_none(const struct request *request, struct input_error *flaw);
 
 enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };
 

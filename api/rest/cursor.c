@@ -55,12 +55,12 @@ void cursor_write(uint64_t list, struct kx_slice position,
 /* The checksum is compared before the list: a damaged cursor should be called
  * that, and not one of another list. */
 static bool open_cursor(struct kx_slice whole, uint64_t list,
-                        struct kx_buffer *out, struct flaw *flaw)
+                        struct kx_buffer *out, struct input_error *flaw)
 {
     uint8_t expected[8];
     if (whole.size <= POSITION_AT || whole.data[0] != FORMAT)
-        return flaw_set(flaw, PROBLEM_CURSOR_INVALID,
-                        "The cursor was not made by this service.");
+        return input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+                               "The cursor was not made by this service.");
     struct kx_slice position =
         kx_slice(whole.data + POSITION_AT, whole.size - POSITION_AT);
     uint64_t owner = 0;
@@ -68,27 +68,28 @@ static bool open_cursor(struct kx_slice whole, uint64_t list,
         owner = owner << 8 | whole.data[LIST_AT + i];
     put(expected, checksum(owner, position), 4);
     if (memcmp(expected, whole.data + SUM_AT, 4) != 0)
-        return flaw_set(flaw, PROBLEM_CURSOR_INVALID,
-                        "The cursor has been changed on its way.");
+        return input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+                               "The cursor has been changed on its way.");
     if (owner != list)
-        return flaw_set(flaw, PROBLEM_CURSOR_MISMATCH,
-                        "The cursor was made with another prefix, start, end, "
-                        "index or direction.");
+        return input_error_set(
+            flaw, PROBLEM_CURSOR_MISMATCH,
+            "The cursor was made with another prefix, start, end, "
+            "index or direction.");
     kx_add_slice(out, position);
-    return !out->failed || flaw_no_memory(flaw);
+    return !out->failed || input_error_no_memory(flaw);
 }
 
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
-                 struct flaw *flaw)
+                 struct input_error *flaw)
 {
     struct kx_buffer whole;
     kx_buffer_init(&whole, out->owner);
     bool done;
     if (!kx_base64_read(text, &whole))
-        done = flaw_set(flaw, PROBLEM_CURSOR_INVALID,
-                        "The cursor was not made by this service.");
+        done = input_error_set(flaw, PROBLEM_CURSOR_INVALID,
+                               "The cursor was not made by this service.");
     else if (whole.failed)
-        done = flaw_no_memory(flaw);
+        done = input_error_no_memory(flaw);
     else
         done = open_cursor(kx_buffer_slice(&whole), list, out, flaw);
     kx_buffer_free(&whole);

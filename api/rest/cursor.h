@@ -6,7 +6,7 @@
 #ifndef API_CURSOR_H
 #define API_CURSOR_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* A number that stands for a list: all that decides which entries it has, in
  * which order (index name, bounds, direction). Limit and `keys` are not part
@@ -23,6 +23,6 @@ void cursor_write(uint64_t list, struct kx_slice position,
  * used up. That the position lies within the list is left to
  * selector_resume. */
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
-                 struct flaw *flaw);
+                 struct input_error *flaw);
 
 #endif

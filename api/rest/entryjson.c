@@ -39,14 +39,14 @@ static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
 /* The name of the member shows only when its value is written: `typed` has as
  * many letters as `value`. */
 static void write_value(const struct kx_entry *entry,
-                        const struct fields *fields, struct kx_buffer *out)
+                        const struct projection *fields, struct kx_buffer *out)
 {
     add_constant(out, "{\"key\":");
     kx_key_to_json(entry->key, out);
     add_constant(out, ",\"value\":");
     size_t name = out->size - strlen("value\":");
     bool plain = fields == NULL ? kx_value_to_json(&entry->value, out)
-                                : fields_write(fields, &entry->value, out);
+                                : projection_write(fields, &entry->value, out);
     if (!plain && !out->failed)
         memcpy(out->data + name, "typed", strlen("typed"));
     write_tail(entry, out);

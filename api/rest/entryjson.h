@@ -6,12 +6,12 @@
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
-#include "rest/fields.h"
+#include "rest/projection.h"
 
 /* How much of an entry is shown: clean (all zero), all of it. */
 struct shape {
     bool keys_only;
-    struct fields fields;
+    struct projection fields;
 };
 
 /* Appends an entry. The bytes of a JSON value are put in as they are. */

@@ -16,6 +16,6 @@ struct paging {
 /* Reads `limit` and `cursor`, and lets nothing else be in the query. False with
  * what is wrong, or memory used up. */
 bool paging_read(struct request *request, struct paging *paging,
-                 struct flaw *flaw);
+                 struct input_error *flaw);
 
 #endif

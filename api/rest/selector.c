@@ -18,26 +18,28 @@ void selection_init(struct selection *selection, const void *memory)
 }
 
 /* Takes one key parameter, if it is given. */
-static bool read_key(const struct query *query, enum parameter parameter,
-                     bool *has_out, struct kx_buffer *key, struct flaw *flaw)
+static bool read_key(const struct query_params *query, enum parameter parameter,
+                     bool *has_out, struct kx_buffer *key,
+                     struct input_error *flaw)
 {
-    *has_out = query_has(query, parameter);
-    return !*has_out || query_key(query, parameter, key, flaw);
+    *has_out = query_params_has(query, parameter);
+    return !*has_out || query_params_key(query, parameter, key, flaw);
 }
 
-static bool no_name(struct flaw *flaw)
+static bool no_name(struct input_error *flaw)
 {
-    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-             "The name of the index is empty: name one, or leave index out for "
-             "the entries themselves.");
-    flaw->parameter = kx_text(query_name(PARAMETER_INDEX));
+    input_error_set(
+        flaw, PROBLEM_BAD_PARAMETER,
+        "The name of the index is empty: name one, or leave index out for "
+        "the entries themselves.");
+    flaw->parameter = kx_text(query_params_name(PARAMETER_INDEX));
     return false;
 }
 
-bool selection_read(const struct query *query, struct selection *selection,
-                    struct flaw *flaw)
+bool selection_read(const struct query_params *query,
+                    struct selection *selection, struct input_error *flaw)
 {
-    selection->has_index = query_has(query, PARAMETER_INDEX);
+    selection->has_index = query_params_has(query, PARAMETER_INDEX);
     if (selection->has_index && query->raw[PARAMETER_INDEX].size == 0)
         return no_name(flaw);
     return read_key(query, PARAMETER_PREFIX, &selection->has_prefix,
@@ -47,8 +49,10 @@ bool selection_read(const struct query *query, struct selection *selection,
            read_key(query, PARAMETER_END, &selection->has_end, &selection->end,
                     flaw) &&
            (!selection->has_index ||
-            query_text(query, PARAMETER_INDEX, &selection->index, flaw)) &&
-           query_flag(query, PARAMETER_REVERSE, &selection->reverse, flaw);
+            query_params_text(query, PARAMETER_INDEX, &selection->index,
+                              flaw)) &&
+           query_params_flag(query, PARAMETER_REVERSE, &selection->reverse,
+                             flaw);
 }
 
 /* An index that is not there is left to the scan to tell. */
@@ -68,7 +72,7 @@ static bool fold_key(struct selection *selection, struct kx_reader *reader,
 /* By what is wrong with a key that was folded one could tell a hidden index
  * from one that is not there. */
 bool selection_fold(struct selection *selection, const struct request *request,
-                    struct flaw *flaw)
+                    struct input_error *flaw)
 {
     struct kx_reader *reader = request->reader;
     if (!selection->has_index ||
@@ -80,17 +84,18 @@ bool selection_fold(struct selection *selection, const struct request *request,
                 fold_key(selection, reader, &selection->start) &&
                 fold_key(selection, reader, &selection->end);
     kx_read_end(reader);
-    return done || flaw_no_memory(flaw);
+    return done || input_error_no_memory(flaw);
 }
 
-static bool bad(struct flaw *flaw, const char *detail)
+static bool bad(struct input_error *flaw, const char *detail)
 {
-    return flaw_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
+    return input_error_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
 }
 
 /* Deno's rules. Within an index its name is a prefix already, so there one
  * bound is enough. */
-static bool combination(const struct selection *selection, struct flaw *flaw)
+static bool combination(const struct selection *selection,
+                        struct input_error *flaw)
 {
     bool both = selection->has_start && selection->has_end;
     bool one = selection->has_start != selection->has_end;
@@ -103,22 +108,22 @@ static bool combination(const struct selection *selection, struct flaw *flaw)
 
 /* A bound must be a longer key that begins with the prefix's parts. */
 static bool within(struct kx_slice bound, struct kx_slice prefix,
-                   const char *name, struct flaw *flaw)
+                   const char *name, struct input_error *flaw)
 {
     if (bound.size > KX_KEY_MAX)
-        return flaw_set(flaw, PROBLEM_KEY_TOO_LONG,
-                        "%s has %zu encoded bytes; the limit is %d.", name,
-                        bound.size, KX_KEY_MAX);
+        return input_error_set(flaw, PROBLEM_KEY_TOO_LONG,
+                               "%s has %zu encoded bytes; the limit is %d.",
+                               name, bound.size, KX_KEY_MAX);
     /* After the prefix's parts, ff is not the tag of a part: it belongs to an
      * escaped zero, so that the bound is another string. */
     if (prefix.size == 0 ||
         (kx_starts_with(bound, prefix) && bound.size > prefix.size &&
          bound.data[prefix.size] != 0xff))
         return true;
-    flaw_set(flaw, PROBLEM_BAD_PARAMETER,
-             "%s does not lie within the prefix: it must begin with the "
-             "prefix's parts and have more of them.",
-             name);
+    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "%s does not lie within the prefix: it must begin with the "
+                    "prefix's parts and have more of them.",
+                    name);
     flaw->parameter = kx_text(name);
     return false;
 }
@@ -161,7 +166,8 @@ static bool last_bound(const struct selection *selection,
 
 /* An end without parts would leave nothing, and is hardly meant. The core takes
  * it for no end at all. */
-static bool end_fits(const struct selection *selection, struct flaw *flaw)
+static bool end_fits(const struct selection *selection,
+                     struct input_error *flaw)
 {
     if (!selection->has_end || selection->end.size > 0)
         return true;
@@ -172,7 +178,7 @@ static bool end_fits(const struct selection *selection, struct flaw *flaw)
 
 /* Do the given keys lie where they must? */
 static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
-                     struct flaw *flaw)
+                     struct input_error *flaw)
 {
     return within(prefix, kx_slice(NULL, 0), "prefix", flaw) &&
            (!selection->has_start || within(kx_buffer_slice(&selection->start),
@@ -182,7 +188,7 @@ static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
 }
 
 bool selector_make(struct selection *selection, const void *memory,
-                   struct selector *selector_out, struct flaw *flaw)
+                   struct selector *selector_out, struct input_error *flaw)
 {
     struct kx_slice prefix = kx_buffer_slice(&selection->prefix);
     struct kx_range *range = &selector_out->range;
@@ -193,7 +199,7 @@ bool selector_make(struct selection *selection, const void *memory,
         return false;
     if (!first_bound(selection, prefix, memory, &range->start) ||
         !last_bound(selection, prefix, memory, &range->end))
-        return flaw_no_memory(flaw);
+        return input_error_no_memory(flaw);
     range->reverse = selection->reverse;
     if (selection->has_end && kx_compare(range->start, range->end) > 0)
         return bad(flaw, "start lies after end; they keep their meaning when "

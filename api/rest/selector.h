@@ -6,7 +6,7 @@
 #ifndef API_SELECTOR_H
 #define API_SELECTOR_H
 
-#include "rest/query.h"
+#include "rest/query_params.h"
 
 /* What a client gave, as encoded keys. */
 struct selection {
@@ -31,22 +31,23 @@ struct selector {
 void selection_init(struct selection *selection, const void *memory);
 
 /* Takes prefix, start, end, index and reverse out of a query, where given.
- * False with the flaw of query_key, query_text or query_flag. */
-bool selection_read(const struct query *query, struct selection *selection,
-                    struct flaw *flaw);
+ * False with the flaw of query_params_key, query_params_text or
+ * query_params_flag. */
+bool selection_read(const struct query_params *query,
+                    struct selection *selection, struct input_error *flaw);
 
 /* Folds text in the keys as the index does, when there is one of that name that
  * the caller may list by: what is asked for is then what its entries have. In a
  * view of its own. False when memory ran out. */
 bool selection_fold(struct selection *selection, const struct request *request,
-                    struct flaw *flaw);
+                    struct input_error *flaw);
 
 /* Makes the range. A prefix covers the keys that have more parts than it;
  * start and end must lie within it. Within an index everything is relative to
  * its name, a prefix also covers the very key, and start or end may stand
  * alone. The slices point into selection and memory. */
 bool selector_make(struct selection *selection, const void *memory,
-                   struct selector *selector_out, struct flaw *flaw);
+                   struct selector *selector_out, struct input_error *flaw);
 
 /* Narrows the range to what follows `position` in scan order, which is kept in
  * `bound` (its former contents are replaced). False when the position is

@@ -2,13 +2,13 @@
 #include "rest/subkeys.h"
 
 #include "access/access.h"
-#include "entries/ask.h"
+#include "entries/explain_request.h"
 
 bool subkeys_range(const struct request *request, struct kx_slice key,
                    const void *memory, struct selector *range_out)
 {
     struct selection selection;
-    struct flaw flaw;
+    struct input_error flaw;
     selection_init(&selection, memory);
     selection.has_prefix = true;
     kx_add_slice(&selection.prefix, key);
@@ -41,6 +41,6 @@ bool subkeys_find(struct request *request, struct reply *reply,
     if (flush > reply->flush)
         reply->flush = flush;
     if (exist)
-        ask_prefix(key, out);
+        explain_request_prefix(key, out);
     return exist && !out->failed;
 }

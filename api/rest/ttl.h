@@ -4,7 +4,7 @@
 #ifndef API_TTL_H
 #define API_TTL_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* The longest time to live: a hundred years of 365 days. */
 #define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
@@ -13,14 +13,15 @@
 
 /* Reads a time to live; false when it is none, with a flaw of `code`. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
-              struct flaw *flaw);
+              struct input_error *flaw);
 /* Reads the value of a member `ttl`; memory (a talloc context) is for scratch.
  * False with PROBLEM_BAD_REQUEST. */
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
-                struct flaw *flaw);
+                struct input_error *flaw);
 /* Reads the value of a member `expiresAt`, Unix time in milliseconds as entries
  * show it: a whole number from 1 to EXPIRES_AT_MAX_MS, past ones included.
  * False with PROBLEM_BAD_REQUEST. */
-bool ttl_expires_at(struct kx_slice value, int64_t *ms_out, struct flaw *flaw);
+bool ttl_expires_at(struct kx_slice value, int64_t *ms_out,
+                    struct input_error *flaw);
 
 #endif

@@ -5,11 +5,11 @@
 #ifndef API_TYPED_H
 #define API_TYPED_H
 
-#include "http/flaw.h"
+#include "http/input_error.h"
 
 /* Reads a typed value, which kx_json_check accepted. The value's slices lie in
  * buffers made in memory. flaw's code is PROBLEM_BAD_VALUE. */
 bool typed_read(struct kx_slice json, const void *memory,
-                struct kx_value *value_out, struct flaw *flaw);
+                struct kx_value *value_out, struct input_error *flaw);
 
 #endif

@@ -7,15 +7,15 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
-#include "net/dismissal.h"
-#include "net/source.h"
+#include "net/reject.h"
+#include "net/event_source.h"
 
 enum { HANDSHAKE_RECORD = 22 }; /* the first byte of TLS (RFC 8446 section 5) */
 
 struct handshake {
-    struct source source;
+    struct event_source source;
     struct handshakes *all;
-    struct visit visit;
+    struct connection visit;
     uint32_t events; /* that epoll waits for */
     TAILQ_ENTRY(handshake) order;
     uint64_t deadline_ns;
@@ -44,10 +44,10 @@ struct handshakes *handshakes_open(struct service *service, int epoll_fd,
 }
 
 /* The visit is its caller's from here on. */
-static struct visit forget(struct handshake *handshake)
+static struct connection forget(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;
-    struct visit visit = handshake->visit;
+    struct connection visit = handshake->visit;
     TAILQ_REMOVE(&all->list, handshake, order);
     if (handshake->events != 0)
         epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, visit.fd, NULL);
@@ -58,8 +58,8 @@ static struct visit forget(struct handshake *handshake)
 static void give_up(struct handshake *handshake)
 {
     struct service *service = handshake->all->service;
-    struct visit visit = forget(handshake);
-    visit_close(service, &visit);
+    struct connection visit = forget(handshake);
+    connection_close(service, &visit);
 }
 
 static bool await(struct handshake *handshake, uint32_t events)
@@ -77,7 +77,7 @@ static bool await(struct handshake *handshake, uint32_t events)
 static enum tls_step begin(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;
-    struct visit *visit = &handshake->visit;
+    struct connection *visit = &handshake->visit;
     uint8_t first;
     ssize_t got =
         recvfrom(visit->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
@@ -102,7 +102,7 @@ static void go_on(struct handshake *handshake)
                              : tls_handshake(handshake->visit.tls);
     bool waits = step == TLS_WANTS_INPUT || step == TLS_WANTS_ROOM;
     if (step == TLS_WANTS_INPUT || step == TLS_THROUGH)
-        visit_acknowledge(&handshake->visit);
+        connection_acknowledge(&handshake->visit);
     if (waits && await(handshake, step == TLS_WANTS_INPUT ? EPOLLIN : EPOLLOUT))
         return;
     if (step != TLS_THROUGH) {
@@ -110,24 +110,26 @@ static void go_on(struct handshake *handshake)
         give_up(handshake);
         return;
     }
-    struct visit visit = forget(handshake);
+    struct connection visit = forget(handshake);
     all->lead(all->owner, &visit);
 }
 
-static void on_ready(struct source *source)
+static void on_ready(struct event_source *source)
 {
     go_on((struct handshake *)source);
 }
 
-void handshakes_add(struct handshakes *handshakes, const struct visit *visit)
+void handshakes_add(struct handshakes *handshakes,
+                    const struct connection *visit)
 {
     struct handshake *handshake = talloc_zero(handshakes, struct handshake);
     if (handshake == NULL) {
-        struct visit lost = *visit;
-        visit_close(handshakes->service, &lost);
+        struct connection lost = *visit;
+        connection_close(handshakes->service, &lost);
         return;
     }
-    handshake->source = (struct source){.ready = on_ready, .fd = visit->fd};
+    handshake->source =
+        (struct event_source){.ready = on_ready, .fd = visit->fd};
     handshake->all = handshakes;
     handshake->visit = *visit;
     handshake->deadline_ns =

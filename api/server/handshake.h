@@ -4,11 +4,11 @@
 #ifndef API_HANDSHAKE_H
 #define API_HANDSHAKE_H
 
-#include "net/visit.h"
+#include "net/connection.h"
 
 struct handshakes;
 
-typedef void lead_fn(void *owner, struct visit *visit);
+typedef void lead_fn(void *owner, struct connection *visit);
 
 /* Sockets are watched in epoll_fd; `lead` gets each visit that is through,
  * which is its own then. NULL when memory ran out. */
@@ -18,7 +18,8 @@ struct handshakes *handshakes_open(struct service *service, int epoll_fd,
 void handshakes_close(struct handshakes *handshakes);
 
 /* Takes over a visit whose TLS has not begun; it may be led on at once. */
-void handshakes_add(struct handshakes *handshakes, const struct visit *visit);
+void handshakes_add(struct handshakes *handshakes,
+                    const struct connection *visit);
 
 /* When handshakes_expire has something to do (kx_monotonic_ns); 0: never. */
 uint64_t handshakes_deadline(const struct handshakes *handshakes);

@@ -13,7 +13,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "net/dismissal.h"
+#include "net/reject.h"
 #include "server/handshake.h"
 
 enum {
@@ -30,9 +30,9 @@ enum { PREFACE_SIZE = sizeof PREFACE - 1 };
 
 /* A connection of which it is not known yet what it speaks. */
 struct greeting {
-    struct source source;
+    struct event_source source;
     struct listener *listener;
-    struct visit visit;
+    struct connection visit;
     size_t seen;                 /* bytes of the preface */
     TAILQ_ENTRY(greeting) order; /* of their deadlines */
     uint64_t deadline_ns;
@@ -42,7 +42,7 @@ TAILQ_HEAD(greetings, greeting);
 
 /* A listening socket. */
 struct entrance {
-    struct source source;
+    struct event_source source;
     struct listener *listener;
 };
 
@@ -58,22 +58,22 @@ struct listener {
     uint64_t paused_until_ns;      /* 0: accepting */
 };
 
-static bool watch(struct listener *listener, struct source *source)
+static bool watch(struct listener *listener, struct event_source *source)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
     return epoll_ctl(listener->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) ==
            0;
 }
 
-static void unwatch(struct listener *listener, struct source *source)
+static void unwatch(struct listener *listener, struct event_source *source)
 {
     epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
 /* The visit goes on to the door, or is closed by the caller. */
-static struct visit forget(struct greeting *greeting)
+static struct connection forget(struct greeting *greeting)
 {
-    struct visit visit = greeting->visit;
+    struct connection visit = greeting->visit;
     TAILQ_REMOVE(&greeting->listener->greetings, greeting, order);
     unwatch(greeting->listener, &greeting->source);
     talloc_free(greeting);
@@ -83,8 +83,8 @@ static struct visit forget(struct greeting *greeting)
 static void give_up(struct greeting *greeting)
 {
     struct service *service = greeting->listener->service;
-    struct visit visit = forget(greeting);
-    visit_close(service, &visit);
+    struct connection visit = forget(greeting);
+    connection_close(service, &visit);
 }
 
 enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
@@ -120,11 +120,11 @@ static enum speech hear(int fd, size_t *seen)
 }
 
 /* To its door, which is known by now. */
-static void lead(struct listener *listener, struct visit *visit,
+static void lead(struct listener *listener, struct connection *visit,
                  enum speech speech)
 {
     if (speech == GONE)
-        visit_close(listener->service, visit);
+        connection_close(listener->service, visit);
     else if (speech == SPEAKS_HTTP2)
         http2_add(listener->http2, visit);
     else
@@ -132,12 +132,12 @@ static void lead(struct listener *listener, struct visit *visit,
 }
 
 /* Through with TLS, by which the protocol was agreed upon. */
-static void lead_by_tls(void *owner, struct visit *visit)
+static void lead_by_tls(void *owner, struct connection *visit)
 {
     lead(owner, visit, tls_is_http2(visit->tls) ? SPEAKS_HTTP2 : SPEAKS_HTTP1);
 }
 
-static void on_greeting(struct source *source)
+static void on_greeting(struct event_source *source)
 {
     const int one = 1;
     struct greeting *greeting = (struct greeting *)source;
@@ -148,21 +148,22 @@ static void on_greeting(struct source *source)
         return;
     if (greeting->seen > 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
-    struct visit visit = forget(greeting);
+    struct connection visit = forget(greeting);
     lead(listener, &visit, speech);
 }
 
 /* All wait for the same time, so the order of arrival is that of the
  * deadlines. */
-static void await_greeting(struct listener *listener, struct visit *visit,
+static void await_greeting(struct listener *listener, struct connection *visit,
                            size_t seen)
 {
     struct greeting *greeting = talloc_zero(listener, struct greeting);
     if (greeting == NULL) {
-        visit_close(listener->service, visit);
+        connection_close(listener->service, visit);
         return;
     }
-    greeting->source = (struct source){.ready = on_greeting, .fd = visit->fd};
+    greeting->source =
+        (struct event_source){.ready = on_greeting, .fd = visit->fd};
     greeting->listener = listener;
     greeting->seen = seen;
     greeting->visit = *visit;
@@ -175,7 +176,7 @@ static void await_greeting(struct listener *listener, struct visit *visit,
 }
 
 /* Most clients send at once, so the first bytes are often there by now. */
-static void greet(struct listener *listener, struct visit *visit)
+static void greet(struct listener *listener, struct connection *visit)
 {
     size_t seen = 0;
     enum speech speech = hear(visit->fd, &seen);
@@ -186,12 +187,13 @@ static void greet(struct listener *listener, struct visit *visit)
 }
 
 /* Over a limit. What could be said before the handshake is no TLS. */
-static void refuse(const struct listener *listener, const struct visit *visit,
-                   enum visit_verdict verdict)
+static void refuse(const struct listener *listener,
+                   const struct connection *visit,
+                   enum connection_verdict verdict)
 {
     if (listener->handshakes == NULL)
         dismiss(visit, PROBLEM_OVERLOADED,
-                verdict == VISIT_HOUSE_FULL
+                verdict == CONNECTION_SERVER_FULL
                     ? "The server has as many connections as it may have "
                       "(--connections-max)."
                     : "This address has as many connections as one may have "
@@ -209,10 +211,11 @@ static void set_up(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
-static void welcome(struct listener *listener, struct visit *visit)
+static void welcome(struct listener *listener, struct connection *visit)
 {
-    enum visit_verdict verdict = visit_begin(listener->service, visit);
-    if (verdict != VISIT_WELCOME) {
+    enum connection_verdict verdict =
+        connection_begin(listener->service, visit);
+    if (verdict != CONNECTION_ACCEPTED) {
         refuse(listener, visit, verdict);
         return;
     }
@@ -250,11 +253,11 @@ static bool after_failure(struct listener *listener, int error)
     return error == ECONNABORTED || error == EINTR;
 }
 
-static void on_connections(struct source *source)
+static void on_connections(struct event_source *source)
 {
     struct listener *listener = ((struct entrance *)source)->listener;
     for (int i = 0; i < ACCEPT_MAX; i++) {
-        struct visit visit = {.peer_size = sizeof visit.peer};
+        struct connection visit = {.peer_size = sizeof visit.peer};
         visit.fd = accept4(source->fd, (struct sockaddr *)&visit.peer,
                            &visit.peer_size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (visit.fd >= 0)

@@ -6,7 +6,7 @@
 #include "http1/http1.h"
 #include "http2/http2.h"
 #include "server/listen_sockets.h"
-#include "net/source.h"
+#include "net/event_source.h"
 
 struct listener;
 

@@ -21,14 +21,14 @@ static const uint64_t GRACE_NS = 2500000000;
 
 /* A descriptor that only wakes the loop. */
 struct wake {
-    struct source source;
+    struct event_source source;
     bool woken;
 };
 
 /* All members are the loop thread's own while it runs, but stop's descriptor,
  * to which any thread may write. */
 struct loop {
-    struct desk desk;
+    struct run_queue desk;
     struct listener *listener; /* NULL once the loop is stopping */
     struct http1 *http1;
     struct http1_streams *streams;
@@ -41,7 +41,7 @@ struct loop {
     uint64_t give_up_ns; /* 0 until the loop is stopping */
 };
 
-static void on_wake(struct source *source)
+static void on_wake(struct event_source *source)
 {
     ((struct wake *)source)->woken = true;
 }
@@ -49,7 +49,7 @@ static void on_wake(struct source *source)
 static bool watch(struct loop *loop, struct wake *wake, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = wake};
-    wake->source = (struct source){.ready = on_wake, .fd = fd};
+    wake->source = (struct event_source){.ready = on_wake, .fd = fd};
     return fd >= 0 && epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
@@ -70,7 +70,7 @@ static int timeout_ms(const struct loop *loop)
     int timeout =
         sooner(http1_timeout_ms(loop->http1), http2_timeout_ms(loop->http2));
     timeout = sooner(timeout, http1_streams_timeout_ms(loop->streams));
-    timeout = sooner(timeout, desk_timeout_ms(&loop->desk));
+    timeout = sooner(timeout, run_queue_timeout_ms(&loop->desk));
     timeout = sooner(timeout, exchange_share_timeout_ms(&loop->desk));
     if (loop->listener != NULL)
         return sooner(timeout, listener_timeout_ms(loop->listener));
@@ -91,7 +91,7 @@ static int wait_for_sources(struct loop *loop, int timeout)
     }
     loop->desk.now_ns = kx_monotonic_ns();
     for (int i = 0; i < count; i++) {
-        struct source *source = events[i].data.ptr;
+        struct event_source *source = events[i].data.ptr;
         source->ready(source);
     }
     return count;
@@ -112,10 +112,10 @@ static void begin_stop(struct loop *loop)
  * its turn; false when there was nothing. */
 static bool continue_exchanges(struct loop *loop)
 {
-    bool answered = loop->answers.woken && desk_take_answers(&loop->desk);
+    bool answered = loop->answers.woken && run_queue_take_answers(&loop->desk);
     loop->answers.woken = false;
-    bool late = desk_run_late(&loop->desk, loop->listener == NULL);
-    return desk_run_turns(&loop->desk) || answered || late;
+    bool late = run_queue_run_late(&loop->desk, loop->listener == NULL);
+    return run_queue_run_turns(&loop->desk) || answered || late;
 }
 
 /* The flag is cleared first: what becomes ready meanwhile wakes the loop
@@ -150,8 +150,8 @@ static bool finished(struct loop *loop, int ready)
     if (loop->give_up_ns == 0)
         return false;
     if (kx_monotonic_ns() > loop->give_up_ns) {
-        desk_abandon_turns(&loop->desk);
-        return loop->desk.awaited == 0 && !desk_has_turns(&loop->desk);
+        run_queue_abandon_turns(&loop->desk);
+        return loop->desk.awaited == 0 && !run_queue_has_turns(&loop->desk);
     }
     return ready <= 0 && loop->desk.in_flight == 0 &&
            !http2_unsent(loop->http2);
@@ -182,7 +182,7 @@ static void free_parts(struct loop *loop)
         close(loop->epoll_fd);
     if (loop->stop.source.fd >= 0)
         close(loop->stop.source.fd);
-    desk_close(&loop->desk);
+    run_queue_close(&loop->desk);
     talloc_free(loop);
 }
 
@@ -211,7 +211,7 @@ struct loop *loop_start(struct service *service, unsigned number,
                         const struct socket_set *sockets)
 {
     struct loop *loop = talloc_zero(NULL, struct loop);
-    if (loop == NULL || !desk_open(&loop->desk, service, number)) {
+    if (loop == NULL || !run_queue_open(&loop->desk, service, number)) {
         talloc_free(loop);
         socket_set_close(sockets);
         return NULL;
@@ -242,7 +242,7 @@ void loop_join(struct loop *loop)
  * flush, however many commits it settled. */
 void loops_answer(void *context, struct kx_ticket *first)
 {
-    struct desk *desks[LOOPS_MAX] = {NULL};
+    struct run_queue *desks[LOOPS_MAX] = {NULL};
     struct kx_ticket *lists[LOOPS_MAX] = {NULL};
     (void)context;
     while (first != NULL) {
@@ -256,5 +256,5 @@ void loops_answer(void *context, struct kx_ticket *first)
     }
     for (size_t i = 0; i < LOOPS_MAX; i++)
         if (lists[i] != NULL)
-            desk_put(desks[i], lists[i]);
+            run_queue_put(desks[i], lists[i]);
 }

@@ -17,7 +17,7 @@ const struct route ROUTES[] = {
     {METHOD_GET,    "/list",    "listEntries",   SCOPE_LIST,  BODY_NONE,     list_get,     NULL, true},
     {METHOD_DELETE, "/list",    "deleteEntries", SCOPE_WRITE, BODY_NONE,     list_delete,  list_delete_finish, false},
     {METHOD_GET,    "/count",   "countEntries",  SCOPE_LIST,  BODY_NONE,     list_count,   NULL, true},
-    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, batch_get,    NULL, false},
+    {METHOD_POST,   "/get",     "getMany",       SCOPE_KEYS,  BODY_ENVELOPE, get_many,    NULL, false},
     {METHOD_POST,   "/explain", "explainList",   SCOPE_LIST,  BODY_ENVELOPE, explain_list, NULL, true},
     {METHOD_GET,    "/watch",   "watchEntries",  SCOPE_WATCH, BODY_NONE,     watch_get,    NULL, true},
 
@@ -58,7 +58,7 @@ const struct route ROUTES[] = {
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL, false},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},
-    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_list,   NULL, false},
+    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_log_list,   NULL, false},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL, false},
     {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL, false},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL, false},

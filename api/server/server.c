@@ -16,13 +16,13 @@
 
 #include "http1/framing.h"
 #include "server/heap.h"
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 #include "server/listen_sockets.h"
 #include "server/loop.h"
-#include "server/notify.h"
+#include "server/sd_notify.h"
 #include "server/token_file.h"
-#include "server/tour.h"
-#include "net/visit.h"
+#include "server/greeting.h"
+#include "net/connection.h"
 
 enum {
     LOOK_AT_STORE_MS = 500,
@@ -109,14 +109,14 @@ static bool start_framing(const struct options *options)
     uint64_t body_max = options->value_max > options->body_max
                             ? options->value_max
                             : options->body_max;
-    struct http1_socket_limits limits = {
+    struct mhd_socket_limits limits = {
         .framing = {.body_max = body_max + FRAMING_DROP_MAX,
                     .target_max = FRAMING_TARGET_MAX,
                     .headers_max = (uint32_t)options->headers_max,
                     .header_count_max = (uint32_t)options->header_count_max},
         .header_timeout_ms = options->header_timeout_ms,
         .body_timeout_ms = options->body_timeout_ms};
-    return http1_socket_start(&limits) ||
+    return mhd_socket_start(&limits) ||
            complain("cannot", "start", "memory is used up");
 }
 
@@ -126,7 +126,7 @@ static bool start_visits(struct server *server)
     const struct options *options = &server->options;
     struct service *service = &server->service;
     char why[200];
-    service->guests = guests_open(options->connections_per_address);
+    service->guests = address_limit_open(options->connections_per_address);
     if (service->guests == NULL)
         return complain("cannot", "start", "memory is used up");
     if (options->tls_cert == NULL)
@@ -337,11 +337,11 @@ static bool serve(struct server *server)
     bool started =
         settle_access(server) && start_loops(server) && write_port_file(server);
     if (started) {
-        tour_print(&server->service, &server->sockets.bound);
-        notify_send("READY=1");
+        greeting_print(&server->service, &server->sockets.bound);
+        sd_notify_send("READY=1");
         wait_for_end(server);
     }
-    notify_send("STOPPING=1");
+    sd_notify_send("STOPPING=1");
     stop_loops(server);
     bool failed = kx_store_failed(server->service.store);
     kx_close(server->service.store);
@@ -386,9 +386,9 @@ int server_run(const struct options *options)
     bool served =
         open_sockets(&server) && open_store(&server) && serve(&server);
     listen_sockets_close(&server.sockets);
-    http1_socket_stop();
+    mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
-    guests_close(server.service.guests);
+    address_limit_close(server.service.guests);
     close(server.signal_fd);
     return served ? 0 : 1;
 }

@@ -11,15 +11,15 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "backup/archive_files.h"
-#include "backup/archive_old.h"
+#include "backup/archive_names.h"
+#include "backup/archive_prune.h"
 #include "backup/archive_timeline.h"
 #include "backup/backup.h"
 #include "backup/backup_time.h"
-#include "storage/marks.h"
-#include "base/names.h"
-#include "base/waiting.h"
-#include "backup/zfile.h"
+#include "storage/log_marks.h"
+#include "base/file.h"
+#include "base/cond_wait.h"
+#include "backup/zstd_file.h"
 
 enum { RETRY_MS = 10000 };
 
@@ -45,7 +45,7 @@ static void complain(const char *what, const struct kx_fault *fault)
 static void live_path(const struct archive *archive, char *out)
 {
     char name[LOG_NAME];
-    logs_name(archive->next, name);
+    log_files_name(archive->next, name);
     snprintf(out, ARCHIVE_PATH, "%s/%s", archive->store->options.directory,
              name);
 }
@@ -56,14 +56,14 @@ static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
     char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
     live_path(archive, from);
     archive_log_path(archive->timeline, archive->next, to);
-    enum kx_status status = zfile_compress(from, to, fault);
+    enum kx_status status = zstd_file_compress(from, to, fault);
     if (status != KX_OK)
         return status;
     archive_tail_path(archive->timeline, archive->next, to);
     unlink(to);
     archive->next++;
     archive->tail_size = 0;
-    logs_keep_from(archive->store->env, archive->next);
+    log_files_keep_from(archive->store->env, archive->next);
     return KX_OK;
 }
 
@@ -100,7 +100,7 @@ static bool copy_part(const char *from, const char *to, uint64_t start,
     if (out >= 0)
         close(out);
     errno = error;
-    return done && (start != 0 || names_sync(to));
+    return done && (start != 0 || file_sync(to));
 }
 
 /* What has come to the file that is being written, and is on disk. */
@@ -113,7 +113,7 @@ static enum kx_status put_tail(struct archive *archive, uint64_t end,
     live_path(archive, from);
     archive_tail_path(archive->timeline, archive->next, to);
     if (!copy_part(from, to, archive->tail_size, end))
-        return names_failed(to, fault);
+        return file_failed(to, fault);
     archive->tail_size = end;
     return KX_OK;
 }
@@ -121,7 +121,7 @@ static enum kx_status put_tail(struct archive *archive, uint64_t end,
 static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
 {
     struct log_place end;
-    enum kx_status status = logs_end(archive->store->env, &end);
+    enum kx_status status = log_files_end(archive->store->env, &end);
     while (status == KX_OK && archive->next < end.file)
         status = put_log(archive, fault);
     if (status == KX_OK)
@@ -169,13 +169,13 @@ static enum kx_status write_backup(struct archive *archive,
         out.size = 0;
         status = kx_backup_next(backup, &out);
         if (out.size != 0 && fwrite(out.data, 1, out.size, file) != out.size)
-            return names_failed("backup", fault);
+            return file_failed("backup", fault);
     }
     if (status != KX_END)
         return kx_fail(fault, status, "%s", kx_status_title(status));
     return fflush(file) == 0 && fsync(fileno(file)) == 0
                ? KX_OK
-               : names_failed("backup", fault);
+               : file_failed("backup", fault);
 }
 
 /* The name says what is in it, so it is known when it is complete. */
@@ -189,8 +189,8 @@ static enum kx_status name_base(struct archive *archive,
                                 .at_ms = kx_now_ms()};
     archive_base_name(&base);
     snprintf(path, sizeof path, "%s/%s", archive->timeline, base.name);
-    if (rename(part, path) != 0 || !names_sync(path))
-        return names_failed(path, fault);
+    if (rename(part, path) != 0 || !file_sync(path))
+        return file_failed(path, fault);
     archive->base_ms = base.at_ms;
     backup_time_note(archive->store);
     kx_log(KX_LOG_INFO, "archived", "base=%s", path);
@@ -207,11 +207,11 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
         return status;
     backup_leave_unnoted(backup);
     snprintf(part, sizeof part, "%s/base.part", archive->timeline);
-    FILE *file = names_write(part, O_TRUNC);
-    status = file == NULL ? names_failed(part, fault)
+    FILE *file = file_write(part, O_TRUNC);
+    status = file == NULL ? file_failed(part, fault)
                           : write_backup(archive, backup, file, fault);
     if (file != NULL && fclose(file) != 0 && status == KX_OK)
-        status = names_failed(part, fault);
+        status = file_failed(part, fault);
     if (status == KX_OK)
         status = name_base(archive, backup, part, fault);
     if (status != KX_OK)
@@ -253,7 +253,7 @@ static bool wait_second(struct archive *archive)
     uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
     pthread_mutex_lock(&store->lock);
     if (!archive->stopping)
-        waiting_until(&store->archived, &store->lock, until_ns);
+        cond_wait_until(&store->archived, &store->lock, until_ns);
     bool stopping = archive->stopping;
     pthread_mutex_unlock(&store->lock);
     return !stopping;
@@ -296,7 +296,7 @@ static enum kx_status find_newest(struct archive *archive,
 {
     struct archive_base newest = {.at_ms = 0};
     if (!archive_bases(archive->timeline, note_newest, &newest))
-        return names_failed(archive->timeline, fault);
+        return file_failed(archive->timeline, fault);
     if (newest.at_ms != 0 && !has_gap(archive, newest.first_log))
         archive->base_ms = newest.at_ms;
     return KX_OK;
@@ -309,22 +309,22 @@ static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
     uint32_t last;
     struct stat about;
     const char *directory = archive->store->options.directory;
-    if (!logs_span(directory, &archive->next, &last))
-        return names_failed(directory, fault);
+    if (!log_files_span(directory, &archive->next, &last))
+        return file_failed(directory, fault);
     archive_log_path(archive->timeline, archive->next, path);
     while (access(path, F_OK) == 0 && archive->next < last)
         archive_log_path(archive->timeline, ++archive->next, path);
     archive_tail_path(archive->timeline, archive->next, path);
     if (stat(path, &about) == 0)
         archive->tail_size = (uint64_t)about.st_size;
-    logs_keep_from(archive->store->env, archive->next);
+    log_files_keep_from(archive->store->env, archive->next);
     return KX_OK;
 }
 
 void archive_mark(struct kx_store *store)
 {
     struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
-    marks_write(store->env, &mark);
+    log_marks_write(store->env, &mark);
 }
 
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)

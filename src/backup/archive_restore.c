@@ -1,5 +1,5 @@
 /* A base, then log file after log file. The log is cut behind a mark
- * (marks.h). */
+ * (log_marks.h). */
 #include "backup/archive_restore.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "kindex/clock.h"
-#include "storage/logend.h"
-#include "storage/marks.h"
-#include "base/names.h"
+#include "storage/log_end.h"
+#include "storage/log_marks.h"
+#include "base/file.h"
 #include "backup/restore.h"
-#include "backup/zfile.h"
+#include "backup/zstd_file.h"
 
 /* ---- The base ----------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static void look_for_rival(void *target, const struct archive_base *base)
     consider(&alone, base);
     if (!alone.found || strcmp(base->timeline, choice->best.timeline) == 0)
         return;
-    if (!names_each(base->timeline, look_at_time, &newest) ||
+    if (!file_each(base->timeline, look_at_time, &newest) ||
         newest.at_ms >= choice->oldest_ms)
         snprintf(choice->rival, sizeof choice->rival, "%s", base->timeline);
 }
@@ -101,7 +101,7 @@ static enum kx_status choose_timeline(struct choice *choice,
          (!archive_bases(choice->best.timeline, consider, choice) ||
           !archive_bases(choice->best.timeline, note_oldest, choice) ||
           !archive_all_bases(archive, look_for_rival, choice))))
-        return names_failed(archive, fault);
+        return file_failed(archive, fault);
     if (choice->rival[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_ARCHIVE,
@@ -115,7 +115,7 @@ static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
 {
     const char *archive = choice->restore->source;
     if (!archive_bases(archive, consider, choice))
-        return names_failed(archive, fault);
+        return file_failed(archive, fault);
     enum kx_status status =
         choice->found ? KX_OK : choose_timeline(choice, fault);
     if (status != KX_OK || choice->found)
@@ -161,14 +161,14 @@ static enum kx_status lay_over(const char *from, const char *to,
 {
     FILE *in = fopen(from, "rbe");
     if (in == NULL)
-        return names_failed(from, fault);
-    FILE *out = names_write(to, 0);
+        return file_failed(from, fault);
+    FILE *out = file_write(to, 0);
     enum kx_status status = KX_OK;
     if (out == NULL || !copy_all(in, out))
-        status = names_failed(ferror(in) ? from : to, fault);
+        status = file_failed(ferror(in) ? from : to, fault);
     fclose(in);
     if (out != NULL && fclose(out) != 0 && status == KX_OK)
-        status = names_failed(to, fault);
+        status = file_failed(to, fault);
     return status;
 }
 
@@ -178,7 +178,7 @@ static enum kx_status lay_longer(const char *from, const char *to,
                                  uint64_t size, struct kx_fault *fault)
 {
     uint64_t has;
-    enum kx_status status = names_measure(from, &has, fault);
+    enum kx_status status = file_measure(from, &has, fault);
     if (status != KX_OK)
         return status;
     return has < size ? KX_ABSENT : lay_over(from, to, fault);
@@ -193,10 +193,10 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
 {
     char name[LOG_NAME], from[ARCHIVE_PATH];
     uint64_t size;
-    enum kx_status status = names_measure(to, &size, fault);
+    enum kx_status status = file_measure(to, &size, fault);
     bool there = status == KX_OK;
     if (rest != NULL && may_be_absent(status)) {
-        logs_name(n, name);
+        log_files_name(n, name);
         snprintf(from, sizeof from, "%s/%s", rest, name);
         status = lay_longer(from, to, size, fault);
         there = there || status == KX_OK;
@@ -214,12 +214,12 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
 {
     char name[LOG_NAME], to[ARCHIVE_PATH], from[ARCHIVE_PATH];
     uint64_t size;
-    logs_name(n, name);
+    log_files_name(n, name);
     snprintf(to, sizeof to, "%s/%s", choice->restore->directory, name);
     archive_log_path(choice->best.timeline, n, from);
-    enum kx_status status = names_measure(from, &size, fault);
+    enum kx_status status = file_measure(from, &size, fault);
     if (status == KX_OK)
-        return zfile_expand(from, to, fault);
+        return zstd_file_expand(from, to, fault);
     return status == KX_ABSENT ? fetch_parts(choice, n, rest, to, fault)
                                : status;
 }
@@ -230,7 +230,7 @@ static bool find_last(const char *timeline, const char *rest,
 {
     uint32_t first, last = 0;
     if (!archive_last_log(timeline, last_out) ||
-        (rest != NULL && !logs_span(rest, &first, &last)))
+        (rest != NULL && !log_files_span(rest, &first, &last)))
         return false;
     if (last > *last_out)
         *last_out = last;
@@ -244,7 +244,7 @@ static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
 {
     uint32_t last;
     if (!find_last(choice->best.timeline, rest, &last))
-        return names_failed(choice->best.timeline, fault);
+        return file_failed(choice->best.timeline, fault);
     if (last > n)
         snprintf(lack_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
                  choice->restore->source);
@@ -258,8 +258,8 @@ static enum kx_status fetch_all(const struct choice *choice, const char *rest,
 {
     uint32_t first, n;
     enum kx_status status = KX_OK;
-    if (!logs_span(choice->restore->directory, &first, &n))
-        return names_failed(choice->restore->directory, fault);
+    if (!log_files_span(choice->restore->directory, &first, &n))
+        return file_failed(choice->restore->directory, fault);
     while ((status = fetch(choice, n, rest, fault)) == KX_OK)
         n++;
     if (status == KX_ABSENT)
@@ -307,11 +307,11 @@ static enum kx_status cut_file(const char *path, uint32_t n,
 {
     uint64_t size;
     if (n > place.file)
-        return unlink(path) == 0 ? KX_OK : names_failed(path, fault);
-    enum kx_status status = names_measure(path, &size, fault);
+        return unlink(path) == 0 ? KX_OK : file_failed(path, fault);
+    enum kx_status status = file_measure(path, &size, fault);
     if (status == KX_OK && place.offset < size &&
         truncate(path, place.offset) != 0)
-        status = names_failed(path, fault);
+        status = file_failed(path, fault);
     return status == KX_ABSENT ? KX_OK : status;
 }
 
@@ -322,10 +322,10 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first, last;
     enum kx_status status = KX_OK;
-    if (!logs_span(directory, &first, &last))
-        return names_failed(directory, fault);
+    if (!log_files_span(directory, &first, &last))
+        return file_failed(directory, fault);
     for (uint32_t n = last; status == KX_OK && n >= place.file && n > 0; n--) {
-        logs_name(n, name);
+        log_files_name(n, name);
         snprintf(path, sizeof path, "%s/%s", directory, name);
         status = cut_file(path, n, place, fault);
     }
@@ -356,8 +356,8 @@ static enum kx_status look_behind(const struct cut *cut, struct kx_fault *fault)
 {
     char detail[KX_DETAIL_MAX];
     const struct kx_restore *to = cut->restore;
-    struct logend logend = {.directory = to->directory, .whole = true};
-    enum kx_status status = logend_find(&logend, fault);
+    struct log_end logend = {.directory = to->directory, .whole = true};
+    enum kx_status status = log_end_find(&logend, fault);
     if (status != KX_DAMAGED)
         return status;
     if (to->to_stamp != 0 && to->to_stamp <= cut->known &&
@@ -375,7 +375,7 @@ static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
                                    struct kx_fault *fault)
 {
     enum kx_status status =
-        marks_read(restore->directory, look_at_mark, cut, fault);
+        log_marks_read(restore->directory, look_at_mark, cut, fault);
     if (status == KX_OK)
         status = look_at_end(cut, fault);
     restore->at_ms = cut->last.at_ms;
@@ -394,11 +394,11 @@ static enum kx_status find_end(const char *directory, struct log_place *end_out,
     char name[LOG_NAME], path[ARCHIVE_PATH];
     uint32_t first;
     uint64_t size;
-    if (!logs_span(directory, &first, &end_out->file))
-        return names_failed(directory, fault);
-    logs_name(end_out->file, name);
+    if (!log_files_span(directory, &first, &end_out->file))
+        return file_failed(directory, fault);
+    log_files_name(end_out->file, name);
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    enum kx_status status = names_measure(path, &size, fault);
+    enum kx_status status = file_measure(path, &size, fault);
     end_out->offset = (uint32_t)size;
     return may_be_absent(status) ? KX_OK : status;
 }

@@ -3,7 +3,7 @@
 #ifndef ARCHIVE_RESTORE_H
 #define ARCHIVE_RESTORE_H
 
-#include "backup/archive_files.h"
+#include "backup/archive_names.h"
 
 /* Fills restore->directory with the newest base that has nothing later than the
  * wanted point, and the log behind it up to that point. The source is an

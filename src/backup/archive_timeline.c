@@ -7,9 +7,9 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "backup/archive_files.h"
-#include "base/lock.h"
-#include "base/names.h"
+#include "backup/archive_names.h"
+#include "base/dir_lock.h"
+#include "base/file.h"
 #include "base/uuid.h"
 
 /* KX_ABSENT: there is none, or what is there is none. */
@@ -20,11 +20,11 @@ static enum kx_status read_timeline(const char *directory, char *name,
     snprintf(path, sizeof path, "%s/timeline", directory);
     FILE *file = fopen(path, "re");
     if (file == NULL)
-        return errno == ENOENT ? KX_ABSENT : names_failed(path, fault);
+        return errno == ENOENT ? KX_ABSENT : file_failed(path, fault);
     bool read =
         fgets(name, UUID_SIZE, file) != NULL && strlen(name) == UUID_SIZE - 1;
     enum kx_status status = read           ? KX_OK
-                            : ferror(file) ? names_failed(path, fault)
+                            : ferror(file) ? file_failed(path, fault)
                                            : KX_ABSENT;
     fclose(file);
     return status;
@@ -49,7 +49,7 @@ static bool write_timeline(const char *directory, const char *name)
         return false;
     bool done =
         fputs(name, file) >= 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && done && names_sync(path);
+    return fclose(file) == 0 && done && file_sync(path);
 }
 
 /* Takes the directory of the timeline for this process, under talloc context
@@ -58,8 +58,8 @@ static bool write_timeline(const char *directory, const char *name)
 static enum kx_status claim(void *mem, const char *timeline,
                             const char *directory, struct kx_fault *fault)
 {
-    struct lock *lock;
-    enum kx_status status = lock_take(mem, timeline, &lock, fault);
+    struct dir_lock *lock;
+    enum kx_status status = dir_lock_take(mem, timeline, &lock, fault);
     if (status == KX_IN_USE)
         return kx_fail(fault, KX_IN_USE,
                        "another server archives in %s, so one of the two data "
@@ -104,7 +104,7 @@ static enum kx_status name_of(const char *directory, char *name,
 
 static enum kx_status make_directory(const char *path, struct kx_fault *fault)
 {
-    return names_make_directory(path)
+    return file_make_directory(path)
                ? KX_OK
                : kx_fail(fault, KX_BAD_DIRECTORY, "archive %s: %s", path,
                          strerror(errno));

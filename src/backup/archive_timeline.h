@@ -1,5 +1,5 @@
 /* Where in an archive a store is: the directory of its timeline
- * (archive_files.h).
+ * (archive_names.h).
  */
 #ifndef ARCHIVE_TIMELINE_H
 #define ARCHIVE_TIMELINE_H

@@ -30,9 +30,9 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "storage/logs.h"
-#include "backup/pack.h"
-#include "bdb/pages.h"
+#include "storage/log_files.h"
+#include "backup/backup_pack.h"
+#include "bdb/page_check.h"
 
 enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
 /* A page that is just being written is right when that is over, which takes
@@ -47,7 +47,7 @@ enum phase { COPY_EXTRAS, COPY_TABLES, COPY_LOGS, COPY_END };
 
 struct kx_backup {
     struct kx_store *store;
-    struct pack *pack;
+    struct backup_pack *pack;
     enum phase phase;
     uint32_t next; /* extra, table or log file */
     struct log_place end;
@@ -67,7 +67,7 @@ static int finish(struct kx_backup *backup)
 {
     if (backup->fd >= 0)
         close(backup->fd);
-    logs_release(backup->store->env);
+    log_files_release(backup->store->env);
     atomic_fetch_sub(&backup->store->backups, 1);
     return 0;
 }
@@ -87,14 +87,14 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
         return kx_fail(fault, KX_BUSY, "%d backups are being made",
                        KX_BACKUPS_MAX);
     }
-    logs_hold(store->env);
+    log_files_hold(store->env);
     backup->store = store;
     backup->fd = -1;
     talloc_set_destructor(backup, finish);
     bool logged =
-        logs_span(store->options.directory, &backup->first_log, &last);
+        log_files_span(store->options.directory, &backup->first_log, &last);
     backup->stamp = atomic_load(&store->stamp);
-    backup->pack = pack_create(backup);
+    backup->pack = backup_pack_create(backup);
     *backup_out = backup;
     if (backup->pack != NULL && logged && backup->first_log != 0)
         return KX_OK;
@@ -125,7 +125,7 @@ static enum kx_status open_file(struct kx_backup *backup, const char *name)
         backup->size -= backup->size % PAGE_BYTES;
     if (backup->phase == COPY_LOGS && backup->next == backup->end.file)
         backup->size = backup->end.offset;
-    pack_member(backup->pack, name, backup->size);
+    backup_pack_member(backup->pack, name, backup->size);
     return KX_OK;
 }
 
@@ -134,7 +134,7 @@ static enum kx_status begin_logs(struct kx_backup *backup)
 {
     backup->phase = COPY_LOGS;
     backup->next = backup->first_log;
-    enum kx_status status = logs_end(backup->store->env, &backup->end);
+    enum kx_status status = log_files_end(backup->store->env, &backup->end);
     backup->stamp = atomic_load(&backup->store->stamp);
     return status;
 }
@@ -162,7 +162,7 @@ static enum kx_status next_log(struct kx_backup *backup)
         backup->phase = COPY_END;
         return KX_OK;
     }
-    logs_name(backup->next, name);
+    log_files_name(backup->next, name);
     enum kx_status status = open_file(backup, name);
     backup->next++;
     return status == KX_ABSENT ? KX_FAILED : status;
@@ -187,7 +187,7 @@ static enum kx_status look_at_pages(struct kx_backup *backup, size_t size)
     uint64_t first = backup->done / PAGE_BYTES;
     size_t n = 0;
     while (n * PAGE_BYTES < size &&
-           pages_right(backup->bytes + n * PAGE_BYTES, first + n))
+           page_check_one(backup->bytes + n * PAGE_BYTES, first + n))
         n++;
     if (n * PAGE_BYTES >= size) {
         backup->wrong_ns = 0;
@@ -229,7 +229,7 @@ static enum kx_status copy_slice(struct kx_backup *backup)
         status = look_at_pages(backup, size);
     if (status != KX_OK)
         return status == KX_AGAIN ? KX_OK : status;
-    pack_add(backup->pack, kx_slice(backup->bytes, size));
+    backup_pack_add(backup->pack, kx_slice(backup->bytes, size));
     backup->done += size;
     return KX_OK;
 }
@@ -243,9 +243,9 @@ static void close_file(struct kx_backup *backup)
 enum kx_status kx_backup_next(struct kx_backup *backup, struct kx_buffer *out)
 {
     enum kx_status status = KX_OK;
-    pack_target(backup->pack, out);
+    backup_pack_target(backup->pack, out);
     if (backup->phase == COPY_END) {
-        pack_finish(backup->pack);
+        backup_pack_finish(backup->pack);
         if (!out->failed && !backup->unnoted)
             backup_time_note(backup->store);
         return out->failed ? KX_NO_MEMORY : KX_END;
@@ -275,10 +275,10 @@ uint64_t kx_backup_size(const struct kx_backup *backup)
     uint64_t size = 0;
     for (int i = 0; i < TABLE_COUNT; i++)
         size += size_of(backup, env_table_file(i));
-    if (end.file == 0 && logs_end(backup->store->env, &end) != KX_OK)
+    if (end.file == 0 && log_files_end(backup->store->env, &end) != KX_OK)
         return size;
     for (uint32_t n = backup->first_log; n < end.file; n++) {
-        logs_name(n, name);
+        log_files_name(n, name);
         size += size_of(backup, name);
     }
     return size + end.offset;

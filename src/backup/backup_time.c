@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "base/names.h"
+#include "base/file.h"
 #include "commit/store_state.h"
 
 enum { DIGITS = 20 };
@@ -35,7 +35,7 @@ void backup_time_note(struct kx_store *store)
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
     atomic_store(&store->backup_s, now_s);
     path_of(store, path, sizeof path);
-    FILE *file = names_write(path, 0);
+    FILE *file = file_write(path, 0);
     bool written =
         file != NULL && fprintf(file, "%0*llu\n", DIGITS,
                                 (unsigned long long)now_s) == DIGITS + 1;

@@ -14,10 +14,10 @@
 #include "backup/archive_restore.h"
 #include "catalog/catalog.h"
 #include "storage/format.h"
-#include "storage/logend.h"
-#include "base/names.h"
-#include "bdb/pages.h"
-#include "backup/unpack.h"
+#include "storage/log_end.h"
+#include "base/file.h"
+#include "bdb/page_check.h"
+#include "backup/backup_unpack.h"
 
 static const char NOTE[] = "restoring";
 
@@ -41,7 +41,7 @@ enum kx_status restore_broken_off(const char *directory, struct kx_fault *fault)
 {
     char path[PATH_SIZE];
     uint64_t size;
-    return names_measure(join(path, directory, NOTE), &size, fault);
+    return file_measure(join(path, directory, NOTE), &size, fault);
 }
 
 bool restore_begin(const char *directory)
@@ -52,13 +52,13 @@ bool restore_begin(const char *directory)
     if (fd < 0)
         return false;
     close(fd);
-    return names_sync(path);
+    return file_sync(path);
 }
 
 bool restore_end(const char *directory)
 {
     char path[PATH_SIZE];
-    return unlink(join(path, directory, NOTE)) == 0 && names_sync(path);
+    return unlink(join(path, directory, NOTE)) == 0 && file_sync(path);
 }
 
 /* ---- Unpacking ---------------------------------------------------------- */
@@ -81,7 +81,7 @@ static bool open_member(void *context, const char *name, uint64_t size)
     struct target *target = context;
     char path[PATH_SIZE];
     (void)size;
-    target->file = names_write(join(path, target->directory, name), O_TRUNC);
+    target->file = file_write(join(path, target->directory, name), O_TRUNC);
     return keep_error(target, target->file != NULL);
 }
 
@@ -112,7 +112,7 @@ static void tell(const struct kx_restore *restore, FILE *file)
 }
 
 static enum kx_status feed(const struct kx_restore *restore,
-                           struct unpack *unpack, FILE *file,
+                           struct backup_unpack *unpack, FILE *file,
                            struct kx_fault *fault)
 {
     uint8_t bytes[READ_BYTES];
@@ -120,13 +120,13 @@ static enum kx_status feed(const struct kx_restore *restore,
     size_t size;
     while (status == KX_OK &&
            (size = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        status = unpack_add(unpack, kx_slice(bytes, size), fault);
+        status = backup_unpack_add(unpack, kx_slice(bytes, size), fault);
         tell(restore, file);
     }
     if (status == KX_OK && ferror(file))
         return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
                        strerror(errno));
-    return status == KX_OK ? unpack_end(unpack, fault) : status;
+    return status == KX_OK ? backup_unpack_end(unpack, fault) : status;
 }
 
 /* The fault names the archive, whatever went wrong. */
@@ -137,7 +137,7 @@ static enum kx_status explain(enum kx_status status, const char *path,
     char detail[KX_DETAIL_MAX];
     if (status == KX_OK)
         return KX_OK;
-    if (names_no_room(target->error))
+    if (file_no_room(target->error))
         status = KX_DISK_FULL;
     snprintf(detail, sizeof detail, "%s", fault->detail);
     return kx_fail(fault, status, "%s: %s%s%s", path, detail,
@@ -149,14 +149,14 @@ enum kx_status restore_unpack(const struct kx_restore *restore,
                               const char *path, struct kx_fault *fault)
 {
     struct target target = {.directory = restore->directory};
-    struct unpack_sink sink = {.open = open_member,
-                               .bytes = write_member,
-                               .close = close_member,
-                               .target = &target};
+    struct backup_unpack_sink sink = {.open = open_member,
+                                      .bytes = write_member,
+                                      .close = close_member,
+                                      .target = &target};
     FILE *file = fopen(path, "rbe");
     if (file == NULL) /* which says nothing about what is in it */
-        return names_failed(path, fault);
-    struct unpack *unpack = unpack_create(NULL, &sink);
+        return file_failed(path, fault);
+    struct backup_unpack *unpack = backup_unpack_create(NULL, &sink);
     enum kx_status status = unpack == NULL
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
                                 : feed(restore, unpack, file, fault);
@@ -184,7 +184,7 @@ static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
     return status == KX_OK ? env_flush(catalog->env) : status;
 }
 
-enum kx_status restore_replay(const char *directory, struct lock *lock,
+enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
                               uint64_t known, uint64_t *stamp_out,
                               struct kx_fault *fault)
 {
@@ -199,10 +199,10 @@ enum kx_status restore_replay(const char *directory, struct lock *lock,
                                 ? kx_fail(fault, KX_NO_MEMORY, "no memory")
                                 : format_look(directory, fault);
     if (status == KX_OK)
-        status = pages_check(directory, fault);
-    struct logend logend = {.directory = directory, .whole = true};
+        status = page_check(directory, fault);
+    struct log_end logend = {.directory = directory, .whole = true};
     if (status == KX_OK)
-        status = logend_find(&logend, fault);
+        status = log_end_find(&logend, fault);
     if (status == KX_OK)
         status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)
@@ -249,7 +249,7 @@ static int count_used(const char *path)
 /* A new directory, or one in which there is nothing. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
-    if (!names_make_parents(path) || !names_make_directory(path))
+    if (!file_make_parents(path) || !file_make_directory(path))
         return bad_directory(path, fault);
     int count = count_used(path);
     if (count < 0)

@@ -4,7 +4,7 @@
 #ifndef RESTORE_H
 #define RESTORE_H
 
-#include "base/lock.h"
+#include "base/dir_lock.h"
 
 /* KX_OK: this is the directory of a restore that did not come to its end;
  * KX_ABSENT: it is not; other statuses: nobody can tell. */
@@ -25,7 +25,7 @@ enum kx_status restore_unpack(const struct kx_restore *restore,
  * versionstamp above `known` and all that it finds. *stamp_out is the
  * last versionstamp that it finds. lock: the caller's, on the directory, or
  * NULL. KX_OK, KX_DAMAGED, others of the storage. */
-enum kx_status restore_replay(const char *directory, struct lock *lock,
+enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
                               uint64_t known, uint64_t *stamp_out,
                               struct kx_fault *fault);
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "bdb/engine.h"
+#include "bdb/bdb.h"
 
 enum {
     /* Some room is left, so that the next writes do not split every page. */
@@ -46,8 +46,8 @@ enum kx_status compact_rows(struct env *env, enum table table,
                             struct compact_step *step)
 {
     DB *db = env->tables[table];
-    DBT first = engine_in(step->start);
-    DBT last = engine_in(step->stop);
+    DBT first = bdb_in(step->start);
+    DBT last = bdb_in(step->stop);
     DBT next = {
         .data = step->next, .ulen = sizeof step->next, .flags = DB_DBT_USERMEM};
     DB_COMPACT options = {.compact_fillpercent = FILL_PERCENT,
@@ -58,7 +58,7 @@ enum kx_status compact_rows(struct env *env, enum table table,
     step->freed = options.compact_pages_free;
     step->logged = log_bytes(env) - before;
     step->next_size = options.compact_pages == 0 ? next.size : 0;
-    return engine_status(env, error, "compact");
+    return bdb_status(env, error, "compact");
 }
 
 /* The four bytes at an offset of a page. */
@@ -70,10 +70,10 @@ static enum kx_status read_at(struct env *env, enum table table, uint32_t page,
     db_pgno_t number = page;
     int error = pool->get(pool, &number, NULL, 0, (void *)&bytes);
     if (error != 0)
-        return engine_status(env, error, "page");
+        return bdb_status(env, error, "page");
     memcpy(number_out, bytes + at, sizeof *number_out);
     error = pool->put(pool, (void *)bytes, DB_PRIORITY_UNCHANGED, 0);
-    return engine_status(env, error, "page");
+    return bdb_status(env, error, "page");
 }
 
 /* The free pages, up to FREE_MAX + 1 of them: each has the number of the next.
@@ -97,7 +97,7 @@ static enum kx_status move_pages(struct env *env, enum table table)
     DB_COMPACT options = {.compact_fillpercent = LEAVE_PERCENT};
     int error =
         db->compact(db, NULL, NULL, NULL, &options, DB_FREE_SPACE, NULL);
-    return engine_status(env, error, "compact");
+    return bdb_status(env, error, "compact");
 }
 
 enum kx_status compact_file(struct env *env, enum table table)

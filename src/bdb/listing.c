@@ -8,7 +8,7 @@
 
 #include <db.h>
 
-#include "base/names.h"
+#include "base/file.h"
 
 struct listing {
     char **names;
@@ -60,7 +60,7 @@ static int list(const char *directory, char ***names_out, int *count_out)
     struct listing listing = {.names = NULL};
     *names_out = NULL;
     *count_out = 0;
-    if (!names_each(directory, add, &listing)) {
+    if (!file_each(directory, add, &listing)) {
         int error = errno;
         free_names(listing.names, listing.count);
         atomic_store(&last_error, error);

@@ -7,7 +7,7 @@
 
 #include <talloc.h>
 
-#include "bdb/engine.h"
+#include "bdb/bdb.h"
 #include "entry/record.h"
 #include "bdb/shadow.h"
 
@@ -105,7 +105,7 @@ static enum kx_status open_cursor(struct range *range)
     int error = range->db->cursor(range->db, NULL, &range->cursor, 0);
     if (error != 0)
         range->cursor = NULL;
-    return engine_status(range->env, error, "cursor");
+    return bdb_status(range->env, error, "cursor");
 }
 
 enum kx_status range_begin(struct range *range, struct kx_slice start,
@@ -160,7 +160,7 @@ static enum kx_status fetch_into(struct range *range, struct kx_slice sought,
         if (error != DB_BUFFER_SMALL)
             return error == DB_NOTFOUND
                        ? KX_END
-                       : engine_status(range->env, error, "cursor get");
+                       : bdb_status(range->env, error, "cursor get");
         room = (size_t)range->bulk.size + FETCH_MIN;
         if (!kx_buffer_reserve(&range->fetched, room))
             return KX_NO_MEMORY;

@@ -2,13 +2,13 @@
  * keeps writes away meanwhile. */
 #include "bdb/table.h"
 
-#include "bdb/engine.h"
+#include "bdb/bdb.h"
 
 enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
                          struct kx_buffer *value)
 {
     DB *db = env->tables[table];
-    DBT name = engine_in(key);
+    DBT name = bdb_in(key);
     kx_buffer_clear(value);
     for (;;) {
         DBT out = {.data = value->data,
@@ -20,7 +20,7 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
             return KX_OK;
         }
         if (error != DB_BUFFER_SMALL)
-            return engine_status(env, error, "get");
+            return bdb_status(env, error, "get");
         if (!kx_buffer_reserve(value, out.size))
             return KX_NO_MEMORY;
     }
@@ -32,7 +32,7 @@ enum kx_status table_get_head(struct env *env, enum table table,
                               struct kx_buffer *value)
 {
     DB *db = env->tables[table];
-    DBT name = engine_in(key);
+    DBT name = bdb_in(key);
     kx_buffer_clear(value);
     if (!kx_buffer_reserve(value, size))
         return KX_NO_MEMORY;
@@ -42,7 +42,7 @@ enum kx_status table_get_head(struct env *env, enum table table,
                .flags = DB_DBT_USERMEM | DB_DBT_PARTIAL};
     int error = db->get(db, NULL, &name, &out, 0);
     if (error != 0)
-        return engine_status(env, error, "get");
+        return bdb_status(env, error, "get");
     value->size = out.size;
     return KX_OK;
 }
@@ -51,7 +51,7 @@ enum kx_status table_get_head(struct env *env, enum table table,
  * be told. */
 static double share_before(DB *db, struct kx_slice key)
 {
-    DBT name = engine_in(key);
+    DBT name = bdb_in(key);
     DB_KEY_RANGE share = {0};
     if (db->key_range(db, NULL, &name, &share, 0) != 0)
         return 0;

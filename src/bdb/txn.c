@@ -10,8 +10,8 @@
  */
 #include "bdb/txn.h"
 
-#include "bdb/engine.h"
-#include "storage/witness.h"
+#include "bdb/bdb.h"
+#include "storage/log_witness.h"
 
 enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
 
@@ -37,8 +37,8 @@ static int open_cursor(struct work *work, enum table table)
 
 static int put_row(struct work *work, const struct txn_write *write)
 {
-    DBT key = engine_in(write->key);
-    DBT value = engine_in(write->value);
+    DBT key = bdb_in(write->key);
+    DBT value = bdb_in(write->value);
     int error = 0;
     if (work->cursors[write->table] == NULL)
         error = open_cursor(work, write->table);
@@ -52,15 +52,15 @@ static int put_row(struct work *work, const struct txn_write *write)
 static int insert_row(struct work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];
-    DBT key = engine_in(write->key);
-    DBT value = engine_in(write->value);
+    DBT key = bdb_in(write->key);
+    DBT value = bdb_in(write->value);
     return db->put(db, work->txn, &key, &value, DB_NOOVERWRITE);
 }
 
 static int remove_row(struct work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];
-    DBT key = engine_in(write->key);
+    DBT key = bdb_in(write->key);
     int error = db->del(db, work->txn, &key, 0);
     return error == DB_NOTFOUND ? 0 : error;
 }
@@ -111,13 +111,13 @@ enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
         int error =
             env->db->txn_begin(env->db, NULL, &env->begun, DB_TXN_NOSYNC);
         if (error != 0)
-            return engine_status(env, error, "begin");
+            return bdb_status(env, error, "begin");
     }
     work.txn = env->begun;
     int error = apply_all(&work, writes, count);
     if (error != 0)
         txn_take_back(env);
-    return engine_status(env, error, "apply");
+    return bdb_status(env, error, "apply");
 }
 
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
@@ -129,8 +129,8 @@ enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
     int error = env->begun->commit(env->begun, DB_TXN_NOSYNC);
     env->begun = NULL;
     if (error == 0)
-        witness_batch(env);
-    return engine_status(env, error, "commit");
+        log_witness_batch(env);
+    return bdb_status(env, error, "commit");
 }
 
 void txn_take_back(struct env *env)

@@ -6,7 +6,7 @@
 
 #include <talloc.h>
 
-#include "catalog/form.h"
+#include "catalog/row_form.h"
 
 const char *kx_index_state_text(enum kx_index_state state)
 {
@@ -174,7 +174,7 @@ bool catalog_show(const struct catalog *catalog, struct record *record,
     if (!catalog_shows(catalog, record, now_ms))
         return false;
     if (record->index != 0)
-        form_show(catalog_by_id(catalog, record->index), record);
+        row_form_show(catalog_by_id(catalog, record->index), record);
     return true;
 }
 

@@ -7,17 +7,17 @@
 #ifndef CATALOG_H
 #define CATALOG_H
 
-#include "catalog/build.h"
+#include "catalog/build_progress.h"
 #include "schema/declaration.h"
 #include "storage/env.h"
-#include "catalog/pace.h"
+#include "catalog/throttle.h"
 #include "entry/record.h"
 #include "bdb/txn.h"
-#include "catalog/use.h"
+#include "catalog/index_usage.h"
 #include "base/uuid.h"
-#include "catalog/verification.h"
+#include "catalog/verify_report.h"
 
-/* How an index has got its `store`, and gets another one (form.h). */
+/* How an index has got its `store`, and gets another one (row_form.h). */
 struct form {
     struct declaration *target; /* what it is to be, or NULL */
     struct declaration *failed; /* what it could not be, lately, or NULL */
@@ -35,12 +35,12 @@ struct index {
     uint32_t replaces; /* id of the index of the same name in whose place it
                         * comes as soon as it is ready, or 0 */
     uint64_t entries;
-    uint64_t conflicts; /* conflict rows (conflict.h) */
-    struct build build;
-    struct use use;
-    struct pace pace; /* of the build, or of whatever else works on it */
+    uint64_t conflicts; /* conflict rows (conflict_rows.h) */
+    struct build_progress build;
+    struct index_usage use;
+    struct throttle pace; /* of the build, or of whatever else works on it */
     struct kx_adoption adoption;
-    struct verification *verification; /* the last one, or NULL */
+    struct verify_report *verification; /* the last one, or NULL */
     char failure[KX_DETAIL_MAX];
     bool outdated; /* made with another Unicode, or other rules */
     bool reused;   /* dropped: clients may have entries under its name again */
@@ -142,7 +142,7 @@ static inline bool index_maintained(const struct index *index)
 }
 
 /* Is a row of this index that of a further owner of a unique value, and no
- * index entry (conflict.h)? */
+ * index entry (conflict_rows.h)? */
 static inline bool index_row_hidden(const struct index *index,
                                     const struct record *record)
 {
@@ -175,7 +175,7 @@ void catalog_forget(struct catalog *catalog, struct index *index);
  * EXTRACT_VERSION; the old one's entries are freed like a dropped index's. When
  * the store is opened, before anything else looks at the catalog. KX_OK, then
  * it is on disk; KX_NO_MEMORY, errors of the storage. */
-enum kx_status catalog_renew(struct catalog *catalog);
+enum kx_status catalog_rebuild(struct catalog *catalog);
 
 /* The rows that store an index, and the store's facts; key and value are
  * written to talloc context mem. False when memory ran out. */

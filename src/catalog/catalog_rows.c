@@ -23,7 +23,7 @@
 #include "schema/extract.h"
 #include "storage/format.h"
 #include "bdb/range.h"
-#include "catalog/rowjson.h"
+#include "catalog/row_json.h"
 #include "bdb/table.h"
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
@@ -124,9 +124,9 @@ static json_t *add_form(json_t *document, const struct index *index)
                 add_declaration(document, "failed", form->failed);
     json_decref(more);
     if (index->verification != NULL)
-        good = json_object_set_new(document, "verification",
-                                   verification_to_json(index->verification)) ==
-                   0 &&
+        good = json_object_set_new(
+                   document, "verification",
+                   verify_report_to_json(index->verification)) == 0 &&
                good;
     if (good)
         return document;
@@ -141,11 +141,11 @@ static json_t *index_document(const struct index *index)
         "{s:I, s:s, s:s%, s:o, s:o, s:b, s:I, s:s, s:s, s:i}", "id",
         (json_int_t)index->id, "state", kx_index_state_text(index->state),
         "declaration", (const char *)declaration.data, declaration.size,
-        "build", build_to_json(&index->build), "adoption",
-        build_adoption_to_json(&index->adoption), "paused", index->pace.paused,
-        "perSecond", (json_int_t)index->pace.per_second, "failure",
-        index->failure, "unicode", fold_unicode_version(), "extraction",
-        EXTRACT_VERSION);
+        "build", build_progress_to_json(&index->build), "adoption",
+        build_progress_adoption_to_json(&index->adoption), "paused",
+        index->pace.paused, "perSecond", (json_int_t)index->pace.per_second,
+        "failure", index->failure, "unicode", casefold_unicode_version(),
+        "extraction", EXTRACT_VERSION);
     return document == NULL ? NULL : add_form(document, index);
 }
 
@@ -194,11 +194,11 @@ static enum kx_status read_verification(struct index *index, json_t *document)
     const json_t *json = json_object_get(document, "verification");
     if (json == NULL)
         return KX_OK;
-    index->verification = talloc_zero(index, struct verification);
+    index->verification = talloc_zero(index, struct verify_report);
     if (index->verification == NULL)
         return KX_NO_MEMORY;
-    return verification_from_json(json, index->verification) ? KX_OK
-                                                             : KX_FAILED;
+    return verify_report_from_json(json, index->verification) ? KX_OK
+                                                              : KX_FAILED;
 }
 
 static enum kx_status read_declaration(struct index *index, const char *text,
@@ -241,7 +241,7 @@ static bool is_outdated(const struct index *index, const char *unicode,
     if (extraction != EXTRACT_VERSION)
         return true;
     return index->declaration->folds &&
-           strcmp(unicode, fold_unicode_version()) != 0;
+           strcmp(unicode, casefold_unicode_version()) != 0;
 }
 
 /* A build that was under way goes on; it is marked as resumed. The declaration
@@ -264,9 +264,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
                     &per_second, "failure", &failure, "unicode", &unicode,
                     "extraction", &extraction) != 0 ||
         !state_of(state, &index->state) ||
-        !build_from_json(build, &index->build) ||
-        !build_adoption_from_json(json_object_get(document, "adoption"),
-                                  &index->adoption))
+        !build_progress_from_json(build, &index->build) ||
+        !build_progress_adoption_from_json(
+            json_object_get(document, "adoption"), &index->adoption))
         return KX_FAILED;
     index->id = (uint32_t)id;
     index->build.resumed = index->state == KX_INDEX_BUILDING;
@@ -285,12 +285,12 @@ static enum kx_status read_document(struct index *index, json_t *document)
 static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
 {
     struct index *index = talloc_zero(catalog, struct index);
-    json_t *document = rowjson_read(row);
+    json_t *document = row_json_read(row);
     enum kx_status status = KX_FAILED;
     if (index != NULL && document != NULL)
         status = read_document(index, document);
     json_decref(document);
-    if (index == NULL || rowjson_starved())
+    if (index == NULL || row_json_starved())
         status = KX_NO_MEMORY;
     if (status != KX_OK) {
         talloc_free(index);
@@ -365,7 +365,7 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)
-        status = catalog_renew(catalog);
+        status = catalog_rebuild(catalog);
     if (status == KX_OK)
         status = read_id(catalog, &row);
     kx_buffer_free(&row);

@@ -7,7 +7,7 @@
 #include <talloc.h>
 
 #include "catalog/hexjson.h"
-#include "catalog/rowjson.h"
+#include "catalog/row_json.h"
 
 struct held {
     struct kx_token token; /* first: a token is the address of its holder */
@@ -224,11 +224,11 @@ enum kx_status token_read(struct kx_slice row, struct kx_token **token_out)
 {
     struct kx_token token = {.fixed = false};
     void *mem = talloc_new(NULL);
-    json_t *document = rowjson_read(row);
+    json_t *document = row_json_read(row);
     enum kx_status status = KX_FAILED;
     if (mem != NULL && document != NULL)
         status = read_document(mem, document, &token);
-    if (mem == NULL || rowjson_starved())
+    if (mem == NULL || row_json_starved())
         status = KX_NO_MEMORY;
     *token_out = status == KX_OK ? token_copy(&token) : NULL;
     if (status == KX_OK && *token_out == NULL)

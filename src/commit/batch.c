@@ -16,12 +16,13 @@
 #include "commit/batch_catalog.h"
 #include "commit/batch_rows.h"
 #include "commit/batch_slices.h"
-#include "commit/news.h"
-#include "commit/touched.h"
+#include "commit/index_news.h"
+#include "commit/touched_keys.h"
 #include "commit/watch.h"
 
-/* Rows that no reader can have asked for since place.c made the cache forget
- * them. Those of a successor can be: under the name that is another's still. */
+/* Rows that no reader can have asked for since build_merge.c made the cache
+ * forget them. Those of a successor can be: under the name that is another's
+ * still. */
 static bool are_unread(const struct batch *batch)
 {
     return batch->new_index_rows && batch->index->replaces == 0;
@@ -45,10 +46,10 @@ static void publish(struct kx_store *store, const struct rows *rows,
  * it is on disk is not known after a failure. */
 static enum kx_status flush_unseen(struct kx_store *store)
 {
-    gate_apply_cancel(&store->gate);
+    view_apply_cancel(&store->gate);
     enum kx_status status = env_flush(store->env);
-    gate_apply_begin(&store->gate);
-    gate_publish(&store->gate);
+    view_apply_begin(&store->gate);
+    view_publish(&store->gate);
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
@@ -71,7 +72,7 @@ static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
 {
     enum txn_order order = batch->plan == NULL ? TXN_NEIGHBOURS : TXN_SCATTERED;
     if (changes_catalog(batch))
-        gate_publish(&store->gate);
+        view_publish(&store->gate);
     batch_catalog_change(store->catalog, batch, former);
     batch_rows_add_catalog(rows, store, batch);
     if (rows->failed) {
@@ -96,7 +97,7 @@ static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
         status = flush_unseen(store);
         batch_catalog_change(store->catalog, batch, &former);
     }
-    gate_publish(&store->gate);
+    view_publish(&store->gate);
     if (status == KX_OK)
         publish(store, rows, batch);
     else
@@ -113,7 +114,7 @@ static void announce(struct kx_store *store, const struct batch *batch,
         watch_note_all(store->watches);
     watch_batch(store->watches, batch, before, rows->list, rows->count);
     if (mended || batch->action != CATALOG_KEEP)
-        news_note(store);
+        index_news_note(store);
 }
 
 /* The plan before this one is freed only when the gate points to the keys of
@@ -141,21 +142,21 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     struct plan *last = store->plan;
     enum kx_index_state before =
         batch->index != NULL ? batch->index->state : KX_INDEX_READY;
-    gate_apply_begin(&store->gate);
+    view_apply_begin(&store->gate);
     if (!rows.failed)
         status = batch_apply_slices(store, &rows, net, settled);
     if (status == KX_OK)
         status = apply_rest(store, &rows, batch);
     if (status == KX_OK) {
-        *number_out = gate_apply_end(&store->gate, net, net_count);
+        *number_out = view_apply_end(&store->gate, net, net_count);
         if (store->touched != NULL)
-            touched_note(store->touched, net, net_count);
+            touched_keys_note(store->touched, net, net_count);
         announce(store, batch, before, &rows);
         store->plan = batch->plan;
         if (last != batch->plan)
             talloc_free(last);
     } else {
-        gate_apply_cancel(&store->gate);
+        view_apply_cancel(&store->gate);
     }
     talloc_free(rows.mem);
     return status;

@@ -41,20 +41,20 @@ struct batch {
     enum kx_index_state state; /* CATALOG_BUILD */
     const char *failure; /* CATALOG_BUILD, CATALOG_FORM: why it has failed, ""
                           * for not, or NULL: as it was */
-    struct build build;  /* the same */
-    struct pace pace;    /* CATALOG_PACE */
-    struct declaration *declaration;   /* CATALOG_FORM */
-    struct form form;                  /* the same */
-    struct verification *verification; /* CATALOG_VERIFY: changes places with
-                                        * the index's */
-    struct kx_adoption *adoption;      /* CATALOG_BUILD: changes places with the
-                                        * index's; NULL: that stays */
+    struct build_progress build;        /* the same */
+    struct throttle pace;               /* CATALOG_PACE */
+    struct declaration *declaration;    /* CATALOG_FORM */
+    struct form form;                   /* the same */
+    struct verify_report *verification; /* CATALOG_VERIFY: changes places with
+                                         * the index's */
+    struct kx_adoption *adoption; /* CATALOG_BUILD: changes places with the
+                                   * index's; NULL: that stays */
 
     struct index *other; /* set by batch_apply: one that goes with it */
 };
 
 /* Applies the batch: KX_OK, then it is visible, and on disk after the next
- * flush; *number_out is what gate_flushed wants. Otherwise nothing changed;
+ * flush; *number_out is what view_flushed wants. Otherwise nothing changed;
  * KX_UNKNOWN: of a durable one, which may be on disk all the same. The store
  * keeps the plan until the next batch. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,

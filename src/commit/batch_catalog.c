@@ -73,7 +73,7 @@ static void swap_adoption(const struct batch *batch)
 
 static void swap_verification(struct batch *batch)
 {
-    struct verification *other = batch->index->verification;
+    struct verify_report *other = batch->index->verification;
     batch->index->verification = batch->verification;
     batch->verification = other;
 }
@@ -106,7 +106,7 @@ static void put_back(struct index *index, const struct former_index *former)
 static void begin_drop(struct index *index)
 {
     index->state = KX_INDEX_DROPPING;
-    index->build = (struct build){.done = 0};
+    index->build = (struct build_progress){.done = 0};
 }
 
 static void set_failure(struct index *index, const struct batch *batch)

@@ -13,8 +13,8 @@ struct former_index {
     uint32_t replaces;
     uint64_t entries;
     uint64_t conflicts;
-    struct build build;
-    struct pace pace;
+    struct build_progress build;
+    struct throttle pace;
 };
 
 /* What the catalog was before; of the indexes only those that the batch has are

@@ -83,9 +83,9 @@ void batch_note_rows(struct kx_store *store, const struct rows *rows,
             continue;
         bool clients = !record_of_index(row->value);
         if (clients || row->type != TXN_INSERT)
-            cache_update(store->cache, row->key,
-                         keep ? row->value : kx_slice(NULL, 0),
-                         keep && clients);
+            record_cache_update(store->cache, row->key,
+                                keep ? row->value : kx_slice(NULL, 0),
+                                keep && clients);
         if (clients && row->type == TXN_PUT &&
             store->catalog->dropping_count > 0)
             catalog_note_written(store->catalog, row->key);
@@ -104,13 +104,13 @@ enum kx_status batch_apply_slices(struct kx_store *store, struct rows *rows,
             shadow_lower_bound(net, settled, key_of(&first[SLICE_ROWS - 1]));
         if (last == settled)
             break;
-        gate_cast(&store->gate, net, last + 1);
+        view_cast(&store->gate, net, last + 1);
         status = txn_apply_part(store->env, first, SLICE_ROWS, TXN_NEIGHBOURS);
         batch_note_rows(store, rows, rows->applied, rows->applied + SLICE_ROWS,
                         false);
         rows->applied += SLICE_ROWS;
-        gate_open(&store->gate);
-        gate_close(&store->gate);
+        view_open(&store->gate);
+        view_close(&store->gate);
     }
     return status;
 }

@@ -48,7 +48,7 @@ enum kx_status job_apply(struct kx_store *store, struct batch *batch)
         /* Nobody can see these keys, so no reply has to wait for the disk; but
          * one that shows their range may have been parked just now. To watches
          * it is news that an entry has expired. */
-        gate_flushed(&store->gate, number);
+        view_flushed(&store->gate, number);
         writer_release(store);
         return KX_OK;
     }

@@ -7,17 +7,17 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "commit/gate.h"
-#include "commit/linger.h"
+#include "commit/view.h"
+#include "commit/commit_delay.h"
 #include "plan/plan.h"
 
 struct archive;
-struct sweep;
+struct build_scan;
 struct tokens;
-struct touched;
+struct touched_keys;
 struct watch_set;
 
-/* How far the compaction of half-empty pages has come (tidy.c). */
+/* How far the compaction of half-empty pages has come (compact_job.c). */
 struct tidy {
     bool under_way;
     uint64_t pages;              /* of the file after the last pass */
@@ -34,7 +34,7 @@ struct kx_store {
     /* Set before the threads start. */
     struct kx_options options;
     struct env *env;
-    struct cache *cache;
+    struct record_cache *cache;
     struct plan_base base; /* of the writer's plans */
     struct watch_set *watches;
     struct tokens *tokens; /* has a lock of its own */
@@ -44,22 +44,23 @@ struct kx_store {
 
     /* Changed by the writer inside the gate's apply; read inside a view. */
     struct catalog *catalog;
-    struct gate gate;
+    struct view gate;
 
     /* Under `lock`. */
     pthread_mutex_t lock;
     pthread_cond_t stop;     /* for the keeper */
     pthread_cond_t archived; /* for the archiver: to stop */
     bool stopping;
-    /* The same, for queue.c. */
+    /* The same, for commit_queue.c. */
     pthread_cond_t work;     /* for the writer: something is in the queue */
     pthread_cond_t returned; /* for the writer: its work is its own again */
     bool working;            /* the writer is at work, on commits or jobs */
     bool lent;               /* another thread does its work */
     struct kx_commit *first; /* of those that wait, in order; NULL: none */
     struct kx_commit *last;
-    uint32_t queued;            /* how many wait */
-    struct linger_state linger; /* has words of its own on who may touch what */
+    uint32_t queued; /* how many wait */
+    struct commit_delay_state
+        linger; /* has words of its own on who may touch what */
     /* The same: tickets that wait. */
     struct kx_ticket *curious; /* for news of indexes */
     struct kx_ticket *parked;  /* replies, for the present flush */
@@ -67,21 +68,21 @@ struct kx_store {
     /* The writer's own, or of whoever does its work. */
     struct plan *plan; /* of the last batch: the gate points into it */
     struct range *range;
-    unsigned doubtful;      /* so many batches are not to presume (plan.h) */
-    int64_t next_expiry_ms; /* no entry's time is over before this */
-    size_t job_size;        /* entries per background job */
-    struct sweep *sweep;    /* of the indexes being built, or NULL */
-    bool sweep_is_read;     /* and now it is written */
-    unsigned sweep_shift;   /* it takes less by so many powers of two */
+    unsigned doubtful;        /* so many batches are not to presume (plan.h) */
+    int64_t next_expiry_ms;   /* no entry's time is over before this */
+    size_t job_size;          /* entries per background job */
+    struct build_scan *sweep; /* of the indexes being built, or NULL */
+    bool sweep_is_read;       /* and now it is written */
+    unsigned sweep_shift;     /* it takes less by so many powers of two */
     struct tidy tidy;
     uint64_t last_commit_ns;     /* when the last commits were carried out */
     uint64_t commits_ns;         /* and how long that took */
     uint64_t jobs_rest_until_ns; /* kx_monotonic_ns: one has failed */
     bool news_due;               /* something about an index has changed */
     uint64_t news_told_ns;
-    struct touched *touched;    /* keys changed during the sweep, or NULL */
-    struct kx_milestones times; /* of the present batch */
-    uint64_t looked_at_disk_ns; /* kx_monotonic_ns */
+    struct touched_keys *touched; /* keys changed during the sweep, or NULL */
+    struct kx_milestones times;   /* of the present batch */
+    uint64_t looked_at_disk_ns;   /* kx_monotonic_ns */
 
     /* The keeper's own. */
     bool no_ballast; /* the file system cannot */

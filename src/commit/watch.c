@@ -11,8 +11,8 @@
 #include <sys/queue.h>
 #include <talloc.h>
 
-#include "plan/conflict.h"
-#include "commit/dirty.h"
+#include "plan/conflict_rows.h"
+#include "commit/dirty_keys.h"
 #include "base/hash.h"
 #include "commit/store_state.h"
 
@@ -45,7 +45,7 @@ struct kx_watch {
     struct kx_ticket *ticket; /* NULL: nobody waits */
     bool told;                /* the ticket will go out with the answers */
     bool changed;             /* since somebody last waited */
-    struct dirty *dirty;      /* of a prefix: which keys, else NULL */
+    struct dirty_keys *dirty; /* of a prefix: which keys, else NULL */
     size_t count;
     struct interest interests[];
 };
@@ -189,7 +189,7 @@ static void note_under(const struct topic *topic, struct kx_slice key)
 {
     struct interest *interest;
     LIST_FOREACH(interest, &topic->interests, others) {
-        dirty_add(interest->watch->dirty, key);
+        dirty_keys_add(interest->watch->dirty, key);
         tell(interest->watch);
     }
 }
@@ -217,7 +217,7 @@ void watch_note(struct watch_set *set, const struct txn_write *rows,
         return;
     pthread_mutex_lock(&set->lock);
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].table != TABLE_ENTRIES || conflict_is_row(rows[i].key))
+        if (rows[i].table != TABLE_ENTRIES || conflict_rows_match(rows[i].key))
             continue;
         note_key(set, rows[i].key);
         if (set->prefixes > 0)
@@ -232,7 +232,7 @@ void watch_note_all(struct watch_set *set)
     pthread_mutex_lock(&set->lock);
     LIST_FOREACH(watch, &set->all, all) {
         if (watch->dirty != NULL)
-            dirty_lose(watch->dirty);
+            dirty_keys_lose(watch->dirty);
         tell(watch);
     }
     pthread_mutex_unlock(&set->lock);
@@ -270,7 +270,7 @@ static int forget(struct kx_watch *watch)
     LIST_REMOVE(watch, all);
     set->prefixes -= watch->dirty != NULL;
     atomic_fetch_sub_explicit(&set->count, 1, memory_order_release);
-    dirty_free(watch->dirty);
+    dirty_keys_free(watch->dirty);
     pthread_mutex_unlock(&set->lock);
     return 0;
 }
@@ -332,7 +332,7 @@ enum kx_status kx_watch_open_prefix(struct kx_store *store,
     struct kx_watch *watch = create(store->watches, 1, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
-    watch->dirty = dirty_create(&watch->set->dirty_bytes);
+    watch->dirty = dirty_keys_create(&watch->set->dirty_bytes);
     if (watch->dirty == NULL) {
         talloc_free(watch);
         return KX_NO_MEMORY;
@@ -347,7 +347,7 @@ bool kx_watch_take(struct kx_watch *watch, struct kx_slice *keys,
                    size_t *count_out, struct kx_buffer *bytes)
 {
     pthread_mutex_lock(&watch->set->lock);
-    bool whole = dirty_take(watch->dirty, keys, count_out, bytes);
+    bool whole = dirty_keys_take(watch->dirty, keys, count_out, bytes);
     pthread_mutex_unlock(&watch->set->lock);
     return whole;
 }

@@ -2,7 +2,7 @@
  * tickets of those who wait for it go out with the next answers. They are told
  * that something has changed, not what, so nothing has to be kept for a slow
  * one; a watch of a prefix collects the changed keys, but not too many of them
- * (dirty.h).
+ * (dirty_keys.h).
  */
 #ifndef WATCH_H
 #define WATCH_H

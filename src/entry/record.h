@@ -9,13 +9,12 @@
  *   4, 2      id of the index, where the owner is       (if bit 4), both little
  *             endian: 0 < n < 4096: at offset n of the row's own key; 0: 2
  *             bytes of length and the owner's bytes follow. n has more bits:
- *             13: a copy that a client made, with a stamp of its own (adopt.h)
- *             14: the form is an odd one
- *             15: before the owner come 4 bytes of length and the other form
- *   1 + n     length and text of the media type         (if KX_BYTES)
- *   rest      the value
+ *             13: a copy that a client made, with a stamp of its own
+ * (plan_adopt.h) 14: the form is an odd one 15: before the owner come 4 bytes
+ * of length and the other form 1 + n     length and text of the media type (if
+ * KX_BYTES) rest      the value
  *
- * While an index gets another `store` its rows have both forms (form.h).
+ * While an index gets another `store` its rows have both forms (row_form.h).
  */
 #ifndef RECORD_H
 #define RECORD_H
@@ -23,7 +22,7 @@
 #include "kindex.h"
 
 /* The longest key of a row: that of a conflict row, which has an index key, a
- * mark and an owner in it (conflict.h). */
+ * mark and an owner in it (conflict_rows.h). */
 enum { ROW_KEY_MAX = KX_KEY_MAX + 1 + KX_KEY_MAX };
 
 /* A record in memory. The slices point into the stored bytes it was read from,

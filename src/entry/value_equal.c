@@ -1,6 +1,6 @@
 /* When two values are the same. This is how a client's own upkeep of an index
  * is compared with the index, whichever door it came in by. */
-#include "v8/v8_normal.h"
+#include "v8/v8_normalize.h"
 #include "entry/value.h"
 
 /* Of one encoding: as bytes, JSON by its values. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "v8/v8_encode.h"
-#include "v8/v8_normal.h"
+#include "v8/v8_normalize.h"
 #include "entry/v8_typed.h"
 
 /* ---- Pointers ----------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* New indexes and the end of old ones. Both are one batch that changes the
  * catalog and nothing else: a new index that has entries to read is built by
- * jobs (backfill.c), the entries of a dropped one are freed by jobs (drop.c).
- * From the batch on every write keeps a new index up to date.
+ * jobs (build_job.c), the entries of a dropped one are freed by jobs
+ * (drop_job.c). From the batch on every write keeps a new index up to date.
  * Both are on disk before they are seen: no reply that shows a name taken or
  * free waits for a flush.
  *
@@ -14,7 +14,7 @@
 #include <talloc.h>
 
 #include "commit/batch.h"
-#include "read/preview.h"
+#include "read/declare_preview.h"
 #include "bdb/range.h"
 
 /* prefix followed by one byte, in mem. */
@@ -190,7 +190,7 @@ static enum kx_status start_state(struct kx_store *store,
         found || index->adoption.asked ? KX_INDEX_BUILDING : KX_INDEX_READY;
     index->build.started_at_ms = kx_now_ms();
     if (index->state == KX_INDEX_BUILDING)
-        index->build.total = preview_range(store, rows.start, rows.end);
+        index->build.total = declare_preview_range(store, rows.start, rows.end);
     return status;
 }
 
@@ -206,7 +206,7 @@ static bool begins_anew(const struct catalog *catalog, const struct index *have)
 static enum kx_status gather_again(struct kx_store *store,
                                    struct kx_commit *commit,
                                    struct index *index,
-                                   const struct build *build,
+                                   const struct build_progress *build,
                                    uint64_t *number_out)
 {
     struct batch batch = {.action = CATALOG_AGAIN,
@@ -255,12 +255,12 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
         !kx_equal(have->declaration->text, index->declaration->text))
         return refuse_other(commit, have, index->declaration);
     if (have != NULL && !begins_anew(store->catalog, have))
-        return commit->dry
-                   ? preview_index(store, commit, have->declaration, true)
-                   : KX_OK;
+        return commit->dry ? declare_preview_index(store, commit,
+                                                   have->declaration, true)
+                           : KX_OK;
     enum kx_status status = check_new(store, commit, index);
     if (status == KX_OK && commit->dry)
-        return preview_index(store, commit, index->declaration, false);
+        return declare_preview_index(store, commit, index->declaration, false);
     if (status == KX_OK)
         status = start_state(store, commit, index);
     if (status != KX_OK)

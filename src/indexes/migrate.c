@@ -1,5 +1,5 @@
 /* Beginning and ending a migration: what a merge patch makes of a declaration,
- * and the changes of the catalog. The rows are migrate_rows.c's. */
+ * and the changes of the catalog. The rows are migrate_job.c's. */
 #include "indexes/migrate.h"
 
 #include <stdio.h>

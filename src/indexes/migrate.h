@@ -1,8 +1,9 @@
 /* Another `store` or `unique` for an index that is read and written meanwhile.
  *
  * With another store the keys of its entries stay: the rows are rewritten where
- * they are until all have both forms (form.h), then one change of the catalog
- * shows the new one, and the rows are rewritten once more without the old.
+ * they are until all have both forms (row_form.h), then one change of the
+ * catalog shows the new one, and the rows are rewritten once more without the
+ * old.
  *
  * With another `unique` the keys are others, too: a second index of the same
  * name is built by the usual jobs, and comes in the first one's place as soon

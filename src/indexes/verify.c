@@ -6,7 +6,7 @@
 
 #include "commit/batch.h"
 #include "bdb/table.h"
-#include "indexes/verify_rows.h"
+#include "indexes/verify_job.h"
 
 /* About how many entries there are under the prefix of the index. */
 static uint64_t estimate(struct kx_store *store, const struct index *index,
@@ -34,7 +34,8 @@ static uint64_t estimate(struct kx_store *store, const struct index *index,
 static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
                             struct index *index, uint64_t *number_out)
 {
-    struct verification *verification = talloc_zero(index, struct verification);
+    struct verify_report *verification =
+        talloc_zero(index, struct verify_report);
     if (verification == NULL)
         return KX_NO_MEMORY;
     verification->report = (struct kx_verification){
@@ -75,7 +76,7 @@ void verify_begin(struct kx_store *store, struct kx_commit *commit,
     struct index *index = find(store, commit);
     if (index == NULL)
         return;
-    const struct verification *present = index->verification;
+    const struct verify_report *present = index->verification;
     bool goes_on = present != NULL && present->report.running &&
                    (present->report.repair || !commit->repair);
     if (!goes_on)

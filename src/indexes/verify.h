@@ -10,7 +10,7 @@
 
 /* Carries out a KX_VERIFY_INDEX commit and sets its result; *number_out is the
  * batch to flush, unchanged when nothing was applied. The comparison goes on in
- * jobs (verify_rows.c). KX_OK also when one is under way, which is begun again
+ * jobs (verify_job.c). KX_OK also when one is under way, which is begun again
  * only when it does not mend and this one is to; KX_INDEX_ABSENT,
  * KX_INDEX_NOT_READY (also while it migrates), errors of the storage. */
 void verify_begin(struct kx_store *store, struct kx_commit *commit,

@@ -1,5 +1,5 @@
 /* What a verification compares: a row with its entry, an entry with its rows.
- * The jobs that it comes in are verify_rows.c's.
+ * The jobs that it comes in are verify_job.c's.
  *
  * What is in the tables is compared while no commit is planned, so whatever is
  * found wrong is wrong. */
@@ -16,7 +16,7 @@ static enum kx_status found(struct verify *job, enum kx_damage damage,
                             int64_t count)
 {
     struct kx_slice bytes = kx_buffer_slice(&job->made);
-    verification_note(job->next, damage, index_key, key);
+    verify_report_note(job->next, damage, index_key, key);
     if (job->plan == NULL || damage == KX_DUPLICATE)
         return KX_OK;
     job->entries += count;
@@ -30,7 +30,7 @@ static enum kx_status found_foreign(struct verify *job,
                                     struct kx_slice index_key)
 {
     struct kx_slice nothing = kx_slice(NULL, 0);
-    verification_note(job->next, KX_DANGLING, index_key, nothing);
+    verify_report_note(job->next, KX_DANGLING, index_key, nothing);
     if (job->plan == NULL)
         return KX_OK;
     job->next->report.mended++;
@@ -50,7 +50,8 @@ static enum kx_status found_useless(struct verify *job, enum kx_damage damage,
 static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
 {
     job->made.size = 0;
-    return form_write(job->index, &job->stand.extract, n, stamp, &job->made);
+    return row_form_write(job->index, &job->stand.extract, n, stamp,
+                          &job->made);
 }
 
 /* ---- Rows against entries ----------------------------------------------- */
@@ -112,8 +113,8 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
         return KX_OK; /* of another index of this name, which comes or goes */
     job->next->report.done++;
     job->next->rows++;
-    form_pick(job->index, &row);
-    enum kx_status status = stand_find(&job->stand, key, &row);
+    row_form_pick(job->index, &row);
+    enum kx_status status = row_source_find(&job->stand, key, &row);
     if (status == KX_ABSENT)
         return found_useless(job, KX_DANGLING, key, nobody, -1);
     if (status == KX_NOT_INDEXABLE)
@@ -144,7 +145,7 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
 static enum kx_status check_other(struct verify *job, struct kx_slice key,
                                   const struct record *row)
 {
-    enum kx_status status = stand_find(&job->other, key, row);
+    enum kx_status status = row_source_find(&job->other, key, row);
     if (status == KX_OK && record_expired(&job->other.record, kx_now_ms()))
         return KX_ABSENT;
     return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;

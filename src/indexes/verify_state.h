@@ -4,7 +4,7 @@
 #define VERIFY_STATE_H
 
 #include "plan/plan.h"
-#include "catalog/stand.h"
+#include "catalog/row_source.h"
 #include "commit/store_state.h"
 
 /* One job. Everything lies in mem, but for plan and next, which the store and
@@ -13,13 +13,13 @@ struct verify {
     struct kx_store *store;
     struct index *index;
     void *mem;
-    struct plan *plan;         /* what is mended; NULL: nothing is */
-    struct verification *next; /* what the verification will be */
-    int64_t entries;           /* added to the index's count */
-    size_t looked_up;          /* rows of entries that were read so far */
+    struct plan *plan;          /* what is mended; NULL: nothing is */
+    struct verify_report *next; /* what the verification will be */
+    int64_t entries;            /* added to the index's count */
+    size_t looked_up;           /* rows of entries that were read so far */
     size_t looked_up_bytes;
-    struct stand stand;
-    struct stand other; /* who has the row that another should have */
+    struct row_source stand;
+    struct row_source other; /* who has the row that another should have */
     struct kx_buffer made;
     struct kx_buffer row; /* as it is stored */
 };

@@ -43,7 +43,7 @@ struct journal_row {
 
 struct overlay {
     struct env *env;
-    struct cache *cache;
+    struct record_cache *cache;
     struct arena arena; /* of slots and records */
     struct slot *slots;
     struct slot *last; /* that was looked for, or NULL */
@@ -64,7 +64,8 @@ static int forget_slots(struct overlay *overlay)
     return 0;
 }
 
-struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache)
+struct overlay *overlay_create(void *mem, struct env *env,
+                               struct record_cache *cache)
 {
     struct overlay *overlay = talloc_zero(mem, struct overlay);
     if (overlay == NULL)
@@ -119,13 +120,13 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
 /* What the table holds under a key, into overlay->row. */
 static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
 {
-    if (cache_get(overlay->cache, key, &overlay->row))
+    if (record_cache_get(overlay->cache, key, &overlay->row))
         return KX_OK;
     enum kx_status status =
         table_get(overlay->env, TABLE_ENTRIES, key, &overlay->row);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
-    cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
+    record_cache_fill(overlay->cache, key, kx_buffer_slice(&overlay->row));
     return KX_OK;
 }
 
@@ -199,7 +200,8 @@ enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
                             struct record *record_out)
 {
     struct kx_buffer *row = &overlay->row;
-    if (find(overlay, key) != NULL || cache_get(overlay->cache, key, row))
+    if (find(overlay, key) != NULL ||
+        record_cache_get(overlay->cache, key, row))
         return overlay_record(overlay, key, record_out);
     enum kx_status status =
         table_get_head(overlay->env, TABLE_ENTRIES, key, HEAD_BYTES, row);
@@ -210,7 +212,7 @@ enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
         return !record_of_index(bytes) && record_read(bytes, record_out)
                    ? KX_OK
                    : overlay_record(overlay, key, record_out);
-    cache_fill(overlay->cache, key, bytes);
+    record_cache_fill(overlay->cache, key, bytes);
     if (add(overlay, key, bytes) == NULL)
         return KX_NO_MEMORY;
     return overlay_record(overlay, key, record_out);

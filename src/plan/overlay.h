@@ -7,7 +7,7 @@
 #ifndef OVERLAY_H
 #define OVERLAY_H
 
-#include "storage/cache.h"
+#include "storage/record_cache.h"
 #include "storage/env.h"
 #include "entry/record.h"
 #include "bdb/shadow.h"
@@ -23,7 +23,8 @@ struct change {
 };
 
 /* Under talloc context mem. NULL when memory ran out. */
-struct overlay *overlay_create(void *mem, struct env *env, struct cache *cache);
+struct overlay *overlay_create(void *mem, struct env *env,
+                               struct record_cache *cache);
 
 /* The record under key as the commits planned so far leave it, valid as long as
  * the overlay: KX_OK, KX_ABSENT, KX_NO_MEMORY, KX_FAILED. */

@@ -9,7 +9,7 @@
 
 #include <talloc.h>
 
-#include "plan/refuse.h"
+#include "plan/plan_refuse.h"
 
 struct plan *plan_create(const struct plan_base *base)
 {
@@ -99,7 +99,7 @@ static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
 {
     const struct index *owner = catalog_owner(plan->catalog, key);
     if (owner != NULL && !index_shown(owner))
-        return refuse_unready(plan_refusal(plan), owner);
+        return plan_refuse_unready(plan_refusal(plan), owner);
     struct record record;
     enum kx_status status = read(plan->overlay, key, &record);
     if (status != KX_OK)
@@ -126,13 +126,13 @@ enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
 
 static enum kx_status plan_steps(struct plan *plan)
 {
-    enum kx_status status = check_all(plan);
+    enum kx_status status = plan_check_all(plan);
     if (status == KX_OK)
-        status = mutate_all(plan);
+        status = plan_mutate_all(plan);
     if (status == KX_OK)
-        status = index_update(plan);
+        status = plan_index_update(plan);
     if (status == KX_OK)
-        status = agree_all(plan);
+        status = plan_owned_all(plan);
     return status;
 }
 
@@ -199,7 +199,7 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
         return KX_OK;
     }
     status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
-    return status == KX_OK ? index_update(plan) : status;
+    return status == KX_OK ? plan_index_update(plan) : status;
 }
 
 /* Uses up no stamp: nothing that can be seen changes. */

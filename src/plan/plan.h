@@ -13,7 +13,7 @@
 #include "plan/overlay.h"
 
 struct range;
-struct rivals;
+struct conflict_set;
 
 /* How the number of entries changes. */
 struct count_delta {
@@ -34,13 +34,13 @@ struct plan {
     int64_t now_ms;      /* the time of the whole batch */
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
-    bool presumes;            /* that values of unique indexes are new */
-    struct rivals *rivals;    /* put by a commit so far; NULL: none */
-    struct kx_commit *commit; /* being planned */
-    size_t own_bytes;         /* that it has put, without index entries */
-    size_t patched_bytes;     /* of values that its patches have made */
-    struct kx_buffer key;     /* scratch of the steps */
-    struct extract before;    /* index entries of a changed entry */
+    bool presumes;               /* that values of unique indexes are new */
+    struct conflict_set *rivals; /* put by a commit so far; NULL: none */
+    struct kx_commit *commit;    /* being planned */
+    size_t own_bytes;            /* that it has put, without index entries */
+    size_t patched_bytes;        /* of values that its patches have made */
+    struct kx_buffer key;        /* scratch of the steps */
+    struct extract before;       /* index entries of a changed entry */
     struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;
@@ -54,7 +54,7 @@ struct plan {
  * here is the plan's own. */
 struct plan_base {
     struct env *env;
-    struct cache *cache;
+    struct record_cache *cache;
     struct catalog *catalog;
     struct range *range; /* for range deletes */
     size_t value_max;
@@ -97,23 +97,23 @@ enum kx_status plan_read(struct plan *plan, struct kx_slice key,
 enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
                               struct record *record_out);
 
-/* check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
+/* plan_check.c: compares the commit's checks; KX_OK or KX_CHECK_FAILED with the
  * failed ones in the refusal. */
-enum kx_status check_all(struct plan *plan);
+enum kx_status plan_check_all(struct plan *plan);
 
-/* mutate.c: carries out the mutations in order on the overlay, except those on
- * keys that belong to an index. KX_OK, or why the first that cannot be done
- * cannot, with its number in the refusal. */
-enum kx_status mutate_all(struct plan *plan);
+/* plan_mutate.c: carries out the mutations in order on the overlay, except
+ * those on keys that belong to an index. KX_OK, or why the first that cannot be
+ * done cannot, with its number in the refusal. */
+enum kx_status plan_mutate_all(struct plan *plan);
 
-/* index.c: brings the index entries of all changed entries up to date. KX_OK,
- * KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,
+/* plan_index.c: brings the index entries of all changed entries up to date.
+ * KX_OK, KX_UNIQUE_VIOLATION or KX_NOT_INDEXABLE with the refusal filled,
  * KX_COMMIT_TOO_LARGE, errors. */
-enum kx_status index_update(struct plan *plan);
-/* agree.c: a mutation on a key that belongs to an index must say what the index
- * holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal filled,
- * errors. After index_update only. */
-enum kx_status agree_all(struct plan *plan);
+enum kx_status plan_index_update(struct plan *plan);
+/* plan_owned.c: a mutation on a key that belongs to an index must say what the
+ * index holds after the commit. KX_OK, KX_INDEX_OWNED_KEY with the refusal
+ * filled, errors. After plan_index_update only. */
+enum kx_status plan_owned_all(struct plan *plan);
 
 /* Adds to the number of entries of an index (NULL: of the clients). Counts when
  * the commit holds. */

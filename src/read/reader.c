@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "catalog/form.h"
+#include "catalog/row_form.h"
 #include "read/reader_state.h"
 #include "bdb/table.h"
 
@@ -64,33 +64,33 @@ static void begin(struct kx_reader *reader)
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket)
 {
     if (!reader->held)
-        reader->held = gate_enter_or_park(&reader->store->gate, ticket);
+        reader->held = view_enter_or_park(&reader->store->gate, ticket);
     return reader->held;
 }
 
 bool kx_read_try_hold(struct kx_reader *reader)
 {
     if (!reader->held)
-        reader->held = gate_try_enter(&reader->store->gate);
+        reader->held = view_try_enter(&reader->store->gate);
     return reader->held;
 }
 
 void kx_read_tried(struct kx_store *store)
 {
-    gate_tried(&store->gate);
+    view_tried(&store->gate);
 }
 
 void kx_read_release(struct kx_reader *reader)
 {
     if (reader->held)
-        gate_leave(&reader->store->gate);
+        view_leave(&reader->store->gate);
     reader->held = false;
 }
 
 void kx_read_begin(struct kx_reader *reader)
 {
     if (!reader->held)
-        gate_enter(&reader->store->gate);
+        view_enter(&reader->store->gate);
     begin(reader);
 }
 
@@ -111,7 +111,7 @@ uint64_t kx_read_end(struct kx_reader *reader)
         atomic_fetch_add(&reader->store->resolved, reader->resolved);
     reader->resolved = 0;
     if (!reader->held)
-        gate_leave(&reader->store->gate);
+        view_leave(&reader->store->gate);
     return reader->flush;
 }
 
@@ -130,7 +130,7 @@ void reader_saw(struct kx_reader *reader, uint64_t flush)
 enum kx_status reader_not_ready(const struct index *index,
                                 struct kx_fault *fault)
 {
-    const struct build *build = &index->build;
+    const struct build_progress *build = &index->build;
     double percent = build->total == 0
                          ? 0
                          : 100.0 * (double)build->done / (double)build->total;
@@ -166,7 +166,7 @@ static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
     }
     enum kx_status status = table_get(store->env, TABLE_ENTRIES, key, bytes);
     if (status == KX_OK)
-        cache_fill(store->cache, key, kx_buffer_slice(bytes));
+        record_cache_fill(store->cache, key, kx_buffer_slice(bytes));
     return status;
 }
 
@@ -182,8 +182,8 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *bytes, struct record *record_out)
 {
     struct kx_store *store = reader->store;
-    reader_saw(reader, gate_pending_key(&store->gate, key));
-    if (!cache_get(store->cache, key, bytes)) {
+    reader_saw(reader, view_pending_key(&store->gate, key));
+    if (!record_cache_get(store->cache, key, bytes)) {
         if (reader->glances)
             return KX_AGAIN;
         enum kx_status status = read_table(reader, key, bytes);
@@ -208,11 +208,11 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
-        use_read(&owner->use, reader->now_ms);
+        index_usage_read(&owner->use, reader->now_ms);
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
     if (status == KX_OK && owner != NULL && found.index != 0)
-        form_show(owner, &found);
+        row_form_show(owner, &found);
     if (status == KX_OK)
         record_show(&found, key, entry_out);
     return status;
@@ -223,12 +223,12 @@ static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *record,
                              struct kx_entry *entry_out, struct kx_fault *fault)
 {
-    gate_glance_begin(&reader->store->gate);
+    view_glance_begin(&reader->store->gate);
     begin(reader);
     reader->glances = true;
     enum kx_status status = kx_read(reader, key, record, entry_out, fault);
     reader->glances = false;
-    gate_glance_end(&reader->store->gate);
+    view_glance_end(&reader->store->gate);
     return status;
 }
 
@@ -236,7 +236,7 @@ uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault)
 {
-    if (!reader->held && !gate_try_enter(&reader->store->gate)) {
+    if (!reader->held && !view_try_enter(&reader->store->gate)) {
         fault->status = glance(reader, key, record, entry_out, fault);
         return reader->flush;
     }
@@ -259,7 +259,7 @@ static void describe_migration(const struct declaration *target,
 static void describe_build(const struct index *built,
                            struct kx_index_info *info)
 {
-    const struct build *build = &built->build;
+    const struct build_progress *build = &built->build;
     uint64_t now = kx_monotonic_ns();
     info->done = build->done;
     info->total = build->total > build->done ? build->total : build->done;

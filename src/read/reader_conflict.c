@@ -4,7 +4,7 @@
  *
  * The first entry of a group is given out when a second one is found: while an
  * expired entry is not removed yet, a conflict row may be alone. */
-#include "plan/conflict.h"
+#include "plan/conflict_rows.h"
 #include "read/reader_state.h"
 
 /* Behind a position its group goes on. */
@@ -33,7 +33,7 @@ enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
     struct kx_slice name_key = index->declaration->name_key;
     kx_buffer_clear(&reader->start);
     kx_add_slice(&reader->start, name_key);
-    kx_add_byte(&reader->start, CONFLICT_MARK);
+    kx_add_byte(&reader->start, CONFLICT_ROWS_MARK);
     kx_add_slice(&reader->start, after);
     if (after.size != 0)
         kx_add_byte(&reader->start, 0);
@@ -90,7 +90,7 @@ static enum kx_status begin_group(struct kx_reader *reader,
     if (reader->row.failed || reader->record.failed)
         return KX_NO_MEMORY;
     struct kx_slice key = kx_buffer_slice(&reader->record);
-    reader_saw(reader, gate_pending_key(&reader->store->gate, key));
+    reader_saw(reader, view_pending_key(&reader->store->gate, key));
     enum kx_status status = reader_find(reader, key, &bytes);
     if (status != KX_OK)
         return status == KX_ABSENT ? KX_OK : status;

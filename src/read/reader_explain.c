@@ -2,10 +2,10 @@
  * that there could be. */
 #include <talloc.h>
 
-#include "read/advise.h"
-#include "read/fit.h"
+#include "read/index_advice.h"
+#include "read/index_match.h"
 #include "read/reader_state.h"
-#include "schema/reading.h"
+#include "schema/declaration_parse.h"
 
 enum { NAMES_MAX = KX_INDEXES_MAX + 1 }; /* that are tried for an index */
 
@@ -63,7 +63,7 @@ enum kx_status kx_fit_at(struct kx_reader *reader, struct kx_question *question,
     if (index == NULL)
         return KX_END;
     enum kx_status status =
-        fit_make(question, index->declaration, question, fit_out);
+        index_match_make(question, index->declaration, question, fit_out);
     fit_out->index = index->declaration->name;
     if (!index_readable(index))
         fit_out->misfits |= 1u << KX_MISFIT_NOT_READY;
@@ -73,7 +73,7 @@ enum kx_status kx_fit_at(struct kx_reader *reader, struct kx_question *question,
 enum kx_status kx_fit_entries(struct kx_question *question,
                               struct kx_fit *fit_out)
 {
-    return fit_entries(question, question, fit_out);
+    return index_match_entries(question, question, fit_out);
 }
 
 /* Are there entries whose keys begin with this part? KX_OK, KX_END: none. */
@@ -128,7 +128,7 @@ static enum kx_status choose_name(struct kx_reader *reader,
     kx_buffer_init(&key, declaration);
     enum kx_status status = KX_OK;
     for (unsigned n = 1; status == KX_OK && n <= NAMES_MAX; n++) {
-        advise_name(declaration, n, &name);
+        index_advice_name(declaration, n, &name);
         declaration->name = kx_buffer_slice(&name);
         key.size = 0;
         kx_key_add_string(&key, declaration->name);
@@ -149,7 +149,8 @@ enum kx_status kx_advise(struct kx_reader *reader,
     struct declaration *declaration = NULL;
     void *mem = talloc_new(NULL);
     enum kx_status status =
-        mem == NULL ? KX_NO_MEMORY : advise_make(mem, question, &declaration);
+        mem == NULL ? KX_NO_MEMORY
+                    : index_advice_make(mem, question, &declaration);
     if (status == KX_OK &&
         catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
         status = KX_ABSENT; /* entries of an index are not indexed */

@@ -1,7 +1,7 @@
 /* From an index to the entries it stands for: the one function that turns a row
  * of an index into the entry that is shown, for scans and look-ups alike. A row
  * that holds what is asked for is not followed. */
-#include "catalog/form.h"
+#include "catalog/row_form.h"
 #include "read/reader_state.h"
 
 enum kx_status reader_index(struct kx_reader *reader, struct kx_slice name,
@@ -54,9 +54,9 @@ static enum kx_status find_primary(struct kx_reader *reader,
                                    struct kx_slice primary,
                                    struct kx_slice *bytes_out)
 {
-    struct cache *cache = reader->store->cache;
+    struct record_cache *cache = reader->store->cache;
     reader->resolved++;
-    if (cache_get(cache, primary, &reader->record)) {
+    if (record_cache_get(cache, primary, &reader->record)) {
         *bytes_out = kx_buffer_slice(&reader->record);
         return KX_OK;
     }
@@ -64,7 +64,7 @@ static enum kx_status find_primary(struct kx_reader *reader,
         return bytes_out->size == 0 ? KX_ABSENT : KX_OK;
     enum kx_status status = range_find(reader->primaries, primary, bytes_out);
     if (status == KX_OK)
-        cache_fill(cache, primary, *bytes_out);
+        record_cache_fill(cache, primary, *bytes_out);
     return status;
 }
 
@@ -100,14 +100,14 @@ enum kx_status reader_resolve(struct kx_reader *reader,
     if (reader->primary.failed)
         return KX_NO_MEMORY;
     struct record shown = *row;
-    form_pick(index, &shown);
+    row_form_pick(index, &shown);
     if (holds_entry(reader, index, &shown)) {
         record_show(&shown, primary, entry_out);
         return KX_OK;
     }
     struct kx_slice bytes;
     struct record record;
-    reader_saw(reader, gate_pending_key(&store->gate, primary));
+    reader_saw(reader, view_pending_key(&store->gate, primary));
     enum kx_status status = find_primary(reader, primary, &bytes);
     if (status != KX_OK)
         return status;
@@ -136,7 +136,7 @@ enum kx_status kx_index_get(struct kx_reader *reader,
     status = extract_lookup(index->declaration, lookup->value, &reader->start);
     if (status != KX_OK)
         return status;
-    use_read(&index->use, reader->now_ms);
+    index_usage_read(&index->use, reader->now_ms);
     struct record row;
     struct kx_slice key = kx_buffer_slice(&reader->start);
     reader->count_only = false;

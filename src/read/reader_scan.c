@@ -91,7 +91,7 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
-        use_read(&owner->use, reader->now_ms);
+        index_usage_read(&owner->use, reader->now_ms);
     kx_scan_end(reader);
     reader->index = NULL;
     reader_bounds(reader, kx_slice(NULL, 0), range);
@@ -110,7 +110,7 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
         return status;
     kx_scan_end(reader);
     reader->index = index;
-    use_read(&index->use, reader->now_ms);
+    index_usage_read(&index->use, reader->now_ms);
     reader_bounds(reader, index->declaration->name_key, range);
     reader->reverse = range->reverse;
     resume(reader, index->declaration->name_key, range->after);
@@ -221,20 +221,20 @@ struct kx_slice kx_scan_position(struct kx_reader *reader)
  * lies behind was not, and is of no concern. */
 static void note_seen(struct kx_reader *reader)
 {
-    const struct gate *gate = &reader->store->gate;
+    const struct view *gate = &reader->store->gate;
     struct kx_slice start = kx_buffer_slice(&reader->start);
     struct kx_slice end = kx_buffer_slice(&reader->end);
     struct kx_slice position = kx_buffer_slice(&reader->position);
     if (!reader->ended && position.size == 0)
         return;
     if (!reader->ended) {
-        reader_saw(reader, gate_pending_key(gate, position));
+        reader_saw(reader, view_pending_key(gate, position));
         if (reader->reverse)
             start = position;
         else
             end = position;
     }
-    reader_saw(reader, gate_pending_range(gate, start, end));
+    reader_saw(reader, view_pending_range(gate, start, end));
 }
 
 void kx_scan_end(struct kx_reader *reader)

@@ -6,7 +6,7 @@
 
 #include <talloc.h>
 
-#include "schema/reading.h"
+#include "schema/declaration_parse.h"
 
 static bool is_letter(uint8_t c)
 {
@@ -28,81 +28,85 @@ static bool is_name(struct kx_slice text)
 
 /* ASCII only: a name is part of keys and must look the same wherever it is
  * written. */
-static enum kx_status read_name(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_name(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    enum kx_status status = reading_text(reading, value, &declaration->name);
+    enum kx_status status =
+        declaration_parse_text(reading, value, &declaration->name);
     if (status != KX_OK)
         return status;
     if (!is_name(declaration->name))
-        return reading_bad(reading,
-                           "the name must be a letter or '_' and then at most "
-                           "%d letters, digits, '_', '.' or '-'",
-                           KX_INDEX_NAME_MAX - 1);
+        return declaration_parse_bad(
+            reading,
+            "the name must be a letter or '_' and then at most "
+            "%d letters, digits, '_', '.' or '-'",
+            KX_INDEX_NAME_MAX - 1);
     struct kx_buffer key;
     kx_buffer_init(&key, declaration);
     memcpy(declaration->name_text, declaration->name.data,
            declaration->name.size);
     status = kx_key_add_string(&key, declaration->name);
     declaration->name_key = kx_buffer_slice(&key);
-    return key.failed ? reading_no_memory(reading) : status;
+    return key.failed ? declaration_parse_no_memory(reading) : status;
 }
 
-enum kx_status declaration_read_prefix(struct reading *reading,
+enum kx_status declaration_read_prefix(struct declaration_parse *reading,
                                        struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     if (kx_json_type(value) != KX_JSON_ARRAY)
-        return reading_bad(reading, "prefix must be an array of key parts, "
-                                    "such as [\"users\"]");
+        return declaration_parse_bad(reading,
+                                     "prefix must be an array of key parts, "
+                                     "such as [\"users\"]");
     struct kx_fault fault = {.detail = ""};
     struct kx_buffer key;
     kx_buffer_init(&key, declaration);
     enum kx_status status = kx_key_from_json(value, &key, &fault);
     if (key.failed || status == KX_NO_MEMORY)
-        return reading_no_memory(reading);
+        return declaration_parse_no_memory(reading);
     if (status != KX_OK)
-        return reading_bad(reading, "prefix: %s", fault.detail);
+        return declaration_parse_bad(reading, "prefix: %s", fault.detail);
     if (key.size >= KX_KEY_MAX)
-        return reading_bad(reading, "the prefix is longer than %d bytes",
-                           KX_KEY_MAX);
+        return declaration_parse_bad(
+            reading, "the prefix is longer than %d bytes", KX_KEY_MAX);
     reading->has_prefix = true;
     declaration->prefix = kx_buffer_slice(&key);
     return KX_OK;
 }
 
-enum kx_status declaration_read_depth(struct reading *reading,
+enum kx_status declaration_read_depth(struct declaration_parse *reading,
                                       struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return reading_count(reading, value,
-                         "how many parts a key has after the prefix",
-                         &declaration->depth);
+    return declaration_parse_count(reading, value,
+                                   "how many parts a key has after the prefix",
+                                   &declaration->depth);
 }
 
-static enum kx_status read_unique(struct reading *reading,
+static enum kx_status read_unique(struct declaration_parse *reading,
                                   struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return reading_flag(reading, value, &declaration->unique);
+    return declaration_parse_flag(reading, value, &declaration->unique);
 }
 
-static enum kx_status read_adopt(struct reading *reading, struct kx_slice value,
-                                 void *target)
+static enum kx_status read_adopt(struct declaration_parse *reading,
+                                 struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return reading_flag(reading, value, &declaration->adopt);
+    return declaration_parse_flag(reading, value, &declaration->adopt);
 }
 
-static enum kx_status read_missing(struct reading *reading,
+static enum kx_status read_missing(struct declaration_parse *reading,
                                    struct kx_slice value, void *target)
 {
     static const char *const words[] = {
         [MISSING_SKIP] = "skip", [MISSING_ERROR] = "error", NULL};
     struct declaration *declaration = target;
     size_t word = MISSING_SKIP;
-    enum kx_status status = reading_word(reading, value, words, &word);
+    enum kx_status status =
+        declaration_parse_word(reading, value, words, &word);
     declaration->missing = word;
     return status;
 }
@@ -120,7 +124,7 @@ static const struct member members[] = {
     {NULL, NULL},
 };
 
-enum kx_status declaration_check_fields(struct reading *reading,
+enum kx_status declaration_check_fields(struct declaration_parse *reading,
                                         const char *member)
 {
     const struct declaration *declaration = reading->declaration;
@@ -128,38 +132,43 @@ enum kx_status declaration_check_fields(struct reading *reading,
         size_t part = declaration->fields[i].key_part;
         if (declaration->depth == 0 || part <= declaration->depth)
             continue;
-        reading_enter(reading, kx_text(member));
-        reading_enter_element(reading, i);
+        declaration_parse_enter(reading, kx_text(member));
+        declaration_parse_enter_element(reading, i);
         return declaration_no_part(reading, part);
     }
     return KX_OK;
 }
 
-enum kx_status declaration_no_part(struct reading *reading, size_t part)
+enum kx_status declaration_no_part(struct declaration_parse *reading,
+                                   size_t part)
 {
     size_t depth = reading->declaration->depth;
-    return reading_bad(reading,
-                       "part %zu is in no covered key: with depth %zu they "
-                       "have %zu after the prefix",
-                       part, depth, depth);
+    return declaration_parse_bad(
+        reading,
+        "part %zu is in no covered key: with depth %zu they "
+        "have %zu after the prefix",
+        part, depth, depth);
 }
 
 /* What no member can tell by itself. */
-static enum kx_status check_whole(struct reading *reading)
+static enum kx_status check_whole(struct declaration_parse *reading)
 {
     const struct declaration *declaration = reading->declaration;
     if (declaration->name.size == 0)
-        return reading_bad(reading, "a declaration needs a name");
+        return declaration_parse_bad(reading, "a declaration needs a name");
     if (!reading->has_prefix)
-        return reading_bad(reading, "a declaration needs a prefix, such as "
-                                    "[\"users\"]");
+        return declaration_parse_bad(reading,
+                                     "a declaration needs a prefix, such as "
+                                     "[\"users\"]");
     if (declaration->field_count == 0)
-        return reading_bad(reading, "a declaration needs at least one field, "
-                                    "such as \"/email\"");
+        return declaration_parse_bad(reading,
+                                     "a declaration needs at least one field, "
+                                     "such as \"/email\"");
     if (kx_starts_with(declaration->prefix, declaration->name_key)) {
-        reading_enter(reading, kx_text("prefix"));
-        return reading_bad(reading, "the prefix lies within the index's own "
-                                    "entries: choose another name");
+        declaration_parse_enter(reading, kx_text("prefix"));
+        return declaration_parse_bad(reading,
+                                     "the prefix lies within the index's own "
+                                     "entries: choose another name");
     }
     return declaration_check_fields(reading, "fields");
 }
@@ -174,9 +183,10 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     struct declaration *declaration = talloc_zero(mem, struct declaration);
     if (declaration == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    struct reading reading = {.declaration = declaration, .fault = fault};
-    status =
-        reading_members(&reading, text, members, "a declaration", declaration);
+    struct declaration_parse reading = {.declaration = declaration,
+                                        .fault = fault};
+    status = declaration_parse_members(&reading, text, members, "a declaration",
+                                       declaration);
     if (status == KX_OK)
         status = check_whole(&reading);
     if (status == KX_OK)

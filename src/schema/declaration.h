@@ -4,7 +4,7 @@
 #ifndef DECLARATION_H
 #define DECLARATION_H
 
-#include "schema/fold.h"
+#include "schema/casefold.h"
 #include "kindex.h"
 
 /* What one part of an index key is taken from. */
@@ -44,7 +44,7 @@ struct condition {
     bool exists;             /* of WHERE_EXISTS: what must be so */
     struct kx_slice *values; /* encoded key parts; an empty one is null */
     size_t value_count;      /* 1, except of WHERE_IN and WHERE_EXISTS */
-    size_t key_part; /* of a question (question.h) only, as in a field */
+    size_t key_part;         /* of a question (query.h) only, as in a field */
     enum fold fold;
     bool each;
 };

@@ -1,6 +1,6 @@
 /* The members `fields` and `store` of a declaration: where the parts of an
  * index key come from, and what an index entry holds. */
-#include "schema/reading.h"
+#include "schema/declaration_parse.h"
 
 /* ---- Fields ------------------------------------------------------------- */
 
@@ -10,24 +10,24 @@ struct draft {
     bool has_path;
 };
 
-static enum kx_status read_path(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_path(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
     draft->has_path = true;
-    return reading_pointer(reading, value, &draft->field.path);
+    return declaration_parse_pointer(reading, value, &draft->field.path);
 }
 
-static enum kx_status read_key(struct reading *reading, struct kx_slice value,
-                               void *target)
+static enum kx_status read_key(struct declaration_parse *reading,
+                               struct kx_slice value, void *target)
 {
     struct draft *draft = target;
-    return reading_count(reading, value,
-                         "which part of the key after the prefix",
-                         &draft->field.key_part);
+    return declaration_parse_count(reading, value,
+                                   "which part of the key after the prefix",
+                                   &draft->field.key_part);
 }
 
-enum kx_status declaration_read_fold(struct reading *reading,
+enum kx_status declaration_read_fold(struct declaration_parse *reading,
                                      struct kx_slice value, enum fold *fold_out)
 {
     static const char *const words[] = {[FOLD_NONE] = "none",
@@ -35,23 +35,24 @@ enum kx_status declaration_read_fold(struct reading *reading,
                                         [FOLD_CASEFOLD] = "casefold",
                                         NULL};
     size_t word = FOLD_NONE;
-    enum kx_status status = reading_word(reading, value, words, &word);
+    enum kx_status status =
+        declaration_parse_word(reading, value, words, &word);
     *fold_out = word;
     return status;
 }
 
-static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_fold(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
     return declaration_read_fold(reading, value, &draft->field.fold);
 }
 
-static enum kx_status read_each(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_each(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
-    return reading_flag(reading, value, &draft->field.each);
+    return declaration_parse_flag(reading, value, &draft->field.each);
 }
 
 static const struct member field_members[] = {
@@ -59,39 +60,43 @@ static const struct member field_members[] = {
     {"each", read_each}, {NULL, NULL},
 };
 
-enum kx_status declaration_no_array(struct reading *reading)
+enum kx_status declaration_no_array(struct declaration_parse *reading)
 {
-    return reading_bad(reading, "each goes with a path: a part of the key is "
-                                "no array");
+    return declaration_parse_bad(reading,
+                                 "each goes with a path: a part of the key is "
+                                 "no array");
 }
 
-static enum kx_status check_field(struct reading *reading,
+static enum kx_status check_field(struct declaration_parse *reading,
                                   const struct draft *draft)
 {
     const struct declaration *declaration = reading->declaration;
     bool has_key = draft->field.key_part != 0;
     if (draft->has_path == has_key)
-        return reading_bad(reading, "a field has either a path, such as "
-                                    "\"/email\", or a key, such as 1");
+        return declaration_parse_bad(reading,
+                                     "a field has either a path, such as "
+                                     "\"/email\", or a key, such as 1");
     if (has_key && draft->field.each)
         return declaration_no_array(reading);
     if (draft->field.each && declaration->has_each)
-        return reading_bad(reading, "an index has at most one field with each");
+        return declaration_parse_bad(
+            reading, "an index has at most one field with each");
     return KX_OK;
 }
 
 /* A field is an object, or just its path. */
-static enum kx_status read_field(struct reading *reading, struct kx_slice value)
+static enum kx_status read_field(struct declaration_parse *reading,
+                                 struct kx_slice value)
 {
     struct declaration *declaration = reading->declaration;
     struct draft draft = {.has_path = false};
     if (declaration->field_count == KX_FIELDS_MAX)
-        return reading_bad(reading, "an index has at most %d fields",
-                           KX_FIELDS_MAX);
+        return declaration_parse_bad(reading, "an index has at most %d fields",
+                                     KX_FIELDS_MAX);
     enum kx_status status = KX_OK;
     if (kx_json_type(value) == KX_JSON_OBJECT)
-        status =
-            reading_members(reading, value, field_members, "a field", &draft);
+        status = declaration_parse_members(reading, value, field_members,
+                                           "a field", &draft);
     else
         status = read_path(reading, value, &draft);
     if (status == KX_OK)
@@ -108,29 +113,29 @@ static enum kx_status read_field(struct reading *reading, struct kx_slice value)
 }
 
 /* Calls read for each element of an array. */
-static enum kx_status
-read_elements(struct reading *reading, struct kx_slice array,
-              enum kx_status (*read)(struct reading *, struct kx_slice))
+static enum kx_status read_elements(
+    struct declaration_parse *reading, struct kx_slice array,
+    enum kx_status (*read)(struct declaration_parse *, struct kx_slice))
 {
     struct kx_json_iter iter;
     struct kx_slice none;
     struct kx_slice element;
     enum kx_status status = KX_OK;
     if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
-        return reading_bad(
+        return declaration_parse_bad(
             reading,
             "%s must be an array of JSON Pointers, such as [\"/email\"]",
             reading->member->name);
     for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
          i++) {
-        size_t end = reading_enter_element(reading, i);
+        size_t end = declaration_parse_enter_element(reading, i);
         status = read(reading, element);
-        reading_leave(reading, end);
+        declaration_parse_leave(reading, end);
     }
     return status;
 }
 
-enum kx_status declaration_read_fields(struct reading *reading,
+enum kx_status declaration_read_fields(struct declaration_parse *reading,
                                        struct kx_slice value, void *target)
 {
     (void)target;
@@ -160,34 +165,37 @@ static bool overlap(struct kx_slice a, struct kx_slice b)
     return true;
 }
 
-static enum kx_status read_stored(struct reading *reading,
+static enum kx_status read_stored(struct declaration_parse *reading,
                                   struct kx_slice value)
 {
     struct declaration *declaration = reading->declaration;
     struct kx_slice path;
-    enum kx_status status = reading_pointer(reading, value, &path);
+    enum kx_status status = declaration_parse_pointer(reading, value, &path);
     if (status != KX_OK)
         return status;
     if (path.size == 0)
-        return reading_bad(reading, "store \"value\" keeps the whole value");
+        return declaration_parse_bad(reading,
+                                     "store \"value\" keeps the whole value");
     if (declaration->stored_count == KX_STORED_MAX)
-        return reading_bad(reading, "an index stores at most %d members",
-                           KX_STORED_MAX);
+        return declaration_parse_bad(
+            reading, "an index stores at most %d members", KX_STORED_MAX);
     for (size_t i = 0; i < declaration->stored_count; i++)
         if (overlap(declaration->stored[i], path))
-            return reading_bad(reading, "this is a part of what another path "
-                                        "stores, or has it as a part");
+            return declaration_parse_bad(reading,
+                                         "this is a part of what another path "
+                                         "stores, or has it as a part");
     declaration->stored[declaration->stored_count++] = path;
     return KX_OK;
 }
 
-enum kx_status declaration_read_stored(struct reading *reading,
+enum kx_status declaration_read_stored(struct declaration_parse *reading,
                                        struct kx_slice value, void *target)
 {
     (void)target;
     enum kx_status status = read_elements(reading, value, read_stored);
     if (status == KX_OK && reading->declaration->stored_count == 0)
-        return reading_bad(reading, "at least one path is expected here");
+        return declaration_parse_bad(reading,
+                                     "at least one path is expected here");
     return status;
 }
 
@@ -196,7 +204,7 @@ static const struct member store_members[] = {
     {NULL, NULL},
 };
 
-enum kx_status declaration_read_store(struct reading *reading,
+enum kx_status declaration_read_store(struct declaration_parse *reading,
                                       struct kx_slice value, void *target)
 {
     static const char *const words[] = {
@@ -205,17 +213,19 @@ enum kx_status declaration_read_store(struct reading *reading,
     size_t word = STORE_POINTER;
     if (kx_json_type(value) == KX_JSON_OBJECT) {
         declaration->store = STORE_FIELDS;
-        enum kx_status status =
-            reading_members(reading, value, store_members, "store", NULL);
+        enum kx_status status = declaration_parse_members(
+            reading, value, store_members, "store", NULL);
         if (status == KX_OK && declaration->stored_count == 0)
-            return reading_bad(reading, "store needs fields, such as "
-                                        "{\"fields\":[\"/name\"]}");
+            return declaration_parse_bad(reading, "store needs fields, such as "
+                                                  "{\"fields\":[\"/name\"]}");
         return status;
     }
-    enum kx_status status = reading_word(reading, value, words, &word);
+    enum kx_status status =
+        declaration_parse_word(reading, value, words, &word);
     if (status == KX_BAD_INDEX)
-        return reading_bad(reading, "store is \"pointer\", \"value\" or "
-                                    "{\"fields\":[\"/name\"]}");
+        return declaration_parse_bad(reading,
+                                     "store is \"pointer\", \"value\" or "
+                                     "{\"fields\":[\"/name\"]}");
     declaration->store = word;
     return status;
 }

@@ -2,7 +2,7 @@
  * "lt":65} or an array of them. Each comparison in it is one of the conditions
  * that must hold. What is compared with is kept as an encoded key part, as the
  * value will be when it is compared. */
-#include "schema/reading.h"
+#include "schema/declaration_parse.h"
 
 #include <talloc.h>
 
@@ -17,49 +17,49 @@ struct draft {
     bool each;
 };
 
-static enum kx_status read_path(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_path(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
     draft->has_path = true;
-    return reading_pointer(reading, value, &draft->path);
+    return declaration_parse_pointer(reading, value, &draft->path);
 }
 
-static enum kx_status read_key(struct reading *reading, struct kx_slice value,
-                               void *target)
+static enum kx_status read_key(struct declaration_parse *reading,
+                               struct kx_slice value, void *target)
 {
     struct draft *draft = target;
-    return reading_count(reading, value,
-                         "which part of the key after the prefix",
-                         &draft->key_part);
+    return declaration_parse_count(reading, value,
+                                   "which part of the key after the prefix",
+                                   &draft->key_part);
 }
 
-static enum kx_status read_fold(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_fold(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
     return declaration_read_fold(reading, value, &draft->fold);
 }
 
-static enum kx_status read_each(struct reading *reading, struct kx_slice value,
-                                void *target)
+static enum kx_status read_each(struct declaration_parse *reading,
+                                struct kx_slice value, void *target)
 {
     struct draft *draft = target;
-    return reading_flag(reading, value, &draft->each);
+    return declaration_parse_flag(reading, value, &draft->each);
 }
 
-static enum kx_status add_condition(struct reading *reading,
+static enum kx_status add_condition(struct declaration_parse *reading,
                                     struct condition condition)
 {
     struct declaration *declaration = reading->declaration;
     if (declaration->where_count == KX_WHERE_MAX)
-        return reading_bad(reading, "an index has at most %d conditions",
-                           KX_WHERE_MAX);
+        return declaration_parse_bad(
+            reading, "an index has at most %d conditions", KX_WHERE_MAX);
     declaration->where[declaration->where_count++] = condition;
     return KX_OK;
 }
 
-static enum kx_status read_operand(struct reading *reading,
+static enum kx_status read_operand(struct declaration_parse *reading,
                                    struct kx_slice value,
                                    struct kx_slice *operand_out)
 {
@@ -69,10 +69,11 @@ static enum kx_status read_operand(struct reading *reading,
     if (kx_json_type(value) != KX_JSON_NULL)
         status = indexable_add(value, FOLD_NONE, &part);
     if (status == KX_NO_MEMORY || part.failed)
-        return reading_no_memory(reading);
+        return declaration_parse_no_memory(reading);
     if (status != KX_OK)
-        return reading_bad(reading, "a string, number, boolean or null is "
-                                    "expected here");
+        return declaration_parse_bad(reading,
+                                     "a string, number, boolean or null is "
+                                     "expected here");
     *operand_out = kx_buffer_slice(&part);
     return KX_OK;
 }
@@ -87,7 +88,7 @@ static enum comparison comparison_of(const struct member *member)
 }
 
 /* For all that compare with one value: the table says which. */
-static enum kx_status read_comparison(struct reading *reading,
+static enum kx_status read_comparison(struct declaration_parse *reading,
                                       struct kx_slice value, void *target)
 {
     struct condition condition = {
@@ -96,26 +97,28 @@ static enum kx_status read_comparison(struct reading *reading,
         .value_count = 1};
     (void)target;
     if (condition.values == NULL)
-        return reading_no_memory(reading);
+        return declaration_parse_no_memory(reading);
     enum kx_status status = read_operand(reading, value, condition.values);
     if (status != KX_OK)
         return status;
     if (condition.comparison >= WHERE_GT && condition.values[0].size == 0)
-        return reading_bad(reading, "null has no place in the order of values");
+        return declaration_parse_bad(
+            reading, "null has no place in the order of values");
     return add_condition(reading, condition);
 }
 
-static enum kx_status read_exists(struct reading *reading,
+static enum kx_status read_exists(struct declaration_parse *reading,
                                   struct kx_slice value, void *target)
 {
     (void)target;
     struct condition condition = {.comparison = WHERE_EXISTS};
-    enum kx_status status = reading_flag(reading, value, &condition.exists);
+    enum kx_status status =
+        declaration_parse_flag(reading, value, &condition.exists);
     return status == KX_OK ? add_condition(reading, condition) : status;
 }
 
-static enum kx_status read_in(struct reading *reading, struct kx_slice value,
-                              void *target)
+static enum kx_status read_in(struct declaration_parse *reading,
+                              struct kx_slice value, void *target)
 {
     struct condition condition = {.comparison = WHERE_IN};
     struct kx_json_iter iter;
@@ -123,24 +126,28 @@ static enum kx_status read_in(struct reading *reading, struct kx_slice value,
     struct kx_slice element;
     (void)target;
     if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
-        return reading_bad(reading, "an array of values is expected here");
+        return declaration_parse_bad(reading,
+                                     "an array of values is expected here");
     condition.values = talloc_array(reading->declaration, struct kx_slice,
                                     KX_WHERE_VALUES_MAX);
     if (condition.values == NULL)
-        return reading_no_memory(reading);
+        return declaration_parse_no_memory(reading);
     while (kx_json_next(&iter, &none, &element)) {
         if (condition.value_count == KX_WHERE_VALUES_MAX)
-            return reading_bad(reading, "at most %d values can stand here",
-                               KX_WHERE_VALUES_MAX);
-        size_t end = reading_enter_element(reading, condition.value_count);
+            return declaration_parse_bad(reading,
+                                         "at most %d values can stand here",
+                                         KX_WHERE_VALUES_MAX);
+        size_t end =
+            declaration_parse_enter_element(reading, condition.value_count);
         enum kx_status status = read_operand(
             reading, element, &condition.values[condition.value_count++]);
-        reading_leave(reading, end);
+        declaration_parse_leave(reading, end);
         if (status != KX_OK)
             return status;
     }
     if (condition.value_count == 0)
-        return reading_bad(reading, "at least one value is expected here");
+        return declaration_parse_bad(reading,
+                                     "at least one value is expected here");
     return add_condition(reading, condition);
 }
 
@@ -171,7 +178,7 @@ const char *declaration_comparison(enum comparison comparison)
     return names[comparison];
 }
 
-static enum kx_status check_subject(struct reading *reading,
+static enum kx_status check_subject(struct declaration_parse *reading,
                                     const struct draft *draft)
 {
     bool has_key = draft->key_part != 0;
@@ -180,14 +187,15 @@ static enum kx_status check_subject(struct reading *reading,
     if (draft->has_path != has_key)
         return KX_OK;
     if (reading->question)
-        return reading_bad(reading, "a condition has either a path, such as "
-                                    "\"/status\", or a key, such as 1");
-    return reading_bad(reading,
-                       "a condition needs a path, such as \"/status\"");
+        return declaration_parse_bad(reading,
+                                     "a condition has either a path, such as "
+                                     "\"/status\", or a key, such as 1");
+    return declaration_parse_bad(
+        reading, "a condition needs a path, such as \"/status\"");
 }
 
 /* Folded text is compared with folded text. Null is none. */
-static enum kx_status fold_operands(struct reading *reading,
+static enum kx_status fold_operands(struct declaration_parse *reading,
                                     struct condition *condition)
 {
     for (size_t i = 0; i < condition->value_count; i++) {
@@ -198,28 +206,29 @@ static enum kx_status fold_operands(struct reading *reading,
         if (indexable_fold(condition->values[i], condition->fold, &folded) !=
                 KX_OK ||
             folded.failed)
-            return reading_no_memory(reading);
+            return declaration_parse_no_memory(reading);
         condition->values[i] = kx_buffer_slice(&folded);
     }
     return KX_OK;
 }
 
-static enum kx_status read_condition(struct reading *reading,
+static enum kx_status read_condition(struct declaration_parse *reading,
                                      struct kx_slice value)
 {
     struct declaration *declaration = reading->declaration;
     size_t before = declaration->where_count;
     struct draft draft = {.has_path = false};
     size_t first = reading->question ? 0 : QUESTIONS_ONLY;
-    enum kx_status status = reading_members(
+    enum kx_status status = declaration_parse_members(
         reading, value, condition_members + first, "a condition", &draft);
     if (status == KX_OK)
         status = check_subject(reading, &draft);
     if (status != KX_OK)
         return status;
     if (declaration->where_count == before)
-        return reading_bad(reading, "a condition needs a comparison: eq, ne, "
-                                    "in, exists, gt, ge, lt or le");
+        return declaration_parse_bad(reading,
+                                     "a condition needs a comparison: eq, ne, "
+                                     "in, exists, gt, ge, lt or le");
     for (size_t i = before; i < declaration->where_count; i++) {
         declaration->where[i].path = draft.path;
         declaration->where[i].key_part = draft.key_part;
@@ -231,7 +240,7 @@ static enum kx_status read_condition(struct reading *reading,
     return status;
 }
 
-enum kx_status declaration_read_where(struct reading *reading,
+enum kx_status declaration_read_where(struct declaration_parse *reading,
                                       struct kx_slice value, void *target)
 {
     struct kx_json_iter iter;
@@ -242,14 +251,15 @@ enum kx_status declaration_read_where(struct reading *reading,
     if (kx_json_type(value) == KX_JSON_OBJECT)
         return read_condition(reading, value);
     if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
-        return reading_bad(reading, "where is a condition, such as {\"path\":"
-                                    "\"/status\",\"eq\":\"active\"}, or an "
-                                    "array of them");
+        return declaration_parse_bad(reading,
+                                     "where is a condition, such as {\"path\":"
+                                     "\"/status\",\"eq\":\"active\"}, or an "
+                                     "array of them");
     for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
          i++) {
-        size_t end = reading_enter_element(reading, i);
+        size_t end = declaration_parse_enter_element(reading, i);
         status = read_condition(reading, element);
-        reading_leave(reading, end);
+        declaration_parse_leave(reading, end);
     }
     return status;
 }

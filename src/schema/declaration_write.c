@@ -1,7 +1,7 @@
 /* The canonical JSON of a declaration: members in a fixed order, defaults
  * filled in, values in one form. Two declarations are the same when these texts
  * are, and the text read again gives the same declaration. */
-#include "schema/reading.h"
+#include "schema/declaration_parse.h"
 
 #include <stdio.h>
 

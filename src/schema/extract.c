@@ -10,7 +10,7 @@
 #include <talloc.h>
 
 #include "schema/indexable.h"
-#include "schema/where.h"
+#include "schema/predicate.h"
 
 void extract_init(struct extract *extract, void *owner)
 {
@@ -18,7 +18,7 @@ void extract_init(struct extract *extract, void *owner)
     extract->capacity = 0;
     extract->count = 0;
     kx_buffer_init(&extract->bytes, owner);
-    document_init(&extract->decoded, owner);
+    index_document_init(&extract->decoded, owner);
     kx_buffer_init(&extract->scratch, owner);
     kx_buffer_init(&extract->stored, owner);
 }
@@ -320,12 +320,13 @@ static enum kx_status judge(struct extract *extract, enum kx_status status)
 static enum kx_status make_keys(struct extract *extract)
 {
     const struct declaration *declaration = extract->declaration;
-    enum kx_status status =
-        document_text(&extract->decoded, extract->record, &extract->document);
+    enum kx_status status = index_document_text(
+        &extract->decoded, extract->record, &extract->document);
     if (status == KX_NO_MEMORY)
         return status;
     if (declaration->where_count != 0) {
-        status = where_holds(declaration, extract->document, &extract->scratch);
+        status =
+            predicate_holds(declaration, extract->document, &extract->scratch);
         extract->excluded = status == KX_ABSENT;
         if (status != KX_OK)
             return extract->excluded ? KX_OK : status;

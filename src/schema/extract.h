@@ -6,12 +6,12 @@
 #define EXTRACT_H
 
 #include "schema/declaration.h"
-#include "schema/document.h"
+#include "schema/index_document.h"
 #include "entry/record.h"
 
 /* Of the rules by which entries are made from values. Whoever changes what an
  * extraction gives for any value raises it: a store's indexes that were made by
- * other rules are then built anew (catalog_renew). */
+ * other rules are then built anew (catalog_rebuild). */
 enum { EXTRACT_VERSION = 3 };
 
 /* One index key: where it lies in the extraction's bytes, and where in it the
@@ -51,9 +51,9 @@ struct extract {
     size_t capacity;
     struct kx_slice sought;   /* the only key that is kept; size 0: all are */
     struct kx_slice document; /* size 0: the value has no members */
-    struct document decoded;  /* where it had to be made */
-    struct kx_buffer scratch; /* conditions; the parts behind `each` */
-    struct kx_buffer stored;  /* value of STORE_FIELDS, once it is made */
+    struct index_document decoded; /* where it had to be made */
+    struct kx_buffer scratch;      /* conditions; the parts behind `each` */
+    struct kx_buffer stored;       /* value of STORE_FIELDS, once it is made */
     enum kx_encoding stored_encoding;
 };
 

@@ -16,7 +16,7 @@ static enum kx_status add_text(struct kx_slice utf8, enum fold fold,
     struct kx_buffer folded;
     kx_buffer_init(&folded, key->owner);
     enum kx_status status = KX_NO_MEMORY;
-    if (fold_text(fold, utf8, &folded))
+    if (casefold_text(fold, utf8, &folded))
         status = kx_key_add_string(key, kx_buffer_slice(&folded));
     kx_buffer_free(&folded);
     return status;

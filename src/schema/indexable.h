@@ -2,7 +2,7 @@
 #ifndef INDEXABLE_H
 #define INDEXABLE_H
 
-#include "schema/fold.h"
+#include "schema/casefold.h"
 #include "kindex.h"
 
 /* Appends the key part of a JSON value (a raw token of checked text): strings,

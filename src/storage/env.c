@@ -4,7 +4,7 @@
  * and env_flush syncs the log once for all of them. Pages are written later, by
  * checkpoints or when the cache is full; the log always goes to disk before
  * them. At open the library replays the log from the last checkpoint. */
-#include "bdb/engine.h"
+#include "bdb/bdb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,22 +12,22 @@
 #include <talloc.h>
 
 #include "bdb/ballast.h"
-#include "storage/complete.h"
+#include "storage/init_marker.h"
 #include "storage/format.h"
-#include "bdb/leeway.h"
+#include "bdb/checkpoint_throttle.h"
 #include "bdb/listing.h"
-#include "storage/logs.h"
-#include "base/names.h"
-#include "bdb/openings.h"
-#include "bdb/pages.h"
-#include "bdb/slab.h"
-#include "bdb/spare.h"
+#include "storage/log_files.h"
+#include "base/file.h"
+#include "bdb/os_hooks.h"
+#include "bdb/page_check.h"
+#include "bdb/page_alloc.h"
+#include "bdb/log_prealloc.h"
 #include "bdb/syncs.h"
-#include "storage/witness.h"
+#include "storage/log_witness.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
- * before the flush. Log files are full of zeros from the start (spare.h): a
- * third less latency, a fifth less CPU for a PUT. */
+ * before the flush. Log files are full of zeros from the start
+ * (log_prealloc.h): a third less latency, a fifth less CPU for a PUT. */
 enum { LOG_BUFFER_BYTES = 4 << 20, LOG_FILE_BYTES = 16 << 20 };
 
 enum { ROOM_MIN = 1 << 20 /* with less a disk is full in any case */ };
@@ -64,7 +64,7 @@ static void on_message(const DB_ENV *db, const char *prefix, const char *text)
 static int configure(DB_ENV *db, const struct env_options *options)
 {
     uint64_t gigabyte = 1u << 30;
-    int error = slab_except_results(db);
+    int error = page_alloc_except_results(db);
     if (error == 0)
         error =
             db->set_cachesize(db, (u_int32_t)(options->cache_bytes / gigabyte),
@@ -76,7 +76,7 @@ static int configure(DB_ENV *db, const struct env_options *options)
     if (error == 0)
         error = db->log_set_config(db, DB_LOG_ZERO, 1);
     if (error == 0)
-        error = leeway_configure(db);
+        error = checkpoint_throttle_configure(db);
     if (error == 0)
         error = db->set_flags(db, DB_TXN_NOSYNC, 1);
     if (error == 0)
@@ -91,23 +91,23 @@ static enum kx_status open_environment(struct env *env,
                                        const struct env_options *options)
 {
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
-    openings_install();
+    os_hooks_install();
     syncs_install();
-    slab_install(options->cache_bytes);
-    leeway_install();
+    page_alloc_install(options->cache_bytes);
+    checkpoint_throttle_install();
     listing_install();
     int error = db_env_create(&env->db, 0);
     if (error != 0)
-        return engine_status(env, error, "db_env_create");
+        return bdb_status(env, error, "db_env_create");
     env->db->app_private = env;
     error = configure(env->db, options);
     if (error != 0)
-        return engine_status(env, error, "configure");
+        return bdb_status(env, error, "configure");
     error = env->db->open(env->db, options->directory,
                           DB_CREATE | DB_PRIVATE | DB_THREAD | recover |
                               DB_INIT_MPOOL | DB_INIT_LOG | DB_INIT_TXN,
                           0600);
-    return engine_status(env, error, "open environment");
+    return bdb_status(env, error, "open environment");
 }
 
 /* The very first log file was made by the library, which fills it itself; from
@@ -116,12 +116,12 @@ static enum kx_status open_environment(struct env *env,
 static enum kx_status begin_spare(struct env *env,
                                   const struct env_options *options)
 {
-    env->spare = spare_start(env, options->directory, LOG_FILE_BYTES,
-                             2 * options->disk_floor);
+    env->spare = log_prealloc_start(env, options->directory, LOG_FILE_BYTES,
+                                    2 * options->disk_floor);
     if (env->spare == NULL)
         return KX_NO_MEMORY;
     int error = env->db->log_set_config(env->db, DB_LOG_ZERO, 0);
-    return engine_status(env, error, "configure");
+    return bdb_status(env, error, "configure");
 }
 
 /* The library's own order, but compared words at a time instead of byte by
@@ -207,12 +207,12 @@ static int finish(struct env *env)
  * a table that goes missing is not noticed in every case. */
 static enum kx_status mark_complete(struct env *env, const char *directory)
 {
-    if (complete_look(directory, NULL) == KX_OK)
+    if (init_marker_exists(directory, NULL) == KX_OK)
         return KX_OK;
     int error = env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE);
-    if (error == 0 && !complete_mark(directory) && !names_no_room(errno))
+    if (error == 0 && !init_marker_write(directory) && !file_no_room(errno))
         error = errno;
-    return engine_status(env, error, "checkpoint");
+    return bdb_status(env, error, "checkpoint");
 }
 
 /* An error of the system, which says nothing about what is in the files? What
@@ -237,12 +237,12 @@ static enum kx_status fail_to_open(const struct env_options *options,
     if (listing_error() != 0)
         return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s",
                        directory, strerror(listing_error()));
-    if (openings_failed(fault))
+    if (os_hooks_failed(fault))
         return KX_BAD_DIRECTORY;
     if (status != KX_FAILED || !is_of_system(error))
         return kx_fail(fault, status, "cannot open the store in %s", directory);
     errno = error;
-    status = names_failed(directory, fault);
+    status = file_failed(directory, fault);
     return status == KX_FAILED ? KX_BAD_DIRECTORY : status;
 }
 
@@ -251,12 +251,12 @@ static enum kx_status open_all(struct env *env,
 {
     enum kx_status status = open_environment(env, options);
     for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
-        status = engine_status(env, open_table(env, i), "open table");
+        status = bdb_status(env, open_table(env, i), "open table");
     if (status == KX_OK)
         status = begin_spare(env, options);
     if (status == KX_OK) {
-        env->leeway = leeway_create(env, options->directory);
-        status = env->leeway == NULL ? KX_NO_MEMORY : witness_start(env);
+        env->leeway = checkpoint_throttle_create(env, options->directory);
+        status = env->leeway == NULL ? KX_NO_MEMORY : log_witness_start(env);
     }
     if (status == KX_OK)
         status = mark_complete(env, options->directory);
@@ -268,7 +268,7 @@ static enum kx_status open_all(struct env *env,
 enum kx_status env_open(void *mem, const struct env_options *options,
                         struct env **env_out, struct kx_fault *fault)
 {
-    struct lock *lock = options->lock;
+    struct dir_lock *lock = options->lock;
     struct env *env = talloc_zero(mem, struct env);
     if (env == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
@@ -278,7 +278,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
     talloc_set_destructor(env, finish);
     enum kx_status status = KX_OK;
     if (options->lock == NULL)
-        status = lock_take(env, options->directory, &lock, fault);
+        status = dir_lock_take(env, options->directory, &lock, fault);
     if (status == KX_OK) {
         ballast_give_if_full(options->directory, options->disk_floor);
         status = format_guard(options->directory, fault);
@@ -303,11 +303,11 @@ enum kx_status env_close(struct env *env)
 {
     unsigned failed = env->syncs_failed;
     if (!env_failed(env))
-        witness_last(env);
+        log_witness_last(env);
     bool whole = !env_failed(env) &&
                  env->db->txn_checkpoint(env->db, 0, 0, DB_FORCE) == 0;
     if (whole)
-        logs_trim(env);
+        log_files_trim(env);
     talloc_free(env);
     return whole && syncs_failed() == failed ? KX_OK : KX_FAILED;
 }
@@ -316,14 +316,14 @@ enum kx_status env_close(struct env *env)
  * (syncs.h). */
 enum kx_status env_flush(struct env *env)
 {
-    uint64_t put = witness_put(env);
+    uint64_t put = log_witness_put(env);
     int error = env->db->log_flush(env->db, NULL);
     if (error == 0 && !has_lost_a_sync(env)) {
-        witness_flushed(env, put);
+        log_witness_flushed(env, put);
         return KX_OK;
     }
     atomic_store(&env->failed, true);
-    return error == 0 ? KX_FAILED : engine_status(env, error, "flush");
+    return error == 0 ? KX_FAILED : bdb_status(env, error, "flush");
 }
 
 /* Where in the log it is; 0 when that is not known. */
@@ -340,16 +340,16 @@ static uint64_t last_checkpoint(DB_ENV *db)
 /* The library does not say whether there was one to write. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
-    witness_last(env);
+    log_witness_last(env);
     uint64_t before = last_checkpoint(env->db);
-    leeway_begin(env->leeway);
+    checkpoint_throttle_begin(env->leeway);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
-    leeway_end();
+    checkpoint_throttle_end();
     if (error == 0)
-        logs_trim(env);
+        log_files_trim(env);
     if (error == 0 && last_checkpoint(env->db) != before)
         atomic_fetch_add(&env->checkpoints, 1);
-    return engine_status(env, error, "checkpoint");
+    return bdb_status(env, error, "checkpoint");
 }
 
 uint64_t env_log_since_checkpoint(const struct env *env)

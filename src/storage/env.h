@@ -8,7 +8,7 @@
 #ifndef ENV_H
 #define ENV_H
 
-#include "base/lock.h"
+#include "base/dir_lock.h"
 
 /* One Berkeley DB file each. Their set is fixed for all stores. */
 enum table {
@@ -26,9 +26,10 @@ struct env;
 struct env_options {
     const char *directory;
     uint64_t cache_bytes;
-    bool fatal;          /* recovers from all of the log, not only from its last
-                          * checkpoint on: for files that are older, from a backup */
-    struct lock *lock;   /* the caller's, on the directory; NULL: it is taken */
+    bool fatal; /* recovers from all of the log, not only from its last
+                 * checkpoint on: for files that are older, from a backup */
+    struct dir_lock
+        *lock;           /* the caller's, on the directory; NULL: it is taken */
     uint64_t disk_floor; /* with less than half of it free, the ballast goes; no
                           * log file is made ahead unless twice as much stays */
 };
@@ -77,6 +78,6 @@ struct env_figures {
     uint64_t checkpoint_age_s;
 };
 /* Counted since the environment was opened; zeros where nothing is known. */
-void env_figures(struct env *env, struct env_figures *figures_out);
+void env_stats(struct env *env, struct env_figures *figures_out);
 
 #endif

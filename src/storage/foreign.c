@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "storage/env.h"
-#include "base/names.h"
+#include "base/file.h"
 
 struct look {
     const struct kx_options *options;
@@ -77,8 +77,7 @@ enum kx_status foreign_look(const struct kx_options *options,
                             struct kx_fault *fault)
 {
     struct look look = {.options = options};
-    if (!names_each(options->directory, look_at, &look) ||
-        look.other[0] == '\0')
+    if (!file_each(options->directory, look_at, &look) || look.other[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_DIRECTORY,
                    "data directory %s: it has files of others, such as %s, "

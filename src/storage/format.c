@@ -14,7 +14,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "base/names.h"
+#include "base/file.h"
 #include "bdb/table.h"
 #include "base/uuid.h"
 
@@ -90,7 +90,7 @@ static enum kx_status write_file(const char *path, struct kx_fault *fault)
     if (part == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     bool written =
-        write_whole(part) && rename(part, path) == 0 && names_sync(path);
+        write_whole(part) && rename(part, path) == 0 && file_sync(path);
     talloc_free(part);
     return written ? KX_OK : file_fault(path, fault);
 }

@@ -1,21 +1,21 @@
 /* Opening and closing a store, and its door for waiting.
  *
  * A store has two threads of its own: the writer (writer.c), which alone
- * changes data, and the keeper (keeper.c), which looks after log and disk; with
- * an archive a third one (archive.c).
- * Everything hangs under one talloc context, except the sweep and the last
- * plan, which are made and freed by the writer while others work. */
+ * changes data, and the keeper (checkpointer.c), which looks after log and
+ * disk; with an archive a third one (archive.c). Everything hangs under one
+ * talloc context, except the sweep and the last plan, which are made and freed
+ * by the writer while others work. */
 #include <talloc.h>
 
 #include "backup/archive.h"
-#include "indexes/backfill.h"
+#include "indexes/build_job.h"
 #include "backup/backup_time.h"
 #include "bdb/compact.h"
-#include "store/keeper.h"
-#include "storage/logs.h"
-#include "store/mend.h"
+#include "store/checkpointer.h"
+#include "storage/log_files.h"
+#include "store/recover.h"
 #include "bdb/range.h"
-#include "commit/room.h"
+#include "commit/disk_guard.h"
 #include "store/tokens.h"
 #include "commit/watch.h"
 #include "store/writer.h"
@@ -41,12 +41,12 @@ static void init_conditions(struct kx_store *store)
     pthread_cond_init(&store->returned, NULL);
     pthread_cond_init(&store->stop, NULL);
     pthread_cond_init(&store->archived, NULL);
-    linger_init(&store->linger);
+    commit_delay_init(&store->linger);
 }
 
 static enum kx_status make_cache(struct kx_store *store)
 {
-    store->cache = cache_create(store, store->options.cache_bytes / 2);
+    store->cache = record_cache_create(store, store->options.cache_bytes / 2);
     store->base = (struct plan_base){.env = store->env,
                                      .cache = store->cache,
                                      .catalog = store->catalog,
@@ -75,10 +75,10 @@ static enum kx_status open_storage(struct kx_store *store,
     struct env_options options = {.directory = store->options.directory,
                                   .cache_bytes = store->options.cache_bytes / 2,
                                   .disk_floor = store->options.disk_floor};
-    enum kx_status status = mend_open(store, &options, fault);
+    enum kx_status status = recover_open(store, &options, fault);
     if (status == KX_OK) {
         if (store->options.archive != NULL) /* which knows what it has */
-            logs_keep_from(store->env, 0);
+            log_files_keep_from(store->env, 0);
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
             status =
@@ -92,7 +92,7 @@ static enum kx_status open_storage(struct kx_store *store,
         if (status == KX_OK)
             status = tokens_load(store, fault);
         if (status == KX_OK)
-            status = gate_init(&store->gate, store->options.answer,
+            status = view_init(&store->gate, store->options.answer,
                                store->options.answer_context);
         if (status != KX_OK)
             env_close(store->env);
@@ -103,9 +103,9 @@ static enum kx_status open_storage(struct kx_store *store,
 /* What the writer leaves: it has ended. */
 static void free_writers(struct kx_store *store)
 {
-    backfill_end(store);
+    build_job_end(store);
     talloc_free(store->plan);
-    gate_finish(&store->gate);
+    view_finish(&store->gate);
 }
 
 /* Both threads run, or none. */
@@ -115,7 +115,7 @@ static enum kx_status start_threads(struct kx_store *store)
         free_writers(store);
         return KX_NO_MEMORY;
     }
-    if (pthread_create(&store->keeper, NULL, keeper_run, store) == 0)
+    if (pthread_create(&store->keeper, NULL, checkpointer_run, store) == 0)
         return KX_OK;
     pthread_mutex_lock(&store->lock);
     store->stopping = true;
@@ -137,7 +137,7 @@ enum kx_status kx_open(const struct kx_options *options,
     store->working = true; /* until the writer first waits */
     enum kx_status status = open_storage(store, fault);
     if (status == KX_OK) {
-        room_keep(store);
+        disk_guard_keep(store);
         backup_time_load(store);
         status = archive_start(store, fault);
         if (status == KX_OK && start_threads(store) != KX_OK) {
@@ -197,12 +197,12 @@ bool kx_store_failed(const struct kx_store *store)
 
 void kx_feed(struct kx_store *store)
 {
-    linger_feed(&store->linger);
+    commit_delay_expect(&store->linger);
 }
 
 void kx_rest(struct kx_store *store)
 {
-    linger_rest(&store->linger, &store->lock);
+    commit_delay_done(&store->linger, &store->lock);
 }
 
 /* Under the lock that the writer takes for the parked tickets after it has
@@ -214,7 +214,7 @@ enum kx_status kx_wait(struct kx_store *store, uint64_t number,
     pthread_mutex_lock(&store->lock);
     if (env_failed(store->env)) {
         status = KX_FAILED;
-    } else if (!gate_is_flushed(&store->gate, number)) {
+    } else if (!view_is_flushed(&store->gate, number)) {
         ticket->next = store->parked;
         store->parked = ticket;
         status = KX_OK;

@@ -9,7 +9,7 @@
 #include <talloc.h>
 
 #include "commit/batch.h"
-#include "commit/news.h"
+#include "commit/index_news.h"
 #include "bdb/range.h"
 #include "catalog/token.h"
 #include "commit/watch.h"
@@ -248,7 +248,7 @@ static enum kx_status may_add(const struct tokens *tokens,
 static void wake_all(struct kx_store *store)
 {
     watch_note_all(store->watches);
-    news_note(store);
+    index_news_note(store);
 }
 
 void tokens_add(struct kx_store *store, struct kx_commit *commit,

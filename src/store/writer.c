@@ -15,20 +15,20 @@
 
 #include "commit/batch.h"
 #include "indexes/declare.h"
-#include "store/jobs.h"
+#include "store/job_scheduler.h"
 #include "indexes/migrate.h"
-#include "commit/news.h"
-#include "commit/queue.h"
+#include "commit/index_news.h"
+#include "commit/commit_queue.h"
 #include "indexes/regulate.h"
-#include "commit/room.h"
-#include "store/tidy.h"
+#include "commit/disk_guard.h"
+#include "store/compact_job.h"
 #include "store/tokens.h"
 #include "indexes/verify.h"
 #include "commit/watch.h"
 
 enum {
     /* A batch takes what is waiting: under load it grows by itself while the
-     * one before is flushed; else see linger.h. */
+     * one before is flushed; else see commit_delay.h. */
     BATCH_COMMITS_MAX = 4096,
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
@@ -142,10 +142,10 @@ static enum kx_status flush(struct kx_store *store, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = env_flush(store->env);
-    room_look_soon(store);
+    disk_guard_look_soon(store);
     if (status != KX_OK)
         return KX_UNKNOWN;
-    gate_flushed(&store->gate, number);
+    view_flushed(&store->gate, number);
     store->times.applied_ns = began_ns;
     store->times.flushed_ns = kx_monotonic_ns();
     kx_histogram_add(&store->flush_times, KX_TIMES,
@@ -296,10 +296,10 @@ static bool is_short(const struct kx_store *store,
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     /* After a declaration the writer has to begin the build. */
-    if (commit->kind != KX_WRITE || !queue_borrow(store))
+    if (commit->kind != KX_WRITE || !commit_queue_borrow(store))
         return kx_submit(store, commit);
     if (!is_short(store, commit)) {
-        queue_give_back(store, false);
+        commit_queue_give_back(store, false);
         return kx_submit(store, commit);
     }
     commit->next = NULL;
@@ -307,7 +307,7 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     commit->times.submitted_ns = store->last_commit_ns;
     int64_t expiry_ms = store->next_expiry_ms;
     run_batch(store, commit);
-    queue_give_back(store, store->next_expiry_ms < expiry_ms);
+    commit_queue_give_back(store, store->next_expiry_ms < expiry_ms);
     return KX_OK;
 }
 
@@ -326,13 +326,13 @@ void *writer_run(void *argument)
     struct kx_store *store = argument;
     struct kx_commit *list = NULL;
     store->job_size = JOB_SIZE;
-    tidy_reset(store);
-    bool more = jobs_waiting(store);
-    while (queue_take(store, !more, &list)) {
+    compact_job_reset(store);
+    bool more = job_scheduler_waiting(store);
+    while (commit_queue_take(store, !more, &list)) {
         if (list != NULL)
             run_batches(store, list);
-        more = jobs_run(store);
-        news_tell(store, !more);
+        more = job_scheduler_run(store);
+        index_news_tell(store, !more);
     }
     return NULL;
 }

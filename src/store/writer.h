@@ -16,7 +16,7 @@ void *writer_run(void *argument);
 void writer_settle(struct kx_store *store, uint64_t number);
 
 /* Lets replies go that are parked, and watches hear what has changed. Needed
- * after every gate_flushed: a view that looked between apply and flush may have
+ * after every view_flushed: a view that looked between apply and flush may have
  * parked its reply. Whoever does the writer's work, with nothing in flight. */
 void writer_release(struct kx_store *store);
 

@@ -14,7 +14,7 @@ enum { FLIPS = 8 /* places at which a cursor is changed */ };
 static void made_up(struct kx_slice text, uint64_t list, void *memory)
 {
     struct kx_buffer position, again;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&position, memory);
     kx_buffer_init(&again, memory);
     if (!cursor_read(text, list, &position, &flaw)) {
@@ -30,7 +30,7 @@ static void made_up(struct kx_slice text, uint64_t list, void *memory)
 static void given_out(struct kx_slice position, uint64_t list, void *memory)
 {
     struct kx_buffer text, again;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&text, memory);
     kx_buffer_init(&again, memory);
     cursor_write(list, position, &text);

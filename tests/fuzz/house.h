@@ -19,7 +19,7 @@ struct house {
     char directory[64];
     struct options options;
     struct service service;
-    struct desk desk;
+    struct run_queue desk;
     uint64_t stamp; /* when it was as it should be */
     _Atomic(void *) answered;
 };
@@ -42,7 +42,7 @@ static inline void house_answer(void *context, struct kx_ticket *first)
         first = next;
     }
     if (others != NULL)
-        desk_put(&house.desk, others);
+        run_queue_put(&house.desk, others);
 }
 
 static inline enum kx_status house_commit(struct kx_commit *commit)
@@ -114,7 +114,7 @@ static inline int house_remove(const char *path, const struct stat *stat,
 
 static inline void house_leave(void)
 {
-    desk_close(&house.desk);
+    run_queue_close(&house.desk);
     kx_close(house.service.store);
     nftw(house.directory, house_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -149,7 +149,7 @@ static inline void house_open(void *memory)
     house.service.options = &house.options;
     house.service.counters.connections = 1;
     house_open_store(memory);
-    assert_true(desk_open(&house.desk, &house.service, 0));
+    assert_true(run_queue_open(&house.desk, &house.service, 0));
     atexit(house_leave);
 }
 
@@ -244,7 +244,8 @@ static inline void house_wait(struct exchange *exchange)
         bool news = exchange->phase == EXCHANGE_AWAITS_NEWS ||
                     exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
         assert_true(i < HOUSE_WAIT_MS);
-        if (desk_take_answers(&house.desk) || desk_run_turns(&house.desk))
+        if (run_queue_take_answers(&house.desk) ||
+            run_queue_run_turns(&house.desk))
             continue;
         if (news && !exchange->forsaken)
             exchange_forsake(exchange);

@@ -4,12 +4,12 @@
 #include "fuzz.h"
 #include "key_holds.h"
 #include "rest/keyjson.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 
 static void by_json(struct kx_slice key, void *memory)
 {
     struct kx_buffer json, back;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&json, memory);
     kx_buffer_init(&back, memory);
     kx_key_to_json(key, &json);
@@ -21,11 +21,11 @@ static void by_json(struct kx_slice key, void *memory)
 static void by_path(struct kx_slice key, void *memory)
 {
     struct kx_buffer path, back;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_buffer_init(&path, memory);
     kx_buffer_init(&back, memory);
-    path_write(key, &path);
-    if (!path_read(kx_buffer_slice(&path), &back, &flaw))
+    key_path_write(key, &path);
+    if (!key_path_read(kx_buffer_slice(&path), &back, &flaw))
         fail_msg("%s: %.*s", flaw.detail, (int)path.size, path.data);
     assert_true(kx_equal(kx_buffer_slice(&back), key));
 }

@@ -2,17 +2,17 @@
  * with '[', else a path. What is read is a key, and has one canonical text. */
 #include "fuzz.h"
 #include "rest/keyjson.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 
 typedef bool read_fn(struct kx_slice text, struct kx_buffer *key,
-                     struct flaw *flaw);
+                     struct input_error *flaw);
 typedef void write_fn(struct kx_slice key, struct kx_buffer *out);
 
 static void try_form(read_fn *read, write_fn *write, struct kx_slice text,
                      void *memory)
 {
     struct kx_buffer key, again, canonical;
-    struct flaw flaw = {.detail = ""};
+    struct input_error flaw = {.detail = ""};
     kx_buffer_init(&key, memory);
     kx_buffer_init(&again, memory);
     kx_buffer_init(&canonical, memory);
@@ -37,5 +37,5 @@ void fuzz(struct kx_slice input, void *memory)
     if (input.size > 0 && input.data[0] == '[')
         try_form(keyjson_read_text, kx_key_to_json, input, memory);
     else
-        try_form(path_read, path_write, input, memory);
+        try_form(key_path_read, key_path_write, input, memory);
 }

@@ -4,9 +4,9 @@
  * connection ends, and with it every request that it brought. */
 #include "house.h"
 #include "http1/http1.h"
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 #include "http2/http2.h"
-#include "net/source.h"
+#include "net/event_source.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ static const char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 static void open_doors(void *memory)
 {
-    static const struct http1_socket_limits limits = {
+    static const struct mhd_socket_limits limits = {
         .framing = {.body_max = 1 << 16,
                     .target_max = 512,
                     .headers_max = 2048,
@@ -37,9 +37,10 @@ static void open_doors(void *memory)
         return;
     house_open(memory);
     signal(SIGPIPE, SIG_IGN);
-    house.service.guests = guests_open(house.options.connections_per_address);
+    house.service.guests =
+        address_limit_open(house.options.connections_per_address);
     assert_non_null(house.service.guests);
-    assert_true(http1_socket_start(&limits));
+    assert_true(mhd_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     streams = http1_streams_open(&house.desk, epoll_fd);
     assert_non_null(streams);
@@ -56,11 +57,11 @@ static void turn(void)
     struct pollfd answers = {.fd = house.desk.answers_fd, .events = POLLIN};
     int count = epoll_wait(epoll_fd, events, EVENTS_MAX, 0);
     for (int i = 0; i < count; i++) {
-        struct source *source = events[i].data.ptr;
+        struct event_source *source = events[i].data.ptr;
         source->ready(source);
     }
-    bool any = desk_take_answers(&house.desk);
-    any |= desk_run_turns(&house.desk);
+    bool any = run_queue_take_answers(&house.desk);
+    any |= run_queue_run_turns(&house.desk);
     http1_run(http1);
     http1_streams_run(streams);
     http2_run(http2);
@@ -81,7 +82,7 @@ static void settle(int client)
     for (int quiet = 0, rounds = 0; quiet < 2; rounds++) {
         assert_true(rounds < ROUNDS_MAX);
         turn();
-        bool busy = desk_has_turns(&house.desk);
+        bool busy = run_queue_has_turns(&house.desk);
         quiet = listen_to(client) || busy ? 0 : quiet + 1;
     }
 }
@@ -103,14 +104,14 @@ static void leave(int client)
     shutdown(client, SHUT_WR);
     settle(client);
     house.service.stopping = true;
-    desk_run_late(&house.desk, true);
+    run_queue_run_late(&house.desk, true);
     settle(client);
     close(client);
     for (int rounds = 0;
          house.service.counters.connections > 1 || house.desk.in_flight > 0;
          rounds++) {
         assert_true(rounds < ROUNDS_MAX);
-        desk_run_late(&house.desk, true);
+        run_queue_run_late(&house.desk, true);
         turn();
     }
     house.service.stopping = false;
@@ -118,7 +119,7 @@ static void leave(int client)
 
 void fuzz(struct kx_slice input, void *memory)
 {
-    struct visit visit = {.peer_size = sizeof(struct sockaddr_in)};
+    struct connection visit = {.peer_size = sizeof(struct sockaddr_in)};
     int pair[2];
     uint8_t door = fuzz_byte(&input) % 3;
     size_t piece = fuzz_byte(&input);
@@ -127,7 +128,8 @@ void fuzz(struct kx_slice input, void *memory)
                      0);
     visit.fd = pair[1];
     visit.peer.ss_family = AF_INET;
-    assert_int_equal(visit_begin(&house.service, &visit), VISIT_WELCOME);
+    assert_int_equal(connection_begin(&house.service, &visit),
+                     CONNECTION_ACCEPTED);
     if (door == 0)
         http1_add(http1, &visit);
     else

@@ -36,7 +36,7 @@ static const char *const COMPARISONS[] = {"eq", "ne", "gt", "ge",
                                           "lt", "le", "in", "exists"};
 enum comparison { EQ, NE, GT, GE, LT, LE, IN, EXISTS };
 
-struct wanted {
+struct get_many_read {
     struct place place;
     enum comparison comparison;
     int operands[2];
@@ -44,7 +44,7 @@ struct wanted {
 };
 
 struct question {
-    struct wanted wanted[3];
+    struct get_many_read wanted[3];
     size_t wanted_count;
     struct place order[2];
     size_t order_count;
@@ -73,7 +73,7 @@ static inline bool ordered(enum comparison comparison, double a, double b)
 }
 
 /* NONE stands for nothing. */
-static inline bool value_holds(const struct wanted *wanted, int value)
+static inline bool value_holds(const struct get_many_read *wanted, int value)
 {
     bool folded = wanted->place.folded;
     bool equal = false;
@@ -94,7 +94,7 @@ static inline bool value_holds(const struct wanted *wanted, int value)
 }
 
 /* The key's only part is a number; operands of type 2 can be equal to it. */
-static inline bool key_holds(const struct wanted *wanted, size_t key)
+static inline bool key_holds(const struct get_many_read *wanted, size_t key)
 {
     double operand = 0;
     int value = wanted->operands[0];
@@ -106,8 +106,8 @@ static inline bool key_holds(const struct wanted *wanted, size_t key)
     return ordered(wanted->comparison, (double)key, operand);
 }
 
-static inline bool holds(const struct wanted *wanted, const struct entry *entry,
-                         size_t key)
+static inline bool holds(const struct get_many_read *wanted,
+                         const struct entry *entry, size_t key)
 {
     if (wanted->place.member == 3)
         return key_holds(wanted, key);
@@ -179,9 +179,10 @@ static inline void write_place(const struct place *place, struct kx_buffer *out)
         kx_add_text(out, ",\"fold\":\"lower\"");
 }
 
-static inline struct wanted random_wanted(uint64_t *seed)
+static inline struct get_many_read random_wanted(uint64_t *seed)
 {
-    struct wanted wanted = {.place = random_place(seed), .operand_count = 1};
+    struct get_many_read wanted = {.place = random_place(seed),
+                                   .operand_count = 1};
     wanted.comparison = (enum comparison)(
         random_below(seed, 2) == 0 ? EQ : (int)random_below(seed, EXISTS + 1));
     bool simple = wanted.place.member > 1;
@@ -200,7 +201,7 @@ static inline struct wanted random_wanted(uint64_t *seed)
     return wanted;
 }
 
-static inline void write_wanted(const struct wanted *wanted,
+static inline void write_wanted(const struct get_many_read *wanted,
                                 struct kx_buffer *out)
 {
     write_place(&wanted->place, out);

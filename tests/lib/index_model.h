@@ -128,11 +128,11 @@ static inline char *document_json(void *mem, const struct written *document)
 
 /* ---- Declarations ------------------------------------------------------- */
 
-enum source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
+enum event_source { FROM_A, FROM_B, FROM_X, FROM_KEY_1, FROM_KEY_2, FROM_T };
 
 struct shape {
     char name[16];
-    enum source fields[3];
+    enum event_source fields[3];
     int folds[3];
     size_t field_count;
     bool unique;
@@ -141,7 +141,7 @@ struct shape {
     bool error;
     bool deep; /* depth 2 */
     int where; /* a row of `comparisons`, or -1 */
-    enum source where_field;
+    enum event_source where_field;
     const struct sample_value *operand;
     bool must_exist;
 };
@@ -220,7 +220,7 @@ static inline char *shape_json(void *mem, const struct shape *shape)
 /* ---- What an index has of one entry ------------------------------------- */
 
 /* Ways in which the model can be wrong, each like a mistake of an index. */
-enum flaw {
+enum input_error {
     FLAW_NONE,
     FLAW_FOLD,   /* text is not folded */
     FLAW_EACH,   /* only the first element is taken */
@@ -251,7 +251,7 @@ static inline struct kx_slice slot_key(void *mem, size_t slot)
 }
 
 static inline const struct sample_value *
-member_of(const struct written *document, enum source source)
+member_of(const struct written *document, enum event_source source)
 {
     if (!document->json)
         return NULL;
@@ -300,8 +300,8 @@ static inline bool let_in(void *mem, const struct shape *shape,
  * entry, or an element, cannot be indexed. */
 static inline size_t field_parts(const struct shape *shape, size_t i,
                                  const struct written *document, size_t slot,
-                                 enum flaw flaw, const char *parts[ELEMENTS],
-                                 bool *bad)
+                                 enum input_error flaw,
+                                 const char *parts[ELEMENTS], bool *bad)
 {
     static char number[NUMBERS][24];
     int fold = flaw == FLAW_FOLD ? 0 : shape->folds[i];
@@ -371,7 +371,8 @@ static inline void drop_repeated(struct values *values)
  * out. */
 static inline struct values index_values(void *mem, const struct shape *shape,
                                          const struct written *document,
-                                         size_t slot, enum flaw flaw, bool *bad)
+                                         size_t slot, enum input_error flaw,
+                                         bool *bad)
 {
     struct values values = {.count = 0};
     *bad = false;
@@ -391,7 +392,8 @@ static inline struct values index_values(void *mem, const struct shape *shape,
 
 /* What a store of fields holds. */
 static inline char *stored_json(void *mem, const struct shape *shape,
-                                const struct written *document, enum flaw flaw)
+                                const struct written *document,
+                                enum input_error flaw)
 {
     struct sample_value array = {.json = array_text(mem, document)};
     struct sample_value n = {.json = "{}"};

@@ -6,7 +6,7 @@
 #include "kindex.h"
 #include "unit.h"
 #include "entry/v8_json.h"
-#include "v8/v8_normal.h"
+#include "v8/v8_normalize.h"
 #include "entry/value.h"
 
 /* What is shown passes the check of JSON and stands for the same value. */

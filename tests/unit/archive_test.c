@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-#include "backup/archive_files.h"
-#include "backup/archive_old.h"
+#include "backup/archive_names.h"
+#include "backup/archive_prune.h"
 #include "backup/archive_restore.h"
 #include "backup/archive_timeline.h"
-#include "storage/marks.h"
+#include "storage/log_marks.h"
 #include "commit/store_state.h"
 
 enum kx_status __real_kx_backup_next(struct kx_backup *backup,
@@ -105,7 +105,7 @@ static void a_value_is_no_mark(void **state)
     test_set(&s->test, s->mem, "[\"b\"]", "\"kindex-mark 99 5.\"");
     test_set(&s->test, s->mem, "[\"kindex-mark 98 5.\"]", "1");
     test_store_close(&s->test);
-    enum kx_status status = marks_read(s->test.directory, see, &seen, NULL);
+    enum kx_status status = log_marks_read(s->test.directory, see, &seen, NULL);
     test_store_open(&s->test);
     assert_int_equal(status, KX_OK);
     assert_int_equal(seen.count, 3);
@@ -294,7 +294,7 @@ static void an_archive_that_is_not_there(void **state)
     test_store_close(&s->test);
     struct kx_store *store = NULL;
     enum kx_status status = kx_open(&s->test.options, &store, NULL);
-    assert_true(logs_span(s->test.directory, &first, &last));
+    assert_true(log_files_span(s->test.directory, &first, &last));
     assert_int_equal(remove(archive_of(s)), 0);
     assert_int_equal(rename(moved, archive_of(s)), 0);
     test_store_open(&s->test);
@@ -371,7 +371,7 @@ static void the_log_is_copied_while_a_base_is_made(void **state)
 static uint32_t end_of_log(struct story *s)
 {
     struct log_place end;
-    assert_int_equal(logs_end(s->test.store->env, &end), KX_OK);
+    assert_int_equal(log_files_end(s->test.store->env, &end), KX_OK);
     return end.offset;
 }
 

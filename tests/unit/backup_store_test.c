@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "backup/backup.h"
-#include "bdb/pages.h"
+#include "bdb/page_check.h"
 #include "store.h"
 
 /* Each large one has a page of its own, and these are the last of the file. */

@@ -2,12 +2,12 @@
  * checksums, compressed files. */
 #include <fcntl.h>
 
-#include "backup/pack.h"
-#include "bdb/pages.h"
+#include "backup/backup_pack.h"
+#include "bdb/page_check.h"
 #include "store.h"
 #include "backup/tar.h"
-#include "backup/unpack.h"
-#include "backup/zfile.h"
+#include "backup/backup_unpack.h"
+#include "backup/zstd_file.h"
 
 enum { SIZES = 7 };
 static const size_t sizes[SIZES] = {0, 1, 511, 512, 513, 4096, 300000};
@@ -23,22 +23,22 @@ static uint8_t byte_of(size_t member, size_t at)
 static struct kx_slice make(void *mem, size_t piece)
 {
     struct kx_buffer out;
-    struct pack *pack = pack_create(mem);
+    struct backup_pack *pack = backup_pack_create(mem);
     uint8_t *bytes = talloc_size(mem, sizes[SIZES - 1]);
     kx_buffer_init(&out, mem);
-    pack_target(pack, &out);
+    backup_pack_target(pack, &out);
     for (size_t i = 0; i < SIZES; i++) {
         char name[16];
         snprintf(name, sizeof name, "member-%zu", i);
-        pack_member(pack, name, sizes[i]);
+        backup_pack_member(pack, name, sizes[i]);
         for (size_t at = 0; at < sizes[i]; at++)
             bytes[at] = byte_of(i, at);
         for (size_t at = 0; at < sizes[i]; at += piece)
-            pack_add(pack,
-                     kx_slice(bytes + at,
-                              sizes[i] - at < piece ? sizes[i] - at : piece));
+            backup_pack_add(pack, kx_slice(bytes + at, sizes[i] - at < piece
+                                                           ? sizes[i] - at
+                                                           : piece));
     }
-    pack_finish(pack);
+    backup_pack_finish(pack);
     assert_false(out.failed);
     talloc_free(pack);
     talloc_free(bytes);
@@ -85,19 +85,20 @@ static enum kx_status read_all(void *mem, struct kx_slice archive, size_t piece,
                                struct seen *seen)
 {
     struct kx_fault fault;
-    struct unpack_sink sink = {.open = see_open,
-                               .bytes = see_bytes,
-                               .close = see_close,
-                               .target = seen};
+    struct backup_unpack_sink sink = {.open = see_open,
+                                      .bytes = see_bytes,
+                                      .close = see_close,
+                                      .target = seen};
     *seen = (struct seen){.members = 0};
-    struct unpack *unpack = unpack_create(mem, &sink);
+    struct backup_unpack *unpack = backup_unpack_create(mem, &sink);
     enum kx_status status = KX_OK;
     for (size_t at = 0; status == KX_OK && at < archive.size; at += piece) {
         size_t size = archive.size - at < piece ? archive.size - at : piece;
-        status = unpack_add(unpack, kx_slice(archive.data + at, size), &fault);
+        status = backup_unpack_add(unpack, kx_slice(archive.data + at, size),
+                                   &fault);
     }
     if (status == KX_OK)
-        status = unpack_end(unpack, &fault);
+        status = backup_unpack_end(unpack, &fault);
     talloc_free(unpack);
     return status;
 }
@@ -158,12 +159,12 @@ static void a_member_has_the_size_it_says(void **state)
 {
     for (int i = 0; i < 2; i++) {
         struct kx_buffer out;
-        struct pack *pack = pack_create(*state);
+        struct backup_pack *pack = backup_pack_create(*state);
         kx_buffer_init(&out, *state);
-        pack_target(pack, &out);
-        pack_member(pack, "short", i == 0 ? 4 : 2);
-        pack_add(pack, kx_text("abc"));
-        pack_finish(pack);
+        backup_pack_target(pack, &out);
+        backup_pack_member(pack, "short", i == 0 ? 4 : 2);
+        backup_pack_add(pack, kx_text("abc"));
+        backup_pack_finish(pack);
         assert_true(out.failed);
         talloc_free(pack);
         kx_buffer_free(&out);
@@ -236,7 +237,7 @@ static void every_page_is_looked_at(void **state)
     test_store_new(&test);
     fill(&test, mem);
     test_store_close(&test);
-    assert_int_equal(pages_check(test.directory, &fault), KX_OK);
+    assert_int_equal(page_check(test.directory, &fault), KX_OK);
     snprintf(path, sizeof path, "%s/entries.db", test.directory);
     assert_int_equal(stat(path, &about), 0);
     assert_true(about.st_size >= 5 * PAGE_BYTES);
@@ -244,7 +245,7 @@ static void every_page_is_looked_at(void **state)
         size_t used = page == 0 ? 512 : PAGE_BYTES;
         off_t at = page * PAGE_BYTES + (off_t)random_below(&seed, used);
         flip(path, at);
-        assert_int_equal(pages_check(test.directory, &fault), KX_DAMAGED);
+        assert_int_equal(page_check(test.directory, &fault), KX_DAMAGED);
         /* Also when nobody asks why. */
         assert_int_equal(kx_open(&test.options, &test.store, NULL), KX_DAMAGED);
         flip(path, at);
@@ -285,15 +286,15 @@ static void files_come_back(void **state)
     snprintf(back, sizeof back, "%s/back", directory);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         write_file(plain, lengths[i]);
-        assert_int_equal(zfile_compress(plain, packed, &fault), KX_OK);
-        assert_int_equal(zfile_expand(packed, back, &fault), KX_OK);
+        assert_int_equal(zstd_file_compress(plain, packed, &fault), KX_OK);
+        assert_int_equal(zstd_file_expand(packed, back, &fault), KX_OK);
         assert_true(same_files(plain, back));
     }
     flip(packed, 50);
-    assert_int_equal(zfile_expand(packed, back, &fault), KX_BAD_ARCHIVE);
+    assert_int_equal(zstd_file_expand(packed, back, &fault), KX_BAD_ARCHIVE);
     flip(packed, 50);
     assert_int_equal(truncate(packed, 60), 0);
-    assert_int_equal(zfile_expand(packed, back, &fault), KX_BAD_ARCHIVE);
+    assert_int_equal(zstd_file_expand(packed, back, &fault), KX_BAD_ARCHIVE);
     assert_true(same_files(plain, back)); /* not touched by those */
     nftw(directory, test_remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -31,7 +31,7 @@ static void write_row(struct story *s, struct env *env)
 static uint64_t checkpoints(struct env *env)
 {
     struct env_figures figures;
-    env_figures(env, &figures);
+    env_stats(env, &figures);
     return figures.checkpoints;
 }
 

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "bdb/checksum.h"
+#include "bdb/page_checksum.h"
 #include "store.h"
 
 enum { BYTES = 5000, TRIES = 2000 };
@@ -57,13 +57,13 @@ static void goes_on_from_a_sum(void **state)
     (void)state;
     static uint8_t bytes[BYTES];
     fill(bytes);
-    uint32_t whole = checksum_add(0, bytes, BYTES);
+    uint32_t whole = page_checksum_add(0, bytes, BYTES);
     for (size_t at = 0; at < 40; at++)
-        assert_int_equal(
-            checksum_add(checksum_add(0, bytes, at), bytes + at, BYTES - at),
-            whole);
+        assert_int_equal(page_checksum_add(page_checksum_add(0, bytes, at),
+                                           bytes + at, BYTES - at),
+                         whole);
     bytes[BYTES / 2] ^= 1;
-    assert_int_not_equal(checksum_add(0, bytes, BYTES), whole);
+    assert_int_not_equal(page_checksum_add(0, bytes, BYTES), whole);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "bdb/compact.h"
-#include "bdb/engine.h"
-#include "bdb/pages.h"
+#include "bdb/bdb.h"
+#include "bdb/page_check.h"
 #include "commit/store_state.h"
 
 enum {
@@ -60,7 +60,7 @@ static uint64_t log_bytes(struct env *env)
 static uint64_t pages_looked_at(struct env *env)
 {
     struct env_figures figures;
-    env_figures(env, &figures);
+    env_stats(env, &figures);
     return figures.cache_hits + figures.cache_misses;
 }
 

@@ -5,18 +5,18 @@
 
 #include <stdatomic.h>
 
-#include "store/expire.h"
+#include "store/expire_job.h"
 
-void __real_expire_step(struct kx_store *store);
-void __wrap_expire_step(struct kx_store *store);
+void __real_expire_job_step(struct kx_store *store);
+void __wrap_expire_job_step(struct kx_store *store);
 
 static atomic_bool held; /* nothing is removed */
 static const int64_t NOON_MS = 1000000;
 
-void __wrap_expire_step(struct kx_store *store)
+void __wrap_expire_job_step(struct kx_store *store)
 {
     if (!atomic_load(&held))
-        __real_expire_step(store);
+        __real_expire_job_step(store);
 }
 
 /* An entry of a client under the name of an index that is not declared yet. */

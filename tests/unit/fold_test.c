@@ -1,6 +1,6 @@
 /* Folding: lower case is what JavaScript makes of every code point and of a
  * sigma in its surroundings; case folding makes alike what reads alike. */
-#include "schema/fold.h"
+#include "schema/casefold.h"
 
 #include <utf8proc.h>
 
@@ -14,7 +14,7 @@ static void assert_folds(void *memory, enum fold fold, const char *text,
     struct kx_buffer out;
     kx_buffer_init(&out, memory);
     kx_add_text(&out, "<");
-    assert_true(fold_text(fold, kx_text(text), &out));
+    assert_true(casefold_text(fold, kx_text(text), &out));
     kx_add_byte(&out, '\0');
     if (strcmp((const char *)out.data + 1, expected) != 0)
         fail_msg("%s became %s, not %s", text, out.data + 1, expected);
@@ -75,7 +75,7 @@ static void every_code_point_is_lowered_as_in_javascript(void **state)
         }
         struct kx_slice plain = kx_slice(text, (size_t)(end - text));
         out.size = 0;
-        assert_true(fold_text(FOLD_LOWER, plain, &out));
+        assert_true(casefold_text(FOLD_LOWER, plain, &out));
         if (!kx_equal(kx_buffer_slice(&out),
                       expected == NULL ? plain : kx_text(expected)))
             fail_msg("U+%04lX becomes %.*s", point, (int)out.size,
@@ -170,13 +170,13 @@ static void what_no_key_can_hold_takes_no_time(void **state)
     kx_buffer_init(&out, *state);
     for (int i = 0; i < 300000; i++)
         kx_add_text(&text, i % 2 ? "\u0301" : "\u0323");
-    assert_true(fold_text(FOLD_CASEFOLD, kx_buffer_slice(&text), &out));
+    assert_true(casefold_text(FOLD_CASEFOLD, kx_buffer_slice(&text), &out));
     assert_true(out.size > KX_KEY_MAX);
     out.size = 0;
     text.size = 0;
     for (int i = 0; i < 200000; i++)
         kx_add_text(&text, "aΣ'");
-    assert_true(fold_text(FOLD_LOWER, kx_buffer_slice(&text), &out));
+    assert_true(casefold_text(FOLD_LOWER, kx_buffer_slice(&text), &out));
     assert_int_equal(out.size, text.size);
     kx_buffer_free(&text);
     kx_buffer_free(&out);
@@ -185,7 +185,7 @@ static void what_no_key_can_hold_takes_no_time(void **state)
 static void the_rules_have_a_version(void **state)
 {
     (void)state;
-    assert_int_equal(strncmp(fold_unicode_version(), "15.", 3), 0);
+    assert_int_equal(strncmp(casefold_unicode_version(), "15.", 3), 0);
 }
 
 static void without_memory_a_fold_fails(void **state)
@@ -195,7 +195,8 @@ static void without_memory_a_fold_fails(void **state)
     for (int i = 0; i < 6; i++) {
         struct kx_buffer out;
         kx_buffer_init(&out, *state);
-        assert_false(fold_text(folds[i % 3], kx_text(i < 3 ? "A" : "Ä"), &out));
+        assert_false(
+            casefold_text(folds[i % 3], kx_text(i < 3 ? "A" : "Ä"), &out));
         kx_buffer_free(&out);
     }
     all_memory_limit(*state, 0);

@@ -4,15 +4,15 @@
  */
 #include "../lib/unit.h"
 
-#include "commit/gate.h"
-#include "base/waiting.h"
+#include "commit/view.h"
+#include "base/cond_wait.h"
 
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns);
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
 
 /* Tickets in the order in which they were answered. */
 struct answers {
-    struct gate gate;
+    struct view gate;
     struct kx_ticket tickets[3];
     const struct kx_ticket *order[8];
     size_t count;
@@ -20,8 +20,8 @@ struct answers {
 
 static unsigned waits; /* of the writer, each of which is in vain */
 
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns)
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns)
 {
     (void)cond;
     (void)lock;
@@ -42,48 +42,48 @@ static int begin(void **state)
     struct answers *answers = talloc_zero(NULL, struct answers);
     waits = 0;
     *state = answers;
-    return gate_init(&answers->gate, note_answers, answers) != KX_OK;
+    return view_init(&answers->gate, note_answers, answers) != KX_OK;
 }
 
 static int finish(void **state)
 {
     struct answers *answers = *state;
-    gate_finish(&answers->gate);
+    view_finish(&answers->gate);
     return talloc_free(answers);
 }
 
 static bool enter(struct answers *answers, size_t n)
 {
-    return gate_enter_or_park(&answers->gate, &answers->tickets[n]);
+    return view_enter_or_park(&answers->gate, &answers->tickets[n]);
 }
 
 static void while_it_is_open_nobody_is_parked(void **state)
 {
     struct answers *answers = *state;
     assert_true(enter(answers, 0));
-    gate_leave(&answers->gate);
-    gate_apply_begin(&answers->gate);
-    gate_apply_cancel(&answers->gate);
+    view_leave(&answers->gate);
+    view_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->gate);
     assert_int_equal(answers->count, 0);
     assert_true(enter(answers, 0));
-    gate_leave(&answers->gate);
+    view_leave(&answers->gate);
 }
 
 static void the_parked_are_told_in_their_order(void **state)
 {
     struct answers *answers = *state;
-    gate_apply_begin(&answers->gate);
+    view_apply_begin(&answers->gate);
     for (size_t n = 0; n < 3; n++)
         assert_false(enter(answers, n));
     assert_int_equal(answers->count, 0);
-    gate_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->gate);
     assert_int_equal(answers->count, 3);
     for (size_t n = 0; n < 3; n++)
         assert_ptr_equal(answers->order[n], &answers->tickets[n]);
     for (size_t n = 0; n < 3; n++) {
         assert_true(enter(answers, n));
-        gate_tried(&answers->gate);
-        gate_leave(&answers->gate);
+        view_tried(&answers->gate);
+        view_leave(&answers->gate);
     }
 }
 
@@ -92,19 +92,19 @@ static void between_slices_they_are_told_too(void **state)
     struct answers *answers = *state;
     struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
     struct kx_slice stored;
-    gate_apply_begin(&answers->gate);
-    gate_cast(&answers->gate, &change, 1);
+    view_apply_begin(&answers->gate);
+    view_cast(&answers->gate, &change, 1);
     assert_false(enter(answers, 0));
-    gate_open(&answers->gate);
+    view_open(&answers->gate);
     assert_int_equal(answers->count, 1);
     assert_true(enter(answers, 0));
     assert_true(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
     assert_true(kx_equal(stored, kx_text("old")));
-    gate_tried(&answers->gate);
-    gate_leave(&answers->gate);
-    gate_close(&answers->gate);
+    view_tried(&answers->gate);
+    view_leave(&answers->gate);
+    view_close(&answers->gate);
     assert_false(enter(answers, 0));
-    gate_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->gate);
     assert_int_equal(answers->count, 2);
     assert_false(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
 }
@@ -112,23 +112,23 @@ static void between_slices_they_are_told_too(void **state)
 static void the_writer_waits_for_those_it_has_told(void **state)
 {
     struct answers *answers = *state;
-    gate_apply_begin(&answers->gate);
+    view_apply_begin(&answers->gate);
     assert_false(enter(answers, 0));
     assert_false(enter(answers, 1));
-    gate_apply_cancel(&answers->gate);
-    gate_tried(&answers->gate);
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate);
     assert_int_equal(waits, 0);
-    gate_apply_begin(&answers->gate);
+    view_apply_begin(&answers->gate);
     assert_int_equal(waits, 1);
-    gate_apply_cancel(&answers->gate);
-    gate_tried(&answers->gate); /* too late: it counts for nobody else */
-    gate_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate); /* too late: it counts for nobody else */
+    view_apply_begin(&answers->gate);
     assert_false(enter(answers, 0));
-    gate_apply_cancel(&answers->gate);
-    gate_tried(&answers->gate);
-    gate_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate);
+    view_apply_begin(&answers->gate);
     assert_int_equal(waits, 1);
-    gate_apply_cancel(&answers->gate);
+    view_apply_cancel(&answers->gate);
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "commit/job.h"
-#include "store/jobs.h"
+#include "store/job_scheduler.h"
 #include "bdb/range.h"
 #include "commit/store_state.h"
 #include "bdb/table.h"
@@ -25,8 +25,8 @@ enum kx_status __real_table_get(struct env *env, enum table table,
 enum kx_status __wrap_table_get(struct env *env, enum table table,
                                 struct kx_slice key,
                                 struct kx_buffer *value_out);
-bool __real_jobs_run(struct kx_store *store);
-bool __wrap_jobs_run(struct kx_store *store);
+bool __real_job_scheduler_run(struct kx_store *store);
+bool __wrap_job_scheduler_run(struct kx_store *store);
 
 enum {
     ENTRIES = 24,
@@ -73,12 +73,12 @@ enum kx_status __wrap_table_get(struct env *env, enum table table,
     return status;
 }
 
-bool __wrap_jobs_run(struct kx_store *store)
+bool __wrap_job_scheduler_run(struct kx_store *store)
 {
     atomic_store(&step_bytes, 0);
     atomic_store(&step_reads, 0);
     atomic_store(&step_gets, 0);
-    bool more = __real_jobs_run(store);
+    bool more = __real_job_scheduler_run(store);
     if (atomic_load(&step_bytes) > atomic_load(&most_bytes))
         atomic_store(&most_bytes, atomic_load(&step_bytes));
     if (atomic_load(&step_reads) > atomic_load(&most_reads))

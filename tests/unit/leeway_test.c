@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "bdb/leeway.h"
+#include "bdb/checkpoint_throttle.h"
 
 int __real_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
 int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
@@ -125,12 +125,15 @@ static void a_rest_is_as_long_as_the_disk_was_used(void **state)
     const uint64_t most_ns = 50000000;
     atomic_store(&rest_ns, 0);
     uint64_t used_ns = 1000000;
-    uint64_t rest = leeway_rest(kx_monotonic_ns() - used_ns, most_ns);
+    uint64_t rest =
+        checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, most_ns);
     assert_in_range(rest, used_ns, most_ns);
     assert_int_equal(atomic_load(&rest_ns), rest);
-    assert_int_equal(leeway_rest(kx_monotonic_ns() - 2 * most_ns, most_ns),
-                     most_ns);
-    assert_int_equal(leeway_rest(kx_monotonic_ns() - used_ns, 0), 0);
+    assert_int_equal(
+        checkpoint_throttle_rest(kx_monotonic_ns() - 2 * most_ns, most_ns),
+        most_ns);
+    assert_int_equal(checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, 0),
+                     0);
     assert_int_equal(atomic_load(&rest_ns), rest + most_ns);
 }
 

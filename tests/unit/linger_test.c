@@ -1,18 +1,18 @@
 /* How long the writer waits for more commits. The Makefile puts
- * __wrap_waiting_until where the core waits: for more commits it does not look
- * at the clock here, and ends when it is told to. */
+ * __wrap_cond_wait_until where the core waits: for more commits it does not
+ * look at the clock here, and ends when it is told to. */
 #include "../lib/store.h"
 
 #include <semaphore.h>
 
 #include "commit/store_state.h"
 
-bool __real_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns);
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns);
+bool __real_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
 
-enum { MANY = LINGER_COMMITS };
+enum { MANY = COMMIT_DELAY_COMMITS };
 
 static struct {
     _Atomic(pthread_cond_t *) cond; /* the writer's; NULL: unknown yet */
@@ -20,11 +20,11 @@ static struct {
     bool late;                      /* its time is over at once */
 } lingering;
 
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns)
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns)
 {
     if (cond != lingering.cond)
-        return __real_waiting_until(cond, lock, until_ns);
+        return __real_cond_wait_until(cond, lock, until_ns);
     sem_post(&lingering.begun);
     return !lingering.late && pthread_cond_wait(cond, lock) == 0;
 }

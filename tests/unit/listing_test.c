@@ -12,7 +12,7 @@
 
 #include <db.h>
 
-#include "storage/marks.h"
+#include "storage/log_marks.h"
 
 enum { READINGS_MAX = 1000, DESCRIPTORS_MAX = 100 };
 
@@ -82,7 +82,7 @@ static void a_reading_of_the_log_that_fails(void **state)
         atomic_store(&failed, false);
         atomic_store(&readings, n);
         enum kx_status status =
-            marks_read(test->directory, pass_over, NULL, &fault);
+            log_marks_read(test->directory, pass_over, NULL, &fault);
         atomic_store(&readings, -1);
         if (!atomic_load(&failed))
             break;

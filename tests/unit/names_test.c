@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/names.h"
+#include "base/file.h"
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
@@ -35,10 +35,10 @@ static void the_parent_of_a_new_directory_is_synced(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = talloc_asprintf(s->mem, "%s/%s", parent, names[i]);
         synced = 0;
-        assert_true(names_make_directory(path));
+        assert_true(file_make_directory(path));
         assert_int_equal(synced, number_of(parent));
         synced = 0;
-        assert_true(names_make_directory(path)); /* it is there */
+        assert_true(file_make_directory(path)); /* it is there */
         assert_int_equal(synced, 0);
         assert_int_equal(rmdir(path), 0);
     }
@@ -48,7 +48,7 @@ static void one_that_cannot_be_made(void **state)
 {
     struct story *s = *state;
     char *path = talloc_asprintf(s->mem, "%s/none/new", s->test.directory);
-    assert_false(names_make_directory(path));
+    assert_false(file_make_directory(path));
     assert_int_equal(errno, ENOENT);
 }
 
@@ -59,21 +59,21 @@ static void the_parents_of_a_path_are_made(void **state)
     char *path = talloc_asprintf(s->mem, "%s/a//b/c/", parent);
     char *above = talloc_asprintf(s->mem, "%s/a/b", parent);
     struct stat about;
-    assert_true(names_make_parents(path));
+    assert_true(file_make_parents(path));
     assert_int_equal(synced,
                      number_of(talloc_asprintf(s->mem, "%s/a", parent)));
     assert_int_equal(stat(above, &about), 0);
     assert_int_equal(stat(path, &about), -1); /* the path itself is not */
     synced = 0;
-    assert_true(names_make_parents(path)); /* they are there */
+    assert_true(file_make_parents(path)); /* they are there */
     assert_int_equal(synced, 0);
     assert_int_equal(rmdir(above), 0);
     fclose(fopen(above, "w"));
-    assert_true(names_make_parents(path)); /* which then cannot be made */
-    assert_false(names_make_parents(talloc_asprintf(s->mem, "%sd/e", path)));
+    assert_true(file_make_parents(path)); /* which then cannot be made */
+    assert_false(file_make_parents(talloc_asprintf(s->mem, "%sd/e", path)));
     assert_int_equal(errno, ENOTDIR);
     assert_int_equal(unlink(above), 0);
-    assert_true(names_make_parents("plain"));
+    assert_true(file_make_parents("plain"));
 }
 
 int main(void)

@@ -1,38 +1,39 @@
 /* How much may be worked on when: by a clock that is given. */
-#include "catalog/pace.h"
+#include "catalog/throttle.h"
 #include "unit.h"
 
 static void without_a_limit_there_is_none(void **state)
 {
-    struct pace pace = {.paused = false};
+    struct throttle pace = {.paused = false};
     (void)state;
-    assert_true(pace_free(&pace));
-    assert_true(pace_allowance(&pace, 5000) == SIZE_MAX);
-    pace_spend(&pace, 1000000, 5000);
-    assert_true(pace_allowance(&pace, 5000) == SIZE_MAX);
-    assert_int_equal(pace_due_ms(&pace, 5000), 5000);
+    assert_true(throttle_free(&pace));
+    assert_true(throttle_allowance(&pace, 5000) == SIZE_MAX);
+    throttle_spend(&pace, 1000000, 5000);
+    assert_true(throttle_allowance(&pace, 5000) == SIZE_MAX);
+    assert_int_equal(throttle_due_ms(&pace, 5000), 5000);
 }
 
 static void what_is_paused_is_never_due(void **state)
 {
-    struct pace pace = {.paused = true, .per_second = 10};
+    struct throttle pace = {.paused = true, .per_second = 10};
     (void)state;
-    assert_false(pace_free(&pace));
-    assert_int_equal(pace_allowance(&pace, 5000), 0);
-    assert_true(pace_due_ms(&pace, 5000) == INT64_MAX);
+    assert_false(throttle_free(&pace));
+    assert_int_equal(throttle_allowance(&pace, 5000), 0);
+    assert_true(throttle_due_ms(&pace, 5000) == INT64_MAX);
 }
 
 /* Works as much as it may until the time is over. */
-static size_t work(struct pace *pace, int64_t from_ms, int64_t to_ms)
+static size_t work(struct throttle *pace, int64_t from_ms, int64_t to_ms)
 {
     size_t done = 0;
     for (int64_t now_ms = from_ms; now_ms < to_ms;) {
-        size_t piece = pace_allowance(pace, now_ms);
+        size_t piece = throttle_allowance(pace, now_ms);
         done += piece;
         if (piece > 0)
-            pace_spend(pace, piece, now_ms);
-        now_ms = pace_due_ms(pace, now_ms) > now_ms ? pace_due_ms(pace, now_ms)
-                                                    : now_ms + 1;
+            throttle_spend(pace, piece, now_ms);
+        now_ms = throttle_due_ms(pace, now_ms) > now_ms
+                     ? throttle_due_ms(pace, now_ms)
+                     : now_ms + 1;
     }
     return done;
 }
@@ -41,29 +42,29 @@ static void a_second_has_so_many(void **state)
 {
     (void)state;
     for (uint32_t rate = 1; rate <= 1000000; rate *= 10) {
-        struct pace pace = {.per_second = rate};
+        struct throttle pace = {.per_second = rate};
         assert_int_equal(work(&pace, 100000, 110000), 10 * rate);
     }
 }
 
 static void a_clock_that_is_set_back_stops_nothing(void **state)
 {
-    struct pace pace = {.per_second = 100};
+    struct throttle pace = {.per_second = 100};
     (void)state;
-    pace_spend(&pace, 10, 5000000);
-    assert_int_equal(pace_allowance(&pace, 5000000), 0);
-    assert_int_equal(pace_due_ms(&pace, 5000000), 5000100);
-    assert_int_equal(pace_allowance(&pace, 1000), 10);
+    throttle_spend(&pace, 10, 5000000);
+    assert_int_equal(throttle_allowance(&pace, 5000000), 0);
+    assert_int_equal(throttle_due_ms(&pace, 5000000), 5000100);
+    assert_int_equal(throttle_allowance(&pace, 1000), 10);
 }
 
 static void paces_are_equal_by_what_they_say(void **state)
 {
-    struct pace one = {.per_second = 100};
-    struct pace other = {.per_second = 100, .next_ms = 77};
+    struct throttle one = {.per_second = 100};
+    struct throttle other = {.per_second = 100, .next_ms = 77};
     (void)state;
-    assert_true(pace_equal(&one, &other));
+    assert_true(throttle_equal(&one, &other));
     other.paused = true;
-    assert_false(pace_equal(&one, &other));
+    assert_false(throttle_equal(&one, &other));
 }
 
 int main(void)

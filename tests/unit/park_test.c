@@ -1,12 +1,12 @@
 /* Replies that are parked between the applying of a batch and its flush: each
  * is let go, whoever made the batch and although nothing is written after it.
- * The Makefile puts __wrap_gate_flushed where the core calls gate_flushed. */
+ * The Makefile puts __wrap_view_flushed where the core calls view_flushed. */
 #include "../lib/store.h"
 
-#include "commit/gate.h"
+#include "commit/view.h"
 
-void __real_gate_flushed(struct gate *gate, uint64_t batch);
-void __wrap_gate_flushed(struct gate *gate, uint64_t batch);
+void __real_view_flushed(struct view *gate, uint64_t batch);
+void __wrap_view_flushed(struct view *gate, uint64_t batch);
 
 /* A reply that is parked by a batch to come, just before that is flushed. */
 static struct {
@@ -18,13 +18,13 @@ static struct {
 } reply;
 
 /* On the thread that does the writer's work. */
-void __wrap_gate_flushed(struct gate *gate, uint64_t batch)
+void __wrap_view_flushed(struct view *gate, uint64_t batch)
 {
     if (reply.store != NULL && --reply.batches == 0) {
         reply.status = kx_wait(reply.store, batch, &reply.ticket);
         reply.store = NULL;
     }
-    __real_gate_flushed(gate, batch);
+    __real_view_flushed(gate, batch);
 }
 
 static void park_by_batch(struct story *s, int number)

@@ -1,13 +1,13 @@
 /* The memory of the cache's pages: side by side, used again, and malloc's
  * where it is used up. */
-#include "bdb/slab.h"
+#include "bdb/page_alloc.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "bdb/pages.h"
+#include "bdb/page_check.h"
 #include "store.h"
 
 enum {
@@ -26,11 +26,11 @@ static atomic_int mistakes; /* of the threads */
 static int reserve(void **state)
 {
     (void)state;
-    slab_install(RANGE);
-    first = slab_take(WITH_HEADER);
-    uint8_t *second = slab_take(WITH_HEADER);
-    slab_give(second);
-    slab_give(first);
+    page_alloc_install(RANGE);
+    first = page_alloc_take(WITH_HEADER);
+    uint8_t *second = page_alloc_take(WITH_HEADER);
+    page_alloc_give(second);
+    page_alloc_give(first);
     return second == first + BETWEEN ? 0 : -1;
 }
 
@@ -45,7 +45,7 @@ static void blocks_lie_side_by_side_and_aligned(void **state)
     (void)state;
     uint8_t *blocks[HELD];
     for (int i = 0; i < HELD; i++) {
-        blocks[i] = slab_take(WITH_HEADER);
+        blocks[i] = page_alloc_take(WITH_HEADER);
         assert_ptr_equal(blocks[i], first + (ptrdiff_t)i * BETWEEN);
         assert_int_equal((uintptr_t)blocks[i] % 64, 0);
         memset(blocks[i], i, WITH_HEADER);
@@ -53,17 +53,17 @@ static void blocks_lie_side_by_side_and_aligned(void **state)
     for (int i = HELD - 1; i >= 0; i--) {
         for (int at = 0; at < WITH_HEADER; at++)
             assert_int_equal(blocks[i][at], i);
-        slab_give(blocks[i]);
+        page_alloc_give(blocks[i]);
     }
 }
 
 static void what_is_given_back_is_used_again(void **state)
 {
     (void)state;
-    void *block = slab_take(WITH_HEADER);
-    slab_give(block);
-    assert_ptr_equal(slab_take(BETWEEN), block);
-    slab_give(block);
+    void *block = page_alloc_take(WITH_HEADER);
+    page_alloc_give(block);
+    assert_ptr_equal(page_alloc_take(BETWEEN), block);
+    page_alloc_give(block);
 }
 
 /* Under the sanitizers free() of anything else ends the program. */
@@ -72,7 +72,7 @@ static void other_sizes_are_mallocs(void **state)
     (void)state;
     static const size_t sizes[] = {1, 300, PAGE_BYTES, BETWEEN + 1, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        void *memory = slab_take(sizes[i]);
+        void *memory = page_alloc_take(sizes[i]);
         assert_false(is_block(memory));
         assert_true(malloc_usable_size(memory) >= sizes[i]);
         free(memory);
@@ -82,24 +82,24 @@ static void other_sizes_are_mallocs(void **state)
 static void a_size_may_change(void **state)
 {
     (void)state;
-    char *text = slab_resize(NULL, WITH_HEADER);
+    char *text = page_alloc_resize(NULL, WITH_HEADER);
     assert_ptr_equal(text, first);
     strcpy(text, "kept");
-    assert_ptr_equal(slab_resize(text, 7), text);
-    assert_ptr_equal(slab_resize(text, BETWEEN), text);
+    assert_ptr_equal(page_alloc_resize(text, 7), text);
+    assert_ptr_equal(page_alloc_resize(text, BETWEEN), text);
     text[BETWEEN - 1] = 'x';
-    text = slab_resize(text, 100000);
+    text = page_alloc_resize(text, 100000);
     assert_false(is_block(text));
     assert_string_equal(text, "kept");
     assert_int_equal(text[BETWEEN - 1], 'x');
     text[99999] = 'x';
-    text = slab_resize(text, 5);
+    text = page_alloc_resize(text, 5);
     assert_string_equal(text, "kept");
-    slab_give(text);
-    void *block = slab_take(WITH_HEADER);
+    page_alloc_give(text);
+    void *block = page_alloc_take(WITH_HEADER);
     assert_ptr_equal(block, first);
-    slab_give(block);
-    slab_give(NULL);
+    page_alloc_give(block);
+    page_alloc_give(NULL);
 }
 
 static void beyond_the_range_malloc_is_asked(void **state)
@@ -108,7 +108,7 @@ static void beyond_the_range_malloc_is_asked(void **state)
     static uint8_t *blocks[MORE_THAN_RANGE];
     size_t cut = 0;
     for (int i = 0; i < MORE_THAN_RANGE; i++) {
-        blocks[i] = slab_take(WITH_HEADER);
+        blocks[i] = page_alloc_take(WITH_HEADER);
         memset(blocks[i], i, WITH_HEADER);
         cut += is_block(blocks[i]);
     }
@@ -116,7 +116,7 @@ static void beyond_the_range_malloc_is_asked(void **state)
     for (int i = 0; i < MORE_THAN_RANGE; i++) {
         for (int at = 0; at < WITH_HEADER; at++)
             assert_int_equal(blocks[i][at], (uint8_t)i);
-        slab_give(blocks[i]);
+        page_alloc_give(blocks[i]);
     }
 }
 
@@ -128,12 +128,12 @@ static void *take_and_give(void *argument)
     for (int turn = 0; turn < TURNS; turn++) {
         uint8_t **place = &held[turn * 7 % HELD];
         mistakes += *place != NULL && (*place)[WITH_HEADER - 1] != number;
-        slab_give(*place);
-        *place = slab_take(WITH_HEADER);
+        page_alloc_give(*place);
+        *place = page_alloc_take(WITH_HEADER);
         (*place)[WITH_HEADER - 1] = (uint8_t)number;
     }
     for (int i = 0; i < HELD; i++)
-        slab_give(held[i]);
+        page_alloc_give(held[i]);
     return NULL;
 }
 
@@ -179,13 +179,13 @@ static void pages_of_a_store_are_blocks(void **state)
 {
     (void)state;
     struct test_store test;
-    void *next = slab_take(WITH_HEADER);
+    void *next = page_alloc_take(WITH_HEADER);
     assert_true(is_block(next));
-    slab_give(next);
+    page_alloc_give(next);
     test_store_new(&test);
-    void *block = slab_take(WITH_HEADER);
+    void *block = page_alloc_take(WITH_HEADER);
     assert_ptr_not_equal(block, next);
-    slab_give(block);
+    page_alloc_give(block);
     test_store_remove(&test);
 }
 

@@ -8,11 +8,11 @@
 
 enum { ENTRIES = 24, NEW = 8, TAGS = 450, SCANS = 8 };
 
-void __real_gate_close(struct gate *gate);
-void __wrap_gate_close(struct gate *gate);
-void __real_gate_cast(struct gate *gate, const struct net_change *changes,
+void __real_view_close(struct view *gate);
+void __wrap_view_close(struct view *gate);
+void __real_view_cast(struct view *gate, const struct net_change *changes,
                       size_t count);
-void __wrap_gate_cast(struct gate *gate, const struct net_change *changes,
+void __wrap_view_cast(struct view *gate, const struct net_change *changes,
                       size_t count);
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, enum txn_order order);
@@ -123,7 +123,7 @@ static struct kx_slice look(struct story *s, void *mem)
 }
 
 /* The gate is open here, and the view that of another thread's. */
-void __wrap_gate_close(struct gate *gate)
+void __wrap_view_close(struct view *gate)
 {
     if (looked_at != NULL) {
         void *mem = talloc_new(NULL);
@@ -132,14 +132,14 @@ void __wrap_gate_close(struct gate *gate)
         differences += !kx_equal(look(looked_at, mem), expected);
         talloc_free(mem);
     }
-    __real_gate_close(gate);
+    __real_view_close(gate);
 }
 
-void __wrap_gate_cast(struct gate *gate, const struct net_change *changes,
+void __wrap_view_cast(struct view *gate, const struct net_change *changes,
                       size_t count)
 {
     if (!without_shadow)
-        __real_gate_cast(gate, changes, count);
+        __real_view_cast(gate, changes, count);
 }
 
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,

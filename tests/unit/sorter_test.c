@@ -1,5 +1,5 @@
 /* Rows come out in key order, each as often as it went in. */
-#include "indexes/sorter.h"
+#include "indexes/row_sorter.h"
 #include "unit.h"
 
 enum { ROWS = 10000 };
@@ -19,11 +19,11 @@ static int by_key_then_value(const void *a, const void *b)
 
 /* Takes all rows; those with equal keys are put in the order of their values,
  * which the sorter does not promise. */
-static size_t take_all(struct sorter *sorter, struct given *taken)
+static size_t take_all(struct row_sorter *sorter, struct given *taken)
 {
     struct txn_write write;
     size_t count = 0;
-    while (sorter_next(sorter, &write)) {
+    while (row_sorter_next(sorter, &write)) {
         snprintf(taken[count].key, sizeof taken->key, "%.*s",
                  (int)write.key.size, (const char *)write.key.data);
         snprintf(taken[count].value, sizeof taken->value, "%.*s",
@@ -45,20 +45,20 @@ static void rows_come_out_in_order(void **state)
     uint64_t seed = random_seed("sorter");
     struct given *given = talloc_zero_array(*state, struct given, ROWS);
     struct given *taken = talloc_zero_array(*state, struct given, ROWS);
-    struct sorter *sorter = sorter_create(*state, 5);
+    struct row_sorter *sorter = row_sorter_create(*state, 5);
     for (size_t i = 0; i < ROWS; i++) {
         snprintf(given[i].key, sizeof given->key, "name:%s%zu",
                  middles[random_below(&seed, 5)], random_below(&seed, 3000));
         snprintf(given[i].value, sizeof given->value, "%zu",
                  random_below(&seed, 10));
-        assert_true(
-            sorter_add(sorter, kx_text(given[i].key), kx_text(given[i].value)));
+        assert_true(row_sorter_add(sorter, kx_text(given[i].key),
+                                   kx_text(given[i].value)));
     }
-    assert_int_equal(sorter_count(sorter), ROWS);
+    assert_int_equal(row_sorter_count(sorter), ROWS);
     qsort(given, ROWS, sizeof *given, by_key_then_value);
     assert_int_equal(take_all(sorter, taken), ROWS);
     assert_memory_equal(given, taken, ROWS * sizeof *given);
-    assert_false(sorter_failed(sorter));
+    assert_false(row_sorter_failed(sorter));
     talloc_free(sorter);
     talloc_free(given);
     talloc_free(taken);
@@ -66,27 +66,27 @@ static void rows_come_out_in_order(void **state)
 
 static void of_no_rows_none_comes(void **state)
 {
-    struct sorter *sorter = sorter_create(*state, 3);
+    struct row_sorter *sorter = row_sorter_create(*state, 3);
     struct txn_write write;
-    assert_false(sorter_next(sorter, &write));
-    assert_false(sorter_next(sorter, &write));
-    assert_false(sorter_failed(sorter));
+    assert_false(row_sorter_next(sorter, &write));
+    assert_false(row_sorter_next(sorter, &write));
+    assert_false(row_sorter_failed(sorter));
     talloc_free(sorter);
 }
 
 static void a_row_is_copied(void **state)
 {
-    struct sorter *sorter = sorter_create(*state, 1);
+    struct row_sorter *sorter = row_sorter_create(*state, 1);
     struct txn_write write;
     char key[] = "key";
     char value[] = "value";
-    assert_true(sorter_add(sorter, kx_text(key), kx_text(value)));
+    assert_true(row_sorter_add(sorter, kx_text(key), kx_text(value)));
     memset(key, 'x', 3);
     memset(value, 'x', 5);
-    assert_true(sorter_next(sorter, &write));
+    assert_true(row_sorter_next(sorter, &write));
     assert_true(kx_equal(write.key, kx_text("key")));
     assert_true(kx_equal(write.value, kx_text("value")));
-    assert_false(sorter_next(sorter, &write));
+    assert_false(row_sorter_next(sorter, &write));
     talloc_free(sorter);
 }
 

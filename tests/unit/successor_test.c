@@ -5,12 +5,12 @@
 
 #include <stdatomic.h>
 
-#include "indexes/place.h"
+#include "indexes/build_merge.h"
 
-enum kx_status __real_place_rows(struct kx_store *store, void *mem,
-                                 struct batch *batch, size_t count);
-enum kx_status __wrap_place_rows(struct kx_store *store, void *mem,
-                                 struct batch *batch, size_t count);
+enum kx_status __real_build_merge_rows(struct kx_store *store, void *mem,
+                                       struct batch *batch, size_t count);
+enum kx_status __wrap_build_merge_rows(struct kx_store *store, void *mem,
+                                       struct batch *batch, size_t count);
 enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
                                 size_t count, enum txn_order order);
 enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
@@ -22,12 +22,12 @@ static struct kx_slice asked;     /* the key that it reads */
 static atomic_int answers;
 
 /* After the cache was told to forget the rows, before they are applied. */
-enum kx_status __wrap_place_rows(struct kx_store *store, void *mem,
-                                 struct batch *batch, size_t count)
+enum kx_status __wrap_build_merge_rows(struct kx_store *store, void *mem,
+                                       struct batch *batch, size_t count)
 {
     struct kx_buffer record;
     struct kx_entry entry;
-    enum kx_status status = __real_place_rows(store, mem, batch, count);
+    enum kx_status status = __real_build_merge_rows(store, mem, batch, count);
     if (between == NULL)
         return status;
     kx_buffer_init(&record, mem);

@@ -2,14 +2,14 @@
  * built here: the Makefile puts __wrap_X where the core calls X. */
 #include "../lib/store.h"
 
-#include "indexes/backfill.h"
-#include "indexes/sweep.h"
+#include "indexes/build_job.h"
+#include "indexes/build_scan.h"
 
 enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };
 
-void __wrap_backfill_step(struct kx_store *store);
+void __wrap_build_job_step(struct kx_store *store);
 
-void __wrap_backfill_step(struct kx_store *store)
+void __wrap_build_job_step(struct kx_store *store)
 {
     (void)store;
     usleep(1000);
@@ -48,15 +48,15 @@ static struct index *declare(struct story *s, int n)
 
 static size_t rounds_of_a_sweep(struct story *s, struct index *leader)
 {
-    struct sweep *sweep = sweep_create(s->test.store, leader, LIMIT);
+    struct build_scan *sweep = build_scan_create(s->test.store, leader, LIMIT);
     size_t count = 0;
     assert_non_null(sweep);
-    while (sweep_read(sweep, LIMIT) == KX_OK)
+    while (build_scan_read(sweep, LIMIT) == KX_OK)
         ;
-    for (; sweep_round(sweep) != NULL; sweep_end_round(sweep)) {
+    for (; build_scan_round(sweep) != NULL; build_scan_end_round(sweep)) {
         if (count++ == 0)
-            assert_ptr_equal(round_index(sweep_round(sweep)), leader);
-        assert_int_equal(round_rows(sweep_round(sweep)), ELEMENTS);
+            assert_ptr_equal(build_rows_index(build_scan_round(sweep)), leader);
+        assert_int_equal(build_rows_rows(build_scan_round(sweep)), ELEMENTS);
     }
     talloc_free(sweep);
     return count;

@@ -5,17 +5,17 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-#include "store/keeper.h"
+#include "store/checkpointer.h"
 #include "commit/store_state.h"
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument);
-bool __real_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns);
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns);
+bool __real_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
 
 enum { PATIENCE = 20000 }; /* milliseconds */
 
@@ -26,17 +26,17 @@ static atomic_int waits;                  /* for that, begun */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                           void *(*run)(void *), void *argument)
 {
-    if (run != keeper_run || !atomic_load(&no_keeper))
+    if (run != checkpointer_run || !atomic_load(&no_keeper))
         return __real_pthread_create(thread, attr, run, argument);
     usleep(100000); /* the writer has had time for its first job */
     return EAGAIN;
 }
 
-bool __wrap_waiting_until(pthread_cond_t *cond, pthread_mutex_t *lock,
-                          uint64_t until_ns)
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns)
 {
     if (cond != atomic_load(&endless))
-        return __real_waiting_until(cond, lock, until_ns);
+        return __real_cond_wait_until(cond, lock, until_ns);
     atomic_fetch_add(&waits, 1);
     return pthread_cond_wait(cond, lock) == 0;
 }

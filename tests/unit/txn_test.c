@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "../lib/store.h"
-#include "bdb/engine.h"
+#include "bdb/bdb.h"
 #include "commit/store_state.h"
 #include "bdb/table.h"
 
@@ -131,7 +131,7 @@ static void each_of_many_rows_is_there(void **state)
 static uint64_t looks(struct env *env)
 {
     struct env_figures figures;
-    env_figures(env, &figures);
+    env_stats(env, &figures);
     return figures.cache_hits;
 }
 

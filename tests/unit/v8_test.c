@@ -1,7 +1,7 @@
 /* V8 values: 129 values as Deno and Node write them, to JSON and back. */
 #include "kindex.h"
 #include "entry/v8_json.h"
-#include "v8/v8_normal.h"
+#include "v8/v8_normalize.h"
 #include "vectors.h"
 
 /* One vector at work. */

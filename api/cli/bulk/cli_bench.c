@@ -7,7 +7,7 @@
 #include "cli/bulk/cli_latency.h"
 #include "cli/commands/cli_list.h"
 #include "cli/bulk/cli_load.h"
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_problem.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_show.h"
@@ -163,7 +163,7 @@ static int refuse_data(struct bench *bench)
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK)
         return status;
-    if (!cli_member(kx_buffer_slice(&reply.body), "entries", &entries) ||
+    if (!cli_json_member(kx_buffer_slice(&reply.body), "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return cli_fail("the server's answer has no entries");
     if (!kx_json_next(&iter, &name, &entry))

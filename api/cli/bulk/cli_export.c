@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "cli/commands/cli_index.h"
-#include "cli/bulk/cli_line.h"
-#include "cli/cli_member.h"
+#include "cli/bulk/cli_ndjson.h"
+#include "cli/cli_json.h"
 #include "cli/cli_progress.h"
-#include "cli/cli_save.h"
+#include "cli/cli_output_file.h"
 
 struct exporting {
     struct cli *cli;
-    struct cli_save save;
+    struct cli_output_file save;
     struct cli_progress progress;
     struct cli_reply indexes; /* the document of GET /indexes */
     struct kx_slice names[KX_INDEXES_MAX];
@@ -32,7 +32,7 @@ static int read_indexes(struct exporting *exporting)
     int status = cli_indexes(exporting->cli, &exporting->indexes, &iter);
     while (status == CLI_OK && *count < KX_INDEXES_MAX &&
            kx_json_next(&iter, &name, &index))
-        *count += cli_member(index, "name", &exporting->names[*count]);
+        *count += cli_json_member(index, "name", &exporting->names[*count]);
     return status;
 }
 
@@ -41,7 +41,7 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 {
     struct kx_json_iter iter;
     struct kx_slice key, name, part;
-    if (!cli_member(entry, "key", &key) || !kx_json_iterate(key, &iter) ||
+    if (!cli_json_member(entry, "key", &key) || !kx_json_iterate(key, &iter) ||
         !kx_json_next(&iter, &name, &part))
         return false;
     for (size_t i = 0; i < exporting->name_count; i++)
@@ -52,8 +52,8 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 
 static bool put_line(struct exporting *exporting, struct kx_slice line)
 {
-    return cli_save_write(&exporting->save, line) &&
-           cli_save_write(&exporting->save, kx_text("\n"));
+    return cli_output_file_write(&exporting->save, line) &&
+           cli_output_file_write(&exporting->save, kx_text("\n"));
 }
 
 static bool take_entry(void *target, struct kx_slice entry)
@@ -65,7 +65,7 @@ static bool take_entry(void *target, struct kx_slice entry)
         return true;
     if (cli->deno) {
         exporting->line.size = 0;
-        cli_line_to_deno(entry, &exporting->line);
+        cli_ndjson_to_deno(entry, &exporting->line);
         entry = kx_buffer_slice(&exporting->line);
     }
     if (exporting->line.failed || !put_line(exporting, entry))
@@ -120,7 +120,7 @@ static int export_all(struct exporting *exporting)
  * on. */
 static void report(const struct exporting *exporting, int status)
 {
-    const struct cli_save *save = &exporting->save;
+    const struct cli_output_file *save = &exporting->save;
     if (save->error != 0 || (status != CLI_OK && exporting->count == 0))
         return;
     fprintf(stderr, "exported %llu entries in %.1f s\n",
@@ -160,11 +160,11 @@ int cli_export(struct cli *cli)
         status = read_indexes(&exporting);
     if (status != CLI_OK)
         return status;
-    if (!cli_save_open(&exporting.save, cli->file, 0600))
+    if (!cli_output_file_open(&exporting.save, cli->file, 0600))
         return CLI_ERROR;
     status = export_all(&exporting);
     exporting.save.keep = exporting.count > 0;
-    status = cli_save_end(&exporting.save, status);
+    status = cli_output_file_end(&exporting.save, status);
     report(&exporting, status);
     return status;
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/bulk/cli_flight.h"
+#include "cli/bulk/cli_pipeline.h"
 #include "cli/cli_progress.h"
-#include "cli/bulk/cli_repeats.h"
+#include "cli/bulk/cli_key_set.h"
 
 struct importing {
     struct cli *cli;
@@ -22,8 +22,8 @@ struct importing {
     size_t capacity;
     ssize_t held; /* size of the line that was read and waits, or 0 */
     struct flight flight;
-    struct cli_repeats repeats;
-    struct cli_line_rules rules;
+    struct cli_key_set repeats;
+    struct cli_ndjson_rules rules;
     struct kx_buffer prefix; /* JSON array */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded, of the present line */
@@ -173,7 +173,7 @@ static bool before_from(const struct importing *importing)
 }
 
 static void add_item(struct importing *importing, struct flight_slot *slot,
-                     const struct cli_line_entry *entry)
+                     const struct cli_ndjson_entry *entry)
 {
     const uint8_t *base = slot->texts.data;
     slot->items[slot->count++] =
@@ -186,7 +186,7 @@ static void add_item(struct importing *importing, struct flight_slot *slot,
 
 /* Has the entry surely the key of this item? */
 static bool same_key(const struct flight_slot *slot, uint32_t item,
-                     const struct cli_line_entry *entry)
+                     const struct cli_ndjson_entry *entry)
 {
     return kx_equal(kx_slice(slot->texts.data + slot->items[item].key,
                              slot->items[item].key_size),
@@ -205,7 +205,7 @@ enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
  * find there what the batch itself stores. A key that is none it refuses. */
 static enum taken take_entry(struct importing *importing,
                              struct flight_slot *slot,
-                             const struct cli_line_entry *entry)
+                             const struct cli_ndjson_entry *entry)
 {
     struct kx_fault fault;
     const struct cli_repeat *first = NULL;
@@ -213,7 +213,7 @@ static enum taken take_entry(struct importing *importing,
     if (kx_key_from_json(entry->key, &importing->key, &fault) == KX_OK) {
         if (before_from(importing))
             return LEFT_OUT;
-        first = cli_repeats_note(&importing->repeats,
+        first = cli_key_set_note(&importing->repeats,
                                  kx_buffer_slice(&importing->key), slot->count);
     }
     bool beside = first != NULL && first->batch == importing->repeats.batch;
@@ -232,10 +232,10 @@ static enum taken take_entry(struct importing *importing,
 static bool take_line(struct importing *importing, struct flight_slot *slot,
                       struct kx_slice line)
 {
-    struct cli_line_entry entry;
+    struct cli_ndjson_entry entry;
     size_t size = slot->texts.size;
     enum taken taken = TAKEN;
-    switch (cli_line_read(line, &importing->rules, &slot->texts, &entry)) {
+    switch (cli_ndjson_read(line, &importing->rules, &slot->texts, &entry)) {
     case LINE_ENTRY:
         taken = take_entry(importing, slot, &entry);
         break;
@@ -282,7 +282,7 @@ static void settle(struct importing *importing)
         flight_wait(&importing->flight);
         note_place_at_times(importing);
     }
-    cli_repeats_clear(&importing->repeats);
+    cli_key_set_clear(&importing->repeats);
 }
 
 /* A batch. */
@@ -292,10 +292,10 @@ static void send_lines(struct importing *importing, struct flight_slot *slot)
     fill(importing, slot);
     if (flight->status == CLI_OK)
         flight_send(flight, slot);
-    cli_repeats_next_batch(&importing->repeats);
-    bool full = cli_repeats_full(&importing->repeats);
+    cli_key_set_next_batch(&importing->repeats);
+    bool full = cli_key_set_full(&importing->repeats);
     if (full && keeps_keys(importing)) {
-        if (!cli_repeats_grow(&importing->repeats))
+        if (!cli_key_set_grow(&importing->repeats))
             flight->status = cli_fail("memory ran out");
     } else if (importing->held > 0 || full) {
         settle(importing);
@@ -364,7 +364,7 @@ static int import_all(struct importing *importing)
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
     if (status != CLI_OK)
         return status;
-    if (!cli_repeats_begin(&importing->repeats) ||
+    if (!cli_key_set_begin(&importing->repeats) ||
         !flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
@@ -393,7 +393,7 @@ int cli_import(struct cli *cli)
         return cli_fail("%s: %s", path, strerror(errno));
     int status = import_all(&importing);
     free(importing.line);
-    cli_repeats_end(&importing.repeats);
+    cli_key_set_end(&importing.repeats);
     if (importing.in != stdin)
         fclose(importing.in);
     return status;

@@ -15,15 +15,15 @@ enum { LABELS_MAX = 192 };
 double cli_top_rate(const struct cli_top *top, const char *name,
                     const char *labels)
 {
-    double sum = scrape_sum(top->scrape, name, labels);
+    double sum = metrics_parse_sum(top->scrape, name, labels);
     return top->seconds > 0 ? sum / top->seconds : 0;
 }
 
 double cli_top_share(const struct cli_top *top, const char *hits,
                      const char *misses)
 {
-    double found = scrape_sum(top->scrape, hits, "");
-    double all = found + scrape_sum(top->scrape, misses, "");
+    double found = metrics_parse_sum(top->scrape, hits, "");
+    double all = found + metrics_parse_sum(top->scrape, misses, "");
     return all > 0 ? found / all : 0;
 }
 
@@ -31,9 +31,10 @@ struct kx_slice cli_top_state(const struct cli_top *top, const char *labels)
 {
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct sample *sample = &top->scrape->samples[i];
-        if (scrape_is(sample, "kindex_index_state") && sample->value == 1 &&
+        if (metrics_parse_is(sample, "kindex_index_state") &&
+            sample->value == 1 &&
             kx_starts_with(sample->labels, kx_text(labels)))
-            return scrape_label(sample, "state");
+            return metrics_parse_label(sample, "state");
     }
     return kx_text("?");
 }
@@ -47,11 +48,11 @@ void cli_top_routes(const struct cli_top *top, cli_top_row *row)
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct sample *sample = &top->scrape->samples[i];
         char route[64], method[16], labels[LABELS_MAX];
-        if (!scrape_is(sample, "kindex_http_requests_total") ||
+        if (!metrics_parse_is(sample, "kindex_http_requests_total") ||
             sample->value == 0)
             continue;
-        struct kx_slice route_text = scrape_label(sample, "route");
-        struct kx_slice method_text = scrape_label(sample, "method");
+        struct kx_slice route_text = metrics_parse_label(sample, "route");
+        struct kx_slice method_text = metrics_parse_label(sample, "method");
         snprintf(route, sizeof route, "%.*s", (int)route_text.size,
                  (const char *)route_text.data);
         snprintf(method, sizeof method, "%.*s", (int)method_text.size,
@@ -65,7 +66,7 @@ void cli_top_routes(const struct cli_top *top, cli_top_row *row)
 }
 
 /* One scrape, which lies in memory. */
-static int fetch(struct cli *cli, void *memory, struct scrape *scrape)
+static int fetch(struct cli *cli, void *memory, struct metrics_parse *scrape)
 {
     struct cli_reply reply;
     struct cli_call call = {
@@ -74,21 +75,22 @@ static int fetch(struct cli *cli, void *memory, struct scrape *scrape)
     if (status != CLI_OK)
         return status;
     talloc_steal(memory, reply.body.data);
-    if (scrape_read(memory, kx_buffer_slice(&reply.body), scrape))
+    if (metrics_parse_read(memory, kx_buffer_slice(&reply.body), scrape))
         return CLI_OK;
     return cli_fail("%s/metrics is not what a Kindex server answers", cli->url);
 }
 
-static double up_seconds(const struct scrape *scrape)
+static double up_seconds(const struct metrics_parse *scrape)
 {
     double now = (double)kx_now_ms() / 1000;
-    double up = now - scrape_sum(scrape, "process_start_time_seconds", "");
+    double up =
+        now - metrics_parse_sum(scrape, "process_start_time_seconds", "");
     return up > 0.001 ? up : 0.001;
 }
 
 static int report_once(struct cli *cli)
 {
-    struct scrape scrape;
+    struct metrics_parse scrape;
     int status = fetch(cli, cli->memory, &scrape);
     if (status != CLI_OK)
         return status;
@@ -111,14 +113,14 @@ static void sleep_ms(uint64_t ms)
 
 /* Draws what happened between two scrapes; `before` is subtracted from now, of
  * which a copy is kept as it was. */
-static void draw(struct cli *cli, struct scrape *now,
-                 const struct scrape *before, double seconds)
+static void draw(struct cli *cli, struct metrics_parse *now,
+                 const struct metrics_parse *before, double seconds)
 {
     struct cli_top top = {.cli = cli,
                           .scrape = now,
                           .seconds = seconds,
                           .up_seconds = up_seconds(now)};
-    scrape_subtract(now, before);
+    metrics_parse_subtract(now, before);
     fputs("\033[H\033[2J", stdout);
     cli_top_show(&top);
     fflush(stdout);
@@ -129,16 +131,16 @@ static void draw(struct cli *cli, struct scrape *now,
 static int watch(struct cli *cli)
 {
     void *last_memory = NULL;
-    struct scrape last = {.count = 0};
+    struct metrics_parse last = {.count = 0};
     uint64_t last_ns = 0;
     int status = CLI_OK;
     while (status == CLI_OK) {
         void *memory = talloc_new(cli->memory);
-        struct scrape now;
+        struct metrics_parse now;
         status = fetch(cli, memory, &now);
         uint64_t now_ns = kx_monotonic_ns();
         if (status == CLI_OK && last_memory != NULL) {
-            struct scrape shown = now;
+            struct metrics_parse shown = now;
             shown.samples = talloc_memdup(memory, now.samples,
                                           now.count * sizeof *now.samples);
             if (shown.samples == NULL)

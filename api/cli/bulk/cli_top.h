@@ -3,13 +3,13 @@
 #define API_CLI_TOP_H
 
 #include "cli/cli.h"
-#include "cli/bulk/scrape.h"
+#include "cli/bulk/metrics_parse.h"
 
 /* Figures, and what to make rates of. */
 struct cli_top {
     const struct cli *cli;
-    const struct scrape *scrape; /* its counters: what they grew by */
-    double seconds;              /* in this time */
+    const struct metrics_parse *scrape; /* its counters: what they grew by */
+    double seconds;                     /* in this time */
     double up_seconds;
 };
 
@@ -23,7 +23,7 @@ typedef void cli_top_row(const struct cli_top *top, const char *method,
                          const char *route, const char *labels, size_t number);
 void cli_top_routes(const struct cli_top *top, cli_top_row *row);
 
-/* How many a second a counter grew by; labels as scrape_sum has them. */
+/* How many a second a counter grew by; labels as metrics_parse_sum has them. */
 double cli_top_rate(const struct cli_top *top, const char *name,
                     const char *labels);
 /* Of two counters the share of the first, 0 when both are 0. */

@@ -12,13 +12,13 @@ enum { LABELS_MAX = 192 };
 
 static double value(const struct cli_top *top, const char *name)
 {
-    return scrape_sum(top->scrape, name, "");
+    return metrics_parse_sum(top->scrape, name, "");
 }
 
 static double quantile_ms(const struct cli_top *top, const char *name,
                           const char *labels, double share)
 {
-    return scrape_quantile(top->scrape, name, labels, share) * 1000;
+    return metrics_parse_quantile(top->scrape, name, labels, share) * 1000;
 }
 
 /* Requests of one class of statuses. */
@@ -100,12 +100,13 @@ static void show_writer(const struct cli_top *top)
            value(top, "kindex_commits_queued"),
            quantile_ms(top, "kindex_txn_duration_seconds", "", 0.5),
            quantile_ms(top, "kindex_txn_duration_seconds", "", 0.99));
-    printf("batches   %.1f commits each, p99 %.0f; flush p50 %.3f ms, "
-           "p99 %.3f ms\n",
-           mean_batch(top),
-           scrape_quantile(top->scrape, "kindex_batch_commits", "", 0.99),
-           quantile_ms(top, "kindex_flush_duration_seconds", "", 0.5),
-           quantile_ms(top, "kindex_flush_duration_seconds", "", 0.99));
+    printf(
+        "batches   %.1f commits each, p99 %.0f; flush p50 %.3f ms, "
+        "p99 %.3f ms\n",
+        mean_batch(top),
+        metrics_parse_quantile(top->scrape, "kindex_batch_commits", "", 0.99),
+        quantile_ms(top, "kindex_flush_duration_seconds", "", 0.5),
+        quantile_ms(top, "kindex_flush_duration_seconds", "", 0.99));
 }
 
 static void show_storage(const struct cli_top *top)
@@ -132,7 +133,7 @@ static void show_storage(const struct cli_top *top)
 /* The labels of an index, as its samples begin with them. */
 static struct kx_slice index_labels(const struct sample *sample, char *labels)
 {
-    struct kx_slice name = scrape_label(sample, "index");
+    struct kx_slice name = metrics_parse_label(sample, "index");
     snprintf(labels, LABELS_MAX, "index=\"%.*s\"", (int)name.size,
              (const char *)name.data);
     return name;
@@ -145,8 +146,9 @@ static void show_index(const struct cli_top *top, const struct sample *sample)
     struct kx_slice state = cli_top_state(top, labels);
     if (!kx_equal(state, kx_text("ready")))
         snprintf(progress, sizeof progress, "%.1f %%",
-                 100 * scrape_sum(top->scrape,
-                                  "kindex_index_build_progress_ratio", labels));
+                 100 * metrics_parse_sum(top->scrape,
+                                         "kindex_index_build_progress_ratio",
+                                         labels));
     double reads = cli_top_rate(top, "kindex_index_reads_total", labels);
     double writes = cli_top_rate(top, "kindex_index_writes_total", labels);
     printf("%-28.*s %-11.*s %12.0f %10.*f %10.*f %9s\n", (int)name.size,
@@ -160,7 +162,7 @@ static void show_indexes(const struct cli_top *top)
     bool any = false;
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct sample *sample = &top->scrape->samples[i];
-        if (!scrape_is(sample, "kindex_index_entries"))
+        if (!metrics_parse_is(sample, "kindex_index_entries"))
             continue;
         if (!any)
             heading(top, "INDEX                        STATE            ENTRIES"
@@ -191,7 +193,7 @@ static void print_route(const struct cli_top *top, const char *method,
     printf("%s{\"method\":\"%s\",\"route\":\"%s\",\"requests\":%.0f,"
            "\"perSecond\":%.3f,\"p50Ms\":%.4f,\"p99Ms\":%.4f}",
            number > 0 ? "," : "", method, route,
-           scrape_sum(top->scrape, REQUESTS, labels),
+           metrics_parse_sum(top->scrape, REQUESTS, labels),
            cli_top_rate(top, REQUESTS, labels),
            quantile_ms(top, DURATION, labels, 0.5),
            quantile_ms(top, DURATION, labels, 0.99));
@@ -203,7 +205,7 @@ static void print_indexes(const struct cli_top *top)
     for (size_t i = 0; i < top->scrape->count; i++) {
         const struct sample *sample = &top->scrape->samples[i];
         char labels[LABELS_MAX];
-        if (!scrape_is(sample, "kindex_index_entries"))
+        if (!metrics_parse_is(sample, "kindex_index_entries"))
             continue;
         struct kx_slice name = index_labels(sample, labels);
         struct kx_slice state = cli_top_state(top, labels);
@@ -211,26 +213,27 @@ static void print_indexes(const struct cli_top *top)
                "\"progress\":%.4f}",
                comma, (int)name.size, (const char *)name.data, (int)state.size,
                (const char *)state.data, sample->value,
-               scrape_sum(top->scrape, "kindex_index_build_progress_ratio",
-                          labels));
+               metrics_parse_sum(top->scrape,
+                                 "kindex_index_build_progress_ratio", labels));
         comma = ",";
     }
 }
 
 void cli_top_json(const struct cli_top *top)
 {
-    printf("{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
-           "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
-           "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
-           top->seconds,
-           scrape_sum(top->scrape, "kindex_txn_total", "result=\"commit\""),
-           value(top, "kindex_commits_queued"), mean_batch(top),
-           value(top, "kindex_http_connections"),
-           value(top, "kindex_watch_streams"),
-           cli_top_share(top, "kindex_record_cache_hits_total",
-                         "kindex_record_cache_misses_total"),
-           cli_top_share(top, "kindex_page_cache_hits_total",
-                         "kindex_page_cache_misses_total"));
+    printf(
+        "{\"seconds\":%.3f,\"commits\":%.0f,\"queued\":%.0f,"
+        "\"batchMean\":%.3f,\"connections\":%.0f,\"watches\":%.0f,"
+        "\"recordCacheHits\":%.4f,\"pageCacheHits\":%.4f,\"routes\":[",
+        top->seconds,
+        metrics_parse_sum(top->scrape, "kindex_txn_total", "result=\"commit\""),
+        value(top, "kindex_commits_queued"), mean_batch(top),
+        value(top, "kindex_http_connections"),
+        value(top, "kindex_watch_streams"),
+        cli_top_share(top, "kindex_record_cache_hits_total",
+                      "kindex_record_cache_misses_total"),
+        cli_top_share(top, "kindex_page_cache_hits_total",
+                      "kindex_page_cache_misses_total"));
     cli_top_routes(top, print_route);
     printf("],\"indexes\":[");
     print_indexes(top);

@@ -7,12 +7,12 @@
 
 #include "cli/cli_http.h"
 #include "cli/cli_progress.h"
-#include "cli/cli_save.h"
+#include "cli/cli_output_file.h"
 
 enum { MB = 1000000 };
 
 struct saving {
-    struct cli_save save;
+    struct cli_output_file save;
     struct kx_backup_check *check;
     struct kx_fault fault;
     struct cli_reply reply;
@@ -24,7 +24,7 @@ static bool take_bytes(void *target, struct kx_slice bytes)
 {
     struct saving *saving = target;
     if (kx_backup_check_add(saving->check, bytes, &saving->fault) != KX_OK ||
-        !cli_save_write(&saving->save, bytes))
+        !cli_output_file_write(&saving->save, bytes))
         return false;
     saving->bytes += bytes.size;
     cli_progress_show(&saving->progress,
@@ -70,9 +70,9 @@ int cli_backup(struct cli *cli)
     saving.check = kx_backup_check_begin(cli->memory);
     if (saving.check == NULL)
         return cli_fail("memory ran out");
-    if (!cli_save_open(&saving.save, path, 0600))
+    if (!cli_output_file_open(&saving.save, path, 0600))
         return CLI_ERROR;
-    int status = cli_save_end(&saving.save, fetch(cli, &saving));
+    int status = cli_output_file_end(&saving.save, fetch(cli, &saving));
     if (status == CLI_OK)
         fprintf(stderr, "saved %.1f MB, compressed to %.1f MB, in %.1f s\n",
                 (double)kx_backup_check_bytes(saving.check) / MB,

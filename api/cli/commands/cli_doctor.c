@@ -6,7 +6,7 @@
 #include <string.h>
 #include <talloc.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
 enum verdict { WELL, WORTH_A_LOOK, ILL };
@@ -109,7 +109,7 @@ static int ask_ready(struct doctor *doctor)
     if (status != CLI_OK)
         return status;
     if (cli_is_json(&reply))
-        cli_member(kx_buffer_slice(&reply.body), "checks", &checks);
+        cli_json_member(kx_buffer_slice(&reply.body), "checks", &checks);
     judge_ready(doctor, reply.status, checks);
     if (kx_json_iterate(checks, &iter))
         while (kx_json_next(&iter, &name, &check))

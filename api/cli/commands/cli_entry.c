@@ -7,7 +7,7 @@
 
 #include "cli/cli_input.h"
 #include "cli/commands/cli_list.h"
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_presence.h"
 #include "cli/cli_show.h"
 
@@ -63,13 +63,13 @@ static int show_entries(struct cli *cli, struct kx_slice document, int *absent,
     struct kx_slice entries, name, entry, stamp;
     int i = 0;
     *count_out = 0;
-    if (!cli_member(document, "entries", &entries) ||
+    if (!cli_json_member(document, "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return cli_fail("the server's answer has no entries");
     cli_show_heading(cli);
     while (i < cli->count && kx_json_next(&iter, &name, &entry)) {
         cli_show_entry(cli, entry);
-        if (cli_member(entry, "versionstamp", &stamp) &&
+        if (cli_json_member(entry, "versionstamp", &stamp) &&
             kx_json_type(stamp) == KX_JSON_NULL) {
             absent[*count_out] = i;
             *count_out += 1;

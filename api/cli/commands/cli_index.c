@@ -7,7 +7,7 @@
 #include <talloc.h>
 
 #include "cli/cli_pages.h"
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
 void cli_index_path(struct cli *cli, const char *tail, struct kx_buffer *path)
@@ -35,7 +35,7 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
 const char *cli_index_state(const struct cli *cli, struct kx_slice index)
 {
     struct kx_slice migration;
-    if (cli_member(index, "migration", &migration)) {
+    if (cli_json_member(index, "migration", &migration)) {
         const char *state = cli_text(cli, migration, "state");
         if (state != NULL && strcmp(state, "conflicted") == 0)
             return state;
@@ -49,7 +49,7 @@ int cli_indexes(struct cli *cli, struct cli_reply *reply,
     struct kx_slice indexes;
     int status = cli_fetch(cli, "/indexes", reply);
     if (status == CLI_OK &&
-        (!cli_member(kx_buffer_slice(&reply->body), "indexes", &indexes) ||
+        (!cli_json_member(kx_buffer_slice(&reply->body), "indexes", &indexes) ||
          !kx_json_iterate(indexes, iter_out)))
         return cli_fail("the server's answer has no indexes");
     return status;
@@ -61,7 +61,7 @@ static struct kx_slice member_or(struct kx_slice object, const char *name,
                                  const char *other)
 {
     struct kx_slice value;
-    return cli_member(object, name, &value) ? value : kx_text(other);
+    return cli_json_member(object, name, &value) ? value : kx_text(other);
 }
 
 /* What makes it another index than one with the same fields. */
@@ -71,7 +71,7 @@ static void show_rest(struct kx_slice index)
     struct kx_slice where;
     if (!kx_equal(store, kx_text("\"pointer\"")))
         printf(" store %.*s", (int)store.size, (const char *)store.data);
-    if (cli_member(index, "where", &where))
+    if (cli_json_member(index, "where", &where))
         printf(" where %.*s", (int)where.size, (const char *)where.data);
     putchar('\n');
 }
@@ -188,7 +188,8 @@ static void show_group(const struct cli *cli, void *target,
     struct kx_json_iter iter;
     *(bool *)target = true;
     if ((cli->form != CLI_TABLE && cli->form != CLI_RAW) ||
-        !cli_member(group, "keys", &keys) || !kx_json_iterate(keys, &iter)) {
+        !cli_json_member(group, "keys", &keys) ||
+        !kx_json_iterate(keys, &iter)) {
         cli_show_bytes(group);
         return;
     }

@@ -6,7 +6,7 @@
 #include <talloc.h>
 
 #include "cli/cli_input.h"
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
 /* "email" is short for the pointer "/email". */

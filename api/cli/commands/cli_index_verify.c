@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_show.h"
 

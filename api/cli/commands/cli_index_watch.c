@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_show.h"
 
@@ -27,7 +27,7 @@ static void show_event(struct following *following, struct kx_slice index)
         cli_progress_clear(&following->progress);
         cli_show_document(following->cli, index);
         fflush(stdout);
-    } else if (cli_member(index, "build", &build)) {
+    } else if (cli_json_member(index, "build", &build)) {
         uint64_t done = cli_number(build, "done");
         cli_progress_show(&following->progress, done, done,
                           cli_number(build, "total"));

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
 /* A stream under way. Its last line is {"end":true,...}: without it the list
@@ -22,11 +22,11 @@ static bool take_line(void *target, struct kx_slice line)
     struct kx_slice member;
     if (kx_json_check_document(line, &fault) != KX_OK)
         return false;
-    if (cli_member(line, "end", &member)) {
+    if (cli_json_member(line, "end", &member)) {
         state->ended = true;
         return true;
     }
-    if (!cli_member(line, "key", &member))
+    if (!cli_json_member(line, "key", &member))
         return false;
     state->stopped = !state->take(state->target, line);
     return !state->stopped;
@@ -74,10 +74,10 @@ int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
         int status = cli_ask(cli, &call, &reply);
         if (status != CLI_OK)
             return status;
-        if (!cli_member(kx_buffer_slice(&reply.body), "deleted", &more))
+        if (!cli_json_member(kx_buffer_slice(&reply.body), "deleted", &more))
             return cli_fail("the server's answer has no number of entries");
         *deleted_out += cli_number(kx_buffer_slice(&reply.body), "deleted");
-    } while (cli_member(kx_buffer_slice(&reply.body), "more", &more) &&
+    } while (cli_json_member(kx_buffer_slice(&reply.body), "more", &more) &&
              kx_equal(more, kx_text("true")));
     return CLI_OK;
 }
@@ -133,7 +133,7 @@ int cli_count(struct cli *cli)
     if (status != CLI_OK)
         return status;
     struct kx_slice document = kx_buffer_slice(&reply.body);
-    if (cli->form != CLI_JSON && cli_member(document, "count", &count))
+    if (cli->form != CLI_JSON && cli_json_member(document, "count", &count))
         document = count;
     cli_show_bytes(document);
     return CLI_OK;

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 #include "access/credential.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 
 /* ---- create ------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
 {
     struct kx_buffer key;
     struct kx_buffer path;
-    struct flaw flaw;
+    struct input_error flaw;
     size_t size = strcspn(text, ":");
     kx_buffer_init(&key, cli->memory);
     kx_buffer_init(&path, cli->memory);
@@ -73,7 +73,7 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
     bool some = text[size] == ':' && text[size + 1] != '\0';
     if (some)
         cli_add_key(&path, text + size + 1);
-    if (some && !path_read(cli_whole(&path), &key, &flaw)) {
+    if (some && !key_path_read(cli_whole(&path), &key, &flaw)) {
         cli_misuse(cli, "%s: %s", text, flaw.detail);
         return false;
     }
@@ -151,13 +151,14 @@ static void show_grant(const struct cli *cli, struct kx_slice grant)
     struct kx_json_iter iter;
     struct kx_slice scopes, prefix, name, scope;
     kx_buffer_init(&text, cli->memory);
-    if (cli_member(grant, "scopes", &scopes) && kx_json_iterate(scopes, &iter))
+    if (cli_json_member(grant, "scopes", &scopes) &&
+        kx_json_iterate(scopes, &iter))
         while (kx_json_next(&iter, &name, &scope)) {
             kx_add_text(&text, text.size > 0 ? "," : "");
             kx_add_slice(&text, kx_slice(scope.data + 1, scope.size - 2));
         }
     kx_add_byte(&text, ':');
-    if (!cli_member(grant, "prefix", &prefix) ||
+    if (!cli_json_member(grant, "prefix", &prefix) ||
         !cli_key_path(cli, prefix, &text))
         kx_add_byte(&text, '?');
     printf(" %.*s", (int)text.size, (const char *)text.data);
@@ -178,7 +179,8 @@ static void show_row(const struct cli *cli, struct kx_slice token,
                  gmtime_r(&seconds, &parts));
     printf("%s%s%s %-20s %-20s", cli_tint(cli), id, cli_plain(cli),
            name != NULL ? name : "?", end);
-    if (cli_member(token, "grants", &grants) && kx_json_iterate(grants, &iter))
+    if (cli_json_member(token, "grants", &grants) &&
+        kx_json_iterate(grants, &iter))
         while (kx_json_next(&iter, &index, &grant))
             show_grant(cli, grant);
     putchar('\n');

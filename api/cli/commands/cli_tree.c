@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 #include "rest/keyjson.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 
 struct tree {
     struct cli *cli;
@@ -35,7 +35,7 @@ static void show_part(struct tree *tree, struct kx_slice part, size_t level)
     end_line(tree);
     kx_buffer_init(&path, tree->cli->memory);
     kx_buffer_init(&shown, tree->cli->memory);
-    path_write(part, &path);
+    key_path_write(part, &path);
     cli_show_path(kx_buffer_slice(&path), &shown);
     printf("%*s%s%.*s%s", (int)(2 * level), "", cli_tint(tree->cli),
            (int)shown.size, (const char *)shown.data, cli_plain(tree->cli));
@@ -86,7 +86,7 @@ static void end_row(struct tree *tree)
         printf("{\"key\":%.*s,\"below\":%llu}\n", (int)key.size,
                (const char *)key.data, (unsigned long long)tree->below);
     } else {
-        path_write(last, &key);
+        key_path_write(last, &key);
         cli_show_bytes(kx_buffer_slice(&key));
     }
     kx_buffer_free(&key);
@@ -124,9 +124,9 @@ static bool take_entry(void *target, struct kx_slice entry)
 {
     struct tree *tree = target;
     struct kx_slice array;
-    struct flaw flaw;
+    struct input_error flaw;
     tree->key.size = 0;
-    return cli_member(entry, "key", &array) &&
+    return cli_json_member(entry, "key", &array) &&
            keyjson_read(array, &tree->key, &flaw) &&
            (for_programs(tree) ? gather_key(tree) : show_key(tree)) &&
            !ferror(stdout);

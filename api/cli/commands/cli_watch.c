@@ -10,7 +10,7 @@
 #include "kvconnect/datapath.pb-c.h"
 #include "rest/entryjson.h"
 #include "kvconnect/kvconnect.h"
-#include "kvconnect/message.h"
+#include "kvconnect/protobuf.h"
 
 enum { FRAME_HEAD = 4, WATCH_KEYS = 1, WATCH_KEY = 1, FRAME_MAX = 72 << 20 };
 
@@ -33,9 +33,9 @@ static bool add_key(struct watching_keys *watching, int i,
     kx_buffer_init(&watching->shown[i], cli->memory);
     if (!cli_read_key(cli, cli->words[i], &watching->keys[i]))
         return false;
-    size_t place = message_open(WATCH_KEYS, out);
-    message_bytes(WATCH_KEY, kx_buffer_slice(&watching->keys[i]), out);
-    message_close(place, out);
+    size_t place = protobuf_open(WATCH_KEYS, out);
+    protobuf_bytes(WATCH_KEY, kx_buffer_slice(&watching->keys[i]), out);
+    protobuf_close(place, out);
     return true;
 }
 
@@ -44,15 +44,15 @@ static bool add_key(struct watching_keys *watching, int i,
 static bool read_entry(const Datapath__KvEntry *wire, const void *memory,
                        struct kx_entry *entry_out)
 {
-    struct flaw flaw;
+    struct input_error flaw;
     uint64_t stamp = 0;
     if (wire->versionstamp.len != KX_STAMP_BYTES)
         return false;
     for (size_t i = 0; i < 8; i++)
         stamp = stamp << 8 | wire->versionstamp.data[i];
     *entry_out =
-        (struct kx_entry){.key = message_slice(wire->key), .stamp = stamp};
-    return kvconnect_value((int)wire->encoding, message_slice(wire->value),
+        (struct kx_entry){.key = protobuf_slice(wire->key), .stamp = stamp};
+    return kvconnect_value((int)wire->encoding, protobuf_slice(wire->value),
                            memory, &entry_out->value, &flaw);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/cli_member.h"
+#include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
 struct watching_prefix {
@@ -18,7 +18,7 @@ static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
 {
     struct kx_json_iter iter;
     struct kx_slice entries, name, entry;
-    if (!cli_member(data, "entries", &entries) ||
+    if (!cli_json_member(data, "entries", &entries) ||
         !kx_json_iterate(entries, &iter))
         return false;
     while (!cli_watch_enough(watching->cli, watching->count) &&

@@ -2,7 +2,7 @@
  * whatever was set and taken back. */
 #include "unit.h"
 
-#include "exchange/alarms.h"
+#include "exchange/timer_heap.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,15 +21,15 @@ static uint64_t next_time(const struct alarm *alarms)
 static void the_next_one_is_always_known(void **state)
 {
     static struct alarm all[COUNT];
-    struct alarms alarms = {.first = NULL};
+    struct timer_heap alarms = {.first = NULL};
     (void)state;
     srandom(7);
     for (int step = 0; step < STEPS; step++) {
         struct alarm *alarm = &all[random() % COUNT];
         if (alarm->link == NULL)
-            alarms_set(&alarms, alarm, (uint64_t)(random() % TIMES));
+            timer_heap_set(&alarms, alarm, (uint64_t)(random() % TIMES));
         else
-            alarms_clear(&alarms, alarm);
+            timer_heap_clear(&alarms, alarm);
         uint64_t next = next_time(all);
         if (next == UINT64_MAX)
             assert_null(alarms.first);
@@ -42,30 +42,30 @@ static void the_next_one_is_always_known(void **state)
 static void all_have_their_turn_in_order(void **state)
 {
     static struct alarm all[COUNT];
-    struct alarms alarms = {.first = NULL};
+    struct timer_heap alarms = {.first = NULL};
     uint64_t now = 0;
     (void)state;
     for (uint64_t i = 0; i < COUNT; i++)
-        alarms_set(&alarms, &all[i], i * 37 % COUNT);
+        timer_heap_set(&alarms, &all[i], i * 37 % COUNT);
     for (int turn = 0; turn < 10 * COUNT; turn++) {
         struct alarm *first = alarms.first;
         assert_true(first->at_ns >= now);
         now = first->at_ns;
-        alarms_clear(&alarms, first);
-        alarms_set(&alarms, first, now + COUNT);
+        timer_heap_clear(&alarms, first);
+        timer_heap_set(&alarms, first, now + COUNT);
     }
     assert_int_equal(now, 10 * COUNT - 1);
 }
 
 static void one_that_is_not_set_can_be_taken_back(void **state)
 {
-    struct alarms alarms = {.first = NULL};
+    struct timer_heap alarms = {.first = NULL};
     struct alarm alarm = {.link = NULL};
     (void)state;
-    alarms_clear(&alarms, &alarm);
-    alarms_set(&alarms, &alarm, 1);
-    alarms_clear(&alarms, &alarm);
-    alarms_clear(&alarms, &alarm);
+    timer_heap_clear(&alarms, &alarm);
+    timer_heap_set(&alarms, &alarm, 1);
+    timer_heap_clear(&alarms, &alarm);
+    timer_heap_clear(&alarms, &alarm);
     assert_null(alarms.first);
 }
 

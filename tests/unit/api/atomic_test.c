@@ -3,7 +3,7 @@
 #include "unit.h"
 
 static bool read(const char *text, void *memory, struct atomic *atomic,
-                 struct flaw *flaw)
+                 struct input_error *flaw)
 {
     *atomic = (struct atomic){.memory = memory};
     assert_int_equal(kx_json_check(kx_text(text), NULL), KX_OK);
@@ -23,7 +23,7 @@ static void a_document_becomes_a_commit(void **state)
         "{\"type\":\"set\",\"key\":[\"l\"],\"value\":1,\"ttl\":\"2s\","
         "\"suffix\":\"versionstamp\"}],\"dry\":true}";
     struct atomic atomic;
-    struct flaw flaw;
+    struct input_error flaw;
     kx_clock_set(1000);
     assert_true(read(TEXT, *state, &atomic, &flaw));
     kx_clock_set(0);
@@ -136,7 +136,7 @@ static void other_documents_are_refused_with_a_pointer(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct atomic atomic;
-        struct flaw flaw;
+        struct input_error flaw;
         if (read(REFUSED[i].text, *state, &atomic, &flaw))
             fail_msg("%s was taken", REFUSED[i].text);
         if (flaw.code != REFUSED[i].code ||
@@ -162,7 +162,7 @@ static void a_commit_has_its_limits(void **state)
     static const char MUTATION_ONE[] = "{\"type\":\"delete\",\"key\":[1]}";
     static const char CHECK_ONE[] = "{\"key\":[1],\"versionstamp\":null}";
     struct atomic atomic;
-    struct flaw flaw;
+    struct input_error flaw;
     assert_true(read(many("mutations", MUTATION_ONE, KX_MUTATIONS_MAX, *state),
                      *state, &atomic, &flaw));
     assert_false(

@@ -1,6 +1,6 @@
 /* Keys of lines that are under way: found again until they are forgotten. */
-#include "cli/bulk/cli_repeats.h"
-#include "cli/bulk/cli_flight.h"
+#include "cli/bulk/cli_key_set.h"
+#include "cli/bulk/cli_pipeline.h"
 #include "unit.h"
 
 enum { ROUNDS = 40, KEYS = 30000, GROWN = 500000 };
@@ -12,88 +12,88 @@ static struct kx_slice key_of(int number, char text[32])
 
 static void a_key_is_found_where_it_was_noted_first(void **state)
 {
-    struct cli_repeats repeats;
+    struct cli_key_set repeats;
     (void)state;
-    assert_true(cli_repeats_begin(&repeats));
-    assert_null(cli_repeats_note(&repeats, kx_text("a"), 7));
+    assert_true(cli_key_set_begin(&repeats));
+    assert_null(cli_key_set_note(&repeats, kx_text("a"), 7));
     const struct cli_repeat *first =
-        cli_repeats_note(&repeats, kx_text("a"), 8);
+        cli_key_set_note(&repeats, kx_text("a"), 8);
     assert_non_null(first);
     assert_int_equal(first->item, 7);
     assert_int_equal(first->batch, repeats.batch);
-    assert_null(cli_repeats_note(&repeats, kx_text("b"), 8));
-    cli_repeats_next_batch(&repeats);
-    first = cli_repeats_note(&repeats, kx_text("b"), 0);
+    assert_null(cli_key_set_note(&repeats, kx_text("b"), 8));
+    cli_key_set_next_batch(&repeats);
+    first = cli_key_set_note(&repeats, kx_text("b"), 0);
     assert_non_null(first);
     assert_int_equal(first->item, 8);
     assert_int_not_equal(first->batch, repeats.batch);
-    assert_null(cli_repeats_note(&repeats, kx_text(""), 0));
-    assert_non_null(cli_repeats_note(&repeats, kx_text(""), 0));
-    cli_repeats_clear(&repeats);
-    assert_null(cli_repeats_note(&repeats, kx_text("a"), 1));
-    assert_null(cli_repeats_note(&repeats, kx_text(""), 2));
-    assert_non_null(cli_repeats_note(&repeats, kx_text("a"), 3));
-    cli_repeats_end(&repeats);
+    assert_null(cli_key_set_note(&repeats, kx_text(""), 0));
+    assert_non_null(cli_key_set_note(&repeats, kx_text(""), 0));
+    cli_key_set_clear(&repeats);
+    assert_null(cli_key_set_note(&repeats, kx_text("a"), 1));
+    assert_null(cli_key_set_note(&repeats, kx_text(""), 2));
+    assert_non_null(cli_key_set_note(&repeats, kx_text("a"), 3));
+    cli_key_set_end(&repeats);
 }
 
 /* Whatever lay in the table before it was cleared. */
 static void many_keys_are_found_and_forgotten(void **state)
 {
-    struct cli_repeats repeats;
+    struct cli_key_set repeats;
     char text[32];
     (void)state;
-    assert_true(cli_repeats_begin(&repeats));
+    assert_true(cli_key_set_begin(&repeats));
     for (int round = 0; round < ROUNDS; round++) {
         int from = round * KEYS / 2; /* half of them are of the last round */
         for (int n = from; n < from + KEYS; n++) {
             if (n % FLIGHT_ENTRIES_MAX == 0)
-                cli_repeats_next_batch(&repeats);
-            assert_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+                cli_key_set_next_batch(&repeats);
+            assert_null(cli_key_set_note(&repeats, key_of(n, text), 0));
         }
         for (int n = from; n < from + KEYS; n++)
-            assert_non_null(cli_repeats_note(&repeats, key_of(n, text), 0));
-        cli_repeats_clear(&repeats);
+            assert_non_null(cli_key_set_note(&repeats, key_of(n, text), 0));
+        cli_key_set_clear(&repeats);
     }
-    cli_repeats_end(&repeats);
+    cli_key_set_end(&repeats);
 }
 
 static void it_is_full_while_a_batch_still_fits(void **state)
 {
-    struct cli_repeats repeats;
+    struct cli_key_set repeats;
     char text[32];
     int n = 0;
     (void)state;
-    assert_true(cli_repeats_begin(&repeats));
-    while (!cli_repeats_full(&repeats))
+    assert_true(cli_key_set_begin(&repeats));
+    while (!cli_key_set_full(&repeats))
         for (int i = 0; i < FLIGHT_ENTRIES_MAX; i++)
-            assert_null(cli_repeats_note(&repeats, key_of(n++, text), 0));
+            assert_null(cli_key_set_note(&repeats, key_of(n++, text), 0));
     assert_true(n > 64 * FLIGHT_ENTRIES_MAX);
-    cli_repeats_clear(&repeats);
-    assert_false(cli_repeats_full(&repeats));
-    cli_repeats_end(&repeats);
+    cli_key_set_clear(&repeats);
+    assert_false(cli_key_set_full(&repeats));
+    cli_key_set_end(&repeats);
 }
 
 /* Those of before a clearing do not come along. */
 static void it_grows_with_what_it_has(void **state)
 {
-    struct cli_repeats repeats;
+    struct cli_key_set repeats;
     char text[32];
     (void)state;
-    assert_true(cli_repeats_begin(&repeats));
-    assert_null(cli_repeats_note(&repeats, kx_text("old"), 1));
-    cli_repeats_clear(&repeats);
+    assert_true(cli_key_set_begin(&repeats));
+    assert_null(cli_key_set_note(&repeats, kx_text("old"), 1));
+    cli_key_set_clear(&repeats);
     for (int n = 0; n < GROWN; n++) {
         if (n % FLIGHT_ENTRIES_MAX == 0)
-            cli_repeats_next_batch(&repeats);
-        if (cli_repeats_full(&repeats))
-            assert_true(cli_repeats_grow(&repeats));
-        assert_null(cli_repeats_note(&repeats, key_of(n, text), 0));
+            cli_key_set_next_batch(&repeats);
+        if (cli_key_set_full(&repeats))
+            assert_true(cli_key_set_grow(&repeats));
+        assert_null(cli_key_set_note(&repeats, key_of(n, text), 0));
     }
     assert_int_equal(repeats.count, GROWN);
     for (int n = 0; n < GROWN; n++)
-        assert_non_null(cli_repeats_note(&repeats, key_of(n, text), 0));
-    assert_null(cli_repeats_note(&repeats, kx_text("old"), 1));
-    cli_repeats_end(&repeats);
+        assert_non_null(cli_key_set_note(&repeats, key_of(n, text), 0));
+    assert_null(cli_key_set_note(&repeats, kx_text("old"), 1));
+    cli_key_set_end(&repeats);
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static struct kx_slice position(void)
 static void a_cursor_gives_its_position_back(void **state)
 {
     struct kx_buffer text, back;
-    struct flaw flaw;
+    struct input_error flaw;
     uint64_t list = cursor_list(kx_text(""), &USERS);
     kx_buffer_init(&text, *state);
     kx_buffer_init(&back, *state);
@@ -33,7 +33,7 @@ static void a_cursor_is_of_one_list(void **state)
 {
     struct kx_range others[3] = {USERS, USERS, USERS};
     struct kx_buffer text, back;
-    struct flaw flaw;
+    struct input_error flaw;
     others[0].start.size--;
     others[1].end.size--;
     others[2].reverse = true;
@@ -55,7 +55,7 @@ static void a_cursor_is_of_one_list(void **state)
 static void a_changed_cursor_is_refused(void **state)
 {
     struct kx_buffer text, back;
-    struct flaw flaw;
+    struct input_error flaw;
     uint64_t list = cursor_list(kx_text(""), &USERS);
     kx_buffer_init(&text, *state);
     kx_buffer_init(&back, *state);

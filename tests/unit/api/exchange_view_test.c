@@ -15,7 +15,7 @@ struct house {
     void *mem;
     struct options options;
     struct service service;
-    struct desk desk;
+    struct run_queue desk;
     const char *accept;
     unsigned ready; /* exchanges that were continued to their reply */
 };
@@ -25,7 +25,7 @@ static struct house *house; /* of the present test */
 static void to_the_desk(void *context, struct kx_ticket *first)
 {
     struct house *target = context;
-    desk_put(&target->desk, first);
+    run_queue_put(&target->desk, first);
 }
 
 static const char *header(const struct request *request, const char *name)
@@ -60,7 +60,7 @@ static int begin_house(void **state)
     house->service.options = &house->options;
     house->service.store = house->test.store;
     house->service.counters.connections = 2; /* nobody is alone */
-    assert_true(desk_open(&house->desk, &house->service, 0));
+    assert_true(run_queue_open(&house->desk, &house->service, 0));
     *state = house;
     return 0;
 }
@@ -68,7 +68,7 @@ static int begin_house(void **state)
 static int finish_house(void **state)
 {
     (void)state;
-    desk_close(&house->desk);
+    run_queue_close(&house->desk);
     test_store_remove(&house->test);
     return talloc_free(house);
 }
@@ -105,20 +105,20 @@ static void wait_for(unsigned ready)
     struct pollfd answers = {.fd = house->desk.answers_fd, .events = POLLIN};
     while (house->ready < ready) {
         poll(&answers, 1, -1);
-        desk_take_answers(&house->desk);
+        run_queue_take_answers(&house->desk);
     }
 }
 
 static void what_needs_no_view_is_answered(void **state)
 {
-    struct gate *gate = &house->test.store->gate;
+    struct view *gate = &house->test.store->gate;
     (void)state;
     assert_reply(start(METHOD_GET, "/kv/a", EXCHANGE_REPLY), 200, "1");
-    gate_apply_begin(gate);
+    view_apply_begin(gate);
     assert_reply(start(METHOD_GET, "/livez", EXCHANGE_REPLY), 200, "");
     assert_reply(start(METHOD_GET, "/kv/a", EXCHANGE_REPLY), 200, "1");
     assert_reply(start(METHOD_GET, "/version", EXCHANGE_REPLY), 200, "");
-    gate_apply_cancel(gate);
+    view_apply_cancel(gate);
     assert_int_equal(house->ready, 0);
 }
 
@@ -140,39 +140,39 @@ static void what_needs_one_goes_on_when_it_can_have_it(void **state)
     };
     enum { READS = sizeof reads / sizeof *reads };
     struct exchange *exchanges[READS];
-    struct gate *gate = &house->test.store->gate;
+    struct view *gate = &house->test.store->gate;
     (void)state;
-    gate_apply_begin(gate);
+    view_apply_begin(gate);
     for (size_t i = 0; i < READS; i++)
         exchanges[i] = start(METHOD_GET, reads[i].target, EXCHANGE_PARK);
-    assert_false(desk_take_answers(&house->desk));
+    assert_false(run_queue_take_answers(&house->desk));
     assert_int_equal(house->ready, 0);
     assert_reply(start(METHOD_GET, "/livez", EXCHANGE_REPLY), 200, "");
-    gate_apply_cancel(gate);
+    view_apply_cancel(gate);
     wait_for(READS);
     for (size_t i = 0; i < READS; i++)
         assert_reply(exchanges[i], reads[i].status, reads[i].text);
     assert_int_equal(house->desk.awaited, 0);
     assert_int_equal(atomic_load(&gate->owed), 0);
-    gate_apply_begin(gate); /* no view was left open */
-    gate_apply_cancel(gate);
+    view_apply_begin(gate); /* no view was left open */
+    view_apply_cancel(gate);
 }
 
 static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
 {
-    struct gate *gate = &house->test.store->gate;
+    struct view *gate = &house->test.store->gate;
     char chunk[512];
     size_t size = 0;
     (void)state;
     house->accept = "application/x-ndjson";
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_REPLY);
     assert_non_null(exchange->reply.stream);
-    gate_apply_begin(gate);
-    desk_run_turns(&house->desk); /* it may slice */
+    view_apply_begin(gate);
+    run_queue_run_turns(&house->desk); /* it may slice */
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_PARK);
     assert_int_equal(exchange->phase, EXCHANGE_CHUNK_AWAITS_VIEW);
-    gate_apply_cancel(gate);
+    view_apply_cancel(gate);
     wait_for(1);
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_DATA);
@@ -183,13 +183,13 @@ static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
 /* Its client is gone: the writer need not wait for it. */
 static void one_that_is_forsaken_owes_nothing(void **state)
 {
-    struct gate *gate = &house->test.store->gate;
+    struct view *gate = &house->test.store->gate;
     (void)state;
-    gate_apply_begin(gate);
+    view_apply_begin(gate);
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_PARK);
     exchange_forsake(exchange);
     assert_int_equal(house->ready, 0);
-    gate_apply_cancel(gate);
+    view_apply_cancel(gate);
     wait_for(1);
     exchange_end(exchange);
     assert_int_equal(atomic_load(&gate->owed), 0);

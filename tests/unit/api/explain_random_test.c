@@ -2,7 +2,7 @@
  * an explanation gives finds just what a naive walk over the entries finds, in
  * the order asked for; with conditions left, at least that; and an index that
  * is advised answers the question. */
-#include "entries/ask.h"
+#include "entries/explain_request.h"
 #include "explain_model.h"
 
 enum { ENTRIES = 60, INDEXES = 10, QUESTIONS = 1500 };
@@ -71,7 +71,7 @@ static bool random_index(struct world *world, size_t number)
     }
     kx_add_text(&text, below(world, 2) == 0 ? "}],\"store\":\"value\""
                                             : "}],\"store\":\"pointer\"");
-    struct wanted own = random_wanted(&world->seed);
+    struct get_many_read own = random_wanted(&world->seed);
     own.place.folded = false;
     if (below(world, 3) == 0 && own.place.member < 2) {
         kx_add_text(&text, ",\"where\":");
@@ -110,13 +110,13 @@ static size_t follow(struct world *world, const struct question *question,
     struct selection selection;
     struct selector selector;
     struct kx_estimate estimate;
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_entry entry;
     bool seen[ENTRIES] = {false};
     size_t last = ENTRIES;
     size_t rows = 0;
     selection_init(&selection, world->story->mem);
-    assert_true(ask_estimate(fit, &request, &selection, &estimate));
+    assert_true(explain_request_estimate(fit, &request, &selection, &estimate));
     assert_true(selector_make(&selection, world->story->mem, &selector, &flaw));
     kx_read_begin(reader);
     assert_int_equal(selector_scan(&selector, reader, NULL), KX_OK);

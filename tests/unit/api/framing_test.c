@@ -186,7 +186,7 @@ static void the_name_of_cookies_is_found(void **state)
 }
 
 /* Replaces, removes, doubles or inserts a byte of a stream of at most 1000. */
-static size_t mutate(uint8_t *stream, size_t size)
+static size_t plan_mutate(uint8_t *stream, size_t size)
 {
     static const char BYTES[] = "\r\n\t :;/a0,\x7f\x01\xff";
     size_t at = draw(size);
@@ -220,7 +220,7 @@ static void mutated_streams_have_one_verdict(void **state)
         size_t size = strlen(text);
         memcpy(stream, text, size);
         for (size_t n = 1 + draw(3); n > 0 && size > 1; n--)
-            size = mutate(stream, size);
+            size = plan_mutate(stream, size);
         check_splits("mutated", stream, size, 1);
     }
 }

@@ -1,7 +1,7 @@
 /* Connections by address: how many one may have, and what is one address. */
 #include "unit.h"
 
-#include "net/guests.h"
+#include "net/address_limit.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -19,15 +19,15 @@ static struct sockaddr_storage at(const char *text)
     return peer;
 }
 
-static struct guest *enter(struct guests *guests, const char *text)
+static struct guest *enter(struct address_limit *guests, const char *text)
 {
     struct sockaddr_storage peer = at(text);
-    return guests_enter(guests, &peer);
+    return address_limit_enter(guests, &peer);
 }
 
 static void an_address_has_its_share_and_no_more(void **state)
 {
-    struct guests *guests = guests_open(2);
+    struct address_limit *guests = address_limit_open(2);
     (void)state;
     struct guest *first = enter(guests, "192.0.2.1");
     struct guest *second = enter(guests, "192.0.2.1");
@@ -36,27 +36,27 @@ static void an_address_has_its_share_and_no_more(void **state)
     assert_null(enter(guests, "192.0.2.1"));
     struct guest *other = enter(guests, "192.0.2.2");
     assert_non_null(other);
-    guests_leave(guests, first);
+    address_limit_leave(guests, first);
     assert_ptr_equal(enter(guests, "192.0.2.1"), second);
     assert_null(enter(guests, "192.0.2.1"));
-    guests_leave(guests, second);
-    guests_leave(guests, second);
-    guests_leave(guests, other);
-    guests_leave(guests, NULL);
-    guests_close(guests);
+    address_limit_leave(guests, second);
+    address_limit_leave(guests, second);
+    address_limit_leave(guests, other);
+    address_limit_leave(guests, NULL);
+    address_limit_close(guests);
 }
 
 /* The two are one address for us, or not. */
 static void are(const char *one, const char *two, bool same)
 {
-    struct guests *guests = guests_open(1);
+    struct address_limit *guests = address_limit_open(1);
     struct guest *first = enter(guests, one);
     struct guest *second = enter(guests, two);
     assert_non_null(first);
     assert_int_equal(second == NULL, same);
-    guests_leave(guests, first);
-    guests_leave(guests, second);
-    guests_close(guests);
+    address_limit_leave(guests, first);
+    address_limit_leave(guests, second);
+    address_limit_close(guests);
 }
 
 static void an_ipv6_address_is_its_first_64_bits(void **state)
@@ -78,7 +78,7 @@ static void an_ipv4_address_is_the_same_in_ipv6(void **state)
 
 static void many_come_and_go(void **state)
 {
-    struct guests *guests = guests_open(3);
+    struct address_limit *guests = address_limit_open(3);
     struct guest *all[3000];
     char text[32];
     (void)state;
@@ -89,11 +89,11 @@ static void many_come_and_go(void **state)
     }
     assert_null(enter(guests, "10.0.0.0"));
     for (int i = 0; i < 3000; i++)
-        guests_leave(guests, all[i]);
+        address_limit_leave(guests, all[i]);
     struct guest *again = enter(guests, "10.0.0.0");
     assert_non_null(again);
-    guests_leave(guests, again);
-    guests_close(guests);
+    address_limit_leave(guests, again);
+    address_limit_close(guests);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* The memory of a connection: what the HTTP library may count on. */
-#include "http1/http1_pool.h"
+#include "http1/mhd_pool.h"
 #include "unit.h"
 
 #include <string.h>

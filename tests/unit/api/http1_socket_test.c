@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "http1/http1_deadline.h"
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct pair {
     int server;
 };
 
-static const struct http1_socket_limits LIMITS = {
+static const struct mhd_socket_limits LIMITS = {
     .framing = {.body_max = 1000,
                 .target_max = 1000,
                 .headers_max = 1000,
@@ -31,21 +31,21 @@ static bool open_socket(int fd)
 {
     static const struct options options;
     static struct service service = {.options = &options};
-    const struct visit visit = {.service = &service, .fd = fd};
-    return http1_socket_open(&visit);
+    const struct connection visit = {.service = &service, .fd = fd};
+    return mhd_socket_open(&visit);
 }
 
 static bool close_socket(int fd)
 {
-    struct visit visit;
-    return http1_socket_close(fd, &visit);
+    struct connection visit;
+    return mhd_socket_close(fd, &visit);
 }
 
 static int open_pair(void **state)
 {
     static struct pair pair;
     int fds[2];
-    if (!http1_socket_start(&LIMITS) ||
+    if (!mhd_socket_start(&LIMITS) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) != 0 ||
         !open_socket(fds[1]))
         return 1;
@@ -60,7 +60,7 @@ static int close_pair(void **state)
     close_socket(pair->server);
     close(pair->server);
     close(pair->client);
-    http1_socket_stop();
+    mhd_socket_stop();
     return 0;
 }
 
@@ -108,8 +108,8 @@ static void good_requests_pass(void **state)
     gives(pair, NULL, EAGAIN);
     say(pair, GOOD "GET /");
     gives(pair, GOOD "GET /", 0);
-    http1_socket_answered(pair->server);
-    http1_socket_settle();
+    mhd_socket_answered(pair->server);
+    mhd_socket_settle();
     client_has(pair, 0);
     shutdown(pair->client, SHUT_WR);
     gives(pair, "", 0);
@@ -133,12 +133,12 @@ static void a_bad_request_waits_for_the_answers_before_it(void **state)
     say(pair, GOOD GOOD BAD GOOD);
     gives(pair, GOOD GOOD, 0);
     gives(pair, NULL, EAGAIN);
-    http1_socket_answered(pair->server);
-    http1_socket_settle();
+    mhd_socket_answered(pair->server);
+    mhd_socket_settle();
     client_has(pair, 0);
-    http1_socket_answered(pair->server);
+    mhd_socket_answered(pair->server);
     client_has(pair, 0);
-    http1_socket_settle();
+    mhd_socket_settle();
     client_has(pair, 400);
     gives(pair, NULL, EAGAIN);
 }
@@ -148,9 +148,9 @@ static void after_a_last_answer_nothing_is_added(void **state)
     const struct pair *pair = *state;
     say(pair, GOOD BAD);
     gives(pair, GOOD, 0);
-    http1_socket_answered(pair->server);
+    mhd_socket_answered(pair->server);
     close_socket(pair->server);
-    http1_socket_settle();
+    mhd_socket_settle();
     client_has(pair, 0);
 }
 
@@ -161,8 +161,8 @@ static void a_client_that_has_gone_is_noticed(void **state)
     say(pair, GOOD BAD);
     shutdown(pair->client, SHUT_WR);
     gives(pair, GOOD, 0);
-    http1_socket_answered(pair->server);
-    http1_socket_settle();
+    mhd_socket_answered(pair->server);
+    mhd_socket_settle();
     gives(pair, NULL, ECONNRESET);
     client_has(pair, 400);
 }
@@ -175,7 +175,7 @@ static void draining_has_an_end(void **state)
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n");
     gives(pair, NULL, EAGAIN);
     client_has(pair, 413);
-    while (sent + sizeof zeros <= HTTP1_SOCKET_DRAIN_MAX) {
+    while (sent + sizeof zeros <= MHD_SOCKET_DRAIN_MAX) {
         ssize_t size = write(pair->client, zeros, sizeof zeros);
         assert_true(size > 0);
         sent += (size_t)size;
@@ -196,7 +196,7 @@ static void peeks_and_other_sockets_pass_straight_through(void **state)
     close_socket(pair->server);
     gives(pair, BAD, 0);
     close_socket(pair->server);
-    http1_socket_answered(pair->server);
+    mhd_socket_answered(pair->server);
     assert_false(open_socket(-1));
     assert_false(open_socket(1 << 30));
     assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
@@ -234,14 +234,14 @@ static int open_late_pair(void **state)
 static void a_request_that_takes_too_long_is_answered(void **state)
 {
     const struct pair *pair = *state;
-    http1_socket_settle();
-    assert_int_equal(http1_socket_timeout_ms(), -1);
+    mhd_socket_settle();
+    assert_int_equal(mhd_socket_timeout_ms(), -1);
     say(pair, "GET /");
     gives(pair, "GET /", 0);
-    assert_int_equal(http1_socket_timeout_ms(), 0);
-    http1_socket_settle();
+    assert_int_equal(mhd_socket_timeout_ms(), 0);
+    mhd_socket_settle();
     client_has(pair, 408);
-    assert_int_equal(http1_socket_timeout_ms(), -1);
+    assert_int_equal(mhd_socket_timeout_ms(), -1);
     gives(pair, NULL, ECONNRESET);
 }
 
@@ -250,7 +250,7 @@ static void so_is_one_whose_body_does(void **state)
     const struct pair *pair = *state;
     say(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1");
     gives(pair, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n1", 0);
-    http1_socket_settle();
+    mhd_socket_settle();
     client_has(pair, 408);
 }
 
@@ -262,18 +262,18 @@ static void it_has_time_while_those_before_it_are_answered(void **state)
     http1_deadline_start(60000, 60000);
     say(pair, GOOD "GET /");
     gives(pair, GOOD "GET /", 0);
-    int left = http1_socket_timeout_ms();
+    int left = mhd_socket_timeout_ms();
     assert_true(left > 0 && left <= 60001);
-    http1_socket_settle();
+    mhd_socket_settle();
     client_has(pair, 0);
-    http1_socket_answered(pair->server);
+    mhd_socket_answered(pair->server);
     say(pair, " HTTP/1.1\r\nHost: h\r\n\r\n");
     gives(pair, " HTTP/1.1\r\nHost: h\r\n\r\n", 0);
-    assert_int_equal(http1_socket_timeout_ms(), -1);
+    assert_int_equal(mhd_socket_timeout_ms(), -1);
 }
 
 /* What an heir is given. */
-static void take(void *heir, const struct visit *visit)
+static void take(void *heir, const struct connection *visit)
 {
     *(int *)heir = visit->fd;
 }
@@ -282,18 +282,18 @@ static void take(void *heir, const struct visit *visit)
 static void a_socket_that_is_bequeathed_stays_open(void **state)
 {
     const struct pair *pair = *state;
-    struct visit visit;
+    struct connection visit;
     int taken = -1;
     say(pair, GOOD "GET /");
     gives(pair, GOOD "GET /", 0);
-    http1_socket_bequeath(pair->server, take, &taken);
+    mhd_socket_transfer(pair->server, take, &taken);
     assert_int_equal(__wrap_shutdown(pair->server, SHUT_WR), 0);
-    assert_false(http1_socket_close(pair->server, &visit));
+    assert_false(mhd_socket_close(pair->server, &visit));
     assert_int_equal(taken, -1);
     assert_int_equal(__wrap_close(pair->server), 0);
     assert_int_equal(taken, pair->server);
-    assert_false(http1_socket_close(pair->server, &visit));
-    assert_int_equal(http1_socket_timeout_ms(), -1);
+    assert_false(mhd_socket_close(pair->server, &visit));
+    assert_int_equal(mhd_socket_timeout_ms(), -1);
     assert_int_equal(write(pair->server, "more", 4), 4);
     char bytes[8];
     assert_int_equal(read(pair->client, bytes, sizeof bytes), 4);

@@ -1,9 +1,9 @@
 /* The door of HTTP/1.1 when the system fails it. */
 #include "unit.h"
 
-#include "exchange/desk.h"
+#include "exchange/run_queue.h"
 #include "http1/http1.h"
-#include "http1/http1_socket.h"
+#include "http1/mhd_socket.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -17,28 +17,30 @@ static void a_connection_that_cannot_be_watched_leaves_its_place(void **state)
                                            .headers_max = 16384,
                                            .header_count_max = 100,
                                            .idle_timeout_ms = 60000};
-    static const struct http1_socket_limits limits = {
-        .header_timeout_ms = 60000, .body_timeout_ms = 60000};
-    struct service service = {.options = &options, .guests = guests_open(1)};
-    struct desk desk = {.service = &service};
+    static const struct mhd_socket_limits limits = {.header_timeout_ms = 60000,
+                                                    .body_timeout_ms = 60000};
+    struct service service = {.options = &options,
+                              .guests = address_limit_open(1)};
+    struct run_queue desk = {.service = &service};
     struct http1 *http1 = http1_open(&desk, NULL);
     (void)state;
     assert_non_null(service.guests);
     assert_non_null(http1);
-    assert_true(http1_socket_start(&limits));
+    assert_true(mhd_socket_start(&limits));
     for (int i = 0; i < 3; i++) {
-        struct visit visit = {.fd = open("/dev/null", O_RDONLY),
-                              .peer.ss_family = AF_INET,
-                              .peer_size = sizeof(struct sockaddr_in)};
-        assert_int_equal(visit_begin(&service, &visit), VISIT_WELCOME);
+        struct connection visit = {.fd = open("/dev/null", O_RDONLY),
+                                   .peer.ss_family = AF_INET,
+                                   .peer_size = sizeof(struct sockaddr_in)};
+        assert_int_equal(connection_begin(&service, &visit),
+                         CONNECTION_ACCEPTED);
         assert_int_equal(service.counters.connections, 1);
         http1_add(http1, &visit);
         assert_int_equal(service.counters.connections, 0);
         assert_int_equal(fcntl(visit.fd, F_GETFD), -1);
     }
     http1_close(http1);
-    http1_socket_stop();
-    guests_close(service.guests);
+    mhd_socket_stop();
+    address_limit_close(service.guests);
 }
 
 int main(void)

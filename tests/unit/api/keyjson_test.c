@@ -17,7 +17,7 @@ static void taken_keys_come_back(void **state)
     };
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         struct kx_buffer key, back;
-        struct flaw flaw;
+        struct input_error flaw;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&back, *state);
         if (!keyjson_read_text(kx_text(KEYS[i]), &key, &flaw))
@@ -57,7 +57,7 @@ static void other_keys_are_refused(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
-        struct flaw flaw = {0};
+        struct input_error flaw = {0};
         kx_buffer_init(&key, *state);
         if (keyjson_read_text(kx_text(REFUSED[i].json), &key, &flaw))
             fail_msg("%s was taken", REFUSED[i].json);

@@ -1,5 +1,5 @@
 /* The datagrams that a supervisor gets, on sockets of both kinds. */
-#include "server/notify.h"
+#include "server/sd_notify.h"
 #include "unit.h"
 
 #include <stddef.h>
@@ -45,8 +45,8 @@ static void a_socket_in_the_file_system_gets_it(void **state)
     snprintf(name, sizeof name, "/tmp/kindex-notify-%d", (int)getpid());
     int fd = listen_at(name);
     has_got(fd, NULL);
-    notify_send("READY=1");
-    notify_send("STOPPING=1");
+    sd_notify_send("READY=1");
+    sd_notify_send("STOPPING=1");
     has_got(fd, "READY=1");
     has_got(fd, "STOPPING=1");
     has_got(fd, NULL);
@@ -60,7 +60,7 @@ static void an_abstract_socket_gets_it(void **state)
     (void)state;
     snprintf(name, sizeof name, "@kindex-notify-%d", (int)getpid());
     int fd = listen_at(name);
-    notify_send("READY=1");
+    sd_notify_send("READY=1");
     has_got(fd, "READY=1");
     close(fd);
 }
@@ -75,14 +75,14 @@ static void without_a_supervisor_nothing_happens(void **state)
     int fd = listen_at(name);
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         setenv("NOTIFY_SOCKET", NAMES[i], 1);
-        notify_send("READY=1");
+        sd_notify_send("READY=1");
     }
     memset(longest, '/', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     setenv("NOTIFY_SOCKET", longest, 1);
-    notify_send("READY=1");
+    sd_notify_send("READY=1");
     unsetenv("NOTIFY_SOCKET");
-    notify_send("READY=1");
+    sd_notify_send("READY=1");
     has_got(fd, NULL);
     close(fd);
 }

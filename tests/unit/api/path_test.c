@@ -1,7 +1,7 @@
 /* Keys in URLs: a table of segments, refusals, and nasty keys there and
  * back. */
 #include "rest/keyjson.h"
-#include "rest/path.h"
+#include "rest/key_path.h"
 #include "unit.h"
 
 static const struct {
@@ -54,17 +54,17 @@ static void paths_are_keys_and_come_back(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_buffer key, expected, back;
-        struct flaw flaw;
+        struct input_error flaw;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&expected, *state);
         kx_buffer_init(&back, *state);
-        if (!path_read(kx_text(TAKEN[i].path), &key, &flaw))
+        if (!key_path_read(kx_text(TAKEN[i].path), &key, &flaw))
             fail_msg("%s: %s", TAKEN[i].path, flaw.detail);
         assert_true(
             keyjson_read_text(kx_text(TAKEN[i].json), &expected, &flaw));
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&expected)))
             fail_msg("%s is not %s", TAKEN[i].path, TAKEN[i].json);
-        path_write(kx_buffer_slice(&key), &back);
+        key_path_write(kx_buffer_slice(&key), &back);
         kx_add_byte(&back, '\0');
         assert_string_equal(back.data, TAKEN[i].back != NULL ? TAKEN[i].back
                                                              : TAKEN[i].path);
@@ -118,9 +118,9 @@ static void other_paths_are_refused(void **state)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_buffer key;
-        struct flaw flaw = {0};
+        struct input_error flaw = {0};
         kx_buffer_init(&key, *state);
-        if (path_read(kx_text(REFUSED[i].path), &key, &flaw))
+        if (key_path_read(kx_text(REFUSED[i].path), &key, &flaw))
             fail_msg("%s was taken", REFUSED[i].path);
         if (flaw.code != REFUSED[i].code ||
             strstr(flaw.detail, REFUSED[i].says) == NULL)
@@ -187,14 +187,14 @@ static void nasty_keys_survive(void **state)
     uint64_t seed = random_seed("path_test");
     for (int round = 0; round < 20000; round++) {
         struct kx_buffer key, path, back;
-        struct flaw flaw;
+        struct input_error flaw;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&path, *state);
         kx_buffer_init(&back, *state);
         for (size_t parts = 1 + random_below(&seed, 4); parts > 0; parts--)
             add_nasty_part(&seed, &key);
-        path_write(kx_buffer_slice(&key), &path);
-        if (!path_read(kx_buffer_slice(&path), &back, &flaw))
+        key_path_write(kx_buffer_slice(&key), &path);
+        if (!key_path_read(kx_buffer_slice(&path), &back, &flaw))
             fail_msg("%.*s: %s", (int)path.size, (char *)path.data,
                      flaw.detail);
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&back)))

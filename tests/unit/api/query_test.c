@@ -1,34 +1,34 @@
 /* Query parameters: splitting, decoding, types, and what is refused. */
-#include "rest/query.h"
+#include "rest/query_params.h"
 #include "unit.h"
 
 enum { ALLOWED = TAKES_PREFIX | TAKES_LIMIT | TAKES_REVERSE };
 
-static bool read(const char *text, void *memory, struct query *query,
-                 struct flaw *flaw)
+static bool read(const char *text, void *memory, struct query_params *query,
+                 struct input_error *flaw)
 {
-    return query_read(kx_text(text), ALLOWED, memory, query, flaw);
+    return query_params_read(kx_text(text), ALLOWED, memory, query, flaw);
 }
 
 static void parameters_are_split_raw_and_decoded_once(void **state)
 {
-    struct query query;
-    struct flaw flaw;
+    struct query_params query;
+    struct input_error flaw;
     struct kx_buffer text;
     kx_buffer_init(&text, *state);
     assert_true(read("prefix=a%26b%2541%2bc&&limit=5&rever%73e", *state, &query,
                      &flaw));
-    assert_true(query_text(&query, PARAMETER_PREFIX, &text, &flaw));
+    assert_true(query_params_text(&query, PARAMETER_PREFIX, &text, &flaw));
     assert_int_equal(text.size, strlen("a&b%41+c"));
     assert_memory_equal(text.data, "a&b%41+c", text.size);
-    assert_true(query_has(&query, PARAMETER_REVERSE));
+    assert_true(query_params_has(&query, PARAMETER_REVERSE));
     talloc_free_children(*state);
 }
 
 static void unknown_and_repeated_parameters_are_refused(void **state)
 {
-    struct query query;
-    struct flaw flaw;
+    struct query_params query;
+    struct input_error flaw;
     assert_false(read("revrse=1", *state, &query, &flaw));
     assert_int_equal(flaw.code, PROBLEM_UNKNOWN_PARAMETER);
     assert_string_equal(flaw.suggestion, "reverse");
@@ -61,11 +61,12 @@ static void limits_are_whole_numbers_of_a_page(void **state)
         {"", 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct query query;
-        struct flaw flaw;
+        struct query_params query;
+        struct input_error flaw;
         size_t limit = 7;
         assert_true(read(cases[i].text, *state, &query, &flaw));
-        if (query_limit(&query, &limit, &flaw) != (cases[i].limit != 0) ||
+        if (query_params_limit(&query, &limit, &flaw) !=
+                (cases[i].limit != 0) ||
             (cases[i].limit != 0 && limit != cases[i].limit))
             fail_msg("%s is %zu", cases[i].text, limit);
     }
@@ -83,11 +84,11 @@ static void flags_are_true_or_false(void **state)
         {"reverse=2", -1}, {"reverse=false", 0}, {"reverse=yes", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct query query;
-        struct flaw flaw;
+        struct query_params query;
+        struct input_error flaw;
         bool flag;
         assert_true(read(cases[i].text, *state, &query, &flaw));
-        bool taken = query_flag(&query, PARAMETER_REVERSE, &flag, &flaw);
+        bool taken = query_params_flag(&query, PARAMETER_REVERSE, &flag, &flaw);
         assert_int_equal(taken, cases[i].flag >= 0);
         if (taken)
             assert_int_equal(flag, cases[i].flag);
@@ -121,13 +122,13 @@ static const struct {
 static void keys_come_as_path_or_json_and_are_never_guessed(void **state)
 {
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
-        struct query query;
-        struct flaw flaw;
+        struct query_params query;
+        struct input_error flaw;
         struct kx_buffer key, json;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&json, *state);
         assert_true(read(KEYS[i].text, *state, &query, &flaw));
-        bool taken = query_key(&query, PARAMETER_PREFIX, &key, &flaw);
+        bool taken = query_params_key(&query, PARAMETER_PREFIX, &key, &flaw);
         if (taken != (KEYS[i].key != NULL))
             fail_msg("%s: taken %d", KEYS[i].text, taken);
         if (!taken) {

@@ -1,21 +1,22 @@
 /* What a client has seen, as text and back. */
-#include "entries/seen.h"
+#include "entries/watch_event_id.h"
 #include "unit.h"
 
 #include <talloc.h>
 
 static void what_is_written_is_read_back(void **state)
 {
-    const uint64_t stamps[] = {1, 0, SEEN_NOTHING, 0x123456789abcdef0};
+    const uint64_t stamps[] = {1, 0, WATCH_EVENT_ID_NOTHING,
+                               0x123456789abcdef0};
     const char *const text = "00000000000000010000,-,-,123456789abcdef00000";
     uint64_t read[4];
     struct kx_buffer out;
     (void)state;
     kx_buffer_init(&out, NULL);
-    seen_write(stamps, 4, &out);
+    watch_event_id_write(stamps, 4, &out);
     assert_int_equal(out.size, strlen(text));
     assert_memory_equal(out.data, text, out.size);
-    assert_true(seen_read(kx_buffer_slice(&out), read, 4));
+    assert_true(watch_event_id_read(kx_buffer_slice(&out), read, 4));
     assert_true(read[0] == stamps[0] && read[1] == 0 && read[2] == 0 &&
                 read[3] == stamps[3]);
     kx_buffer_free(&out);
@@ -43,8 +44,9 @@ static void anything_else_is_refused(void **state)
     uint64_t read[2];
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert_false(seen_read(kx_text(texts[i]), read, 2));
-    assert_true(seen_read(kx_text("-,00000000000000010000"), read, 2));
+        assert_false(watch_event_id_read(kx_text(texts[i]), read, 2));
+    assert_true(
+        watch_event_id_read(kx_text("-,00000000000000010000"), read, 2));
 }
 
 int main(void)

@@ -9,12 +9,12 @@ enum {
 };
 
 static bool make(const char *text, void *memory, struct selector *selector,
-                 struct flaw *flaw)
+                 struct input_error *flaw)
 {
-    struct query query;
+    struct query_params query;
     struct selection *selection = talloc(memory, struct selection);
     selection_init(selection, memory);
-    return query_read(kx_text(text), ALLOWED, memory, &query, flaw) &&
+    return query_params_read(kx_text(text), ALLOWED, memory, &query, flaw) &&
            selection_read(&query, selection, flaw) &&
            selector_make(selection, memory, selector, flaw);
 }
@@ -54,7 +54,7 @@ static void selections_are_ranges(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct selector selector;
-        struct flaw flaw;
+        struct input_error flaw;
         if (!make(TAKEN[i].query, *state, &selector, &flaw))
             fail_msg("%s: %s", TAKEN[i].query, flaw.detail);
         same_bytes(TAKEN[i].query, selector.range.start, TAKEN[i].start);
@@ -80,7 +80,7 @@ static void other_selections_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct selector selector;
-        struct flaw flaw;
+        struct input_error flaw;
         if (make(REFUSED[i], *state, &selector, &flaw))
             fail_msg("%s was taken", REFUSED[i]);
         assert_int_equal(flaw.code, PROBLEM_BAD_PARAMETER);
@@ -91,7 +91,7 @@ static void other_selections_are_refused(void **state)
 static void a_resumed_range_follows_its_position(void **state)
 {
     struct selector selector;
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_buffer bound;
     kx_buffer_init(&bound, *state);
     assert_true(make("prefix=a", *state, &selector, &flaw));
@@ -110,7 +110,7 @@ static void a_resumed_range_follows_its_position(void **state)
 static void a_range_is_never_left(void **state)
 {
     struct selector selector;
-    struct flaw flaw;
+    struct input_error flaw;
     struct kx_buffer bound;
     kx_buffer_init(&bound, *state);
     assert_true(make("prefix=a", *state, &selector, &flaw));

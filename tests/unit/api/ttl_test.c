@@ -33,7 +33,7 @@ static void times_have_a_number_and_a_unit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        struct flaw flaw;
+        struct input_error flaw;
         int64_t ms = 0;
         bool taken =
             ttl_read(kx_text(CASES[i].text), PROBLEM_BAD_PARAMETER, &ms, &flaw);

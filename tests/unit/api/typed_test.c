@@ -36,7 +36,7 @@ static const struct {
 };
 
 static bool take(const char *json, void *memory, struct kx_value *value,
-                 struct flaw *flaw)
+                 struct input_error *flaw)
 {
     assert_int_equal(kx_json_check(kx_text(json), NULL), KX_OK);
     return typed_read(kx_text(json), memory, value, flaw);
@@ -46,7 +46,7 @@ static void typed_values_are_stored_in_their_encoding(void **state)
 {
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++) {
         struct kx_value value;
-        struct flaw flaw;
+        struct input_error flaw;
         if (!take(TAKEN[i].typed, *state, &value, &flaw))
             fail_msg("%s: %s", TAKEN[i].typed, flaw.detail);
         assert_int_equal(value.encoding, TAKEN[i].encoding);
@@ -92,7 +92,7 @@ static void other_typed_values_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) {
         struct kx_value value;
-        struct flaw flaw;
+        struct input_error flaw;
         if (take(REFUSED[i], *state, &value, &flaw))
             fail_msg("%s was taken", REFUSED[i]);
         assert_int_equal(flaw.code, PROBLEM_BAD_VALUE);

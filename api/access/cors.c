@@ -1,0 +1,169 @@
+/* Host, Origin, what a browser says of a request (Fetch Metadata), and the
+ * headers of CORS (the Fetch standard). */
+#include "access/cors.h"
+
+#include <strings.h>
+
+#include "http/problem.h"
+#include "http/service.h"
+
+/* Safe in the sense of RFC 9110 section 9.2.1: without effect, so that it does
+ * not matter whose page sends it. */
+static bool is_safe(enum method method)
+{
+    return method == METHOD_GET || method == METHOD_HEAD ||
+           method == METHOD_OPTIONS;
+}
+
+/* Is the text in the list, whose items have commas between them? */
+static bool is_listed(const char *list, const char *text, size_t size)
+{
+    while (list != NULL) {
+        list += strspn(list, " ");
+        size_t item = strcspn(list, " ,");
+        if (item == size && strncasecmp(list, text, size) == 0)
+            return true;
+        list = strchr(list, ',');
+        list = list != NULL ? list + 1 : NULL;
+    }
+    return false;
+}
+
+/* ---- Host --------------------------------------------------------------- */
+
+/* An address never was a name that could be made to point elsewhere. */
+static bool is_address(const char *host, size_t size)
+{
+    return host[0] == '[' || (size > 0 && strspn(host, "0123456789.") >= size);
+}
+
+static bool is_own_host(const char *host, const struct options *options)
+{
+    size_t size = host[0] == '[' ? strlen(host) : strcspn(host, ":");
+    return is_address(host, size) || is_listed("localhost", host, size) ||
+           is_listed(options->host_names, host, size);
+}
+
+/* Elsewhere than on a loopback address the server may have any name, unless it
+ * was told which. */
+static bool check_host(struct request *request, struct reply *reply)
+{
+    const struct options *options = request->service->options;
+    if (addresses_open(&options->listen) != NULL && options->host_names == NULL)
+        return true;
+    const char *host = request->header(request, "Host");
+    if (host == NULL || is_own_host(host, options))
+        return true;
+    problem(request, reply, PROBLEM_HOST_NOT_ALLOWED,
+            "The request is for %.200s.", host);
+    return false;
+}
+
+/* ---- Origin ------------------------------------------------------------- */
+
+/* Is origin ("http://host:port", RFC 6454 section 7) this server, as the client
+ * addressed it? Host may spell out the scheme's default port, Origin never
+ * does. */
+static bool same_origin(const char *origin, const char *host)
+{
+    const char *authority = strstr(origin, "://");
+    if (authority == NULL || host == NULL)
+        return false;
+    authority += 3;
+    size_t size = strlen(authority);
+    const char *port = strncasecmp(origin, "https:", 6) == 0 ? ":443" : ":80";
+    return strncasecmp(authority, host, size) == 0 &&
+           (host[size] == '\0' || strcmp(host + size, port) == 0);
+}
+
+static bool says(const struct request *request, const char *name,
+                 const char *value)
+{
+    const char *given = request->header(request, name);
+    return given != NULL && strcasecmp(given, value) == 0;
+}
+
+/* A page of another site may lead its reader here, but not load a reply into
+ * itself as a script, a style or an image (Fetch Metadata). A request that it
+ * may send for its own code has an Origin. */
+static bool loads_for_another_site(const struct request *request)
+{
+    return says(request, "Sec-Fetch-Site", "cross-site") &&
+           !says(request, "Sec-Fetch-Mode", "navigate");
+}
+
+/* Programs send no Origin; browsers send it with every request that changes
+ * something. Without this gate any web page could write to a store on its
+ * reader's own machine, where there is no password to stop it. */
+static bool check_origin(struct request *request, struct reply *reply)
+{
+    const char *allowed = request->service->options->cors_origin;
+    const char *origin = request->header(request, "Origin");
+    if (origin != NULL && is_listed(allowed, origin, strlen(origin))) {
+        request->caller.origin = origin;
+        return true;
+    }
+    bool foreign = origin != NULL && !is_safe(request->method) &&
+                   !same_origin(origin, request->header(request, "Host"));
+    if (foreign)
+        problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+                "The Origin %.200s is not this server.", origin);
+    else if (loads_for_another_site(request))
+        problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+                "A page of another site loads this into itself "
+                "(Sec-Fetch-Site: cross-site).");
+    else
+        return true;
+    return false;
+}
+
+/* A service worker answers for the server in all further requests of the
+ * pages of this origin; no value may become the script of one. */
+static bool check_worker(struct request *request, struct reply *reply)
+{
+    if (!says(request, "Service-Worker", "script"))
+        return true;
+    problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
+            "Nothing here is a script for a service worker "
+            "(Service-Worker: script).");
+    return false;
+}
+
+bool cors_admit(struct request *request, struct reply *reply)
+{
+    request->caller.origin = NULL;
+    return check_host(request, reply) && check_worker(request, reply) &&
+           check_origin(request, reply);
+}
+
+void cors_preflight(const struct request *request, struct reply *reply)
+{
+    if (request->caller.origin == NULL ||
+        request->header(request, "Access-Control-Request-Method") == NULL)
+        return;
+    reply_header(reply, "Access-Control-Allow-Methods",
+                 "GET, HEAD, PUT, PATCH, POST, DELETE");
+    reply_header(reply, "Access-Control-Allow-Headers",
+                 "Authorization, Content-Type, Accept, If-Match, "
+                 "If-None-Match, Last-Event-ID, Prefer, X-Request-Id, "
+                 "traceparent, tracestate");
+    reply_header(reply, "Access-Control-Max-Age", "86400");
+}
+
+/* A cache must not give one site what another one may see. Without CORS a reply
+ * is for pages of this server only: a browser must not load it into another
+ * one, on whatever port that is. */
+void cors_expose(const struct request *request, struct reply *reply)
+{
+    if (request->service->options->cors_origin != NULL)
+        reply_header(reply, "Vary", "Origin");
+    if (request->caller.origin == NULL) {
+        reply_header(reply, "Cross-Origin-Resource-Policy", "same-origin");
+        return;
+    }
+    reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
+    reply_header(reply, "Access-Control-Expose-Headers",
+                 "Content-Location, ETag, Link, Location, Preference-Applied, "
+                 "RateLimit, RateLimit-Policy, Retry-After, Server-Timing, "
+                 "X-Request-Id");
+}

@@ -1,0 +1,269 @@
+/* A line of an import as a mutation, a line of an export for Deno. Values pass
+ * as they are: what may stand in them is for the server to judge. */
+#include "cli/bulk/cli_ndjson.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli_json.h"
+#include "rest/ttl.h"
+
+/* ---- Reading ------------------------------------------------------------ */
+
+struct members {
+    struct kx_slice key, value, typed, expires, end;
+    int64_t expires_ms; /* what expires says */
+};
+
+static struct members find_members(struct kx_slice line)
+{
+    struct members found = {.key = {.size = 0}};
+    const struct {
+        const char *name;
+        struct kx_slice *place;
+    } wanted[] = {{"\"key\"", &found.key},
+                  {"\"value\"", &found.value},
+                  {"\"typed\"", &found.typed},
+                  {"\"expiresAt\"", &found.expires},
+                  {"\"end\"", &found.end}};
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    if (!kx_json_iterate(line, &iter) || !iter.object)
+        return found;
+    while (kx_json_next(&iter, &name, &value))
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+            if (kx_equal(name, kx_text(wanted[i].name)))
+                *wanted[i].place = value;
+    return found;
+}
+
+/* Strings, booleans and plain numbers stand for themselves here. */
+static bool stands_for_itself(struct kx_slice type, struct kx_slice value)
+{
+    return kx_equal(type, kx_text("\"string\"")) ||
+           kx_equal(type, kx_text("\"boolean\"")) ||
+           (kx_equal(type, kx_text("\"number\"")) &&
+            kx_json_type(value) == KX_JSON_NUMBER);
+}
+
+/* kv-utils give each part its type. */
+static void add_deno_part(struct kx_slice part, struct kx_buffer *out)
+{
+    struct kx_slice type, value;
+    bool typed = cli_json_member(part, "type", &type) &&
+                 cli_json_member(part, "value", &value);
+    kx_add_slice(out, typed && stands_for_itself(type, value) ? value : part);
+}
+
+static bool add_key(struct kx_slice key, const struct cli_ndjson_rules *rules,
+                    struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, part;
+    bool comma = rules->prefix.size > 0;
+    if (!kx_json_iterate(key, &iter) || iter.object)
+        return false;
+    kx_add_byte(out, '[');
+    kx_add_slice(out, rules->prefix);
+    for (; kx_json_next(&iter, &name, &part); comma = true) {
+        if (comma)
+            kx_add_byte(out, ',');
+        if (rules->deno)
+            add_deno_part(part, out);
+        else
+            kx_add_slice(out, part);
+    }
+    kx_add_byte(out, ']');
+    return true;
+}
+
+static void add_mutation(const struct members *members, struct kx_slice key,
+                         const struct cli_ndjson_rules *rules,
+                         struct kx_buffer *out)
+{
+    bool typed = members->typed.size > 0 || rules->deno;
+    kx_add_text(out, "{\"type\":\"set\",\"key\":");
+    kx_add_slice(out, key);
+    kx_add_text(out, typed ? ",\"typed\":" : ",\"value\":");
+    kx_add_slice(out,
+                 members->typed.size > 0 ? members->typed : members->value);
+    if (members->expires.size > 0) {
+        char text[48];
+        snprintf(text, sizeof text, ",\"expiresAt\":%" PRId64,
+                 members->expires_ms);
+        kx_add_text(out, text);
+    }
+    kx_add_byte(out, '}');
+}
+
+static enum cli_ndjson bad(struct cli_ndjson_entry *entry, const char *text)
+{
+    snprintf(entry->reason, sizeof entry->reason, "%.*s",
+             (int)sizeof entry->reason - 1, text);
+    return LINE_BAD;
+}
+
+/* Milliseconds, in any form that JSON has for a number. */
+static bool read_expiry(struct members *members)
+{
+    double number;
+    if (members->expires.size == 0)
+        return true;
+    if (!kx_number_parse(members->expires, &number) ||
+        !(fabs(number) <= (double)EXPIRES_AT_MAX_MS))
+        return false;
+    members->expires_ms = (int64_t)number;
+    return true;
+}
+
+/* What keeps a line from being an entry; NULL: nothing does. */
+static const char *flaw_of(struct members *members)
+{
+    bool value = members->value.size > 0;
+    if (members->key.size == 0)
+        return "it is no object with a member key";
+    if (value == (members->typed.size > 0))
+        return value ? "there are both value and typed in it"
+                     : "there is neither value nor typed in it";
+    if (!read_expiry(members))
+        return "its expiresAt is no time in milliseconds";
+    return NULL;
+}
+
+static enum cli_ndjson judge(struct members *members,
+                             const struct cli_ndjson_rules *rules,
+                             struct cli_ndjson_entry *entry)
+{
+    if (members->end.size > 0 && members->key.size == 0)
+        return LINE_NOTHING;
+    const char *flaw = flaw_of(members);
+    if (flaw != NULL)
+        return bad(entry, flaw);
+    return members->expires.size > 0 && members->expires_ms <= rules->now_ms
+               ? LINE_EXPIRED
+               : LINE_ENTRY;
+}
+
+static bool blank(struct kx_slice line)
+{
+    while (line.size > 0 && line.data[line.size - 1] <= ' ')
+        line.size--;
+    return line.size == 0;
+}
+
+/* The caller says which line it is. */
+static const char *without_line(const char *detail)
+{
+    static const char FIRST[] = "line 1, ";
+    size_t size = sizeof FIRST - 1;
+    return strncmp(detail, FIRST, size) == 0 ? detail + size : detail;
+}
+
+enum cli_ndjson cli_ndjson_read(struct kx_slice line,
+                                const struct cli_ndjson_rules *rules,
+                                struct kx_buffer *out,
+                                struct cli_ndjson_entry *entry_out)
+{
+    struct kx_fault fault;
+    if (blank(line))
+        return LINE_NOTHING;
+    if (kx_json_check_document(line, &fault) != KX_OK)
+        return bad(entry_out, without_line(fault.detail));
+    struct members members = find_members(line);
+    enum cli_ndjson kind = judge(&members, rules, entry_out);
+    size_t from = out->size;
+    if (kind != LINE_ENTRY)
+        return kind;
+    /* The key is copied from out below: room first, so that it stays. */
+    if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
+        return bad(entry_out, "memory ran out");
+    if (!add_key(members.key, rules, out))
+        return bad(entry_out, "its key is no array");
+    entry_out->key = kx_slice(out->data + from, out->size - from);
+    from = out->size;
+    add_mutation(&members, entry_out->key, rules, out);
+    entry_out->mutation = kx_slice(out->data + from, out->size - from);
+    return LINE_ENTRY;
+}
+
+/* ---- Writing for Deno --------------------------------------------------- */
+
+static void add_typed(struct kx_slice json, struct kx_buffer *out);
+
+static void add_children(struct kx_slice json, struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, child;
+    kx_json_iterate(json, &iter);
+    kx_add_byte(out, iter.object ? '{' : '[');
+    for (bool first = true; kx_json_next(&iter, &name, &child); first = false) {
+        if (!first)
+            kx_add_byte(out, ',');
+        kx_add_slice(out, name);
+        if (iter.object)
+            kx_add_byte(out, ':');
+        add_typed(child, out);
+    }
+    kx_add_byte(out, iter.object ? '}' : ']');
+}
+
+/* As deep as the text, which is KX_JSON_DEPTH_MAX at most. */
+static void add_typed(struct kx_slice json, struct kx_buffer *out)
+{
+    static const char *const TYPES[] = {
+        [KX_JSON_NULL] = "null",     [KX_JSON_FALSE] = "boolean",
+        [KX_JSON_TRUE] = "boolean",  [KX_JSON_NUMBER] = "number",
+        [KX_JSON_STRING] = "string", [KX_JSON_ARRAY] = "Array",
+        [KX_JSON_OBJECT] = "object"};
+    enum kx_json_type type = kx_json_type(json);
+    kx_add_text(out, "{\"type\":\"");
+    kx_add_text(out, TYPES[type]);
+    kx_add_text(out, "\",\"value\":");
+    if (type == KX_JSON_ARRAY || type == KX_JSON_OBJECT)
+        add_children(json, out);
+    else
+        kx_add_slice(out, json);
+    kx_add_byte(out, '}');
+}
+
+static void add_deno_key(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, part;
+    bool first = true;
+    kx_add_byte(out, '[');
+    kx_json_iterate(key, &iter);
+    for (; kx_json_next(&iter, &name, &part); first = false) {
+        if (!first)
+            kx_add_byte(out, ',');
+        if (kx_json_type(part) == KX_JSON_OBJECT)
+            kx_add_slice(out, part);
+        else
+            add_typed(part, out);
+    }
+    kx_add_byte(out, ']');
+}
+
+void cli_ndjson_to_deno(struct kx_slice line, struct kx_buffer *out)
+{
+    struct members members = find_members(line);
+    struct kx_slice stamp;
+    kx_add_text(out, "{\"key\":");
+    add_deno_key(members.key, out);
+    kx_add_text(out, ",\"value\":");
+    if (members.typed.size > 0)
+        kx_add_slice(out, members.typed);
+    else
+        add_typed(members.value, out);
+    if (cli_json_member(line, "versionstamp", &stamp)) {
+        kx_add_text(out, ",\"versionstamp\":");
+        kx_add_slice(out, stamp);
+    }
+    if (members.expires.size > 0) {
+        kx_add_text(out, ",\"expiresAt\":");
+        kx_add_slice(out, members.expires);
+    }
+    kx_add_byte(out, '}');
+}

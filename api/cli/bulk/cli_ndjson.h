@@ -1,0 +1,35 @@
+/* Lines of import and export: an entry as lists show it, or as Deno's kv-utils
+ * write it, with the type of each part and value. */
+#ifndef API_CLI_LINE_H
+#define API_CLI_LINE_H
+
+#include "cli/cli_http.h"
+
+/* How lines are read. */
+struct cli_ndjson_rules {
+    bool deno;
+    struct kx_slice prefix; /* of keys: JSON parts without brackets, or empty */
+    int64_t now_ms;
+};
+
+enum cli_ndjson { LINE_ENTRY, LINE_NOTHING, LINE_EXPIRED, LINE_BAD };
+
+/* What a line says, as slices of what it was appended to. */
+struct cli_ndjson_entry {
+    struct kx_slice key;        /* JSON array */
+    struct kx_slice mutation;   /* as POST /atomic has it */
+    char reason[KX_DETAIL_MAX]; /* of LINE_BAD */
+};
+
+/* Reads a line (not yet checked) and appends what it says to out.
+ * LINE_NOTHING for an empty one and for the line that ends a list; LINE_BAD
+ * gives the reason. The slices point into out until it grows again. */
+enum cli_ndjson cli_ndjson_read(struct kx_slice line,
+                                const struct cli_ndjson_rules *rules,
+                                struct kx_buffer *out,
+                                struct cli_ndjson_entry *entry_out);
+
+/* Appends a checked line of a list in the form of kv-utils. */
+void cli_ndjson_to_deno(struct kx_slice line, struct kx_buffer *out);
+
+#endif

@@ -1,0 +1,360 @@
+/* Batches of entries as commits, several at a time. */
+#include "cli/bulk/cli_pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+#include "cli/cli_json.h"
+#include "cli/cli_problem.h"
+
+enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
+
+/* The first one; each is twice as long as the one before. Together they are
+ * longer than the minute of which a token's requests are counted. */
+static const uint64_t PAUSE_NS = 50000000;
+
+bool flight_begin(struct flight *flight, struct cli *cli, size_t count)
+{
+    *flight = (struct flight){
+        .cli = cli, .multi = curl_multi_init(), .slot_count = count};
+    flight->slots = talloc_zero_array(cli->memory, struct flight_slot, count);
+    if (flight->slots == NULL || flight->multi == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        kx_buffer_init(&flight->slots[i].texts, cli->memory);
+        kx_buffer_init(&flight->slots[i].body, cli->memory);
+        kx_buffer_init(&flight->slots[i].reply, cli->memory);
+    }
+    return true;
+}
+
+struct flight_slot *flight_filling(struct flight *flight,
+                                   const struct flight_place *from)
+{
+    struct flight_slot *free_slot = NULL;
+    for (size_t i = 0; i < flight->slot_count; i++) {
+        if (flight->slots[i].state == SLOT_FILLING)
+            return &flight->slots[i];
+        if (flight->slots[i].state == SLOT_FREE)
+            free_slot = &flight->slots[i];
+    }
+    if (free_slot == NULL)
+        return NULL;
+    free_slot->state = SLOT_FILLING;
+    free_slot->from = *from;
+    free_slot->count = free_slot->tries = 0;
+    free_slot->texts.size = 0;
+    return free_slot;
+}
+
+bool flight_busy(const struct flight *flight)
+{
+    for (size_t i = 0; i < flight->slot_count; i++)
+        if (flight->slots[i].state >= SLOT_FLYING)
+            return true;
+    return false;
+}
+
+struct flight_place flight_safe(const struct flight *flight,
+                                const struct flight_place *read)
+{
+    const struct flight_place *safe = read;
+    for (size_t i = 0; i < flight->slot_count; i++)
+        if (flight->slots[i].state != SLOT_FREE &&
+            flight->slots[i].from.at < safe->at)
+            safe = &flight->slots[i].from;
+    return *safe;
+}
+
+/* ---- Sending ------------------------------------------------------------ */
+
+static void add_text(const struct flight_slot *slot, size_t at, size_t size,
+                     struct kx_buffer *out)
+{
+    kx_add(out, slot->texts.data + at, size);
+}
+
+static void add_checks(struct flight_slot *slot)
+{
+    const char *before = "{\"key\":";
+    kx_add_text(&slot->body, "\"checks\":[");
+    for (size_t i = 0; i < slot->count; i++) {
+        if (slot->items[i].dropped)
+            continue;
+        kx_add_text(&slot->body, before);
+        add_text(slot, slot->items[i].key, slot->items[i].key_size,
+                 &slot->body);
+        kx_add_text(&slot->body, ",\"versionstamp\":null}");
+        before = ",{\"key\":";
+    }
+    kx_add_text(&slot->body, "],");
+}
+
+static bool make_body(const struct cli *cli, struct flight_slot *slot)
+{
+    bool first = true;
+    slot->body.size = 0;
+    kx_add_byte(&slot->body, '{');
+    if (!cli->overwrite)
+        add_checks(slot);
+    kx_add_text(&slot->body, "\"mutations\":[");
+    for (size_t i = 0; i < slot->count; i++) {
+        if (slot->items[i].dropped)
+            continue;
+        if (!first)
+            kx_add_byte(&slot->body, ',');
+        add_text(slot, slot->items[i].mutation, slot->items[i].mutation_size,
+                 &slot->body);
+        first = false;
+    }
+    kx_add_text(&slot->body, cli->dry_run ? "],\"dry\":true}" : "]}");
+    return !slot->body.failed;
+}
+
+static size_t take_reply(char *data, size_t one, size_t size, void *target)
+{
+    struct kx_buffer *reply = target;
+    kx_add(reply, data, one * size);
+    return reply->failed ? 0 : size;
+}
+
+static void fail(struct flight *flight, struct flight_slot *slot, int status)
+{
+    slot->state = SLOT_FAILED;
+    if (flight->status == CLI_OK)
+        flight->status = status;
+}
+
+static void take_off(struct flight *flight, struct flight_slot *slot)
+{
+    struct cli *cli = flight->cli;
+    struct cli_call call = {.method = "POST",
+                            .path = kx_text("/atomic"),
+                            .body = kx_buffer_slice(&slot->body)};
+    void *other = cli->curl;
+    cli->curl = slot->curl;
+    slot->curl = cli_handle(cli, &call, &slot->headers);
+    cli->curl = other;
+    if (slot->curl == NULL) {
+        fail(flight, slot, cli_fail("memory ran out"));
+        return;
+    }
+    slot->reply.size = 0;
+    slot->state = SLOT_FLYING;
+    curl_easy_setopt(slot->curl, CURLOPT_WRITEFUNCTION, take_reply);
+    curl_easy_setopt(slot->curl, CURLOPT_WRITEDATA, &slot->reply);
+    curl_easy_setopt(slot->curl, CURLOPT_PRIVATE, slot);
+    curl_multi_add_handle(flight->multi, slot->curl);
+}
+
+void flight_send(struct flight *flight, struct flight_slot *slot)
+{
+    if (slot->count == 0)
+        slot->state = SLOT_FREE;
+    else if (make_body(flight->cli, slot))
+        take_off(flight, slot);
+    else
+        fail(flight, slot, cli_fail("memory ran out"));
+}
+
+/* ---- Answers ------------------------------------------------------------ */
+
+/* The item that is the n-th in the document sent; NULL when there is none. */
+static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)
+{
+    for (size_t i = 0; i < slot->count; i++)
+        if (!slot->items[i].dropped && n-- == 0)
+            return &slot->items[i];
+    return NULL;
+}
+
+/* Leaves out the entries that are there already. Numbers refer to what was
+ * sent, so all are looked up before the first is dropped. */
+static size_t drop_present(struct flight_slot *slot, struct kx_slice failed)
+{
+    struct flight_item *present[FLIGHT_ENTRIES_MAX];
+    struct kx_json_iter iter;
+    struct kx_slice name, check, number;
+    size_t count = 0;
+    if (!kx_json_iterate(failed, &iter))
+        return 0;
+    while (count < FLIGHT_ENTRIES_MAX && kx_json_next(&iter, &name, &check))
+        if (cli_json_member(check, "check", &number) &&
+            (present[count] = sent_item(
+                 slot, strtoull((const char *)number.data, NULL, 10))) != NULL)
+            count++;
+    for (size_t i = 0; i < count; i++)
+        present[i]->dropped = true;
+    return count;
+}
+
+static bool again_without_present(struct flight *flight,
+                                  struct flight_slot *slot,
+                                  struct kx_slice document)
+{
+    struct kx_slice failed;
+    size_t dropped = cli_json_member(document, "failedChecks", &failed)
+                         ? drop_present(slot, failed)
+                         : 0;
+    flight->kept += dropped;
+    if (dropped == 0)
+        return false;
+    if (sent_item(slot, 0) == NULL)
+        slot->state = SLOT_FREE;
+    else
+        flight_send(flight, slot);
+    return true;
+}
+
+/* The item that a problem document means, by a number, or by a pointer into
+ * what was sent: both lists there are in the order of the items. */
+static struct flight_item *meant_item(const struct cli *cli,
+                                      struct flight_slot *slot)
+{
+    struct kx_slice document = kx_buffer_slice(&slot->reply);
+    struct kx_fault fault;
+    struct kx_slice number;
+    unsigned long long n;
+    if (kx_json_check_document(document, &fault) != KX_OK)
+        return NULL;
+    if (cli_json_member(document, "mutation", &number))
+        return sent_item(slot, strtoull((const char *)number.data, NULL, 10));
+    const char *pointer = cli_text(cli, document, "pointer");
+    if (pointer != NULL && (sscanf(pointer, "/mutations/%llu", &n) == 1 ||
+                            sscanf(pointer, "/checks/%llu", &n) == 1))
+        return sent_item(slot, n);
+    return NULL;
+}
+
+/* Where in the input a refused batch comes from, if that is why. */
+static void tell_lines(const struct cli *cli, struct flight_slot *slot,
+                       long status)
+{
+    const struct flight_item *item = meant_item(cli, slot);
+    unsigned long long first = slot->items[0].line;
+    unsigned long long last = slot->items[slot->count - 1].line;
+    if (item != NULL)
+        first = last = item->line;
+    else if (status != 400 && status != 413 && status != 422)
+        return;
+    if (first == last)
+        cli_fail("that is line %llu", first);
+    else
+        cli_fail("that is in the lines %llu to %llu", first, last);
+}
+
+static void refuse(struct flight *flight, struct flight_slot *slot, long status)
+{
+    struct cli_reply reply = {.status = status, .body = slot->reply};
+    slot->state = SLOT_FAILED;
+    if (flight->status != CLI_OK) /* one failure is told */
+        return;
+    int code = cli_problem(flight->cli, &reply);
+    tell_lines(flight->cli, slot, status);
+    fail(flight, slot, code != CLI_OK ? code : CLI_ERROR);
+}
+
+/* After a failure nothing is worth a wait. */
+static bool later(const struct flight *flight, struct flight_slot *slot,
+                  long status)
+{
+    if ((status != 503 && status != 429) || slot->tries >= TRIES_MAX ||
+        flight->status != CLI_OK)
+        return false;
+    slot->due_ns = kx_monotonic_ns() + (PAUSE_NS << slot->tries++);
+    slot->state = SLOT_WAITING;
+    return true;
+}
+
+static void count_stored(struct flight *flight, struct flight_slot *slot)
+{
+    for (size_t i = 0; i < slot->count; i++)
+        flight->stored += !slot->items[i].dropped;
+    slot->state = SLOT_FREE;
+}
+
+/* A reply that is no failure of the connection. */
+static void judge(struct flight *flight, struct flight_slot *slot, long status)
+{
+    struct kx_slice document = kx_buffer_slice(&slot->reply);
+    struct kx_fault fault;
+    bool checked = kx_json_check_document(document, &fault) == KX_OK;
+    bool present = status == 409 && checked && !flight->cli->overwrite;
+    if (status == 200 && checked)
+        count_stored(flight, slot);
+    else if (!later(flight, slot, status) &&
+             !(present && again_without_present(flight, slot, document)))
+        refuse(flight, slot, status);
+}
+
+static void land(struct flight *flight, struct flight_slot *slot, CURLcode code)
+{
+    long status = 0;
+    curl_easy_getinfo(slot->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(slot->headers);
+    slot->headers = NULL;
+    if (code == CURLE_OK)
+        judge(flight, slot, status);
+    else if (flight->status == CLI_OK)
+        fail(flight, slot, cli_unreachable(flight->cli, code));
+    else
+        slot->state = SLOT_FAILED;
+}
+
+/* Sends what has waited long enough; false when nothing waits. */
+static bool send_due(struct flight *flight)
+{
+    bool waits = false;
+    for (size_t i = 0; i < flight->slot_count; i++) {
+        struct flight_slot *slot = &flight->slots[i];
+        if (slot->state != SLOT_WAITING)
+            continue;
+        waits = true;
+        if (kx_monotonic_ns() >= slot->due_ns)
+            flight_send(flight, slot);
+    }
+    return waits;
+}
+
+static void land_all(struct flight *flight)
+{
+    int running, left;
+    CURLMsg *message;
+    curl_multi_perform(flight->multi, &running);
+    while ((message = curl_multi_info_read(flight->multi, &left)) != NULL) {
+        char *slot = NULL;
+        CURLcode code = message->data.result;
+        CURL *curl = message->easy_handle;
+        curl_easy_getinfo(curl, CURLINFO_PRIVATE, &slot);
+        curl_multi_remove_handle(flight->multi, curl);
+        land(flight, (struct flight_slot *)(void *)slot, code);
+    }
+}
+
+void flight_look(struct flight *flight)
+{
+    send_due(flight);
+    land_all(flight);
+}
+
+void flight_wait(struct flight *flight)
+{
+    int running;
+    bool waits = send_due(flight);
+    curl_multi_perform(flight->multi, &running);
+    if (running > 0 || waits)
+        curl_multi_poll(flight->multi, NULL, 0, waits ? SHORT_WAIT_MS : WAIT_MS,
+                        NULL);
+    land_all(flight);
+}
+
+void flight_end(struct flight *flight)
+{
+    for (size_t i = 0; flight->slots != NULL && i < flight->slot_count; i++) {
+        curl_easy_cleanup(flight->slots[i].curl);
+        curl_slist_free_all(flight->slots[i].headers);
+    }
+    curl_multi_cleanup(flight->multi);
+}

@@ -1,0 +1,130 @@
+/* A fit as a request. Keys are written as paths, which people can read; one
+ * that could be taken for another in a query is written as JSON. */
+#include "entries/explain_request.h"
+
+#include "rest/key_path.h"
+#include "http/percent.h"
+
+/* Both bounds, or the prefix with one of them, or it alone. Bounds that
+ * contradict each other select nothing. */
+static void select_fit(const struct kx_fit *fit, struct selection *selection)
+{
+    selection->has_index = fit->index.size > 0;
+    selection->has_start = fit->start.size > 0;
+    selection->has_end = fit->end.size > 0;
+    selection->has_prefix = !selection->has_start || !selection->has_end;
+    selection->reverse = fit->reverse;
+    kx_add_slice(&selection->index, fit->index);
+    if (selection->has_prefix)
+        kx_add_slice(&selection->prefix, fit->prefix);
+    kx_add_slice(&selection->start, fit->start);
+    kx_add_slice(&selection->end, fit->end);
+}
+
+static void settle_bounds(struct selection *selection)
+{
+    if (selection->has_start && selection->has_end &&
+        kx_compare(kx_buffer_slice(&selection->start),
+                   kx_buffer_slice(&selection->end)) > 0)
+        selection->end = selection->start;
+}
+
+bool explain_request_estimate(const struct kx_fit *fit,
+                              const struct request *request,
+                              struct selection *selection,
+                              struct kx_estimate *estimate_out)
+{
+    struct kx_reader *reader = request->reader;
+    struct selector selector;
+    struct input_error flaw;
+    select_fit(fit, selection);
+    if (!selection_fold(selection, request, &flaw))
+        return false;
+    settle_bounds(selection);
+    if (!selector_make(selection, selection->prefix.owner, &selector, &flaw))
+        return false;
+    kx_read_begin(reader);
+    enum kx_status status = kx_estimate(reader, selector.index, &selector.range,
+                                        estimate_out, NULL);
+    kx_read_end(reader);
+    return status == KX_OK;
+}
+
+/* In a query an escaped '/' or '=' could have been meant as such, and a '['
+ * that comes first begins JSON. */
+static bool is_clear(struct kx_slice path)
+{
+    if (kx_starts_with(path, kx_text("%5B")))
+        return false;
+    for (size_t i = 0; i + 2 < path.size; i++)
+        if (memcmp(path.data + i, "%2F", 3) == 0 ||
+            memcmp(path.data + i, "%3D", 3) == 0)
+            return false;
+    return path.size > 0;
+}
+
+static void add_key(const char *name, struct kx_slice key,
+                    struct kx_buffer *out)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, out->owner);
+    kx_add_text(out, name);
+    key_path_write(key, &text);
+    if (!is_clear(kx_buffer_slice(&text))) {
+        text.size = 0;
+        kx_key_to_json(key, &text);
+        percent_encode(kx_buffer_slice(&text), out);
+    } else {
+        kx_add_slice(out, kx_buffer_slice(&text));
+    }
+    out->failed |= text.failed;
+    kx_buffer_free(&text);
+}
+
+void explain_request_prefix(struct kx_slice prefix, struct kx_buffer *out)
+{
+    add_key("/list?prefix=", prefix, out);
+}
+
+static void add_fields(const struct kx_question *question,
+                       struct kx_buffer *out)
+{
+    const struct kx_slice *fields;
+    size_t count = kx_question_fields(question, &fields);
+    struct kx_buffer text;
+    kx_buffer_init(&text, out->owner);
+    for (size_t i = 0; i < count; i++) {
+        kx_add_text(&text, i == 0 ? "[" : ",");
+        kx_json_escape(fields[i], &text);
+    }
+    if (count > 0) {
+        kx_add_text(&text, "]");
+        kx_add_text(out, "&fields=");
+        percent_encode(kx_buffer_slice(&text), out);
+    }
+    out->failed |= text.failed;
+    kx_buffer_free(&text);
+}
+
+void explain_request_address(const struct selection *selection,
+                             const struct kx_question *question,
+                             struct kx_buffer *out)
+{
+    bool all = selection->has_index && selection->prefix.size == 0;
+    size_t start = out->size;
+    if (selection->has_index) {
+        kx_add_text(out, "&index=");
+        kx_add_slice(out, kx_buffer_slice(&selection->index));
+    }
+    if (selection->has_prefix && !all)
+        add_key("&prefix=", kx_buffer_slice(&selection->prefix), out);
+    if (selection->has_start)
+        add_key("&start=", kx_buffer_slice(&selection->start), out);
+    if (selection->has_end)
+        add_key("&end=", kx_buffer_slice(&selection->end), out);
+    if (selection->reverse)
+        kx_add_text(out, "&reverse=true");
+    add_fields(question, out);
+    if (!out->failed)
+        out->data[start] = '?';
+}

@@ -1,0 +1,159 @@
+/* POST /get: many keys and ranges in one consistent view. The document is read
+ * first (get_many_read.h); then everything is written straight into the reply
+ * between one kx_read_begin and its end, which is what makes the view one.
+ * Commits wait meanwhile, so the number of entries is bounded by the reader of
+ * the document and their bytes are bounded here. */
+#include "entries/get_many_read.h"
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "rest/entryjson.h"
+#include "http/handlers.h"
+#include "rest/core_refusal.h"
+
+/* Bytes of a reply, and of the entries that it is made of, of which `fields`
+ * may show little: beyond, the request has to be split. */
+enum { REPLY_BYTES_MAX = 16 << 20 };
+
+/* A batch while it is read, and what stopped it: a fault, and the index it is
+ * about. */
+struct get_many {
+    struct request *request;
+    const struct get_many_read *wanted;
+    struct kx_buffer *out;
+    struct kx_buffer record;
+    struct kx_fault fault;
+    struct kx_buffer index;
+    bool too_large;
+};
+
+/* A missing key is an answer as well: its place in the list is kept by an entry
+ * whose value and versionstamp are null. */
+static enum kx_status add_key(struct get_many *batch, struct kx_slice key)
+{
+    struct kx_entry entry;
+    enum kx_status status = kx_read(batch->request->reader, key, &batch->record,
+                                    &entry, &batch->fault);
+    if (status == KX_OK)
+        entryjson_write_shaped(&entry, &batch->wanted->shape, batch->out);
+    else if (status == KX_ABSENT)
+        entryjson_write_absent(key, batch->out);
+    else
+        return status;
+    return KX_OK;
+}
+
+static bool is_too_large(const struct get_many *batch)
+{
+    return batch->out->size > REPLY_BYTES_MAX ||
+           kx_read_bytes(batch->request->reader) > REPLY_BYTES_MAX;
+}
+
+/* False with what stopped it. A key under an index that is being built stops
+ * the batch: half an answer would look like a whole one. */
+static bool add_keys(struct get_many *batch)
+{
+    const struct get_many_read *wanted = batch->wanted;
+    for (size_t i = 0; i < wanted->key_count; i++) {
+        if (i > 0)
+            kx_add_byte(batch->out, ',');
+        batch->fault.status = add_key(batch, wanted->keys[i]);
+        batch->too_large = is_too_large(batch);
+        if (batch->fault.status != KX_OK)
+            core_refusal_index_of(wanted->keys[i], &batch->index);
+        if (batch->fault.status != KX_OK || batch->too_large)
+            return false;
+    }
+    return true;
+}
+
+/* A page that found nothing so far is one: its cursor goes on. */
+static bool add_pages(struct get_many *batch)
+{
+    struct kx_buffer *out = batch->out;
+    for (size_t i = 0; i < batch->wanted->page_count; i++) {
+        struct page *page = &batch->wanted->pages[i];
+        kx_add_text(out, i > 0 ? ",{" : "{");
+        batch->fault.status =
+            page_write(page, batch->request->reader, out, &batch->fault);
+        if (batch->fault.status == KX_AGAIN)
+            batch->fault.status = KX_OK;
+        kx_add_text(out, page->more ? ",\"more\":true}" : ",\"more\":false}");
+        batch->too_large = is_too_large(batch);
+        if (batch->fault.status != KX_OK)
+            kx_add_slice(&batch->index, page->selector.index);
+        if (batch->fault.status != KX_OK || batch->too_large)
+            return false;
+    }
+    return true;
+}
+
+static bool add_all(struct get_many *batch)
+{
+    kx_add_text(batch->out, "{\"entries\":[");
+    if (!add_keys(batch))
+        return false;
+    kx_add_text(batch->out, "],\"ranges\":[");
+    if (!add_pages(batch))
+        return false;
+    kx_add_text(batch->out, "]}");
+    return true;
+}
+
+/* The refusal is made after the view has ended, because it looks up the index
+ * in a view of its own; it replaces what the reply held by then. */
+static enum progress read_batch(struct request *request, struct reply *reply,
+                                const struct get_many_read *wanted)
+{
+    struct get_many batch = {
+        .request = request, .wanted = wanted, .out = &reply->body};
+    kx_buffer_init(&batch.record, request->memory);
+    kx_buffer_init(&batch.index, request->memory);
+    kx_read_begin(request->reader);
+    bool done = add_all(&batch);
+    reply->flush = kx_read_end(request->reader);
+    kx_buffer_free(&batch.record);
+    if (done) {
+        answer_json(reply, 200);
+        return DONE;
+    }
+    if (!batch.too_large)
+        return core_refusal_read(request, reply, &batch.fault,
+                                 kx_buffer_slice(&batch.index));
+    problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
+            "The entries asked for have more than %d bytes.", REPLY_BYTES_MAX);
+    problem_member_number(reply, "limit", REPLY_BYTES_MAX);
+    return DONE;
+}
+
+/* Before any of it is read. */
+static bool may_read(struct request *request, struct reply *reply,
+                     const struct get_many_read *wanted)
+{
+    access_asked(request);
+    if (!access_keys(request, reply, SCOPE_READ, wanted->keys,
+                     wanted->key_count))
+        return false;
+    for (size_t i = 0; i < wanted->page_count; i++)
+        if (!access_selector(request, reply, SCOPE_LIST,
+                             &wanted->pages[i].selector))
+            return false;
+    return true;
+}
+
+enum progress get_many(struct request *request, struct reply *reply)
+{
+    struct get_many_read wanted = {.request = request,
+                                   .memory = request->memory};
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) || !body_json(request, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    if (!kx_read_try_hold(request->reader))
+        return VIEW;
+    if (!get_many_read(request->body, &wanted, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    if (!may_read(request, reply, &wanted))
+        return DONE;
+    return read_batch(request, reply, &wanted);
+}

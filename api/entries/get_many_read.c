@@ -1,0 +1,231 @@
+/* The document of POST /get: {"keys":[[...],...],"ranges":[{"prefix":[...],
+ * "limit":10},...]}. A range has the members that GET /list has as parameters,
+ * and goes through the same selection and page. */
+#include "entries/get_many_read.h"
+
+#include <talloc.h>
+
+#include "rest/keyjson.h"
+#include "rest/member_table.h"
+
+/* ---- A range ------------------------------------------------------------ */
+
+/* The range being read. Its parts are put together when all members are
+ * there. */
+struct range_reading {
+    struct page *page;
+    struct selection *selection;
+    struct kx_buffer cursor;
+    void *memory;
+};
+
+static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
+                       struct input_error *flaw)
+{
+    *has = true;
+    return keyjson_read(value, key, flaw);
+}
+
+static bool range_prefix(void *target, struct kx_slice value,
+                         struct input_error *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_prefix, &selection->prefix, flaw);
+}
+
+static bool range_start(void *target, struct kx_slice value,
+                        struct input_error *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_start, &selection->start, flaw);
+}
+
+static bool range_end(void *target, struct kx_slice value,
+                      struct input_error *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return read_bound(value, &selection->has_end, &selection->end, flaw);
+}
+
+static bool range_index(void *target, struct kx_slice value,
+                        struct input_error *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    selection->has_index = true;
+    if (!member_table_text(value, &selection->index, flaw))
+        return false;
+    return selection->index.size > 0 ||
+           input_error_set(
+               flaw, PROBLEM_BAD_REQUEST,
+               "The name of the index is empty: name one, or leave index "
+               "out for the entries themselves.");
+}
+
+static bool range_reverse(void *target, struct kx_slice value,
+                          struct input_error *flaw)
+{
+    struct selection *selection = ((struct range_reading *)target)->selection;
+    return member_table_flag(value, &selection->reverse, flaw);
+}
+
+static bool range_keys(void *target, struct kx_slice value,
+                       struct input_error *flaw)
+{
+    struct range_reading *reading = target;
+    return member_table_flag(value, &reading->page->shape.keys_only, flaw);
+}
+
+static bool range_fields(void *target, struct kx_slice value,
+                         struct input_error *flaw)
+{
+    struct range_reading *reading = target;
+    return projection_read_array(value, reading->memory,
+                                 &reading->page->shape.fields, flaw);
+}
+
+static bool range_limit(void *target, struct kx_slice value,
+                        struct input_error *flaw)
+{
+    struct range_reading *reading = target;
+    return member_table_whole(value, KX_PAGE_MAX, &reading->page->limit, flaw);
+}
+
+static bool range_cursor(void *target, struct kx_slice value,
+                         struct input_error *flaw)
+{
+    struct range_reading *reading = target;
+    return member_table_text(value, &reading->cursor, flaw);
+}
+
+static const struct member RANGE_MEMBERS[] = {
+    {"prefix", range_prefix}, {"start", range_start},
+    {"end", range_end},       {"reverse", range_reverse},
+    {"limit", range_limit},   {"cursor", range_cursor},
+    {"keys", range_keys},     {"index", range_index},
+    {"fields", range_fields}, {NULL, NULL},
+};
+
+/* The selection outlives this call: the page keeps slices of it. */
+static bool read_range(struct get_many_read *wanted, struct kx_slice value,
+                       struct page *page, struct input_error *flaw)
+{
+    struct range_reading reading = {.page = page, .memory = wanted->memory};
+    reading.selection = talloc(wanted->memory, struct selection);
+    if (reading.selection == NULL)
+        return input_error_no_memory(flaw);
+    selection_init(reading.selection, wanted->memory);
+    kx_buffer_init(&reading.cursor, wanted->memory);
+    page->limit = PAGE_LIMIT_DEFAULT;
+    if (!member_table_read(value, RANGE_MEMBERS, &reading, flaw))
+        return false;
+    wanted->total += page->limit;
+    if (selection_fold(reading.selection, wanted->request, flaw) &&
+        page_begin(page, reading.selection, kx_buffer_slice(&reading.cursor),
+                   wanted->memory, flaw))
+        return true;
+    /* Here it is a member of the body, not a parameter of the query. */
+    if (flaw->code == PROBLEM_BAD_PARAMETER)
+        flaw->code = PROBLEM_BAD_REQUEST;
+    flaw->parameter = kx_slice(NULL, 0);
+    return false;
+}
+
+/* ---- The document ------------------------------------------------------- */
+
+static bool too_many(struct input_error *flaw)
+{
+    return input_error_set(
+        flaw, PROBLEM_BAD_REQUEST,
+        "One request asks for at most %d keys and entries of "
+        "ranges in all; the limit of a range is %d unless it is "
+        "given.",
+        KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
+}
+
+static bool take_key(struct get_many_read *wanted, struct kx_slice value,
+                     struct input_error *flaw)
+{
+    wanted->total++;
+    return keyjson_read_entry(value, wanted->memory,
+                              &wanted->keys[wanted->key_count++], flaw);
+}
+
+static bool take_range(struct get_many_read *wanted, struct kx_slice value,
+                       struct input_error *flaw)
+{
+    return read_range(wanted, value, &wanted->pages[wanted->page_count++],
+                      flaw);
+}
+
+static bool take_each(struct get_many_read *wanted, struct kx_slice array,
+                      bool (*take)(struct get_many_read *wanted,
+                                   struct kx_slice value,
+                                   struct input_error *flaw),
+                      struct input_error *flaw)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice value;
+    kx_json_iterate(array, &iter);
+    for (size_t i = 0; kx_json_next(&iter, &name, &value); i++)
+        if (!take(wanted, value, flaw))
+            return input_error_in_element(flaw, i);
+    return true;
+}
+
+/* Before anything is allocated for them. */
+static bool count_elements(struct kx_slice array, size_t *count_out,
+                           struct input_error *flaw)
+{
+    return member_table_count(array, count_out, flaw) &&
+           (*count_out <= KX_PAGE_MAX || too_many(flaw));
+}
+
+static bool read_keys(void *target, struct kx_slice array,
+                      struct input_error *flaw)
+{
+    struct get_many_read *wanted = target;
+    size_t count;
+    if (!count_elements(array, &count, flaw))
+        return false;
+    wanted->keys = talloc_array(wanted->memory, struct kx_slice, count);
+    return wanted->keys == NULL ? input_error_no_memory(flaw)
+                                : take_each(wanted, array, take_key, flaw);
+}
+
+static bool read_ranges(void *target, struct kx_slice array,
+                        struct input_error *flaw)
+{
+    struct get_many_read *wanted = target;
+    size_t count;
+    if (!count_elements(array, &count, flaw))
+        return false;
+    wanted->pages = talloc_zero_array(wanted->memory, struct page, count);
+    return wanted->pages == NULL ? input_error_no_memory(flaw)
+                                 : take_each(wanted, array, take_range, flaw);
+}
+
+static bool read_fields(void *target, struct kx_slice array,
+                        struct input_error *flaw)
+{
+    struct get_many_read *wanted = target;
+    return projection_read_array(array, wanted->memory, &wanted->shape.fields,
+                                 flaw);
+}
+
+static const struct member DOCUMENT_MEMBERS[] = {
+    {"keys", read_keys},
+    {"ranges", read_ranges},
+    {"fields", read_fields},
+    {NULL, NULL},
+};
+
+bool get_many_read(struct kx_slice document, struct get_many_read *wanted_out,
+                   struct input_error *flaw)
+{
+    *wanted_out = (struct get_many_read){.request = wanted_out->request,
+                                         .memory = wanted_out->memory};
+    if (!member_table_read(document, DOCUMENT_MEMBERS, wanted_out, flaw))
+        return false;
+    return wanted_out->total <= KX_PAGE_MAX || too_many(flaw);
+}

@@ -1,0 +1,126 @@
+/* A list without end: a stream (request.h) whose state is the page, with its
+ * range narrowed after each slice to what is left. */
+#include "entries/list_stream.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "access/access.h"
+#include "rest/entryjson.h"
+
+/* What ends a slice, whichever comes first: entries without values are
+ * small. */
+enum { SLICE_BYTES = 32 * 1024, SLICE_ENTRIES = 500 };
+
+/* Allocated once, in the request's memory; `position` and the page's bound are
+ * reused from slice to slice. */
+struct list_stream {
+    struct stream stream;
+    struct page page;
+    size_t count;
+    struct kx_buffer position; /* of the last entry of a slice */
+};
+
+static void add_line(struct list_stream *scroll, const struct kx_entry *entry,
+                     struct kx_buffer *chunk)
+{
+    size_t start = chunk->size;
+    entryjson_write_shaped(entry, &scroll->page.shape, chunk);
+    entryjson_one_line(chunk, start);
+    kx_add_byte(chunk, '\n');
+    scroll->count++;
+}
+
+/* Appends one slice of an open scan. KX_OK: there may be more. */
+static enum kx_status add_slice(struct list_stream *scroll,
+                                struct kx_reader *reader,
+                                struct kx_buffer *chunk)
+{
+    struct kx_entry entry;
+    enum kx_status status = KX_OK;
+    size_t entries = 0;
+    scroll->position.size = 0;
+    while (entries < SLICE_ENTRIES && chunk->size < SLICE_BYTES) {
+        if (scroll->count == scroll->page.limit)
+            return KX_END;
+        status = kx_scan_next(reader, &entry);
+        if (status == KX_AGAIN)
+            break;
+        if (status != KX_OK)
+            return status;
+        add_line(scroll, &entry, chunk);
+        entries++;
+    }
+    kx_add_slice(&scroll->position, kx_scan_position(reader));
+    return scroll->position.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* KX_OK, KX_END when this was the last slice, or what the scan ended with. */
+static enum kx_status read_slice(struct list_stream *scroll,
+                                 struct kx_buffer *chunk, uint64_t *flush_out,
+                                 struct kx_fault *fault)
+{
+    struct kx_reader *reader = scroll->stream.request->reader;
+    struct selector *selector = &scroll->page.selector;
+    kx_read_begin(reader);
+    enum kx_status status = selector_scan(selector, reader, fault);
+    if (status == KX_OK) {
+        status = add_slice(scroll, reader, chunk);
+        kx_scan_end(reader);
+    }
+    *flush_out = kx_read_end(reader);
+    if (status == KX_OK &&
+        !selector_resume(selector, kx_buffer_slice(&scroll->position),
+                         &scroll->page.bound))
+        status = KX_NO_MEMORY;
+    return status;
+}
+
+/* The status is sent long since: the error can only be the last line. It is
+ * wrapped, so that no entry can look like it. */
+static void add_error(struct kx_buffer *chunk, const struct kx_fault *fault)
+{
+    kx_add_text(chunk, "{\"error\":");
+    problem_write(chunk, problem_of(fault->status),
+                  kx_status_title(fault->status));
+    kx_add_text(chunk, "}\n");
+}
+
+static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
+                             uint64_t *flush_out)
+{
+    struct list_stream *scroll = stream->state;
+    struct kx_fault fault = {0};
+    char last[64];
+    if (!access_selects(stream->request, SCOPE_LIST, &scroll->page.selector)) {
+        chunk->failed = true; /* an index is another one than it was */
+        return false;
+    }
+    fault.status = read_slice(scroll, chunk, flush_out, &fault);
+    if (fault.status == KX_OK)
+        return true;
+    if (fault.status != KX_END) {
+        add_error(chunk, &fault);
+        return false;
+    }
+    snprintf(last, sizeof last, "{\"end\":true,\"count\":%zu}\n",
+             scroll->count);
+    kx_add_text(chunk, last);
+    return false;
+}
+
+struct stream *list_stream_open(struct request *request,
+                                const struct page *page)
+{
+    struct list_stream *scroll =
+        talloc_zero(request->memory, struct list_stream);
+    if (scroll == NULL)
+        return NULL;
+    scroll->page = *page;
+    scroll->page.selector.range.fields = scroll->page.shape.fields.paths;
+    scroll->stream.next = list_stream_next;
+    scroll->stream.request = request;
+    scroll->stream.state = scroll;
+    kx_buffer_init(&scroll->position, request->memory);
+    return &scroll->stream;
+}

@@ -1,0 +1,35 @@
+/* What one client watches, and what it has seen: the state of the stream that
+ * is the reply to GET /watch. */
+#ifndef API_WATCHING_H
+#define API_WATCHING_H
+
+#include "rest/selector.h"
+
+/* Lives in the request's memory. */
+struct watch_stream {
+    struct stream stream;
+    struct kx_watch *watch;
+    size_t count;
+    struct kx_slice *keys;
+    uint64_t *stamps; /* of what was seen; see watch_event_id.h */
+    bool begun;
+    uint64_t sent_ns; /* when the last event was made */
+    struct kx_buffer record;
+    /* Of a watch of one key, until its first event: the keys under it. */
+    void *under; /* memory of the range, or NULL */
+    struct selector under_range;
+    /* Of a watch of a prefix, which has only the keys of its next event: */
+    bool of_prefix;
+    bool lost; /* the client has to list the prefix */
+    struct kx_slice prefix;
+    struct selector selector; /* of the same keys */
+    struct kx_buffer changed; /* the keys' bytes */
+};
+
+/* The stream's `next`: an event with the entries that have changed since the
+ * one before, all in one view; of a prefix also an event that says that they
+ * cannot be told any more. */
+bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
+                       uint64_t *flush_out);
+
+#endif

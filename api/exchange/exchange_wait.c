@@ -1,0 +1,83 @@
+/* An exchange that waits is in the desk's lists or has its ticket with the
+ * core; its phase says for what. */
+#include "exchange/exchange_wait.h"
+
+#include "access/access.h"
+
+bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
+                          enum exchange_phase phase)
+{
+    exchange->ticket.owner = exchange;
+    if (flush == 0 || kx_wait(exchange->desk->service->store, flush,
+                              &exchange->ticket) != KX_OK)
+        return false;
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    timing_park(&exchange->timing);
+    return true;
+}
+
+bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->ticket.owner = exchange;
+    if (kx_read_hold(exchange->request.reader, &exchange->ticket))
+        return true;
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    timing_park(&exchange->timing);
+    return false;
+}
+
+bool exchange_awaits_view(const struct exchange *exchange)
+{
+    return exchange->phase == EXCHANGE_AWAITS_VIEW ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_VIEW;
+}
+
+void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)
+{
+    exchange->phase = phase;
+    timing_park(&exchange->timing);
+    run_queue_turn(exchange->desk, exchange);
+}
+
+/* Only chunks wait for it (exchange_memory.c). */
+void exchange_await_memory(struct exchange *exchange)
+{
+    exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
+    timing_park(&exchange->timing);
+    run_queue_later(exchange->desk, exchange);
+}
+
+/* Nobody waits longer than their token is good. */
+void exchange_await_news(struct exchange *exchange, enum exchange_phase phase)
+{
+    struct wait *wait = &exchange->request.wait;
+    uint64_t until_ns = access_until_ns(&exchange->request);
+    if (until_ns != 0 && (wait->until_ns == 0 || until_ns < wait->until_ns))
+        wait->until_ns = until_ns;
+    exchange->phase = phase;
+    exchange->desk->awaited++;
+    timing_park(&exchange->timing);
+    run_queue_news(exchange->desk, exchange);
+}
+
+bool exchange_awaits_news(const struct exchange *exchange)
+{
+    return exchange->phase == EXCHANGE_AWAITS_NEWS ||
+           exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
+}
+
+/* Nothing after the reply has begun: there a stream waits for its client, or
+ * for news. */
+void exchange_note_wait(struct exchange *exchange)
+{
+    struct timing *timing = &exchange->timing;
+    if (exchange->phase == EXCHANGE_AWAITS_FLUSH)
+        timing_resume(timing, PHASE_FLUSH);
+    else if (exchange->phase == EXCHANGE_AWAITS_TURN ||
+             exchange->phase == EXCHANGE_AWAITS_VIEW)
+        timing_resume(timing, PHASE_TURNS);
+    else if (exchange->phase == EXCHANGE_AWAITS_NEWS)
+        timing_resume(timing, PHASE_COUNT);
+}

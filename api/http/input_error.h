@@ -1,0 +1,61 @@
+/* What a parser found wrong with a request. Parsers know no reply, so that they
+ * can be tested alone; the handler turns the flaw into a problem, once. By
+ * convention every parser returns bool, false with the flaw set; its results
+ * are then undefined. One flaw is enough: parsing ends at the first. */
+#ifndef API_FLAW_H
+#define API_FLAW_H
+
+#include "http/problem.h"
+
+enum { INPUT_ERROR_POINTER_MAX = 192, INPUT_ERROR_ALLOWED_MAX = 320 };
+
+struct input_error {
+    enum problem_code code;
+    char detail[KX_DETAIL_MAX];
+    char pointer[INPUT_ERROR_POINTER_MAX]; /* JSON Pointer into the body, or ""
+                                            */
+    char allowed[INPUT_ERROR_ALLOWED_MAX]; /* quoted names with commas, or "" */
+    struct kx_slice parameter;             /* the query parameter, or empty */
+    const char *suggestion; /* the name probably meant, or NULL */
+    size_t suggestion_distance;
+    size_t line; /* of the first wrong character of a JSON text, or 0 */
+    size_t column;
+    size_t offset;
+};
+
+/* Sets the flaw, with all optional members empty; a detail that is too long is
+ * cut. Needs no initialised flaw. Returns false, so that a parser can end with
+ * it. */
+bool input_error_set(struct input_error *flaw, enum problem_code code,
+                     const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Memory is used up: becomes 503, as nothing is wrong with the request. Returns
+ * false. */
+bool input_error_no_memory(struct input_error *flaw);
+
+/* A fault of the core, with its pointer and the code that stands for its
+ * status. Returns false. */
+bool input_error_fault(struct input_error *flaw, const struct kx_fault *fault);
+
+/* What kx_json_check found in text, with line and column. Returns false. */
+bool input_error_json(struct input_error *flaw, struct kx_slice text,
+                      const struct kx_fault *fault);
+
+/* Adds a name (a constant, without characters to escape) that would have been
+ * right instead of `given`; the nearest one becomes the suggestion, if it is
+ * near enough to be a slip of the finger. After input_error_set. */
+void input_error_offer(struct input_error *flaw, struct kx_slice given,
+                       const char *name);
+
+/* Prepends "/name" or "/number" to the pointer, on the way out of a nested
+ * parser. Return false. */
+bool input_error_in_member(struct input_error *flaw, const char *name);
+bool input_error_in_element(struct input_error *flaw, size_t number);
+
+/* Makes reply the problem that flaw describes, each member that is set as a
+ * member of the document. Returns DONE. */
+enum progress input_error_reply(struct request *request, struct reply *reply,
+                                const struct input_error *flaw);
+
+#endif

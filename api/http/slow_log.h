@@ -1,0 +1,47 @@
+/* The last requests that took long, each with what it did. They are kept in
+ * memory, without any value; their targets, which may name keys, are shown to
+ * administrators only (GET /slow). */
+#ifndef API_SLOW_H
+#define API_SLOW_H
+
+#include <pthread.h>
+
+#include "http/timing.h"
+#include "http/trace.h"
+
+enum {
+    SLOW_LOG_KEPT_MAX = 128,   /* requests */
+    SLOW_LOG_TARGET_MAX = 256, /* bytes of a target that are kept */
+    SLOW_LOG_LIMIT_DEFAULT = 100
+};
+
+struct route;
+
+/* What there is to say about a request that is over. */
+struct account {
+    int64_t ended_at_ms;
+    const char *method;
+    const struct route *route; /* NULL: there was none */
+    int status;                /* 0: the client was gone before the reply */
+    char token[KX_TOKEN_ID_SIZE + 1]; /* "": none was needed */
+    struct trace trace;
+    struct timing timing;
+    struct kx_reads reads;
+    size_t checks; /* of its commit */
+    size_t mutations;
+    uint64_t bytes_in; /* of the body */
+    uint64_t bytes_out;
+    char target[SLOW_LOG_TARGET_MAX + 1]; /* cut, raw: percent-encoded */
+};
+
+/* Made zero, with the lock initialised. */
+struct slow_log {
+    pthread_mutex_t lock; /* guards the rest */
+    struct account kept[SLOW_LOG_KEPT_MAX];
+    uint64_t count; /* of all; the last one is kept[(count - 1) % MAX] */
+};
+
+/* Keeps it in the place of the oldest. Any thread. */
+void slow_log_keep(struct slow_log *slow, const struct account *account);
+
+#endif

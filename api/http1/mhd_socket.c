@@ -1,0 +1,400 @@
+/* The table of sockets is an array indexed by their numbers, whose size never
+ * changes. A slot belongs to the thread that owns the socket; when the number
+ * comes back on another thread, its contents were published with release and
+ * are read with acquire.
+ *
+ * A fault shows while reading, but its answer must come after those to the good
+ * requests that arrived before it. Two counts tell when: requests that the
+ * framing saw complete, and requests that the library has answered. */
+#include "http1/mhd_socket.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <talloc.h>
+
+#include "http1/http1_deadline.h"
+#include "exchange/request_log.h"
+
+enum { SOCKETS_MAX = 1 << 20, SCRATCH = 16 * 1024 };
+
+/* Of one connection, from mhd_socket_open to mhd_socket_close. */
+struct mhd_socket {
+    struct http1_deadline deadline; /* first: settle finds the socket by it */
+    struct framing framing;
+    enum framing_fault fault;
+    bool turned_away;
+    bool ended;  /* the client sends no more, but waits for answers */
+    bool looked; /* whether it has ended, when all was answered once */
+    struct connection visit;
+    uint64_t answered; /* requests, by the library */
+    uint64_t sent;     /* bytes */
+    size_t drained;
+    http1_take_fn *take;     /* NULL: the library's until it is closed */
+    void *heir;              /* for take */
+    struct mhd_socket *next; /* in due_sockets */
+};
+
+/* Between a call of mhd_socket_answered and the next settling. */
+static _Thread_local struct mhd_socket *due_sockets;
+
+typedef _Atomic(struct mhd_socket *) slot;
+
+static slot *slots;
+static size_t slot_count;
+static struct framing_limits limits;
+
+ssize_t __real_recv(int fd, void *buffer, size_t size, int flags);
+ssize_t __real_send(int fd, const void *data, size_t size, int flags);
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+int __real_shutdown(int fd, int how);
+int __real_close(int fd);
+
+bool mhd_socket_start(const struct mhd_socket_limits *all)
+{
+    struct rlimit files;
+    slot_count = SOCKETS_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < SOCKETS_MAX)
+        slot_count = files.rlim_cur;
+    limits = all->framing;
+    http1_deadline_start(all->header_timeout_ms, all->body_timeout_ms);
+    slots = calloc(slot_count, sizeof *slots);
+    return slots != NULL;
+}
+
+void mhd_socket_stop(void)
+{
+    for (size_t i = 0; slots != NULL && i < slot_count; i++)
+        talloc_free(atomic_load(&slots[i]));
+    free(slots);
+    slots = NULL;
+}
+
+/* NULL for numbers past the table, which are refused as connections. */
+static slot *find(int fd)
+{
+    return slots != NULL && fd >= 0 && (size_t)fd < slot_count ? &slots[fd]
+                                                               : NULL;
+}
+
+static struct mhd_socket *registered(int fd)
+{
+    slot *place = find(fd);
+    return place != NULL ? atomic_load_explicit(place, memory_order_acquire)
+                         : NULL;
+}
+
+bool mhd_socket_open(const struct connection *visit)
+{
+    slot *place = find(visit->fd);
+    struct mhd_socket *socket =
+        place != NULL ? talloc(NULL, struct mhd_socket) : NULL;
+    if (socket == NULL)
+        return false;
+    *socket = (struct mhd_socket){.visit = *visit};
+    framing_init(&socket->framing, &limits);
+    atomic_store_explicit(place, socket, memory_order_release);
+    return true;
+}
+
+static void forget(struct mhd_socket *socket)
+{
+    struct mhd_socket **link = &due_sockets;
+    while (*link != NULL && *link != socket)
+        link = &(*link)->next;
+    if (*link == socket)
+        *link = socket->next;
+    http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
+    atomic_store(&slots[socket->visit.fd], NULL);
+    talloc_free(socket);
+}
+
+bool mhd_socket_close(int fd, struct connection *visit_out)
+{
+    struct mhd_socket *socket = registered(fd);
+    if (socket == NULL || socket->take != NULL)
+        return false;
+    *visit_out = socket->visit;
+    forget(socket);
+    return true;
+}
+
+void mhd_socket_transfer(int fd, http1_take_fn *take, void *heir)
+{
+    struct mhd_socket *socket = registered(fd);
+    socket->take = take;
+    socket->heir = heir;
+}
+
+/* ---- Bytes -------------------------------------------------------------- */
+
+static ssize_t receive(struct mhd_socket *socket, void *buffer, size_t size,
+                       int flags)
+{
+    if (socket->visit.tls != NULL)
+        return tls_recv(socket->visit.tls, buffer, size);
+    return __real_recv(socket->visit.fd, buffer, size, flags);
+}
+
+/* The TLS of a registered socket, or NULL. */
+static struct tls *tls_of(const struct mhd_socket *socket)
+{
+    return socket != NULL ? socket->visit.tls : NULL;
+}
+
+static ssize_t count_sent(struct mhd_socket *socket, ssize_t sent)
+{
+    if (socket != NULL && sent > 0)
+        socket->sent += (uint64_t)sent;
+    return sent;
+}
+
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+    struct mhd_socket *socket = registered(fd);
+    struct tls *tls = tls_of(socket);
+    const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
+    return count_sent(socket, tls != NULL ? tls_send(tls, &part, 1)
+                                          : __real_send(fd, data, size, flags));
+}
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    struct mhd_socket *socket = registered(fd);
+    struct tls *tls = tls_of(socket);
+    return count_sent(socket, tls != NULL ? tls_send(tls, message->msg_iov,
+                                                     message->msg_iovlen)
+                                          : __real_sendmsg(fd, message, flags));
+}
+
+uint64_t mhd_socket_sent(int fd)
+{
+    const struct mhd_socket *socket = registered(fd);
+    return socket != NULL ? socket->sent : 0;
+}
+
+struct guest *mhd_socket_guest(int fd)
+{
+    const struct mhd_socket *socket = registered(fd);
+    return socket != NULL ? socket->visit.guest : NULL;
+}
+
+int __wrap_shutdown(int fd, int how)
+{
+    const struct mhd_socket *socket = registered(fd);
+    struct tls *tls = tls_of(socket);
+    if (socket != NULL && socket->take != NULL)
+        return 0;
+    if (tls != NULL && how != SHUT_RD)
+        tls_finish(tls);
+    return __real_shutdown(fd, how);
+}
+
+static void pass_on(struct mhd_socket *socket)
+{
+    http1_take_fn *take = socket->take;
+    void *heir = socket->heir;
+    struct connection visit = socket->visit;
+    forget(socket);
+    take(heir, &visit);
+}
+
+int __wrap_close(int fd)
+{
+    struct connection visit;
+    struct mhd_socket *socket = registered(fd);
+    if (socket != NULL && socket->take != NULL) {
+        pass_on(socket);
+        return 0;
+    }
+    if (mhd_socket_close(fd, &visit))
+        connection_end(visit.service, &visit);
+    return __real_close(fd);
+}
+
+/* ---- Faults ------------------------------------------------------------- */
+
+/* What does not fit into the socket's buffer at once is given up: the answer is
+ * short, and a client whose buffer is full does not read. */
+static void answer(const struct connection *visit, enum framing_fault fault)
+{
+    char text[FRAMING_ANSWER_MAX];
+    char id[TRACE_NEW_ID_SIZE];
+    request_log_refusal(visit->service, framing_status(fault), id);
+    size_t size = framing_answer(fault, id, text, sizeof text);
+    send(visit->fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(visit->fd, SHUT_WR);
+}
+
+/* Answers the fault, once, and drops what still arrives. Closing with unread
+ * input, or before the rest of it arrives, would reset the connection, and the
+ * client might never read the answer (RFC 9112 section 9.6). Returns -1 with
+ * errno as __wrap_recv. */
+static ssize_t turn_away(struct mhd_socket *socket)
+{
+    char scratch[SCRATCH];
+    ssize_t got;
+    if (!socket->turned_away)
+        answer(&socket->visit, socket->fault);
+    socket->turned_away = true;
+    http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
+    do {
+        got = receive(socket, scratch, sizeof scratch, MSG_DONTWAIT);
+        if (got < 0 && errno == EAGAIN)
+            return -1;
+        socket->drained += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && socket->drained <= MHD_SOCKET_DRAIN_MAX);
+    errno = ECONNRESET;
+    return -1;
+}
+
+/* An end that came together with the requests gives no further sign, and the
+ * library has not seen it. That is how `nc -N` asks; who asks again and again
+ * is not looked at again and again. */
+static bool has_ended(struct mhd_socket *socket)
+{
+    char byte;
+    if (!socket->looked)
+        socket->ended |= __real_recv(socket->visit.fd, &byte, 1,
+                                     MSG_PEEK | MSG_DONTWAIT) == 0;
+    socket->looked = true;
+    return socket->ended;
+}
+
+/* The answer is not sent from here: the library is in the middle of its own
+ * work on this socket. */
+void mhd_socket_answered(int fd)
+{
+    struct mhd_socket *socket = registered(fd);
+    if (socket == NULL || ++socket->answered != socket->framing.requests ||
+        socket->turned_away ||
+        (socket->fault == FRAMING_NO_FAULT && !has_ended(socket)))
+        return;
+    socket->next = due_sockets;
+    due_sockets = socket;
+}
+
+static void settle_due(void)
+{
+    while (due_sockets != NULL) {
+        struct mhd_socket *socket = due_sockets;
+        due_sockets = socket->next;
+        /* A client that has gone already gives no further sign; this gives
+         * one, so that the library closes. */
+        if (socket->ended || (turn_away(socket) < 0 && errno != EAGAIN))
+            shutdown(socket->visit.fd, SHUT_RDWR);
+    }
+}
+
+/* While the requests before it are being answered it is not the client who is
+ * slow. What is sent to a client that dribbles is not waited for. */
+static void settle_late(struct http1_deadline *deadline)
+{
+    struct mhd_socket *socket = (struct mhd_socket *)deadline;
+    if (socket->answered < socket->framing.requests) {
+        http1_deadline_set(deadline, deadline->part);
+        return;
+    }
+    socket->fault =
+        deadline->part == HTTP1_HEAD ? FRAMING_SLOW_HEAD : FRAMING_SLOW_BODY;
+    turn_away(socket);
+    shutdown(socket->visit.fd, SHUT_RDWR);
+}
+
+void mhd_socket_cut(int fd)
+{
+    struct mhd_socket *socket = registered(fd);
+    if (socket == NULL)
+        return;
+    if (framing_in_body(&socket->framing)) {
+        socket->fault = FRAMING_SLOW_BODY;
+        turn_away(socket);
+    }
+    __real_shutdown(fd, SHUT_RDWR);
+}
+
+void mhd_socket_settle(void)
+{
+    struct http1_deadline *deadline;
+    settle_due();
+    if (http1_deadline_next() == 0)
+        return;
+    uint64_t now_ns = kx_monotonic_ns();
+    while ((deadline = http1_deadline_over(now_ns)) != NULL)
+        settle_late(deadline);
+}
+
+int mhd_socket_timeout_ms(void)
+{
+    uint64_t next = http1_deadline_next();
+    return next == 0 ? -1 : (int)kx_ms_until(next);
+}
+
+/* ---- Input -------------------------------------------------------------- */
+
+/* Each part of each request has its time from when it begins. */
+static void time_part(struct mhd_socket *socket, uint64_t requests)
+{
+    enum http1_part part = HTTP1_NOTHING;
+    if (framing_in_head(&socket->framing))
+        part = HTTP1_HEAD;
+    else if (framing_in_body(&socket->framing))
+        part = HTTP1_BODY;
+    if (part != socket->deadline.part ||
+        (part != HTTP1_NOTHING && socket->framing.requests != requests))
+        http1_deadline_set(&socket->deadline, part);
+}
+
+/* The library would take each cookie apart, into memory that is meant for
+ * headers, and answer by itself where that is too small; nothing here looks at
+ * one. */
+static void hide_cookie(const struct mhd_socket *socket, uint8_t *buffer)
+{
+    const uint8_t *name_end = socket->framing.cookie;
+    if (name_end != NULL)
+        buffer[name_end - buffer] = '-';
+}
+
+/* Returns what the library may have of the bytes that came. */
+static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
+{
+    uint64_t requests = socket->framing.requests;
+    size_t good = framing_feed(&socket->framing, buffer, size, &socket->fault);
+    hide_cookie(socket, buffer);
+    time_part(socket, requests);
+    return good > 0 ? (ssize_t)good : turn_away(socket);
+}
+
+/* Input of a socket without a fault so far. The end of a client's input is not
+ * the library's to see while answers are due: it would drop them. Where a
+ * request has begun and the socket is empty, the client may wait for an
+ * acknowledgement to send the rest. */
+static ssize_t take(struct mhd_socket *socket, void *buffer, size_t size,
+                    int flags)
+{
+    ssize_t got = receive(socket, buffer, size, flags);
+    if (got == 0 && socket->answered < socket->framing.requests) {
+        socket->ended = true;
+        errno = EAGAIN;
+        return -1;
+    }
+    ssize_t good = got > 0 ? check(socket, buffer, (size_t)got) : got;
+    if (got < (ssize_t)size && socket->deadline.part != HTTP1_NOTHING)
+        connection_acknowledge(&socket->visit);
+    return good;
+}
+
+ssize_t __wrap_recv(int fd, void *buffer, size_t size, int flags)
+{
+    struct mhd_socket *socket = registered(fd);
+    if (socket == NULL || (flags & MSG_PEEK) != 0)
+        return __real_recv(fd, buffer, size, flags);
+    if (socket->fault == FRAMING_NO_FAULT)
+        return take(socket, buffer, size, flags);
+    if (socket->answered == socket->framing.requests)
+        return turn_away(socket);
+    errno = EAGAIN;
+    return -1;
+}

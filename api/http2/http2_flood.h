@@ -1,0 +1,29 @@
+/* How much idle talk a client of HTTP/2 may cause. Frames that bring no request
+ * nearer to its reply (PING, SETTINGS, resets, unknown types, DATA that is
+ * empty but for its padding ...) cost little each and are needed now and then;
+ * thousands of them are an attack. */
+#ifndef API_HTTP2_CALM_H
+#define API_HTTP2_CALM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    CALM_BURST = 1000,     /* such frames at once */
+    CALM_PER_SECOND = 100, /* and again after a while */
+    CALM_EARNED = 2        /* by each frame that carries a reply */
+};
+
+/* Of one connection. Members are its own. */
+struct http2_flood {
+    uint32_t left;
+    uint64_t since_ns;
+};
+
+void http2_flood_init(struct http2_flood *calm, uint64_t now_ns);
+/* One such frame came; false when that was one too many. */
+bool http2_flood_spend(struct http2_flood *calm, uint64_t now_ns);
+/* A part of a reply was sent, for which the client may answer something. */
+void http2_flood_earn(struct http2_flood *calm);
+
+#endif

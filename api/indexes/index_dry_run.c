@@ -1,0 +1,56 @@
+/* POST /indexes?dry=1 with adopt: beside what any dry declaration tells, what
+ * would become of the entries that are kept by hand under the name. Found out
+ * in slices, so that a large index holds up nobody. */
+#include "indexes/indexes.h"
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "rest/indexjson.h"
+#include "rest/core_refusal.h"
+
+/* Entries looked at in one view: each may need a look-up. */
+enum { SLICE_ENTRIES = 500 };
+
+static bool adopts(const struct request *request, struct kx_slice name)
+{
+    struct kx_slice value;
+    struct kx_index_info info;
+    if (!kx_json_find(request->body, kx_text("/adopt"), &value) ||
+        kx_json_type(value) != KX_JSON_TRUE)
+        return false;
+    kx_read_begin(request->reader);
+    bool there = kx_index_find(request->reader, name, &info) == KX_OK;
+    kx_read_end(request->reader);
+    return !there;
+}
+
+enum progress index_rehearse(struct request *request, struct reply *reply,
+                             struct kx_slice name)
+{
+    struct kx_rehearsal *rehearsal = request->state;
+    struct kx_fault fault = {0};
+    const struct kx_adoption *result = NULL;
+    if (!access_admit_again(request, reply))
+        return DONE;
+    if (rehearsal == NULL && adopts(request, name)) {
+        fault.status =
+            kx_rehearse(request->memory, request->body, &rehearsal, &fault);
+        request->state = rehearsal;
+    }
+    if (fault.status == KX_OK && rehearsal != NULL) {
+        kx_read_begin(request->reader);
+        fault.status =
+            kx_rehearse_next(rehearsal, request->reader, SLICE_ENTRIES);
+        uint64_t flush = kx_read_end(request->reader);
+        if (flush != 0)
+            reply->flush = flush;
+        if (fault.status == KX_OK)
+            return AGAIN;
+        result = kx_rehearsal_result(rehearsal);
+    }
+    if (fault.status != KX_OK && fault.status != KX_END)
+        return core_refusal_read(request, reply, &fault, name);
+    answer_json(reply, 200);
+    indexjson_write_preview(request->commit.preview, result, &reply->body);
+    return DONE;
+}

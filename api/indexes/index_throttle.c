@@ -1,0 +1,89 @@
+/* Pausing, resuming and throttling the background work on an index: its build,
+ * its migration. What is said is stored and holds until something else is
+ * said, also for work that begins later. */
+#include "http/handlers.h"
+
+#include "rest/answer.h"
+#include "rest/body.h"
+#include "indexes/index_wait.h"
+#include "indexes/indexes.h"
+#include "rest/member_table.h"
+#include "rest/query_params.h"
+
+enum { PER_SECOND_MAX = 1000000000 };
+
+static enum progress commit_pace(struct request *request, struct reply *reply,
+                                 const struct kx_pace *pace)
+{
+    struct kx_buffer name;
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) ||
+        !index_name(request, &name, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    request->commit.kind = KX_PACE_INDEX;
+    request->commit.index_name = kx_buffer_slice(&name);
+    request->commit.pace = *pace;
+    return COMMIT;
+}
+
+enum progress index_pause(struct request *request, struct reply *reply)
+{
+    struct kx_pace pace = {.sets_paused = true, .paused = true};
+    return commit_pace(request, reply, &pace);
+}
+
+enum progress index_resume(struct request *request, struct reply *reply)
+{
+    struct kx_pace pace = {.sets_paused = true};
+    return commit_pace(request, reply, &pace);
+}
+
+/* null is no limit. */
+static bool read_per_second(void *target, struct kx_slice value,
+                            struct input_error *flaw)
+{
+    struct kx_pace *pace = target;
+    size_t number = 0;
+    if (kx_json_type(value) != KX_JSON_NULL &&
+        !member_table_whole(value, PER_SECOND_MAX, &number, flaw))
+        return false;
+    pace->sets_limit = true;
+    pace->per_second = (uint32_t)number;
+    return true;
+}
+
+static const struct member THROTTLE_MEMBERS[] = {
+    {"perSecond", read_per_second},
+    {NULL, NULL},
+};
+
+enum progress index_throttle(struct request *request, struct reply *reply)
+{
+    struct kx_pace pace = {.sets_paused = false};
+    struct input_error flaw;
+    if (!body_json(request, &flaw) ||
+        !member_table_read(request->body, THROTTLE_MEMBERS, &pace, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    if (!pace.sets_limit) {
+        input_error_set(
+            &flaw, PROBLEM_BAD_REQUEST,
+            "The member perSecond is missing: entries per second, or "
+            "null for no limit.");
+        return input_error_reply(request, reply, &flaw);
+    }
+    return commit_pace(request, reply, &pace);
+}
+
+enum progress index_pace_finish(struct request *request, struct reply *reply)
+{
+    struct kx_slice name = request->commit.index_name;
+    enum kx_index_state state;
+    if (request->commit.status == KX_INDEX_ABSENT)
+        return index_missing(request, reply, name);
+    if (request->commit.status != KX_OK)
+        return index_refused(request, reply, name);
+    enum progress progress = index_await(request, reply, name, &state);
+    if (progress == DONE && reply->status == 0)
+        answer_json(reply, 200);
+    return progress;
+}

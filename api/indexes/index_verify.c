@@ -1,0 +1,152 @@
+/* POST /indexes/{name}/verify compares an index with its entries, and mends it
+ * with ?repair=true; GET shows how far that is and what was found, also long
+ * after its end. */
+#include "http/handlers.h"
+
+#include <stdio.h>
+
+#include "access/access.h"
+#include "rest/answer.h"
+#include "indexes/indexes.h"
+#include "http/problem.h"
+#include "rest/query_params.h"
+
+/* Only counts are added, so the end is known for certain. */
+static double percent(const struct kx_verification *report)
+{
+    if (!report->running)
+        return 100;
+    double part = report->total == 0
+                      ? 0
+                      : 100.0 * (double)report->done / (double)report->total;
+    return part > 99 ? 99 : part;
+}
+
+static void write_key(const char *name, const struct kx_sample *key,
+                      struct kx_buffer *out)
+{
+    if (key->size == 0)
+        return;
+    kx_add_text(out, name);
+    kx_key_to_json(kx_slice(key->key, key->size), out);
+}
+
+static void write_samples(const struct kx_verification *report, int damage,
+                          bool *some, struct kx_buffer *out)
+{
+    for (size_t i = 0; i < report->sample_counts[damage]; i++) {
+        const struct kx_damaged *sample = &report->samples[damage][i];
+        kx_add_text(out, *some ? ",{\"damage\":\"" : "{\"damage\":\"");
+        kx_add_text(out, kx_damage_text((enum kx_damage)damage));
+        kx_add_byte(out, '"');
+        write_key(",\"indexKey\":", &sample->index_key, out);
+        write_key(",\"key\":", &sample->key, out);
+        kx_add_byte(out, '}');
+        *some = true;
+    }
+}
+
+static void write_progress(const struct kx_verification *report,
+                           struct kx_buffer *out)
+{
+    char text[320];
+    char ended[24] = "null";
+    if (report->ended_at_ms != 0)
+        snprintf(ended, sizeof ended, "%lld", (long long)report->ended_at_ms);
+    snprintf(
+        text, sizeof text,
+        ",\"state\":\"%s\",\"repair\":%s,\"done\":%llu,\"total\":%llu,"
+        "\"percent\":%.1f,\"startedAt\":%lld,\"endedAt\":%s",
+        report->running ? "running" : "done", report->repair ? "true" : "false",
+        (unsigned long long)report->done, (unsigned long long)report->total,
+        percent(report), (long long)report->started_at_ms, ended);
+    kx_add_text(out, text);
+}
+
+static void write_report(const struct kx_verification *report,
+                         struct kx_slice index, struct kx_buffer *out)
+{
+    char text[64];
+    bool some = false;
+    kx_add_text(out, "{\"index\":");
+    kx_json_escape(index, out);
+    write_progress(report, out);
+    for (int damage = 0; damage < KX_DAMAGES; damage++) {
+        snprintf(text, sizeof text, ",\"%s\":%llu",
+                 kx_damage_text((enum kx_damage)damage),
+                 (unsigned long long)report->counts[damage]);
+        kx_add_text(out, text);
+    }
+    snprintf(text, sizeof text, ",\"mended\":%llu,\"samples\":[",
+             (unsigned long long)report->mended);
+    kx_add_text(out, text);
+    for (int damage = 0; damage < KX_DAMAGES; damage++)
+        write_samples(report, damage, &some, out);
+    kx_add_text(out, "]}");
+}
+
+/* The last verification of the index. */
+static enum progress show(struct request *request, struct reply *reply,
+                          struct kx_slice name)
+{
+    struct kx_index_info info = {.verification = NULL};
+    kx_read_begin(request->reader);
+    bool there = index_find(request, name, &info);
+    bool verified = there && info.verification != NULL;
+    if (verified) {
+        answer_json(reply, info.verification->running ? 202 : 200);
+        write_report(info.verification, name, &reply->body);
+    }
+    reply->flush = kx_read_end(request->reader);
+    if (!there)
+        return index_missing(request, reply, name);
+    if (!verified) {
+        problem(request, reply, PROBLEM_NO_VERIFICATION,
+                "The index %.*s was not verified yet.", (int)name.size,
+                (const char *)name.data);
+        problem_member_text(reply, "index", name);
+    }
+    return DONE;
+}
+
+enum progress index_verify(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct query_params query;
+    struct input_error flaw;
+    if (!query_params_read(request->query, TAKES_REPAIR, request->memory,
+                           &query, &flaw) ||
+        !query_params_flag(&query, PARAMETER_REPAIR, &request->commit.repair,
+                           &flaw) ||
+        !index_name(request, &name, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    request->commit.kind = KX_VERIFY_INDEX;
+    request->commit.index_name = kx_buffer_slice(&name);
+    return COMMIT;
+}
+
+enum progress index_verify_finish(struct request *request, struct reply *reply)
+{
+    struct kx_slice name = request->commit.index_name;
+    if (request->commit.status == KX_INDEX_ABSENT)
+        return index_missing(request, reply, name);
+    if (request->commit.status != KX_OK)
+        return index_refused(request, reply, name);
+    return show(request, reply, name);
+}
+
+/* 200 in any case: the report is there. */
+enum progress index_verification(struct request *request, struct reply *reply)
+{
+    struct kx_buffer name;
+    struct input_error flaw;
+    if (!query_params_none(request, &flaw) ||
+        !index_name(request, &name, &flaw))
+        return input_error_reply(request, reply, &flaw);
+    if (!access_index(request, reply, SCOPE_READ, kx_buffer_slice(&name)))
+        return DONE;
+    show(request, reply, kx_buffer_slice(&name));
+    if (reply->status == 202)
+        reply->status = 200;
+    return DONE;
+}

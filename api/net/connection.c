@@ -1,0 +1,50 @@
+/* The places that connections take up: in all, and by address. */
+#include "net/connection.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+enum connection_verdict connection_begin(struct service *service,
+                                         struct connection *visit)
+{
+    struct counters *counters = &service->counters;
+    enum connection_verdict verdict = CONNECTION_SHARE_USED;
+    visit->service = service;
+    atomic_fetch_add(&counters->connections_accepted, 1);
+    if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
+        service->options->connections_max)
+        verdict = CONNECTION_SERVER_FULL;
+    else if ((visit->guest =
+                  address_limit_enter(service->guests, &visit->peer)) != NULL)
+        return CONNECTION_ACCEPTED;
+    atomic_fetch_sub(&counters->connections, 1);
+    atomic_fetch_add(&counters->connections_refused, 1);
+    return verdict;
+}
+
+void connection_end(struct service *service, struct connection *visit)
+{
+    tls_close(visit->tls);
+    address_limit_leave(service->guests, visit->guest);
+    visit->tls = NULL;
+    visit->guest = NULL;
+    atomic_fetch_sub(&service->counters.connections, 1);
+}
+
+void connection_close(struct service *service, struct connection *visit)
+{
+    connection_end(service, visit);
+    close(visit->fd);
+}
+
+/* The option holds until the kernel next thinks that answers will carry the
+ * acknowledgements, which is after every answer. */
+void connection_acknowledge(const struct connection *visit)
+{
+    const int on = 1;
+    int error = errno;
+    setsockopt(visit->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+    errno = error;
+}

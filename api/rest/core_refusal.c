@@ -1,0 +1,245 @@
+/* Problems made of what the core refused. Each status has its own members, made
+ * of the refusal's: they are what a program needs to react without parsing the
+ * detail. */
+#include "rest/core_refusal.h"
+
+#include <stdio.h>
+
+#include "access/access.h"
+#include "rest/entryjson.h"
+#include "rest/indexjson.h"
+
+enum { RETRY_SECONDS_MAX = 60 };
+
+static void member_json(struct reply *reply, const char *name,
+                        const struct kx_buffer *json)
+{
+    if (json->failed)
+        reply->body.failed = true;
+    else
+        problem_member_json(reply, name, kx_buffer_slice(json));
+}
+
+static void member_key(struct request *request, struct reply *reply,
+                       const char *name, struct kx_slice key)
+{
+    struct kx_buffer json;
+    kx_buffer_init(&json, request->memory);
+    kx_key_to_json(key, &json);
+    member_json(reply, name, &json);
+}
+
+/* The one versionstamp that the check named, or null: that of an absent
+ * entry. */
+static void add_expected(const struct kx_check *check, struct kx_buffer *out)
+{
+    bool one = check->condition == KX_IS_ONE_OF && check->stamp_count == 1;
+    entryjson_write_stamp(one ? check->stamps[0] : 0, out);
+}
+
+static void member_checks(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    const struct kx_refusal *refusal = &commit->refusal;
+    struct kx_buffer list;
+    kx_buffer_init(&list, request->memory);
+    for (size_t i = 0; i < refusal->check_count; i++) {
+        char number[40];
+        size_t n = refusal->checks[i].check;
+        snprintf(number, sizeof number,
+                 "%s{\"check\":%zu,\"key\":", i == 0 ? "[" : ",", n);
+        kx_add_text(&list, number);
+        kx_key_to_json(commit->checks[n].key, &list);
+        kx_add_text(&list, ",\"expected\":");
+        add_expected(&commit->checks[n], &list);
+        kx_add_text(&list, ",\"actual\":");
+        entryjson_write_stamp(refusal->checks[i].actual, &list);
+        kx_add_byte(&list, '}');
+    }
+    kx_add_text(&list, refusal->check_count == 0 ? "[]" : "]");
+    member_json(reply, "failedChecks", &list);
+}
+
+/* Which mutation of the commit it was, by its number in the request. */
+static void member_mutation(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    if (commit->refusal.mutation < commit->mutation_count)
+        problem_member_number(reply, "mutation", commit->refusal.mutation);
+}
+
+/* And which key it was to change. */
+static void members_mutation(struct request *request, struct reply *reply)
+{
+    const struct kx_commit *commit = &request->commit;
+    size_t mutation = commit->refusal.mutation;
+    member_mutation(request, reply);
+    if (mutation < commit->mutation_count)
+        member_key(request, reply, "key", commit->mutations[mutation].key);
+}
+
+static void members_unique(struct request *request, struct reply *reply,
+                           bool told)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    member_key(request, reply, "value", refusal->index_value);
+    if (told)
+        member_key(request, reply, "existingKey", refusal->existing_key);
+    member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    member_mutation(request, reply);
+}
+
+/* `pointer` leads into the value of the entry, which for PUT is the body. */
+static void members_not_indexable(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    if (refusal->field.size > 0)
+        problem_member_text(reply, "pointer", refusal->field);
+    member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    member_mutation(request, reply);
+}
+
+/* `holds` is what the index would hold there of its own accord. */
+static void members_owned(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    struct kx_buffer holds;
+    problem_member_text(reply, "index", kx_text(refusal->index));
+    kx_buffer_init(&holds, request->memory);
+    if (refusal->held)
+        kx_value_to_json(&refusal->holds, &holds);
+    else
+        kx_add_text(&holds, "null");
+    member_json(reply, "holds", &holds);
+    members_mutation(request, reply);
+}
+
+/* Which entry has the value is told only to those who may read that entry; so
+ * is the text, which names it. What else a refusal tells of what is stored has
+ * been asked for by access_commit. */
+static bool may_tell(const struct request *request)
+{
+    const struct kx_commit *commit = &request->commit;
+    return commit->status != KX_UNIQUE_VIOLATION ||
+           access_sees(request, SCOPE_READ, commit->refusal.existing_key);
+}
+
+enum progress core_refusal_commit(struct request *request, struct reply *reply)
+{
+    struct kx_fault *fault = &request->commit.refusal.fault;
+    fault->status = request->commit.status;
+    bool told = may_tell(request);
+    if (!told)
+        fault->detail[0] = '\0';
+    problem_status(request, reply, fault);
+    switch ((int)fault->status) {
+    case KX_CHECK_FAILED:
+        member_checks(request, reply);
+        break;
+    case KX_UNIQUE_VIOLATION:
+        members_unique(request, reply, told);
+        break;
+    case KX_INDEX_OWNED_KEY:
+        members_owned(request, reply);
+        break;
+    case KX_NOT_INDEXABLE:
+        members_not_indexable(request, reply);
+        break;
+    case KX_INDEX_NOT_READY:
+        if (request->commit.kind == KX_WRITE)
+            problem_member_text(reply, "index",
+                                kx_text(request->commit.refusal.index));
+        break;
+    case KX_TYPE_MISMATCH:
+    case KX_NUMBER_RANGE:
+    case KX_VALUE_TOO_LARGE:
+    case KX_KEY_TOO_LONG:
+        members_mutation(request, reply);
+        break;
+    default:
+        break;
+    }
+    return DONE;
+}
+
+/* How many there are, and where they are listed. */
+static void member_conflicts(struct request *request, struct reply *reply,
+                             const struct kx_index_info *info)
+{
+    struct kx_buffer list;
+    problem_member_number(reply, "conflicts", info->conflicts);
+    kx_buffer_init(&list, request->memory);
+    kx_add_text(&list, "/indexes/");
+    kx_add_slice(&list, info->name);
+    kx_add_text(&list, "/conflicts");
+    reply->body.failed |= list.failed;
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&list));
+}
+
+/* Retry-After is the time that the build still takes, at most a minute: the
+ * estimate may be wrong. */
+static void members_index(struct request *request, struct reply *reply,
+                          const struct kx_index_info *info)
+{
+    struct kx_buffer build;
+    problem_member_text(reply, "state",
+                        kx_text(kx_index_state_text(info->state)));
+    if (info->state == KX_INDEX_CONFLICTED)
+        member_conflicts(request, reply, info);
+    if (info->state != KX_INDEX_BUILDING)
+        return;
+    kx_buffer_init(&build, request->memory);
+    indexjson_write_build(info, &build);
+    member_json(reply, "build", &build);
+    uint64_t seconds = indexjson_eta(info);
+    if (seconds == 0)
+        seconds = 1;
+    else if (seconds > RETRY_SECONDS_MAX)
+        seconds = RETRY_SECONDS_MAX;
+    reply_headerf(request, reply, "Retry-After", "%llu",
+                  (unsigned long long)seconds);
+}
+
+enum progress core_refusal_read(struct request *request, struct reply *reply,
+                                const struct kx_fault *fault,
+                                struct kx_slice index)
+{
+    struct kx_index_info info;
+    problem_status(request, reply, fault);
+    if (fault->status != KX_INDEX_NOT_READY &&
+        fault->status != KX_INDEX_ABSENT &&
+        fault->status != KX_INDEX_NOT_UNIQUE)
+        return DONE;
+    if (index.size > 0)
+        problem_member_text(reply, "index", index);
+    if (fault->status == KX_INDEX_NOT_READY) {
+        kx_read_begin(request->reader);
+        if (kx_index_find(request->reader, index, &info) == KX_OK)
+            members_index(request, reply, &info);
+        kx_read_end(request->reader);
+    }
+    return DONE;
+}
+
+void core_refusal_index_of(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, key);
+    if (kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING)
+        kx_add_slice(out, part.bytes);
+}
+
+enum progress core_refusal_scan(struct request *request, struct reply *reply,
+                                const struct kx_fault *fault,
+                                const struct selector *selector)
+{
+    struct kx_buffer index;
+    kx_buffer_init(&index, request->memory);
+    kx_add_slice(&index, selector->index);
+    if (!selector->indexed)
+        core_refusal_index_of(selector->range.start, &index);
+    return core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
+}

@@ -1,0 +1,43 @@
+/* JSON objects that the service interprets, read member by member on the raw
+ * text, so that values inside them keep their bytes. A table names the members
+ * and who reads each of them; names that are not in it are flaws, as a misspelt
+ * one must not be ignored. Duplicate names were refused by kx_json_check. */
+#ifndef API_MEMBERS_H
+#define API_MEMBERS_H
+
+#include "http/input_error.h"
+
+/* Reads one member's raw value (a slice of the document) into what `target`
+ * points to. False with a flaw whose pointer is relative to the value; the
+ * member's name is put in front of it on the way out. */
+typedef bool member_fn(void *target, struct kx_slice value,
+                       struct input_error *flaw);
+
+struct member {
+    const char *name;
+    member_fn *read;
+};
+
+/* Reads an object (kx_json_check accepted it) by a table that ends with a NULL
+ * name. PROBLEM_UNKNOWN_MEMBER for names that are not in it,
+ * PROBLEM_BAD_REQUEST for what is no object; pointers are relative to the
+ * object. */
+bool member_table_read(struct kx_slice object, const struct member *table,
+                       void *target, struct input_error *flaw);
+
+/* Number of elements of an array; false (PROBLEM_BAD_REQUEST) when it is
+ * none. */
+bool member_table_count(struct kx_slice array, size_t *count_out,
+                        struct input_error *flaw);
+
+/* Readers of single values: true or false; a whole number from 1 to max. False
+ * with PROBLEM_BAD_REQUEST, *_out is then unchanged. */
+bool member_table_flag(struct kx_slice value, bool *flag_out,
+                       struct input_error *flaw);
+bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
+                        struct input_error *flaw);
+/* Appends the characters of a text. */
+bool member_table_text(struct kx_slice value, struct kx_buffer *out,
+                       struct input_error *flaw);
+
+#endif

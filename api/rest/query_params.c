@@ -1,0 +1,302 @@
+/* The query parameters of a request. All of them are known by one table, in
+ * which each handler has its set: so a parameter means the same everywhere. */
+#include "rest/query_params.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <talloc.h>
+
+#include "rest/keyjson.h"
+#include "rest/key_path.h"
+#include "http/percent.h"
+
+static const char *const NAMES[PARAMETER_COUNT] = {
+    [PARAMETER_KEY] = "key",
+    [PARAMETER_TTL] = "ttl",
+    [PARAMETER_PREFIX] = "prefix",
+    [PARAMETER_START] = "start",
+    [PARAMETER_END] = "end",
+    [PARAMETER_REVERSE] = "reverse",
+    [PARAMETER_LIMIT] = "limit",
+    [PARAMETER_CURSOR] = "cursor",
+    [PARAMETER_KEYS] = "keys",
+    [PARAMETER_INDEX] = "index",
+    [PARAMETER_VERBOSE] = "verbose",
+    [PARAMETER_FIELDS] = "fields",
+    [PARAMETER_DRY] = "dry",
+    [PARAMETER_PAUSED] = "paused",
+    [PARAMETER_REPAIR] = "repair",
+    [PARAMETER_VERSIONSTAMPS] = "versionstamps",
+};
+
+const char *query_params_name(enum parameter parameter)
+{
+    return NAMES[parameter];
+}
+
+static bool bad(struct input_error *flaw, enum parameter parameter,
+                const char *reason)
+{
+    input_error_set(flaw, PROBLEM_BAD_PARAMETER, "The parameter %s %s.",
+                    NAMES[parameter], reason);
+    flaw->parameter = kx_text(NAMES[parameter]);
+    return false;
+}
+
+static bool find(struct kx_slice name, enum parameter *parameter_out)
+{
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if (kx_equal(name, kx_text(NAMES[i]))) {
+            *parameter_out = (enum parameter)i;
+            return true;
+        }
+    return false;
+}
+
+/* A word that is neither a parameter nor one with a wrong letter. */
+static bool looks_like_field(struct kx_slice name,
+                             const struct input_error *flaw)
+{
+    enum parameter parameter;
+    for (size_t i = 0; i < name.size; i++)
+        if (!isalnum(name.data[i]) && name.data[i] != '_')
+            return false;
+    return name.size > 0 && flaw->suggestion_distance > 1 &&
+           !find(name, &parameter);
+}
+
+/* Who tries to select by a value in the entries. */
+static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
+{
+    size_t used = strlen(flaw->detail);
+    snprintf(flaw->detail + used, sizeof flaw->detail - used,
+             " Entries are selected by a field through an index: POST /explain "
+             "with \"where\":[{\"path\":\"/%.*s\",\"eq\":...}] says which one, "
+             "and how it is declared.",
+             kx_shown(name), (const char *)name.data);
+}
+
+/* Also for a parameter that exists but has no meaning here. */
+static bool unknown(struct kx_slice name, const struct query_params *query,
+                    struct input_error *flaw)
+{
+    input_error_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
+                    "There is no parameter \"%.*s\" here%s.", kx_shown(name),
+                    name.data, query->allowed == 0 ? ", nor any other" : "");
+    flaw->parameter = name;
+    for (int i = 0; i < PARAMETER_COUNT; i++)
+        if ((query->allowed >> i & 1) != 0)
+            input_error_offer(flaw, name, NAMES[i]);
+    if ((query->allowed & TAKES_INDEX) != 0 && looks_like_field(name, flaw))
+        point_to_indexes(name, flaw);
+    return false;
+}
+
+static bool add_key(struct query_params *query, struct kx_slice value,
+                    struct input_error *flaw)
+{
+    struct kx_slice *keys =
+        talloc_realloc(query->memory, query->keys, struct kx_slice,
+                       (unsigned)query->key_count + 1);
+    if (keys == NULL)
+        return input_error_no_memory(flaw);
+    query->keys = keys;
+    query->keys[query->key_count++] = value;
+    return true;
+}
+
+static bool take(struct kx_slice name, struct kx_slice value,
+                 struct query_params *query, struct input_error *flaw)
+{
+    enum parameter parameter;
+    if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
+        return unknown(name, query, flaw);
+    bool many =
+        parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0;
+    if (query_params_has(query, parameter) && !many)
+        return bad(flaw, parameter, "is given twice");
+    query->given |= 1u << parameter;
+    query->raw[parameter] = value;
+    return !many || add_key(query, value, flaw);
+}
+
+/* "name=value", or a name alone. */
+static bool take_pair(struct kx_slice pair, struct query_params *query,
+                      struct input_error *flaw)
+{
+    const uint8_t *equals = memchr(pair.data, '=', pair.size);
+    size_t size = equals == NULL ? pair.size : (size_t)(equals - pair.data);
+    struct kx_slice name = kx_slice(pair.data, size);
+    struct kx_slice value = kx_slice(pair.data + size, 0);
+    struct kx_buffer decoded;
+    if (equals != NULL)
+        value = kx_slice(equals + 1, pair.size - size - 1);
+    kx_buffer_init(&decoded, query->memory);
+    if (memchr(name.data, '%', name.size) != NULL &&
+        percent_decode(name, &decoded))
+        name = kx_buffer_slice(&decoded);
+    if (decoded.failed)
+        return input_error_no_memory(flaw);
+    return take(name, value, query, flaw); /* the flaw may keep the name */
+}
+
+bool query_params_read(struct kx_slice raw, unsigned allowed,
+                       const void *memory, struct query_params *query_out,
+                       struct input_error *flaw)
+{
+    query_out->allowed = allowed;
+    query_out->given = 0;
+    query_out->memory = memory;
+    query_out->keys = NULL;
+    query_out->key_count = 0;
+    while (raw.size > 0) {
+        const uint8_t *next = memchr(raw.data, '&', raw.size);
+        size_t size = next == NULL ? raw.size : (size_t)(next - raw.data);
+        if (size > 0 && !take_pair(kx_slice(raw.data, size), query_out, flaw))
+            return false;
+        if (next == NULL)
+            break;
+        raw = kx_slice(next + 1, raw.size - size - 1);
+    }
+    return true;
+}
+
+bool query_params_none(const struct request *request, struct input_error *flaw)
+{
+    struct query_params query;
+    return request->query.size == 0 ||
+           query_params_read(request->query, TAKES_NOTHING, request->memory,
+                             &query, flaw);
+}
+
+/* A '+' is itself by RFC 3986, but what URLSearchParams and most libraries make
+ * of a space: it is not guessed which. */
+bool query_params_text(const struct query_params *query,
+                       enum parameter parameter, struct kx_buffer *out,
+                       struct input_error *flaw)
+{
+    size_t before = out->size;
+    struct kx_slice raw = query->raw[parameter];
+    if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL)
+        return bad(flaw, parameter,
+                   "has a '+', which some clients mean as a plus and others as "
+                   "a space; write %2B or %20");
+    if (!percent_decode(raw, out))
+        return bad(flaw, parameter, "has a '%' without two hexadecimal digits");
+    if (out->failed)
+        return input_error_no_memory(flaw);
+    if (!kx_utf8_valid(kx_slice(out->data + before, out->size - before)))
+        return bad(flaw, parameter, "is not valid UTF-8");
+    return true;
+}
+
+static bool is_either(struct kx_slice text, const char *a, const char *b)
+{
+    return kx_equal(text, kx_text(a)) || kx_equal(text, kx_text(b));
+}
+
+bool query_params_flag(const struct query_params *query,
+                       enum parameter parameter, bool *value_out,
+                       struct input_error *flaw)
+{
+    *value_out = false;
+    if (!query_params_has(query, parameter))
+        return true;
+    struct kx_slice text = query->raw[parameter];
+    *value_out = text.size == 0 || is_either(text, "true", "1");
+    return *value_out || is_either(text, "false", "0") ||
+           bad(flaw, parameter, "takes true or false");
+}
+
+/* Each address that takes a limit has a way to get at more than one page. */
+static bool bad_limit(const struct query_params *query, bool too_large,
+                      struct input_error *flaw)
+{
+    struct kx_slice text = query->raw[PARAMETER_LIMIT];
+    const char *way = "";
+    if (too_large && (query->allowed & TAKES_KEYS) != 0)
+        way = " For more, repeat the request with the cursor of each page, or "
+              "leave limit out and send Accept: application/x-ndjson.";
+    else if (too_large && (query->allowed & TAKES_CURSOR) != 0)
+        way = " For more, repeat the request with the cursor of each page.";
+    else if (too_large)
+        way = " For more, repeat the request.";
+    input_error_set(
+        flaw, PROBLEM_BAD_PARAMETER,
+        "The parameter limit is \"%.*s\"; it takes a whole number from 1 "
+        "to %d.%s",
+        kx_shown(text), (const char *)text.data, KX_PAGE_MAX, way);
+    flaw->parameter = kx_text(NAMES[PARAMETER_LIMIT]);
+    return false;
+}
+
+/* Once over the maximum the number stays there: it cannot overflow. */
+bool query_params_limit(const struct query_params *query, size_t *limit_out,
+                        struct input_error *flaw)
+{
+    if (!query_params_has(query, PARAMETER_LIMIT))
+        return true;
+    struct kx_slice text = query->raw[PARAMETER_LIMIT];
+    size_t limit = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = text.data[i] - (unsigned)'0';
+        if (digit > 9)
+            return bad_limit(query, false, flaw);
+        limit = limit * 10 + digit;
+        if (limit > KX_PAGE_MAX)
+            limit = KX_PAGE_MAX + 1;
+    }
+    if (limit < 1 || limit > KX_PAGE_MAX)
+        return bad_limit(query, limit > 0, flaw);
+    *limit_out = limit;
+    return true;
+}
+
+/* An encoded '/' or leading '=' where no plain '/' shows that the rest was
+ * left as it is: meant as a character of the part, or encoded wholesale by a
+ * library? Both happen, so neither is guessed. */
+static bool ambiguous(struct kx_slice raw)
+{
+    if (raw.size < 3 || memchr(raw.data, '/', raw.size) != NULL)
+        return false;
+    if (memcmp(raw.data, "%3", 2) == 0 && (raw.data[2] | 0x20) == 'd')
+        return true;
+    for (size_t i = 0; i + 2 < raw.size; i++)
+        if (memcmp(raw.data + i, "%2", 2) == 0 &&
+            (raw.data[i + 2] | 0x20) == 'f')
+            return true;
+    return false;
+}
+
+static bool read_key(struct kx_slice raw, struct kx_slice text,
+                     struct kx_buffer *key, struct input_error *flaw)
+{
+    if (text.size > 0 && text.data[0] == '[')
+        return keyjson_read_text(text, key, flaw);
+    if (ambiguous(raw))
+        return input_error_set(
+            flaw, PROBLEM_BAD_KEY,
+            "\"%.*s\" could mean an encoded '/' or '=' of one "
+            "part, or encoded separators; write the key as a JSON "
+            "array like [\"users\",\"ada\"].",
+            kx_shown(raw), raw.data);
+    return text.size == 0 || key_path_read(raw, key, flaw);
+}
+
+bool query_params_key(const struct query_params *query,
+                      enum parameter parameter, struct kx_buffer *key,
+                      struct input_error *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    if (!query_params_text(query, parameter, &text, flaw))
+        return false;
+    struct kx_slice raw = query->raw[parameter];
+    bool done = read_key(raw, kx_buffer_slice(&text), key, flaw);
+    kx_buffer_free(&text);
+    if (!done) {
+        flaw->parameter = kx_text(NAMES[parameter]);
+        flaw->pointer[0] = '\0';
+    }
+    return done;
+}

@@ -1,0 +1,104 @@
+/* The query parameters of a request. Each handler says which it takes; others,
+ * and repeated ones, are flaws: a misspelt ?revrse=1 must not be ignored. */
+#ifndef API_QUERY_H
+#define API_QUERY_H
+
+#include "http/input_error.h"
+
+enum parameter {
+    PARAMETER_KEY,
+    PARAMETER_TTL,
+    PARAMETER_PREFIX,
+    PARAMETER_START,
+    PARAMETER_END,
+    PARAMETER_REVERSE,
+    PARAMETER_LIMIT,
+    PARAMETER_CURSOR,
+    PARAMETER_KEYS,
+    PARAMETER_INDEX,
+    PARAMETER_VERBOSE,
+    PARAMETER_FIELDS,
+    PARAMETER_DRY,
+    PARAMETER_PAUSED,
+    PARAMETER_REPAIR,
+    PARAMETER_VERSIONSTAMPS,
+    PARAMETER_COUNT /* of parameters; not one itself */
+};
+
+/* Members of the set that a handler takes, one bit for each parameter. */
+enum parameter_bit {
+    TAKES_NOTHING = 0,
+    TAKES_KEY = 1 << PARAMETER_KEY,
+    TAKES_TTL = 1 << PARAMETER_TTL,
+    TAKES_PREFIX = 1 << PARAMETER_PREFIX,
+    TAKES_START = 1 << PARAMETER_START,
+    TAKES_END = 1 << PARAMETER_END,
+    TAKES_REVERSE = 1 << PARAMETER_REVERSE,
+    TAKES_LIMIT = 1 << PARAMETER_LIMIT,
+    TAKES_CURSOR = 1 << PARAMETER_CURSOR,
+    TAKES_KEYS = 1 << PARAMETER_KEYS,
+    TAKES_INDEX = 1 << PARAMETER_INDEX,
+    TAKES_VERBOSE = 1 << PARAMETER_VERBOSE,
+    TAKES_FIELDS = 1 << PARAMETER_FIELDS,
+    TAKES_DRY = 1 << PARAMETER_DRY,
+    TAKES_PAUSED = 1 << PARAMETER_PAUSED,
+    TAKES_REPAIR = 1 << PARAMETER_REPAIR,
+    TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS,
+    TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
+};
+
+struct query_params {
+    unsigned allowed;   /* the set that the handler takes */
+    unsigned given;     /* the set in the request */
+    const void *memory; /* talloc context for decoded texts */
+    /* Raw, percent-encoded; set where the bit in given is. */
+    struct kx_slice raw[PARAMETER_COUNT];
+    /* With TAKES_MANY_KEYS: what raw[PARAMETER_KEY] was each time. */
+    struct kx_slice *keys;
+    size_t key_count;
+};
+
+/* Splits a raw query at its '&' and '='. Values stay raw slices of it, names
+ * are decoded. False with PROBLEM_UNKNOWN_PARAMETER, or PROBLEM_BAD_PARAMETER
+ * for one that is given twice. `allowed` is a set of enum parameter_bit. */
+bool query_params_read(struct kx_slice raw, unsigned allowed,
+                       const void *memory, struct query_params *query_out,
+                       struct input_error *flaw);
+
+/* Has the request no parameters? False with the flaw of query_params_read: one
+ * that has no effect would look as if it had. */
+bool query_params_none(const struct request *request, struct input_error *flaw);
+
+static inline bool query_params_has(const struct query_params *query,
+                                    enum parameter parameter)
+{
+    return (query->given >> parameter & 1) != 0;
+}
+
+/* Appends the decoded text of a given parameter: UTF-8, and no '+' that is not
+ * escaped. PROBLEM_BAD_PARAMETER otherwise. */
+bool query_params_text(const struct query_params *query,
+                       enum parameter parameter, struct kx_buffer *out,
+                       struct input_error *flaw);
+
+/* true, false, 1, 0, or nothing for true; false when it is not given. */
+bool query_params_flag(const struct query_params *query,
+                       enum parameter parameter, bool *value_out,
+                       struct input_error *flaw);
+
+/* limit: 1 to KX_PAGE_MAX; `*limit_out` is unchanged when it is not given. */
+bool query_params_limit(const struct query_params *query, size_t *limit_out,
+                        struct input_error *flaw);
+
+/* Appends the parts of a given key parameter: a JSON array when it begins with
+ * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
+ * could be either a '/' in a part or an encoded separator, and is a flaw. An
+ * empty value is the key without parts. The flaw names the parameter. */
+bool query_params_key(const struct query_params *query,
+                      enum parameter parameter, struct kx_buffer *key,
+                      struct input_error *flaw);
+
+/* The name of a parameter. */
+const char *query_params_name(enum parameter parameter);
+
+#endif

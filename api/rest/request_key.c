@@ -1,0 +1,69 @@
+/* The key that a request is about. */
+#include "rest/request_key.h"
+
+#include "rest/keyjson.h"
+#include "rest/key_path.h"
+
+/* A flaw in the array has a pointer into it; in a query the parameter's name is
+ * what helps. */
+static bool read_parameter(const struct query_params *query,
+                           struct kx_buffer *key, struct input_error *flaw)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, query->memory);
+    bool done = query_params_text(query, PARAMETER_KEY, &text, flaw) &&
+                keyjson_read_text(kx_buffer_slice(&text), key, flaw);
+    if (!done) {
+        if (flaw->code == PROBLEM_BAD_JSON)
+            input_error_set(flaw, PROBLEM_BAD_JSON,
+                            "The parameter key takes a JSON array, such as "
+                            "[\"users\",\"ada\"].");
+        flaw->parameter = kx_text(query_params_name(PARAMETER_KEY));
+        flaw->pointer[0] = '\0';
+    }
+    kx_buffer_free(&text);
+    return done;
+}
+
+/* Most requests have no query: query_out is then not set up beyond `given`,
+ * which is all that query_params_has looks at. */
+bool request_key_read(const struct request *request, unsigned allowed,
+                      struct query_params *query_out, struct kx_buffer *key,
+                      struct input_error *flaw)
+{
+    query_out->given = 0;
+    if (request->query.size > 0 &&
+        !query_params_read(request->query, allowed | TAKES_KEY, request->memory,
+                           query_out, flaw))
+        return false;
+    if (!query_params_has(query_out, PARAMETER_KEY))
+        return !request->has_tail || key_path_read(request->tail, key, flaw);
+    if (request->has_tail)
+        return input_error_set(
+            flaw, PROBLEM_BAD_PARAMETER,
+            "The key is given twice: in the path and in ?key=.");
+    return read_parameter(query_out, key, flaw);
+}
+
+bool request_key(const struct request *request, unsigned allowed,
+                 struct query_params *query_out, struct kx_buffer *key,
+                 struct input_error *flaw)
+{
+    if (!request_key_read(request, allowed, query_out, key, flaw))
+        return false;
+    if (key->size == 0)
+        return input_error_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key->size > KX_KEY_MAX)
+        return input_error_set(
+            flaw, PROBLEM_KEY_TOO_LONG,
+            "The key has %zu encoded bytes; the limit is %d.", key->size,
+            KX_KEY_MAX);
+    return true;
+}
+
+void request_key_location(struct kx_slice key, struct kx_buffer *out)
+{
+    kx_add_text(out, "/kv/");
+    key_path_write(key, out);
+    kx_add_byte(out, '\0');
+}

@@ -1,0 +1,26 @@
+/* The key that a request is about: in its path, or in ?key= as a JSON array,
+ * never in both. The first is for people, the second for programs that have the
+ * key as data and for keys that do not fit well into a path. */
+#ifndef API_TARGET_H
+#define API_TARGET_H
+
+#include "rest/query_params.h"
+
+/* Reads the query (the set `allowed`, plus key) and appends the key's parts. A
+ * path without a key and without ?key= gives an empty key. False with the flaw
+ * of query_params_read, key_path_read or keyjson_read_text, or
+ * PROBLEM_BAD_PARAMETER for a key in both places. */
+bool request_key_read(const struct request *request, unsigned allowed,
+                      struct query_params *query_out, struct kx_buffer *key,
+                      struct input_error *flaw);
+
+/* The same for a key that must have at least one part (PROBLEM_BAD_KEY) and be
+ * short enough to be written (PROBLEM_KEY_TOO_LONG). */
+bool request_key(const struct request *request, unsigned allowed,
+                 struct query_params *query_out, struct kx_buffer *key,
+                 struct input_error *flaw);
+
+/* Appends "/kv/" and the canonical path of a key, with a NUL. */
+void request_key_location(struct kx_slice key, struct kx_buffer *out);
+
+#endif

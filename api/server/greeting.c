@@ -1,0 +1,44 @@
+/* The shortest way from a new server to an entry, an index and a look-up, with
+ * curl and with Deno. */
+#include "server/greeting.h"
+
+#include <stdio.h>
+
+/* The look-up is for an index that is ready: the declaration waits for it. */
+static void print_commands(const char *url, const char *bearer)
+{
+    printf("curl%s -X PUT %s/kv/people/1 --json "
+           "'{\"name\":\"Ada\",\"email\":\"ada@example.org\"}'\n",
+           bearer, url);
+    printf("curl%s %s/kv/people/1\n", bearer, url);
+    printf("curl%s %s/indexes -H 'Prefer: wait=10' --json "
+           "'{\"name\":\"people_by_email\",\"prefix\":[\"people\"],"
+           "\"fields\":[\"/email\"],\"unique\":true}'\n",
+           bearer, url);
+    printf("curl%s %s/indexes/people_by_email/get/ada@example.org\n", bearer,
+           url);
+    printf("curl%s '%s/list?prefix=people'\n\n", bearer, url);
+}
+
+void greeting_print(const struct service *service,
+                    const struct addresses *bound)
+{
+    const char *scheme = service->keyring != NULL ? "https" : "http";
+    char url[ADDRESS_URL_MAX];
+    const char *file = service->options->token_file;
+    bool tokens = kx_tokens_any(service->store);
+    printf("Kindex " KX_VERSION " serves %s on", service->options->data);
+    for (size_t i = 0; i < bound->count; i++) {
+        address_url(&bound->all[i], scheme, url);
+        printf("%s %s", i > 0 ? "," : "", url);
+    }
+    fputs("\n\n", stdout);
+    address_url(&bound->all[0], scheme, url);
+    if (file != NULL)
+        printf("export KINDEX_TOKEN=$(cat %s)\n", file);
+    print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");
+    /* Without one Deno does not even ask the server, which takes any. */
+    printf("Deno.openKv(\"%s\") // DENO_KV_ACCESS_TOKEN=%s\n\n", url,
+           tokens ? "$KINDEX_TOKEN" : "any");
+    fflush(stdout);
+}

@@ -1,0 +1,12 @@
+/* What a person at the terminal sees of a server that has started. */
+#ifndef API_TOUR_H
+#define API_TOUR_H
+
+#include "http/service.h"
+
+/* Prints to standard output what is served, at which addresses (one or more),
+ * and commands to begin with that can be pasted as they are. */
+void greeting_print(const struct service *service,
+                    const struct addresses *bound);
+
+#endif

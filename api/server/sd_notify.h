@@ -1,0 +1,11 @@
+/* What the program tells a supervisor such as systemd, in the protocol of
+ * sd_notify(3). */
+#ifndef API_NOTIFY_H
+#define API_NOTIFY_H
+
+/* Sends the text (READY=1, STOPPING=1) to the socket that NOTIFY_SOCKET names;
+ * does nothing without one, and a supervisor that does not listen is no error
+ * of the service. */
+void sd_notify_send(const char *text);
+
+#endif

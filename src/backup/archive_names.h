@@ -1,0 +1,46 @@
+/* What lies in an archive: for each store that was ever archived there a
+ * directory with its timeline's name, and in it backups, called bases
+ * (base-STAMP-LOG-TIME.tar.zst), compressed log files (log.0000000007.zst), and
+ * what there is of the log file that is being written (log.0000000008.tail). A
+ * restored store has a timeline of its own: two stores that go on from one
+ * state never mix their logs.
+ */
+#ifndef ARCHIVE_NAMES_H
+#define ARCHIVE_NAMES_H
+
+#include "kindex.h"
+
+enum { ARCHIVE_PATH = 4096, ARCHIVE_NAME = 96 };
+
+struct archive_base {
+    char timeline[ARCHIVE_PATH]; /* its directory */
+    char name[ARCHIVE_NAME];
+    uint64_t stamp;     /* no commit in it has a higher one */
+    uint32_t first_log; /* that it holds */
+    int64_t at_ms;      /* when it was complete */
+};
+
+/* Makes the name of a base from its other members. */
+void archive_base_name(struct archive_base *base);
+
+/* Which of two bases of one timeline has more in it, as strcmp. Their times do
+ * not tell: the clock may have been set back. */
+int archive_compare_bases(const struct archive_base *left,
+                          const struct archive_base *right);
+
+/* The path of a file of a timeline, to out, which holds ARCHIVE_PATH bytes. */
+void archive_log_path(const char *timeline, uint32_t number, char *out);
+void archive_tail_path(const char *timeline, uint32_t number, char *out);
+/* The highest number of a log file, or of a part of one; 0: there is none.
+ * False with errno: the directory cannot be read. */
+bool archive_last_log(const char *timeline, uint32_t *last_out);
+
+/* Calls `each` for every base of one timeline, in no order. False with errno:
+ * the directory cannot be read, and there may be others. */
+typedef void archive_base_fn(void *target, const struct archive_base *base);
+bool archive_bases(const char *timeline, archive_base_fn *each, void *target);
+/* The same for all timelines of an archive. */
+bool archive_all_bases(const char *archive, archive_base_fn *each,
+                       void *target);
+
+#endif

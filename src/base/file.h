@@ -1,0 +1,50 @@
+/* Names of files: those that outlive a power cut, those of a directory. */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "kindex.h"
+
+/* Makes a change of names in the directory of this file durable: a file made,
+ * renamed or removed there. False: it may not be; errno says why. */
+bool file_sync(const char *path);
+
+/* Makes a directory that only its owner may use, durably as far as its parent
+ * can be synced. True also when something of that name is there; false with
+ * errno. */
+bool file_make_directory(const char *path);
+
+/* Makes the directories above the path that are missing, with the modes that
+ * the process's umask leaves, each durably as above. False with errno. */
+bool file_make_parents(const char *path);
+
+/* Is there no room for more in a file: on the disk, in the quota of the user,
+ * or by the process's limit of file sizes (RLIMIT_FSIZE)? */
+bool file_no_room(int error);
+
+/* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
+ * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
+enum kx_status file_failed(const char *path, struct kx_fault *fault);
+
+/* The same of a file of the store that cannot be opened to be read, or read:
+ * KX_DAMAGED if it is the disk that cannot (EIO). */
+enum kx_status file_unread(const char *path, struct kx_fault *fault);
+
+/* The size of a file. KX_ABSENT: there is none. What cannot be told is not
+ * taken for that: other statuses. */
+enum kx_status file_measure(const char *path, uint64_t *size_out,
+                            struct kx_fault *fault);
+
+/* Opens a file to be written by its owner only, made when it is missing; flags:
+ * O_TRUNC, or 0. NULL with errno, and nothing open. */
+FILE *file_write(const char *path, int flags);
+
+/* Calls `each` for every name in a directory, in no order, as long as it
+ * returns true. False: it did not, or the directory cannot be read to its end;
+ * errno says why. */
+typedef bool file_name_fn(void *target, const char *name);
+bool file_each(const char *directory, file_name_fn *each, void *target);
+
+#endif

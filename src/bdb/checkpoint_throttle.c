@@ -1,0 +1,131 @@
+/* The library calls our wait after every few pages, between two of them, when
+ * it holds none. The files are open here as well: to wait for pages through the
+ * library's own descriptors would take from them the error that its sync has to
+ * find. */
+#include "bdb/checkpoint_throttle.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <talloc.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <db.h>
+
+#include "storage/env.h"
+
+enum {
+    PAGES = 64,                /* that go to the disk together */
+    MARK_US = 1,               /* what the library asks us to wait after them */
+    REST_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
+};
+
+struct checkpoint_throttle {
+    int files[TABLE_COUNT]; /* -1: not open */
+    uint64_t rest_ns;       /* that are left of REST_MAX_NS */
+};
+
+/* Of the checkpoint that this thread is writing. */
+static _Thread_local struct checkpoint_throttle *current;
+
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / KX_SECOND_NS),
+                            .tv_nsec = (long)(ns % KX_SECOND_NS)};
+    nanosleep(&time, NULL);
+}
+
+/* Pages that cannot be written are found by the library's own sync. */
+static void write_out(const struct checkpoint_throttle *leeway)
+{
+    for (int i = 0; i < TABLE_COUNT; i++)
+        if (leeway->files[i] >= 0)
+            (void)sync_file_range(leeway->files[i], 0, 0,
+                                  SYNC_FILE_RANGE_WAIT_BEFORE |
+                                      SYNC_FILE_RANGE_WRITE |
+                                      SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
+uint64_t checkpoint_throttle_rest(uint64_t began_ns, uint64_t most_ns)
+{
+    uint64_t used_ns = kx_monotonic_ns() - began_ns;
+    uint64_t rest_ns = used_ns < most_ns ? used_ns : most_ns;
+    if (rest_ns > 0)
+        sleep_ns(rest_ns);
+    return rest_ns;
+}
+
+static void give(struct checkpoint_throttle *leeway)
+{
+    uint64_t began_ns = kx_monotonic_ns();
+    write_out(leeway);
+    leeway->rest_ns -= checkpoint_throttle_rest(began_ns, leeway->rest_ns);
+}
+
+/* For all that the library waits for; a wait of no time lets others run. */
+static int wait_for_library(u_long seconds, u_long microseconds)
+{
+    if (seconds == 0 && microseconds == MARK_US) {
+        if (current != NULL)
+            give(current);
+        return 0;
+    }
+    if (seconds == 0 && microseconds == 0)
+        return sched_yield();
+    sleep_ns(seconds * KX_SECOND_NS + microseconds * UINT64_C(1000));
+    return 0;
+}
+
+void checkpoint_throttle_install(void)
+{
+    db_env_set_func_yield(wait_for_library);
+}
+
+int checkpoint_throttle_configure(DB_ENV *db)
+{
+    return db->set_mp_max_write(db, PAGES, MARK_US);
+}
+
+static int close_files(struct checkpoint_throttle *leeway)
+{
+    for (int i = 0; i < TABLE_COUNT; i++)
+        if (leeway->files[i] >= 0)
+            close(leeway->files[i]);
+    return 0;
+}
+
+static int open_file(const char *directory, enum table table)
+{
+    char path[PATH_MAX];
+    int length =
+        snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
+    if (length < 0 || (size_t)length >= sizeof path)
+        return -1;
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
+                                                       const char *directory)
+{
+    struct checkpoint_throttle *leeway =
+        talloc_zero(mem, struct checkpoint_throttle);
+    if (leeway == NULL)
+        return NULL;
+    for (int i = 0; i < TABLE_COUNT; i++)
+        leeway->files[i] = open_file(directory, i);
+    talloc_set_destructor(leeway, close_files);
+    return leeway;
+}
+
+void checkpoint_throttle_begin(struct checkpoint_throttle *leeway)
+{
+    leeway->rest_ns = REST_MAX_NS;
+    current = leeway;
+}
+
+void checkpoint_throttle_end(void)
+{
+    current = NULL;
+}

@@ -1,0 +1,190 @@
+/* The next log file, made ahead by a thread of its own.
+ *
+ * It gets its name in two steps: filled and synced under a name of ours, then
+ * renamed to the log file's by whoever creates that, with a sync of the
+ * directory: a log file whose name is lost in a power cut is lost itself. */
+#include "bdb/log_prealloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+#include <unistd.h>
+
+#include "storage/env.h"
+#include "bdb/checkpoint_throttle.h"
+#include "base/file.h"
+#include "base/cond_wait.h"
+
+enum {
+    STEP_BYTES = 512 << 10, /* between two syncs: flushes must not wait long */
+    STEP_NS = KX_SECOND_NS / 10, /* at most between two steps */
+    RETRY_NS = KX_SECOND_NS /* on a full disk; also before the first file */
+};
+
+static const char READY[] = "next-log";
+static const char UNDER_WAY[] = "next-log.part";
+
+struct log_prealloc {
+    char *directory;
+    char *ready; /* path */
+    char *under_way;
+    size_t bytes;
+    uint64_t reserve;
+    pthread_t thread;
+    atomic_bool stopping;
+};
+
+/* The library's hook knows no environment, so all wait together. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t taken = PTHREAD_COND_INITIALIZER;
+
+/* ---- Taking it ---------------------------------------------------------- */
+
+static void tell(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_cond_broadcast(&taken);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. */
+static bool take(const char *path, const char *name)
+{
+    char ready[PATH_MAX];
+    int length = (int)(name - path);
+    int written = snprintf(ready, sizeof ready, "%.*s%s", length, path, READY);
+    if (written < 0 || (size_t)written >= sizeof ready ||
+        rename(ready, path) != 0)
+        return true;
+    tell();
+    return file_sync(path);
+}
+
+static bool is_log(const char *name)
+{
+    return strncmp(name, "log.", 4) == 0 &&
+           strspn(name + 4, "0123456789") == strlen(name + 4);
+}
+
+/* Over a log file that may be there no other is put. */
+bool log_prealloc_take(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    if (!is_log(name) || access(path, F_OK) == 0)
+        return true;
+    return errno == ENOENT && take(path, name);
+}
+
+/* ---- Making it ---------------------------------------------------------- */
+
+/* What is still to be written must fit: a file that is given up in the end
+ * would meanwhile have taken what others need. */
+static bool fits(const struct log_prealloc *spare, size_t done)
+{
+    return env_free_bytes(spare->directory) >=
+           spare->bytes - done + spare->reserve;
+}
+
+static bool fill(const struct log_prealloc *spare, int file)
+{
+    uint8_t *zeros = calloc(1, STEP_BYTES);
+    size_t done = 0;
+    while (zeros != NULL && done < spare->bytes && fits(spare, done) &&
+           !atomic_load(&spare->stopping)) {
+        uint64_t began_ns = kx_monotonic_ns();
+        size_t rest = spare->bytes - done;
+        ssize_t written = pwrite(
+            file, zeros, rest < STEP_BYTES ? rest : STEP_BYTES, (off_t)done);
+        if (written <= 0 || fdatasync(file) != 0)
+            break;
+        done += (size_t)written;
+        checkpoint_throttle_rest(began_ns, STEP_NS);
+    }
+    free(zeros);
+    return done == spare->bytes;
+}
+
+/* What a killed server has left of one goes first: it takes room. */
+static bool make(const struct log_prealloc *spare)
+{
+    unlink(spare->under_way);
+    if (!fits(spare, 0))
+        return false;
+    int file =
+        open(spare->under_way, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return false;
+    bool good = fill(spare, file);
+    close(file);
+    if (good && rename(spare->under_way, spare->ready) == 0)
+        return true;
+    unlink(spare->under_way);
+    return false;
+}
+
+/* Inside the lock: until a file is taken, or at most that long. */
+static void wait_a_while(void)
+{
+    cond_wait_until(&taken, &lock, kx_monotonic_ns() + RETRY_NS);
+}
+
+/* The first is not made at once: a store that is only looked into needs none.
+ */
+static void *run(void *argument)
+{
+    struct log_prealloc *spare = argument;
+    bool hold = true;
+    pthread_mutex_lock(&lock);
+    while (!atomic_load(&spare->stopping)) {
+        if (hold)
+            wait_a_while();
+        else if (access(spare->ready, F_OK) == 0)
+            pthread_cond_wait(&taken, &lock);
+        hold = false;
+        if (atomic_load(&spare->stopping) || access(spare->ready, F_OK) == 0)
+            continue;
+        pthread_mutex_unlock(&lock);
+        hold = !make(spare);
+        pthread_mutex_lock(&lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static int stop(struct log_prealloc *spare)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&spare->stopping, true);
+    pthread_cond_broadcast(&taken);
+    pthread_mutex_unlock(&lock);
+    pthread_join(spare->thread, NULL);
+    return 0;
+}
+
+struct log_prealloc *log_prealloc_start(void *mem, const char *directory,
+                                        size_t bytes, uint64_t reserve)
+{
+    struct log_prealloc *spare = talloc_zero(mem, struct log_prealloc);
+    if (spare == NULL)
+        return NULL;
+    spare->bytes = bytes;
+    spare->reserve = reserve;
+    spare->directory = talloc_strdup(spare, directory);
+    spare->ready = talloc_asprintf(spare, "%s/%s", directory, READY);
+    spare->under_way = talloc_asprintf(spare, "%s/%s", directory, UNDER_WAY);
+    if (spare->directory == NULL || spare->ready == NULL ||
+        spare->under_way == NULL ||
+        pthread_create(&spare->thread, NULL, run, spare) != 0) {
+        talloc_free(spare);
+        return NULL;
+    }
+    talloc_set_destructor(spare, stop);
+    return spare;
+}

@@ -1,0 +1,47 @@
+/* How far the build of an index has come; for a dropped index, how far the
+ * freeing of its entries has. What is stored of it is where a build goes on
+ * after a restart.
+ */
+#ifndef BUILD_PROGRESS_H
+#define BUILD_PROGRESS_H
+
+#include <jansson.h>
+
+#include "entry/record.h"
+
+struct build_progress {
+    uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
+    size_t resume_size;          /* 0: none yet */
+    /* Where the build began, and up to where it goes in the end. */
+    uint8_t origin[ROW_KEY_MAX];
+    size_t origin_size; /* 0: at the beginning of its prefix */
+    bool wrapped;       /* it has gone on from the beginning */
+    uint64_t done;      /* entries read */
+    uint64_t total;     /* estimate of entries to read */
+    uint64_t skipped;   /* of these: without an indexable value */
+    struct kx_sample samples[KX_SAMPLES_MAX]; /* of the skipped ones */
+    size_t sample_count;
+    int64_t started_at_ms;
+    uint64_t run_base;       /* done when this process began to read */
+    uint64_t run_started_ns; /* and the monotonic time then */
+    bool resumed;            /* after a restart */
+};
+
+/* The entry with this key is left out: counts it, and keeps the keys of the
+ * first ones that are not too long. */
+void build_progress_skip(struct build_progress *build, struct kx_slice key);
+
+/* The stored form, a new JSON object; NULL when memory ran out. */
+json_t *build_progress_to_json(const struct build_progress *build);
+
+/* Reads the stored form; false when it is none. */
+bool build_progress_from_json(const json_t *json,
+                              struct build_progress *build_out);
+
+/* The same for what was taken over of hand-kept entries; no JSON at all (NULL)
+ * is nothing. */
+json_t *build_progress_adoption_to_json(const struct kx_adoption *adoption);
+bool build_progress_adoption_from_json(const json_t *json,
+                                       struct kx_adoption *adoption_out);
+
+#endif

@@ -1,0 +1,25 @@
+/* How much an index is used: what an index costs and whether anybody needs it.
+ * Counted since the store was opened or the index declared; any thread.
+ */
+#ifndef INDEX_USAGE_H
+#define INDEX_USAGE_H
+
+#include <stdatomic.h>
+
+#include "kindex.h"
+
+struct index_usage {
+    int64_t since_ms;             /* set before anybody else sees it */
+    _Atomic uint64_t reads;       /* scans and look-ups, of rows and through */
+    _Atomic int64_t last_read_ms; /* 0: none yet */
+    _Atomic uint64_t writes;      /* rows that commits put or removed */
+};
+
+/* Times may come in any order; the last one wins, which is near enough. */
+static inline void index_usage_read(struct index_usage *use, int64_t now_ms)
+{
+    atomic_fetch_add_explicit(&use->reads, 1, memory_order_relaxed);
+    atomic_store_explicit(&use->last_read_ms, now_ms, memory_order_relaxed);
+}
+
+#endif

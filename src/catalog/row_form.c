@@ -1,0 +1,84 @@
+/* Rows with one form and with two. The second is a whole record, inside of the
+ * first: whichever is shown, nothing has to be made for it. */
+#include "catalog/row_form.h"
+
+void row_form_pick(const struct index *index, struct record *row)
+{
+    struct record other;
+    if (row->odd != index->form.odd && record_read(row->other, &other))
+        *row = other;
+}
+
+void row_form_show(const struct index *index, struct record *row)
+{
+    row_form_pick(index, row);
+    if (row->stamp < index->form.since)
+        row->stamp = index->form.since;
+}
+
+/* The record of one form, but for its stamp. */
+static enum kx_status make(const struct index *index, struct extract *extract,
+                           const struct declaration *declaration, size_t n,
+                           struct record *row_out)
+{
+    if (extract->declaration != declaration)
+        extract_as(extract, declaration);
+    return extract_record(extract, n, index->id, row_out);
+}
+
+static enum kx_status finish(struct record *row, uint64_t stamp,
+                             const struct extract *extract,
+                             struct kx_buffer *out)
+{
+    row->stamp = row->encoding == KX_POINTER ? stamp : extract->record->stamp;
+    record_write(row, out);
+    return out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Appends the form that is to come. */
+static enum kx_status write_target(const struct index *index,
+                                   struct extract *extract, size_t n,
+                                   uint64_t stamp, struct kx_buffer *out)
+{
+    struct record row;
+    enum kx_status status = make(index, extract, index->form.target, n, &row);
+    row.odd = !index->form.odd;
+    return status == KX_OK ? finish(&row, stamp, extract, out) : status;
+}
+
+enum kx_status row_form_write(const struct index *index,
+                              struct extract *extract, size_t n, uint64_t stamp,
+                              struct kx_buffer *out)
+{
+    struct record row;
+    struct kx_buffer other;
+    kx_buffer_init(&other, out->owner);
+    enum kx_status status = KX_OK;
+    if (index->form.target != NULL)
+        status = write_target(index, extract, n, stamp, &other);
+    if (status == KX_OK)
+        status = make(index, extract, index->declaration, n, &row);
+    row.odd = index->form.odd;
+    row.other = kx_buffer_slice(&other);
+    if (status == KX_OK)
+        status = finish(&row, stamp, extract, out);
+    kx_buffer_free(&other);
+    return status;
+}
+
+enum kx_status row_form_rewrite(const struct index *index,
+                                struct extract *extract, struct record *row,
+                                struct kx_buffer *out)
+{
+    struct kx_buffer other;
+    kx_buffer_init(&other, out->owner);
+    row_form_pick(index, row);
+    enum kx_status status = KX_OK;
+    if (index->form.target != NULL)
+        status = write_target(index, extract, 0, row->stamp, &other);
+    row->other = kx_buffer_slice(&other);
+    if (status == KX_OK)
+        record_write(row, out);
+    kx_buffer_free(&other);
+    return out->failed ? KX_NO_MEMORY : status;
+}

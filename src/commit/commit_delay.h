@@ -1,0 +1,44 @@
+/* Lingering: how long the writer waits for more commits before it begins with a
+ * small batch. A flush costs the processor the same for one commit as for many;
+ * among many reads the commits trickle in one by one, and each would be flushed
+ * by itself. So while a thread has work at hand that may bring commits, and the
+ * batch before was small as well, the writer waits for COMMIT_DELAY_COMMITS,
+ * but no longer than COMMIT_DELAY_NS from the first. Large batches come about
+ * by themselves, during the flush of the one before, and nobody waits. */
+#ifndef COMMIT_DELAY_H
+#define COMMIT_DELAY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    COMMIT_DELAY_COMMITS = 8,
+    COMMIT_DELAY_NS = 500000 /* for the first commit of the batch */
+};
+
+struct commit_delay_state {
+    pthread_cond_t enough; /* with the store's lock */
+    atomic_uint feeders;   /* threads with work at hand; any thread */
+    atomic_bool waiting;   /* the writer is; set under the store's lock */
+    uint32_t last;         /* commits in the batch before; the writer's own */
+};
+
+/* Before anything else; nothing has to be given back. */
+void commit_delay_init(struct commit_delay_state *linger);
+
+/* The writer, with `lock` held, which is released while it waits: until
+ * `*queued` commits, the first of which came at first_ns (kx_monotonic_ns), are
+ * enough. Does not wait when there are none. */
+void commit_delay_wait(struct commit_delay_state *linger, pthread_mutex_t *lock,
+                       const uint32_t *queued, uint64_t first_ns);
+
+/* With the store's lock held: so many commits wait now. */
+void commit_delay_look(struct commit_delay_state *linger, uint32_t queued);
+
+/* A thread has work at hand, and has none any more; any thread. */
+void commit_delay_expect(struct commit_delay_state *linger);
+void commit_delay_done(struct commit_delay_state *linger,
+                       pthread_mutex_t *lock);
+
+#endif

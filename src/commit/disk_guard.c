@@ -1,0 +1,55 @@
+/* Commits leave `disk_floor` bytes free, beside what the next checkpoint will
+ * write: new pages in the cache have no room on the disk until then. While the
+ * ballast is not there they leave as much again, for it has to come back first:
+ * what it gave up is for recovery and checkpoints only. */
+#include "commit/disk_guard.h"
+
+#include "bdb/ballast.h"
+
+enum { LOOK_NS = 10 * 1000 * 1000 };
+
+static void look(struct kx_store *store)
+{
+    uint64_t bytes = env_free_bytes(store->options.directory);
+    uint64_t reserve = atomic_load(&store->disk_reserve) +
+                       env_log_since_checkpoint(store->env);
+    bool full = bytes < reserve;
+    if (full != atomic_exchange(&store->disk_full, full))
+        kx_log(KX_LOG_WARNING, full ? "disk-full" : "disk-has-room",
+               "free_bytes=%llu reserve_bytes=%llu", (unsigned long long)bytes,
+               (unsigned long long)reserve);
+}
+
+/* Returns whether it is there. */
+static bool keep_ballast(struct kx_store *store)
+{
+    const char *directory = store->options.directory;
+    uint64_t floor = store->options.disk_floor;
+    ballast_give_if_full(directory, floor);
+    if (ballast_is_whole(directory, floor))
+        return true;
+    if (store->no_ballast || env_free_bytes(directory) < 2 * floor)
+        return store->no_ballast;
+    enum ballast_result result = ballast_take(directory, floor);
+    store->no_ballast = result == BALLAST_UNSUPPORTED;
+    return result != BALLAST_NO_ROOM;
+}
+
+void disk_guard_keep(struct kx_store *store)
+{
+    uint64_t floor = store->options.disk_floor;
+    if (floor == 0)
+        return;
+    atomic_store(&store->disk_reserve, keep_ballast(store) ? floor : 2 * floor);
+    look(store);
+}
+
+void disk_guard_look_soon(struct kx_store *store)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    if (store->options.disk_floor == 0 ||
+        now_ns - store->looked_at_disk_ns < LOOK_NS)
+        return;
+    store->looked_at_disk_ns = now_ns;
+    look(store);
+}

@@ -1,0 +1,110 @@
+/* Keeps readers and the applying of a batch apart, and knows which keys are
+ * applied but not on disk yet.
+ *
+ * A view (view_enter to view_leave) sees one state of the store. A batch is
+ * applied while no view is open, then flushed while views go on; until it is
+ * flushed, a reply that shows one of its keys must be kept back. A batch of
+ * many rows is applied in slices, between which views get in: the shadow has
+ * what they see of the rows that are in the tables already.
+ *
+ * A glance (view_glance_begin to view_glance_end) sees what is in memory only:
+ * the catalog without its counts, the cache and the keys in flight. These
+ * change at the very end of the applying (view_publish to view_apply_end), so
+ * until then a glance sees the state of before, which is on disk.
+ */
+#ifndef VIEW_H
+#define VIEW_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "kindex/store.h"
+#include "plan/overlay.h"
+#include "bdb/shadow.h"
+
+struct view {
+    pthread_rwlock_t lock;
+    pthread_rwlock_t memory; /* of glances; taken after `lock` */
+    bool publishing;         /* the writer has `memory`; its own */
+    /* Of those that want a view and cannot wait for it, linked by next. NULL:
+     * the gate is open; `closed` ends the list while it is not. */
+    _Atomic(struct kx_ticket *) parked;
+    struct kx_ticket closed;
+    kx_answer_fn *answer; /* lets them know that it has opened */
+    void *answer_context;
+    atomic_uint owed; /* those who know it and have not tried again */
+    pthread_mutex_t tries;
+    pthread_cond_t tried; /* `owed` is 0 */
+    /* Changed under both locks, read under either. */
+    uint64_t applied;              /* number of the last applied batch */
+    _Atomic uint64_t flushed;      /* number of the last batch on disk */
+    const struct net_change *keys; /* of the batch `applied`, in key order */
+    size_t key_count;
+    struct shadow shadow; /* of the batch that is being applied */
+    atomic_bool sought;   /* a view, since the last view_apply_begin */
+};
+
+/* KX_OK or KX_NO_MEMORY. answer: called by the writer with those that
+ * view_enter_or_park has parked, when the gate opens, in the order in which
+ * they came. finish: no view may be open. */
+enum kx_status view_init(struct view *gate, kx_answer_fn *answer,
+                         void *answer_context);
+void view_finish(struct view *gate);
+
+/* A view, on any thread; leave on the same one. Waits while a batch is being
+ * applied, never for a flush. A thread has one view at a time: a second one
+ * inside it could wait for a writer that waits for the first. */
+void view_enter(struct view *gate);
+void view_leave(struct view *gate);
+
+/* A view, if that needs no waiting: false when it does. */
+bool view_try_enter(struct view *gate);
+
+/* The same; if false, the ticket will be answered when it is worth another try,
+ * after which, or if there is to be none, view_tried is called once. The writer
+ * waits for that a moment before it keeps views out again, so that those with
+ * tickets get in between two batches, or two slices of one. */
+bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket);
+void view_tried(struct view *gate);
+
+/* Waits while a batch is published, which takes some microseconds. */
+void view_glance_begin(struct view *gate);
+void view_glance_end(struct view *gate);
+
+/* Inside a view or glance: the number of the flush to wait for when the key, or
+ * any key of [start, end), is not on disk yet; else 0. An empty end means no
+ * bound. */
+uint64_t view_pending_key(const struct view *gate, struct kx_slice key);
+uint64_t view_pending_range(const struct view *gate, struct kx_slice start,
+                            struct kx_slice end);
+
+/* The writer only: no view is open between begin and end, and no glance between
+ * publish and end. Waits for the open ones; new ones wait behind it. A second
+ * publish does nothing. end wants a publish before it; it publishes the keys,
+ * in key order, which must live until the next end, and gives the batch its
+ * number. */
+void view_apply_begin(struct view *gate);
+void view_publish(struct view *gate);
+uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
+                        size_t count);
+/* Instead of end, when nothing was applied. */
+void view_apply_cancel(struct view *gate);
+/* Between begin and publish, for a batch of which some rows are in the tables
+ * and not committed: views that get in see these keys as the shadow has them
+ * (shadow.h). The changes must live until the end or cancel, which takes the
+ * shadow away. */
+void view_cast(struct view *gate, const struct net_change *changes,
+               size_t count);
+/* Between two slices of it: open lets the views in that wait, close waits until
+ * these are done and keeps new ones out again. */
+void view_open(struct view *gate);
+void view_close(struct view *gate);
+/* Did anybody ask for a view since begin? One who asks at this very moment may
+ * be missed. */
+bool view_sought(const struct view *gate);
+/* The batch is on disk, and with it all before it: replies that show it may go.
+ * Called by the writer; is_flushed by any thread. */
+void view_flushed(struct view *gate, uint64_t batch);
+bool view_is_flushed(struct view *gate, uint64_t batch);
+
+#endif

@@ -1,0 +1,240 @@
+/* Building declared indexes from the entries that are there already, in sweeps
+ * (build_scan.h) of small steps. A round's progress is stored when all its
+ * index entries are: after a crash the build goes on where the last stored
+ * round ended, and a round done twice changes nothing.
+ */
+#include "indexes/build_job.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+#include "commit/job.h"
+#include "indexes/build_merge.h"
+#include "indexes/build_scan.h"
+
+enum {
+    /* Of a build, at least. More of them would compare more stored rows. */
+    SWEEPS = 4,
+    SWEEP_ENTRIES_MIN = 4096,
+    READS = 4 /* entries are read in the time that one is written */
+};
+
+/* Adds the next rows of a round, and counts them. */
+static enum kx_status write_step(struct kx_store *store,
+                                 struct build_rows *round,
+                                 struct txn_write *rows, size_t count)
+{
+    void *mem = talloc_new(NULL);
+    struct batch batch = {.index = build_rows_index(round),
+                          .writes = rows,
+                          .new_index_rows = true};
+    enum kx_status status = mem == NULL ? KX_NO_MEMORY : KX_OK;
+    if (status == KX_OK && count != 0)
+        status = build_merge_rows(store, mem, &batch, count);
+    if (status == KX_OK && batch.write_count != 0)
+        status = index_adopts(batch.index) ? job_settle(store, &batch)
+                                           : job_apply(store, &batch);
+    talloc_free(mem);
+    return status;
+}
+
+static void log_built(const struct index *index)
+{
+    kx_log(KX_LOG_INFO, "index-built",
+           "index=%s state=%s entries=%" PRIu64 " read=%" PRIu64,
+           index->declaration->name_text, kx_index_state_text(index->state),
+           index->entries, index->build.done);
+}
+
+/* The index has read everything. If it adopts, hand-kept entries that belong to
+ * none may be left: that is the next job's work (adopt_job.c). */
+static void complete(struct batch *batch, struct kx_adoption *adoption)
+{
+    const struct index *index = batch->index;
+    batch->build.total = batch->build.done;
+    if (!index_adopts(index)) {
+        batch->state =
+            index->conflicts == 0 ? KX_INDEX_READY : KX_INDEX_CONFLICTED;
+        return;
+    }
+    *adoption = index->adoption;
+    adoption->gathered = true;
+    batch->adoption = adoption;
+    batch->build.resume_size = 0;
+}
+
+/* All rows are added: stores how far the build has come, on disk, so that a
+ * crash takes back no more than one round. After the last round the index is
+ * ready, or conflicted, once everything is on disk: from then on its rows are
+ * read, and no reply waits for the flush of a job. */
+static enum kx_status finish_round(struct kx_store *store,
+                                   struct build_rows *round)
+{
+    struct index *index = build_rows_index(round);
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = KX_INDEX_BUILDING,
+                          .build = *build_rows_build(round),
+                          .durable = build_rows_complete(round),
+                          .stamp = store->catalog->stamp + 1};
+    struct kx_adoption adoption;
+    if (batch.durable)
+        complete(&batch, &adoption);
+    enum kx_status status = job_apply(store, &batch);
+    if (status == KX_OK && !batch.durable)
+        status = env_flush(store->env);
+    if (status == KX_OK && batch.durable)
+        log_built(index);
+    return status;
+}
+
+/* Stores that the build has failed, and why. */
+static enum kx_status fail_build(struct kx_store *store,
+                                 struct build_rows *round)
+{
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = build_rows_index(round),
+                          .state = KX_INDEX_FAILED,
+                          .failure = build_rows_failure(round),
+                          .build = *build_rows_build(round)};
+    return job_apply(store, &batch);
+}
+
+/* A throttled build whose time has come goes first: its sweep is small. Then
+ * the oldest of the others, which takes along those that fit (build_scan.h). */
+struct index *build_job_next(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    struct index *first = NULL;
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct index *index = catalog->indexes[i];
+        if (!index_gathers(index) ||
+            throttle_allowance(&index->pace, now_ms) == 0)
+            continue;
+        if (!throttle_free(&index->pace))
+            return index;
+        if (first == NULL || index->id < first->id)
+            first = index;
+    }
+    return first;
+}
+
+/* The sweep lets go of the store's set of touched keys by itself. */
+void build_job_end(struct kx_store *store)
+{
+    talloc_free(store->sweep);
+    store->sweep = NULL;
+}
+
+/* Reads on; KX_END when the sweep has all it takes. */
+static enum kx_status read_step(struct kx_store *store,
+                                struct build_scan *sweep)
+{
+    uint64_t before = build_scan_entries(sweep);
+    enum kx_status status = build_scan_read(sweep, store->job_size * READS);
+    atomic_fetch_add(&store->backfilled, build_scan_entries(sweep) - before);
+    return status;
+}
+
+/* Writes on, round by round. */
+static enum kx_status add_step(struct kx_store *store, struct build_scan *sweep,
+                               struct build_rows *round)
+{
+    size_t count = 0;
+    enum kx_status status = KX_OK;
+    if (build_rows_failure(round) != NULL) {
+        status = fail_build(store, round);
+        if (status == KX_OK)
+            build_scan_end_round(sweep);
+        return status;
+    }
+    struct txn_write *rows = build_rows_take(round, store->job_size, &count);
+    if (rows != NULL)
+        return write_step(store, round, rows, count);
+    if (build_rows_failed(round))
+        return KX_NO_MEMORY;
+    status = finish_round(store, round);
+    if (status == KX_OK)
+        build_scan_end_round(sweep);
+    return status;
+}
+
+/* Reads on, or when the sweep has all it takes, writes on. */
+static enum kx_status step(struct kx_store *store, struct build_scan *sweep)
+{
+    struct build_rows *round = build_scan_round(sweep);
+    if (round == NULL) {
+        build_job_end(store);
+        return KX_OK;
+    }
+    if (store->sweep_is_read)
+        return add_step(store, sweep, round);
+    enum kx_status status = read_step(store, sweep);
+    if (status != KX_END)
+        return status;
+    store->sweep_is_read = true;
+    if (store->sweep_shift > 0)
+        store->sweep_shift--;
+    return KX_OK;
+}
+
+/* A sweep takes some of the build, so that its progress is stored now and then,
+ * and less when the last ones were overtaken by commits. */
+static size_t sweep_limit(const struct kx_store *store,
+                          const struct index *index, size_t allowance)
+{
+    uint64_t entries = index->build.total / SWEEPS;
+    if (entries < SWEEP_ENTRIES_MIN)
+        entries = SWEEP_ENTRIES_MIN;
+    entries >>= store->sweep_shift;
+    if (entries > allowance)
+        entries = allowance;
+    return entries == 0 ? 1 : entries;
+}
+
+static enum kx_status begin_sweep(struct kx_store *store, struct index *index)
+{
+    int64_t now_ms = kx_now_ms();
+    size_t allowance = throttle_allowance(&index->pace, now_ms);
+    size_t limit = sweep_limit(store, index, allowance);
+    store->sweep = build_scan_create(store, index, limit);
+    store->sweep_is_read = false;
+    if (store->sweep == NULL)
+        return KX_NO_MEMORY;
+    throttle_spend(&index->pace, limit, now_ms);
+    return KX_OK;
+}
+
+/* Gives up a sweep that is of no more use. */
+static void look_at_sweep(struct kx_store *store)
+{
+    if (store->sweep == NULL)
+        return;
+    build_scan_prune(store->sweep);
+    if (build_scan_void(store->sweep)) {
+        store->sweep_shift++;
+        build_job_end(store);
+    } else if (build_scan_round(store->sweep) == NULL) {
+        build_job_end(store);
+    }
+}
+
+/* After an error the sweep is given up and begun again, from what is stored. */
+void build_job_step(struct kx_store *store)
+{
+    enum kx_status status = KX_OK;
+    look_at_sweep(store);
+    if (store->sweep == NULL) {
+        struct index *index = build_job_next(store);
+        if (index == NULL)
+            return;
+        status = begin_sweep(store, index);
+    }
+    if (status == KX_OK)
+        status = step(store, store->sweep);
+    if (status == KX_OK)
+        return;
+    job_failed(store, "backfill", status);
+    build_job_end(store);
+}

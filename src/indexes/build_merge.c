@@ -1,0 +1,328 @@
+/* One step of a build: rows in key order against the stored rows in the same
+ * order, so that a single scan takes the place of a look-up for each. Doing a
+ * step again changes nothing: the rows are found to be there. */
+#include "indexes/build_merge.h"
+
+#include <talloc.h>
+
+#include "plan/plan_adopt.h"
+#include "plan/conflict_rows.h"
+#include "bdb/range.h"
+#include "bdb/table.h"
+
+/* After so many stored rows it is worth going down the tree. */
+enum { PASSED_FEW = 64 };
+
+struct placing {
+    struct kx_store *store;
+    struct batch *batch;
+    void *mem;
+    size_t count; /* of rows in batch->writes; write_count of them are kept */
+    size_t next;  /* the row to place next */
+    const struct txn_write *last; /* kept last, and no conflict row; or NULL */
+    struct kx_adoption *adoption; /* NULL: nothing is taken over */
+};
+
+/* What to do with a row. */
+enum verdict {
+    ROW_IS_NEW,
+    ROW_OVERWRITES, /* what is there was left behind by a dropped index */
+    ROW_REPLACES,   /* or by an owner whose time is over */
+    ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
+    ROW_CONFLICTS,  /* another live entry has this unique value */
+    ROW_ADOPTS,     /* a client has written an entry there */
+    ROW_IS_BROKEN
+};
+
+/* The stored row is of an entry that has expired. While the index has conflicts
+ * the entry to be placed may already have a conflict row: then it waits, as
+ * other owners do, until expiry removes that entry and hands the value over. */
+static enum verdict replace(const struct placing *placing)
+{
+    const struct batch *batch = placing->batch;
+    int64_t conflicts =
+        (int64_t)batch->index->conflicts + batch->index_conflicts;
+    return conflicts == 0 ? ROW_REPLACES : ROW_CONFLICTS;
+}
+
+static enum verdict examine(const struct placing *placing,
+                            const struct txn_write *row, struct kx_slice bytes)
+{
+    const struct index *index = placing->batch->index;
+    struct record there;
+    struct record mine;
+    if (bytes.size == 0)
+        return ROW_IS_NEW;
+    if (!record_read(bytes, &there) || !record_read(row->value, &mine))
+        return ROW_IS_BROKEN;
+    if (there.index == 0 && index_adopts(index))
+        return ROW_ADOPTS;
+    if (there.index != index->id)
+        return ROW_OVERWRITES;
+    if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
+        return ROW_IS_THERE;
+    return record_expired(&there, kx_now_ms()) ? replace(placing)
+                                               : ROW_CONFLICTS;
+}
+
+/* The row will be overwritten, so the cache must not know what is there now.
+ * Forgetting is right even if the batch is never applied. */
+static void forget_cached(struct placing *placing, struct kx_slice key)
+{
+    record_cache_update(placing->store->cache, key, kx_slice(NULL, 0), false);
+}
+
+static void keep_row(struct placing *placing)
+{
+    struct batch *batch = placing->batch;
+    struct txn_write *place = &batch->writes[batch->write_count++];
+    *place = batch->writes[placing->next];
+    placing->last = place;
+}
+
+/* As one entry more of the index. */
+static void keep_new(struct placing *placing)
+{
+    struct batch *batch = placing->batch;
+    if (placing->adoption != NULL)
+        plan_adopt_count(placing->adoption, KX_ADDED,
+                         batch->writes[placing->next].key);
+    batch->index_entries++;
+    keep_row(placing);
+}
+
+/* Is there a conflict row of the index under this key? KX_OK, KX_ABSENT,
+ * errors. */
+static enum kx_status find_conflict(const struct placing *placing,
+                                    struct kx_slice key)
+{
+    struct record there;
+    struct kx_buffer value;
+    kx_buffer_init(&value, placing->mem);
+    enum kx_status status =
+        table_get(placing->store->env, TABLE_ENTRIES, key, &value);
+    if (status == KX_OK && (!record_read(kx_buffer_slice(&value), &there) ||
+                            there.index != placing->batch->index->id))
+        status = KX_ABSENT;
+    kx_buffer_free(&value);
+    return status;
+}
+
+/* Instead of the row, the conflict row of its owner. */
+static enum kx_status keep_conflict(struct placing *placing,
+                                    const struct txn_write *row)
+{
+    struct batch *batch = placing->batch;
+    struct record mine;
+    struct record record;
+    struct kx_buffer key;
+    struct kx_buffer value;
+    kx_buffer_init(&key, placing->mem);
+    kx_buffer_init(&value, placing->mem);
+    record_read(row->value, &mine);
+    conflict_rows_make(batch->index, row->key, record_owner(&mine, row->key),
+                       &key, &record);
+    if (key.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status = find_conflict(placing, kx_buffer_slice(&key));
+    if (status != KX_ABSENT)
+        return status;
+    record.stamp = mine.stamp;
+    record.expires_at_ms = mine.expires_at_ms;
+    record_write(&record, &value);
+    forget_cached(placing, kx_buffer_slice(&key));
+    batch->writes[batch->write_count++] =
+        (struct txn_write){.type = TXN_PUT,
+                           .table = TABLE_ENTRIES,
+                           .key = kx_buffer_slice(&key),
+                           .value = kx_buffer_slice(&value)};
+    batch->index_conflicts++;
+    return value.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The row takes the place of a hand-kept entry, and what of it is right. */
+static enum kx_status keep_adopted(struct placing *placing,
+                                   struct kx_slice stored)
+{
+    struct batch *batch = placing->batch;
+    struct txn_write *row = &batch->writes[placing->next];
+    struct record hand;
+    struct record record;
+    if (!record_read(stored, &hand) || !record_read(row->value, &record))
+        return KX_FAILED;
+    batch->entries--;
+    forget_cached(placing, row->key);
+    if (record_expired(&hand, kx_now_ms())) {
+        keep_new(placing);
+        return KX_OK;
+    }
+    enum kx_status status =
+        plan_adopt_merge(&hand, row->key, &record, placing->mem);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool right = status == KX_OK;
+    plan_adopt_count(placing->adoption, right ? KX_KEPT : KX_MENDED, row->key);
+    batch->index_entries++;
+    keep_row(placing);
+    if (!right)
+        return KX_OK;
+    struct kx_buffer value;
+    kx_buffer_init(&value, placing->mem);
+    record_write(&record, &value);
+    batch->writes[batch->write_count - 1].value = kx_buffer_slice(&value);
+    return value.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Places the next row, under whose key `stored` is found (size 0: nothing). A
+ * row that this step keeps there comes before what is stored. */
+static enum kx_status build_merge(struct placing *placing,
+                                  struct kx_slice stored)
+{
+    const struct txn_write *row = &placing->batch->writes[placing->next];
+    if (placing->last != NULL && kx_equal(placing->last->key, row->key))
+        stored = placing->last->value;
+    switch (examine(placing, row, stored)) {
+    case ROW_IS_NEW:
+        keep_new(placing);
+        return KX_OK;
+    case ROW_OVERWRITES:
+        forget_cached(placing, row->key);
+        keep_new(placing);
+        return KX_OK;
+    case ROW_REPLACES:
+        forget_cached(placing, row->key);
+        keep_row(placing);
+        return KX_OK;
+    case ROW_IS_THERE:
+        return KX_OK;
+    case ROW_CONFLICTS:
+        return keep_conflict(placing, row);
+    case ROW_ADOPTS:
+        return keep_adopted(placing, stored);
+    case ROW_IS_BROKEN:
+        break;
+    }
+    return KX_FAILED;
+}
+
+/* Places the rows below `key`, or all, when it is empty: nothing is stored
+ * under their keys. */
+static enum kx_status build_merge_below(struct placing *placing,
+                                        struct kx_slice key)
+{
+    const struct txn_write *rows = placing->batch->writes;
+    enum kx_status status = KX_OK;
+    while (status == KX_OK && placing->next < placing->count &&
+           (key.size == 0 || kx_compare(rows[placing->next].key, key) < 0)) {
+        status = build_merge(placing, kx_slice(NULL, 0));
+        placing->next++;
+    }
+    return status;
+}
+
+/* Of several rows with this key the one that a hand-kept entry agrees with
+ * comes first. */
+static void prefer_adopted(struct placing *placing, struct kx_slice key,
+                           struct kx_slice stored)
+{
+    struct txn_write *rows = placing->batch->writes;
+    struct txn_write *first = &rows[placing->next];
+    struct record hand;
+    struct record record;
+    if (placing->adoption == NULL || !record_read(stored, &hand))
+        return;
+    for (size_t i = placing->next;
+         i < placing->count && kx_equal(rows[i].key, key); i++) {
+        if (!record_read(rows[i].value, &record) ||
+            plan_adopt_merge(&hand, key, &record, placing->mem) != KX_OK)
+            continue;
+        struct txn_write other = *first;
+        *first = rows[i];
+        rows[i] = other;
+        return;
+    }
+}
+
+/* Places the rows with this key, under which `stored` is found. */
+static enum kx_status build_merge_at(struct placing *placing,
+                                     struct kx_slice key,
+                                     struct kx_slice stored)
+{
+    const struct txn_write *rows = placing->batch->writes;
+    enum kx_status status = KX_OK;
+    prefer_adopted(placing, key, stored);
+    while (status == KX_OK && placing->next < placing->count &&
+           kx_equal(rows[placing->next].key, key)) {
+        status = build_merge(placing, stored);
+        placing->next++;
+    }
+    return status;
+}
+
+/* Goes down the tree to the row to place next. */
+static enum kx_status seek(const struct placing *placing)
+{
+    return range_begin(placing->store->range,
+                       placing->batch->writes[placing->next].key,
+                       kx_slice(NULL, 0));
+}
+
+/* Reads on, unless there are many rows before the one to place next: a small
+ * sweep has few for a whole index. */
+static enum kx_status read_on(const struct placing *placing, size_t *passed,
+                              struct kx_slice *key_out,
+                              struct kx_slice *bytes_out)
+{
+    enum kx_status status = KX_OK;
+    if (*passed == PASSED_FEW) {
+        status = seek(placing);
+        *passed = 0;
+    }
+    if (status == KX_OK)
+        status = range_next(placing->store->range, key_out, bytes_out);
+    ++*passed;
+    return status;
+}
+
+static enum kx_status build_merge_all(struct placing *placing)
+{
+    struct kx_slice key;
+    struct kx_slice bytes;
+    struct kx_slice last = placing->batch->writes[placing->count - 1].key;
+    size_t passed = 0;
+    enum kx_status status = seek(placing);
+    while (status == KX_OK && placing->next < placing->count) {
+        size_t before = placing->next;
+        status = read_on(placing, &passed, &key, &bytes);
+        if (status != KX_OK || kx_compare(key, last) > 0)
+            break;
+        status = build_merge_below(placing, key);
+        if (status == KX_OK)
+            status = build_merge_at(placing, key, bytes);
+        if (placing->next != before)
+            passed = 0;
+    }
+    range_end(placing->store->range);
+    if (status == KX_OK || status == KX_END)
+        status = build_merge_below(placing, kx_slice(NULL, 0));
+    return status;
+}
+
+enum kx_status build_merge_rows(struct kx_store *store, void *mem,
+                                struct batch *batch, size_t count)
+{
+    struct placing placing = {
+        .store = store, .batch = batch, .mem = mem, .count = count};
+    if (index_adopts(batch->index)) {
+        placing.adoption = talloc_memdup(mem, &batch->index->adoption,
+                                         sizeof *placing.adoption);
+        if (placing.adoption == NULL)
+            return KX_NO_MEMORY;
+        batch->action = CATALOG_BUILD;
+        batch->state = batch->index->state;
+        batch->build = batch->index->build;
+        batch->adoption = placing.adoption;
+        batch->new_index_rows = false; /* they can be read by their keys */
+    }
+    return build_merge_all(&placing);
+}

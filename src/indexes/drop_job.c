@@ -1,0 +1,67 @@
+/* Freeing the entries of a dropped index, some in each job. Its name may have
+ * been declared anew meanwhile: only rows that carry its own id are removed.
+ * Nobody can see these rows any more (catalog_shows), so there is no hurry and
+ * no flush; after a crash the work goes on from the last stored key or a little
+ * before it. */
+#include "indexes/drop_job.h"
+
+#include <talloc.h>
+
+#include "commit/job.h"
+#include "bdb/range.h"
+
+/* Collects the next rows from build.resume on, at most job_size. KX_END: those
+ * are all. */
+static enum kx_status collect(struct kx_store *store, const struct index *index,
+                              void *mem, struct batch *batch)
+{
+    const struct build_progress *build = &index->build;
+    struct kx_range rows;
+    enum kx_status status =
+        job_rows(mem, index->declaration->name_key,
+                 kx_slice(build->resume, build->resume_size), &rows);
+    if (status == KX_OK)
+        status = range_begin(store->range, rows.start, rows.end);
+    struct kx_slice key = {0};
+    struct kx_slice bytes;
+    for (size_t read = 0;
+         status == KX_OK && job_reads_on(store, read, store->job_size);
+         read++) {
+        status = range_next(store->range, &key, &bytes);
+        struct record record;
+        if (status == KX_OK && record_read(bytes, &record) &&
+            record.index == index->id &&
+            !job_remove(mem, batch, TABLE_ENTRIES, key))
+            status = KX_NO_MEMORY;
+    }
+    if (status == KX_OK && key.data != NULL) {
+        memcpy(batch->build.resume, key.data, key.size);
+        batch->build.resume_size = key.size;
+    }
+    range_end(store->range);
+    return status;
+}
+
+/* The last batch also removes the index's own row: there is no state in which
+ * the index is forgotten and rows are left. */
+void drop_job_step(struct kx_store *store, struct index *index)
+{
+    void *mem = talloc_new(NULL);
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = KX_INDEX_DROPPING,
+                          .build = index->build};
+    enum kx_status status = KX_NO_MEMORY;
+    if (mem != NULL)
+        batch.writes =
+            talloc_array(mem, struct txn_write, (unsigned)store->job_size);
+    if (batch.writes != NULL)
+        status = collect(store, index, mem, &batch);
+    if (status == KX_END)
+        batch.action = CATALOG_FORGET;
+    if (status == KX_OK || status == KX_END)
+        job_apply(store, &batch);
+    else
+        job_failed(store, "drop", status);
+    talloc_free(mem);
+}

@@ -1,0 +1,10 @@
+/* Freeing the entries of dropped indexes. Writer thread only. */
+#ifndef DROP_JOB_H
+#define DROP_JOB_H
+
+#include "commit/store_state.h"
+
+/* Removes the next entries of a dropped index, and forgets it with the last. */
+void drop_job_step(struct kx_store *store, struct index *index);
+
+#endif

@@ -1,0 +1,256 @@
+/* Rewriting the rows of an index, some in each job: in both forms while it
+ * migrates, and afterwards in one. A row is made anew from the entry that it
+ * stands for; commits go on between the jobs and write their rows the same way.
+ * What a crash takes back is done again. The last job of the first pass changes
+ * what is shown. */
+#include "indexes/migrate_job.h"
+
+#include <inttypes.h>
+#include <talloc.h>
+
+#include "commit/job.h"
+#include "indexes/migrate.h"
+#include "bdb/range.h"
+#include "plan/plan_refuse.h"
+#include "catalog/row_source.h"
+#include "store/writer.h"
+
+/* One job. Keys and rows lie in mem. */
+struct step {
+    struct kx_store *store;
+    struct index *index;
+    void *mem;
+    struct batch batch;
+    size_t bytes;
+    struct row_source stand;
+    struct kx_fault fault; /* why the rows cannot have the other form */
+};
+
+/* Commits have taken the last conflict out of an index that is to come in
+ * another's place. */
+static bool is_mended(const struct index *index)
+{
+    return index->replaces != 0 && index->state == KX_INDEX_CONFLICTED &&
+           index->conflicts == 0;
+}
+
+bool migrate_waits(const struct index *index)
+{
+    return index->form.mixed && index->state == KX_INDEX_READY;
+}
+
+struct index *migrate_next(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    for (size_t i = 0; i < catalog->count; i++)
+        if (is_mended(catalog->indexes[i]) ||
+            (migrate_waits(catalog->indexes[i]) &&
+             throttle_allowance(&catalog->indexes[i]->pace, now_ms) > 0))
+            return catalog->indexes[i];
+    return NULL;
+}
+
+static enum kx_status add_write(struct step *step, struct kx_slice key,
+                                struct kx_slice value)
+{
+    struct txn_write *write = &step->batch.writes[step->batch.write_count++];
+    write->type = value.size == 0 ? TXN_DELETE : TXN_PUT;
+    write->table = TABLE_ENTRIES;
+    write->key =
+        kx_slice(talloc_memdup(step->mem, key.data, key.size), key.size);
+    write->value = value;
+    step->bytes += key.size + value.size;
+    return write->key.data == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
+/* The row as it should be now, in step->mem. KX_ABSENT, KX_NOT_INDEXABLE: there
+ * should be none. */
+static enum kx_status make_row(struct step *step, struct kx_slice key,
+                               struct record *row, struct kx_slice *bytes_out)
+{
+    struct kx_buffer out;
+    struct row_source *stand = &step->stand;
+    enum kx_status status = KX_OK;
+    if (step->index->form.target != NULL)
+        status = row_source_find(stand, key, row);
+    kx_buffer_init(&out, step->mem);
+    if (status == KX_OK)
+        status = row_form_rewrite(step->index, &stand->extract, row, &out);
+    *bytes_out = kx_buffer_slice(&out);
+    return status;
+}
+
+/* The index entries of one entry in the other form, each of which is as large
+ * as this one: may a commit add them? KX_OK, KX_COMMIT_TOO_LARGE, KX_NO_MEMORY.
+ */
+static enum kx_status check_bytes(struct step *step, struct kx_slice made)
+{
+    struct record row;
+    struct row_source *stand = &step->stand;
+    struct extract *extract = &stand->extract;
+    size_t most = KX_COMMIT_INDEX_BYTES_MAX;
+    if (!record_read(made, &row) ||
+        row.other.size * KX_INDEX_ENTRIES_MAX <= most)
+        return KX_OK;
+    enum kx_status status = extract_keys(extract, step->index->declaration,
+                                         extract->key, &stand->record);
+    if (status != KX_OK || row.other.size * extract->count <= most)
+        return status;
+    plan_refuse_entry_bytes(&step->fault, step->mem, extract->key);
+    return KX_COMMIT_TOO_LARGE;
+}
+
+/* A row that nothing stands behind could not be shown in another form. */
+static enum kx_status rewrite(struct step *step, struct kx_slice key,
+                              struct kx_slice bytes, struct record *row)
+{
+    struct kx_slice made;
+    enum kx_status status = make_row(step, key, row, &made);
+    if (status == KX_ABSENT || status == KX_NOT_INDEXABLE) {
+        step->batch.index_entries--;
+        return add_write(step, key, kx_slice(NULL, 0));
+    }
+    if (status == KX_OK)
+        status = check_bytes(step, made);
+    if (status != KX_OK || kx_equal(made, bytes))
+        return status;
+    return add_write(step, key, made);
+}
+
+static enum kx_status take_row(struct step *step, struct kx_slice key,
+                               struct kx_slice bytes)
+{
+    struct build_progress *build = &step->batch.build;
+    struct record row;
+    memcpy(build->resume, key.data, key.size);
+    build->resume_size = key.size;
+    if (!record_read(bytes, &row) || row.index != step->index->id)
+        return KX_OK;
+    build->done++;
+    return rewrite(step, key, bytes, &row);
+}
+
+/* From the last key on, which is passed over: KX_END after the last row. */
+static enum kx_status take_rows(struct step *step)
+{
+    struct kx_store *store = step->store;
+    const struct build_progress *build = &step->index->build;
+    struct kx_range rows;
+    struct kx_slice key;
+    struct kx_slice bytes;
+    enum kx_status status =
+        job_rows(step->mem, step->index->declaration->name_key,
+                 kx_slice(build->resume, build->resume_size), &rows);
+    if (status == KX_OK)
+        status = range_begin(store->range, rows.start, rows.end);
+    size_t limit =
+        throttle_take(&step->index->pace, store->job_size, kx_now_ms());
+    for (size_t i = 0; status == KX_OK && job_reads_on(store, i, limit) &&
+                       step->bytes + step->stand.read < JOB_BYTES_MAX;
+         i++) {
+        status = range_next(store->range, &key, &bytes);
+        if (status == KX_OK)
+            status = take_row(step, key, bytes);
+    }
+    range_end(store->range);
+    return status;
+}
+
+/* The rows of the last job go into the batch that changes what is shown. It is
+ * on disk before it is seen, and with it all rows that were written before. */
+static void end_form(struct step *step)
+{
+    struct batch *batch = &step->batch;
+    struct form *form = &batch->form;
+    batch->build.resume_size = 0;
+    if (form->target == NULL) {
+        form->mixed = false;
+        return;
+    }
+    batch->declaration = form->target;
+    batch->stamp = step->store->catalog->stamp + 1;
+    batch->durable = true;
+    form->target = NULL;
+    form->since = batch->stamp;
+    form->odd = !form->odd;
+}
+
+/* The index stays as it was; what its rows have of the other form goes. */
+static void fail_form(struct step *step)
+{
+    struct batch *batch = &step->batch;
+    batch->form.failed = batch->form.target;
+    batch->form.target = NULL;
+    batch->failure = step->fault.detail;
+    batch->build.resume_size = 0;
+}
+
+static enum kx_status apply(struct step *step)
+{
+    uint64_t number = 0;
+    struct index *index = step->index;
+    bool switches = step->batch.durable;
+    enum kx_status status = migrate_change(step->store, &step->batch, &number);
+    if (status != KX_OK)
+        return status;
+    /* What clients see of the rows has not changed, or is on disk. */
+    view_flushed(&step->store->gate, number);
+    writer_release(step->store);
+    if (switches)
+        kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
+               index->declaration->name_text, index->entries);
+    return KX_OK;
+}
+
+static void replace(struct kx_store *store, struct index *index)
+{
+    struct batch batch = {.action = CATALOG_BUILD,
+                          .index = index,
+                          .state = KX_INDEX_READY,
+                          .build = index->build,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    job_apply(store, &batch);
+}
+
+/* Begun again from what is stored after an error. */
+static void rewrite_rows(struct kx_store *store, struct index *index)
+{
+    struct step step = {.store = store,
+                        .index = index,
+                        .mem = talloc_new(NULL),
+                        .batch = {.action = CATALOG_FORM,
+                                  .index = index,
+                                  .declaration = index->declaration,
+                                  .form = index->form,
+                                  .build = index->build}};
+    enum kx_status status = KX_NO_MEMORY;
+    if (index->build.run_started_ns == 0) {
+        step.batch.build.run_started_ns = kx_monotonic_ns();
+        step.batch.build.run_base = index->build.done;
+    }
+    row_source_init(&step.stand, step.mem, store->env, index);
+    if (step.mem != NULL)
+        step.batch.writes =
+            talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
+    if (step.batch.writes != NULL)
+        status = take_rows(&step);
+    if (status == KX_END)
+        end_form(&step);
+    if (status == KX_COMMIT_TOO_LARGE)
+        fail_form(&step);
+    if (status == KX_OK || status == KX_END || status == KX_COMMIT_TOO_LARGE)
+        status = apply(&step);
+    talloc_free(step.mem);
+    if (status != KX_OK)
+        job_failed(store, "migration", status);
+}
+
+void migrate_step(struct kx_store *store, struct index *index)
+{
+    if (is_mended(index))
+        replace(store, index);
+    else
+        rewrite_rows(store, index);
+}

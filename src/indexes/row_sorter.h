@@ -1,0 +1,33 @@
+/* Rows that are gathered in any order and taken in key order, without a moment
+ * in which all of them are sorted: each addition and each taking is short. The
+ * work of a build (build_rows.h) comes in small steps, between which commits go
+ * on. One thread at a time. */
+#ifndef ROW_SORTER_H
+#define ROW_SORTER_H
+
+#include "bdb/txn.h"
+
+struct row_sorter;
+
+/* An empty one in talloc context mem, for rows whose keys all begin with the
+ * same `common` bytes. NULL when memory ran out. */
+struct row_sorter *row_sorter_create(void *mem, size_t common);
+
+/* Adds a copy of a row. False when memory ran out: it is not added. Not after
+ * row_sorter_next. */
+bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
+                    struct kx_slice value);
+
+/* Takes the next row in key order as a put into TABLE_ENTRIES; equal keys come
+ * one after the other. Key and value live as long as the sorter. False when all
+ * were taken; also when memory ran out, which row_sorter_failed tells. */
+bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out);
+
+/* Has memory run out, so that rows may be missing? */
+bool row_sorter_failed(const struct row_sorter *sorter);
+
+/* How many rows were added, and the bytes that they take. */
+size_t row_sorter_count(const struct row_sorter *sorter);
+size_t row_sorter_bytes(const struct row_sorter *sorter);
+
+#endif

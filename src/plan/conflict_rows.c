@@ -1,0 +1,180 @@
+/* Conflict rows, through the overlay of the plan. Rows that the table has are
+ * found by a scan of it, minus what the plan has removed; rows that only the
+ * plan has (a write during the build may meet a conflict that the build has not
+ * come to) are remembered with it. */
+#include "plan/conflict_rows.h"
+
+#include "bdb/range.h"
+#include "plan/conflict_set.h"
+
+bool conflict_rows_possible(const struct plan *plan, const struct index *index)
+{
+    return index->declaration->unique &&
+           (index->conflicts != 0 || plan->rivals != NULL);
+}
+
+void conflict_rows_make(const struct index *index, struct kx_slice index_key,
+                        struct kx_slice owner, struct kx_buffer *key_out,
+                        struct record *record_out)
+{
+    size_t skip = index->declaration->name_key.size;
+    key_out->size = 0;
+    kx_add(key_out, index_key.data, skip);
+    kx_add_byte(key_out, CONFLICT_ROWS_MARK);
+    kx_add(key_out, index_key.data + skip, index_key.size - skip);
+    *record_out = (struct record){.encoding = KX_POINTER,
+                                  .index = index->id,
+                                  .owner_at = (uint16_t)key_out->size};
+    kx_add_slice(key_out, owner);
+}
+
+bool conflict_rows_match(struct kx_slice key)
+{
+    size_t name = kx_part_size(key);
+    return name < key.size && key.data[name] == CONFLICT_ROWS_MARK;
+}
+
+/* What the conflict row's key has in the overlay; the key is in plan->value.
+ * KX_OK, KX_ABSENT, errors. */
+static enum kx_status look_up(struct plan *plan, const struct index *index,
+                              struct kx_slice index_key, struct kx_slice owner,
+                              struct record *record_out)
+{
+    struct record there;
+    conflict_rows_make(index, index_key, owner, &plan->value, record_out);
+    if (plan->value.failed)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        overlay_record(plan->overlay, kx_buffer_slice(&plan->value), &there);
+    if (status != KX_OK)
+        return status;
+    return there.index == index->id ? KX_OK : KX_ABSENT;
+}
+
+/* Before the row is put: if it is not put after all, the note does no harm. */
+static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
+{
+    if (plan->rivals == NULL)
+        plan->rivals = conflict_set_create(plan);
+    return plan->rivals != NULL &&
+           conflict_set_add(plan->rivals, key, value_size);
+}
+
+enum kx_status conflict_rows_put(struct plan *plan, struct index *index,
+                                 struct kx_slice index_key,
+                                 struct kx_slice owner, int64_t expires_at_ms)
+{
+    struct record record;
+    enum kx_status status = look_up(plan, index, index_key, owner, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (status == KX_ABSENT)
+        plan_count_conflicts(plan, index, 1);
+    record.stamp = plan->stamp;
+    record.expires_at_ms = expires_at_ms;
+    plan->record.size = 0;
+    record_write(&record, &plan->record);
+    if (plan->record.failed ||
+        !remember(plan, kx_buffer_slice(&plan->value), record.owner_at))
+        return KX_NO_MEMORY;
+    return overlay_put(plan->overlay, kx_buffer_slice(&plan->value),
+                       kx_buffer_slice(&plan->record));
+}
+
+enum kx_status conflict_rows_remove(struct plan *plan, struct index *index,
+                                    struct kx_slice index_key,
+                                    struct kx_slice owner)
+{
+    struct record record;
+    if (!conflict_rows_possible(plan, index))
+        return KX_OK;
+    enum kx_status status = look_up(plan, index, index_key, owner, &record);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    plan_count_conflicts(plan, index, -1);
+    return overlay_put(plan->overlay, kx_buffer_slice(&plan->value),
+                       kx_slice(NULL, 0));
+}
+
+/* Takes the owner out of a row as the plan has it now, if it is one that can
+ * have the value: KX_OK, KX_ABSENT, errors. */
+static enum kx_status take_owner(struct plan *plan, const struct index *index,
+                                 struct kx_slice key,
+                                 struct kx_buffer *owner_out)
+{
+    struct record record;
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    if (record.index != index->id || record_expired(&record, plan->now_ms))
+        return KX_ABSENT;
+    owner_out->size = 0;
+    kx_add_slice(owner_out, record_owner(&record, key));
+    return owner_out->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+static enum kx_status search_table(struct plan *plan, const struct index *index,
+                                   struct kx_slice start, struct kx_slice end,
+                                   struct kx_buffer *owner_out)
+{
+    struct kx_slice key;
+    struct kx_slice bytes;
+    enum kx_status found = KX_ABSENT;
+    enum kx_status status = range_begin(plan->range, start, end);
+    while (status == KX_OK && found == KX_ABSENT) {
+        status = range_next(plan->range, &key, &bytes);
+        if (status == KX_OK)
+            found = take_owner(plan, index, key, owner_out);
+    }
+    range_end(plan->range);
+    return status == KX_OK || status == KX_END ? found : status;
+}
+
+/* The lowest of the rows that only the plan has. */
+static enum kx_status search_rivals(struct plan *plan,
+                                    const struct index *index,
+                                    struct kx_slice value,
+                                    struct kx_buffer *owner_out)
+{
+    size_t count = 0;
+    const struct kx_slice *first = NULL;
+    const struct kx_slice *keys =
+        plan->rivals != NULL ? conflict_set_of(plan->rivals, value, &count)
+                             : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (first != NULL && kx_compare(keys[i], *first) >= 0)
+            continue;
+        enum kx_status status = take_owner(plan, index, keys[i], owner_out);
+        if (status == KX_OK)
+            first = &keys[i];
+        else if (status != KX_ABSENT)
+            return status;
+    }
+    return first != NULL ? KX_OK : KX_ABSENT;
+}
+
+/* The bounds lie in memory of their own: the scratch buffers are used by the
+ * caller's caller. */
+enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
+                                   struct kx_slice index_key,
+                                   struct kx_buffer *owner_out)
+{
+    struct record unused;
+    struct kx_buffer end;
+    struct kx_slice nobody = kx_slice(NULL, 0);
+    if (!conflict_rows_possible(plan, index))
+        return KX_ABSENT;
+    kx_buffer_init(&end, plan);
+    conflict_rows_make(index, index_key, nobody, &plan->value, &unused);
+    conflict_rows_make(index, index_key, nobody, &end, &unused);
+    kx_add_byte(&end, 0xff);
+    struct kx_slice start = kx_buffer_slice(&plan->value);
+    enum kx_status status = KX_NO_MEMORY;
+    if (!plan->value.failed && !end.failed)
+        status =
+            search_table(plan, index, start, kx_buffer_slice(&end), owner_out);
+    if (status == KX_ABSENT)
+        status = search_rivals(plan, index, start, owner_out);
+    kx_buffer_free(&end);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* Further owners of a value in a unique index, which there can be when the
+ * index is declared over entries that have the same value already.
+ *
+ * The first owner found has the ordinary row. Each other one has a conflict
+ * row: [name] FE [value] [owner], where FE, with which no key part begins,
+ * keeps these rows together and away from clients' keys. They hold no value.
+ * An index with conflict rows is not ready; how many there are is counted with
+ * every batch, and when the last goes it becomes ready.
+ *
+ * Writer thread only, while a commit is planned; conflict_rows_make and
+ * conflict_rows_match any.
+ */
+#ifndef CONFLICT_ROWS_H
+#define CONFLICT_ROWS_H
+
+#include "plan/plan.h"
+
+/* Begins a conflict row's key behind the name. */
+enum { CONFLICT_ROWS_MARK = 0xfe };
+
+/* May a value have several owners, as far as the plan has come? */
+bool conflict_rows_possible(const struct plan *plan, const struct index *index);
+
+/* Replaces key_out by the key of the conflict row of an owner (its key without
+ * the index's prefix; empty: the beginning of all such rows of the value), and
+ * *record_out by its record, but for the stamp. Without memory key_out->failed
+ * is set. */
+void conflict_rows_make(const struct index *index, struct kx_slice index_key,
+                        struct kx_slice owner, struct kx_buffer *key_out,
+                        struct record *record_out);
+
+/* Is it the key of a conflict row? Those may be longer than KX_KEY_MAX. */
+bool conflict_rows_match(struct kx_slice key);
+
+/* Writes the conflict row of an owner, or removes it; counts it if it was not
+ * there, or was. KX_OK, errors of the storage. */
+enum kx_status conflict_rows_put(struct plan *plan, struct index *index,
+                                 struct kx_slice index_key,
+                                 struct kx_slice owner, int64_t expires_at_ms);
+enum kx_status conflict_rows_remove(struct plan *plan, struct index *index,
+                                    struct kx_slice index_key,
+                                    struct kx_slice owner);
+
+/* Replaces owner_out by the first owner, of those that have not expired, with a
+ * conflict row for the value: KX_OK, KX_ABSENT, errors of the storage. */
+enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
+                                   struct kx_slice index_key,
+                                   struct kx_buffer *owner_out);
+
+#endif

@@ -1,0 +1,264 @@
+/* Carrying out a commit's mutations on the overlay, in order: each sees what
+ * those before it have left, so a key may be set, patched and summed in one
+ * commit. Keys that belong to an index are left to plan_owned.c, which compares
+ * at the end. */
+
+#include "plan/plan.h"
+#include "bdb/range.h"
+#include "plan/plan_refuse.h"
+#include "entry/value.h"
+
+enum { DELETE_BYTES_MAX = 16 << 20 /* read by a range delete */ };
+
+/* Every entry that is written passes here. The record carries the stamp that
+ * the commit will have if it holds. */
+static enum kx_status store(struct plan *plan, struct kx_slice key,
+                            const struct kx_value *value, int64_t expires_at_ms)
+{
+    struct record record = {.encoding = value->encoding,
+                            .stamp = plan->stamp,
+                            .expires_at_ms = expires_at_ms,
+                            .media_type = value->media_type,
+                            .value = value->data};
+    if (value->data.size > plan->value_max)
+        return kx_fail(&plan_refusal(plan)->fault, KX_VALUE_TOO_LARGE,
+                       "the value has %zu bytes; at most %zu are stored",
+                       value->data.size, plan->value_max);
+    plan->record.size = 0;
+    record_write(&record, &plan->record);
+    if (plan->record.failed)
+        return KX_NO_MEMORY;
+    return overlay_put(plan->overlay, key, kx_buffer_slice(&plan->record));
+}
+
+/* The key of a set, with the stamp's digits as one more part when asked for. */
+static enum kx_status final_key(struct plan *plan,
+                                const struct kx_mutation *mutation,
+                                struct kx_slice *key_out)
+{
+    *key_out = mutation->key;
+    if (!mutation->suffix_stamp)
+        return KX_OK;
+    char digits[KX_STAMP_DIGITS];
+    kx_stamp_text(plan->stamp, digits);
+    plan->key.size = 0;
+    kx_add_slice(&plan->key, mutation->key);
+    kx_key_add_string(&plan->key, kx_slice(digits, sizeof digits));
+    if (plan->key.failed)
+        return KX_NO_MEMORY;
+    *key_out = kx_buffer_slice(&plan->key);
+    return kx_key_check(*key_out, &plan_refusal(plan)->fault);
+}
+
+/* sum, min, max and patch: from the stored value and the operand. A patch
+ * keeps the entry's expiry; the others end it, as in Deno KV. */
+static enum kx_status combine(struct plan *plan,
+                              const struct kx_mutation *mutation)
+{
+    struct record record;
+    struct kx_value stored;
+    struct kx_value result;
+    enum kx_status status = plan_read(plan, mutation->key, &record);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    bool present = status == KX_OK;
+    if (present)
+        stored = record_value(&record, mutation->key);
+    plan->value.size = 0;
+    status = value_combine(mutation, present ? &stored : NULL, &plan->value,
+                           &result, &plan_refusal(plan)->fault);
+    if (status != KX_OK)
+        return status;
+    int64_t expires_at_ms = mutation->expires_at_ms;
+    if (present && mutation->type == KX_PATCH && expires_at_ms == 0)
+        expires_at_ms = record.expires_at_ms;
+    return store(plan, mutation->key, &result, expires_at_ms);
+}
+
+/* A patch of a few bytes copies the whole value, and a thousand of them may
+ * patch the same one. The last copy does not count, so one patch always goes.
+ */
+static enum kx_status check_patched(struct plan *plan)
+{
+    if (plan->patched_bytes <= KX_COMMIT_PATCHED_MAX)
+        return KX_OK;
+    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+                   "the values that the patches of the commit make have more "
+                   "than %d bytes",
+                   KX_COMMIT_PATCHED_MAX);
+}
+
+static enum kx_status patch(struct plan *plan,
+                            const struct kx_mutation *mutation)
+{
+    enum kx_status status = check_patched(plan);
+    if (status == KX_OK)
+        status = combine(plan, mutation);
+    plan->patched_bytes += plan->value.size;
+    return status;
+}
+
+/* An index, perhaps a dropped one, at whose entries the range is; none of them
+ * is removed. */
+static const struct index *index_at(const struct plan *plan,
+                                    struct kx_slice key, struct kx_slice bytes)
+{
+    const struct index *owner = catalog_owner(plan->catalog, key);
+    if (owner == NULL && record_of_index(bytes))
+        owner = catalog_sole_owner(plan->catalog, key);
+    return owner;
+}
+
+/* Goes on behind the entries of an index, of which there may be many. */
+static enum kx_status pass_over(struct plan *plan, const struct index *index,
+                                struct kx_slice end)
+{
+    plan->key.size = 0;
+    kx_add_slice(&plan->key, index->declaration->name_key);
+    kx_add_byte(&plan->key, 0xff);
+    if (plan->key.failed)
+        return KX_NO_MEMORY;
+    return range_begin(plan->range, kx_buffer_slice(&plan->key), end);
+}
+
+/* Has the commit removed what it may? Of large values, which it has to read,
+ * fewer than `limit`, but always one. */
+static bool is_enough(const struct plan *plan,
+                      const struct kx_mutation *mutation)
+{
+    size_t deleted = plan->commit->deleted;
+    return deleted == mutation->limit ||
+           (deleted > 0 && overlay_bytes(plan->overlay) > DELETE_BYTES_MAX);
+}
+
+/* Removes the first `limit` visible client entries of a range. Reads the table,
+ * not the overlay, in which nothing has changed yet: such a commit begins its
+ * batch. Expired entries are left to expiry and do not count. */
+static enum kx_status delete_range(struct plan *plan,
+                                   const struct kx_mutation *mutation)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status =
+        range_begin(plan->range, mutation->key, mutation->end);
+    while (status == KX_OK) {
+        struct kx_slice key;
+        struct kx_slice bytes;
+        struct record record;
+        status = range_next(plan->range, &key, &bytes);
+        if (status != KX_OK)
+            break;
+        const struct index *index = index_at(plan, key, bytes);
+        if (index != NULL) {
+            status = pass_over(plan, index, mutation->end);
+            continue;
+        }
+        if (!record_read(bytes, &record))
+            status = KX_FAILED;
+        else if (record.index != 0 || record_expired(&record, plan->now_ms))
+            continue;
+        else if (is_enough(plan, mutation))
+            break;
+        else
+            status = overlay_put(plan->overlay, key, kx_slice(NULL, 0));
+        commit->deleted += status == KX_OK;
+    }
+    commit->more = status == KX_OK;
+    range_end(plan->range);
+    return status == KX_END ? KX_OK : status;
+}
+
+static enum kx_status plan_mutate(struct plan *plan,
+                                  const struct kx_mutation *mutation)
+{
+    struct kx_slice key;
+    enum kx_status status = KX_OK;
+    switch (mutation->type) {
+    case KX_SET:
+        status = final_key(plan, mutation, &key);
+        if (status != KX_OK)
+            return status;
+        return store(plan, key, &mutation->value, mutation->expires_at_ms);
+    case KX_DELETE:
+        return overlay_put(plan->overlay, mutation->key, kx_slice(NULL, 0));
+    case KX_SUM:
+    case KX_MIN:
+    case KX_MAX:
+        return combine(plan, mutation);
+    case KX_PATCH:
+        return patch(plan, mutation);
+    case KX_DELETE_RANGE:
+        return delete_range(plan, mutation);
+    }
+    return status;
+}
+
+/* Tells the caller whether nobody could see an entry at the first mutation's
+ * key before: it was absent, expired, or left by a dropped index. A key of an
+ * index is deleted only where the index has nothing. */
+static void note_created(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    struct record record;
+    if (overlay_change_count(plan->overlay) == 0) {
+        plan->commit->created = commit->mutation_count > 0 &&
+                                commit->mutations[0].type == KX_DELETE;
+        return;
+    }
+    struct kx_slice before = overlay_change(plan->overlay, 0).before;
+    plan->commit->created = !record_read(before, &record) ||
+                            record.index != 0 ||
+                            record_expired(&record, plan->now_ms);
+}
+
+static bool owned(const struct plan *plan, const struct kx_mutation *mutation)
+{
+    return mutation->type != KX_DELETE_RANGE &&
+           catalog_owner(plan->catalog, mutation->key) != NULL;
+}
+
+/* A wider range may hold index entries, too; they are passed over. Only a range
+ * that holds nothing else is refused. */
+static enum kx_status check_range(struct plan *plan,
+                                  const struct kx_mutation *mutation)
+{
+    const struct index *index = catalog_owner(plan->catalog, mutation->key);
+    if (index == NULL || !catalog_ends_under(index, mutation->end))
+        return KX_OK;
+    return plan_refuse_range(plan->commit, index);
+}
+
+/* An index may have been declared or dropped since the rights were looked at.
+ */
+static enum kx_status check_claims(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    for (size_t i = 0; i < commit->claim_count; i++) {
+        const struct kx_claim *claim = &commit->claims[i];
+        bool of_index = catalog_owner(plan->catalog, claim->key) != NULL;
+        if (of_index != claim->of_index)
+            return kx_fail(&plan_refusal(plan)->fault, KX_BUSY,
+                           "an index to which a key of the commit belongs was "
+                           "%s meanwhile",
+                           of_index ? "declared" : "dropped");
+    }
+    return KX_OK;
+}
+
+enum kx_status plan_mutate_all(struct plan *plan)
+{
+    struct kx_commit *commit = plan->commit;
+    enum kx_status status = check_claims(plan);
+    plan->patched_bytes = 0;
+    for (size_t i = 0; status == KX_OK && i < commit->mutation_count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        if (owned(plan, mutation))
+            continue;
+        commit->refusal.mutation = i;
+        if (mutation->type == KX_DELETE_RANGE)
+            status = check_range(plan, mutation);
+        if (status == KX_OK)
+            status = plan_mutate(plan, mutation);
+    }
+    note_created(plan);
+    return status;
+}

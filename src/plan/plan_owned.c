@@ -1,0 +1,71 @@
+/* Mutations on keys that belong to an index. A program that keeps its indexes
+ * by hand may go on doing so: what it writes must be what the index has written
+ * of its own accord, and then there is nothing left to do. */
+#include "catalog/row_form.h"
+#include "plan/plan.h"
+#include "plan/plan_refuse.h"
+#include "entry/value.h"
+
+/* What the index holds under a key of its own: KX_OK, KX_ABSENT, errors. What
+ * it has not taken over yet it holds as it is. */
+static enum kx_status held_entry(struct plan *plan, const struct index *index,
+                                 struct kx_slice key, struct kx_entry *held_out)
+{
+    struct record record;
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
+    if (status != KX_OK)
+        return status;
+    if (record.index == index->id)
+        row_form_show(index, &record);
+    else if (record.index != 0 || !index_adopts(index))
+        return KX_ABSENT;
+    record_show(&record, key, held_out);
+    return record_expired(&record, plan->now_ms) ? KX_ABSENT : KX_OK;
+}
+
+/* A set must say the very value, a delete must be of a key that the index does
+ * not hold (NULL); nothing else can agree. KX_OK, KX_ABSENT, KX_NO_MEMORY. */
+static enum kx_status says_the_same(const struct plan *plan,
+                                    const struct kx_mutation *mutation,
+                                    const struct kx_entry *held)
+{
+    bool same = mutation->type == KX_DELETE && held == NULL;
+    if (mutation->type == KX_SET && held != NULL && !mutation->suffix_stamp &&
+        value_equal(&held->value, &mutation->value, plan, &same) != KX_OK)
+        return KX_NO_MEMORY;
+    return same ? KX_OK : KX_ABSENT;
+}
+
+static enum kx_status plan_owned_one(struct plan *plan, size_t n,
+                                     const struct index *index)
+{
+    const struct kx_mutation *mutation = &plan->commit->mutations[n];
+    struct kx_entry entry;
+    enum kx_status status = held_entry(plan, index, mutation->key, &entry);
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    const struct kx_entry *held = status == KX_OK ? &entry : NULL;
+    status = says_the_same(plan, mutation, held);
+    return status == KX_ABSENT ? plan_refuse_owned(plan->commit, n, index, held)
+                               : status;
+}
+
+/* A range delete passes over index entries by itself (plan_mutate.c). */
+enum kx_status plan_owned_all(struct plan *plan)
+{
+    const struct kx_commit *commit = plan->commit;
+    if (plan->catalog->count == 0)
+        return KX_OK;
+    for (size_t i = 0; i < commit->mutation_count; i++) {
+        if (commit->mutations[i].type == KX_DELETE_RANGE)
+            continue;
+        const struct index *index =
+            catalog_owner(plan->catalog, commit->mutations[i].key);
+        if (index == NULL)
+            continue;
+        enum kx_status status = plan_owned_one(plan, i, index);
+        if (status != KX_OK)
+            return status;
+    }
+    return KX_OK;
+}

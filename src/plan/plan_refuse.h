@@ -1,0 +1,58 @@
+/* The refusals of indexes: what a client is told, with the keys and values
+ * concerned, which are copied into the commit's memory. Writer thread only.
+ */
+#ifndef PLAN_REFUSE_H
+#define PLAN_REFUSE_H
+
+#include "catalog/catalog.h"
+#include "schema/extract.h"
+
+/* A value that is used already. */
+struct duplicate {
+    const struct index *index;
+    struct kx_slice index_key; /* of the index entry */
+    struct kx_slice owner;     /* who has it: a key without the prefix */
+    struct kx_slice attempted; /* key of the entry that wants it */
+};
+
+/* Fills the commit's refusal and returns KX_UNIQUE_VIOLATION. */
+enum kx_status plan_refuse_duplicate(struct kx_commit *commit,
+                                     const struct duplicate *duplicate);
+
+/* The same for an entry that cannot be indexed, as the extraction of its index
+ * entries has found: KX_NOT_INDEXABLE. */
+enum kx_status plan_refuse_unindexable(struct kx_commit *commit,
+                                       const struct index *index,
+                                       const struct extract *extract);
+
+/* The same for a range delete that lies within the entries of the index:
+ * KX_INDEX_OWNED_KEY. */
+enum kx_status plan_refuse_range(struct kx_commit *commit,
+                                 const struct index *index);
+
+/* The same for a mutation on a key of the index, which holds `held` there (NULL
+ * for nothing): KX_INDEX_OWNED_KEY. */
+enum kx_status plan_refuse_owned(struct kx_commit *commit, size_t mutation,
+                                 const struct index *index,
+                                 const struct kx_entry *held);
+
+/* The same for a commit that reads or writes keys of an index which cannot be
+ * read now: KX_INDEX_NOT_READY. */
+enum kx_status plan_refuse_unready(struct kx_refusal *refusal,
+                                   const struct index *index);
+
+/* The same for a commit that changes more than KX_CHANGES_MAX entries, or adds
+ * index entries of more than KX_COMMIT_INDEX_BYTES_MAX bytes: it is held in
+ * memory, and written in one transaction. KX_OK, KX_COMMIT_TOO_LARGE. */
+enum kx_status plan_refuse_many(struct kx_commit *commit, size_t changes);
+enum kx_status plan_refuse_large(struct kx_commit *commit, size_t bytes);
+
+/* Says of an entry that background work on an index cannot go beyond which one
+ * it is, and why; or that a commit would refuse its index entries for their
+ * size. mem is a talloc context. Returns KX_NOT_INDEXABLE. */
+enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
+                                 struct kx_slice key, struct kx_slice why);
+enum kx_status plan_refuse_entry_bytes(struct kx_fault *fault, void *mem,
+                                       struct kx_slice key);
+
+#endif

@@ -1,0 +1,182 @@
+/* What adopting hand-kept entries would do, without doing it. First all entries
+ * are looked at, and the index keys they would have are noted, with how the
+ * hand-kept entry there compares; then the hand-kept ones are counted by that.
+ * Commits go on between the steps, so the numbers are of no one moment. */
+#include <talloc.h>
+
+#include "plan/plan_adopt.h"
+#include "schema/extract.h"
+#include "read/key_hash_set.h"
+#include "read/reader_state.h"
+
+/* In the order in which one takes the place of another: a value with several
+ * owners is right if the hand-kept entry names one of them. */
+enum { NOTE_MISSING = 1, NOTE_WRONG, NOTE_RIGHT };
+
+struct kx_rehearsal {
+    struct declaration *declaration;
+    struct extract extract;
+    struct key_hash_set *keys;
+    struct kx_adoption result;
+    struct kx_buffer start;
+    struct kx_buffer end;
+    struct kx_buffer after;
+    bool incomplete; /* there are too many keys */
+};
+
+/* Behind prefix, and all that begins with it. */
+static void set_bounds(struct kx_rehearsal *rehearsal, struct kx_slice prefix)
+{
+    rehearsal->start.size = 0;
+    kx_add_slice(&rehearsal->start, prefix);
+    rehearsal->end.size = 0;
+    kx_add_slice(&rehearsal->end, prefix);
+    kx_add_byte(&rehearsal->end, 0xff);
+    rehearsal->after.size = 0;
+}
+
+enum kx_status kx_rehearse(void *mem, struct kx_slice declaration,
+                           struct kx_rehearsal **rehearsal_out,
+                           struct kx_fault *fault)
+{
+    struct kx_rehearsal *rehearsal = talloc_zero(mem, struct kx_rehearsal);
+    if (rehearsal == NULL)
+        return kx_fail(fault, KX_NO_MEMORY, "no memory");
+    enum kx_status status = declaration_parse(rehearsal, declaration,
+                                              &rehearsal->declaration, fault);
+    rehearsal->keys = key_hash_set_create(rehearsal);
+    extract_init(&rehearsal->extract, rehearsal);
+    kx_buffer_init(&rehearsal->start, rehearsal);
+    kx_buffer_init(&rehearsal->end, rehearsal);
+    kx_buffer_init(&rehearsal->after, rehearsal);
+    if (status == KX_OK)
+        set_bounds(rehearsal, rehearsal->declaration->prefix);
+    if (status == KX_OK && (rehearsal->keys == NULL || rehearsal->end.failed))
+        status = kx_fail(fault, KX_NO_MEMORY, "no memory");
+    if (status == KX_OK)
+        *rehearsal_out = rehearsal;
+    else
+        talloc_free(rehearsal);
+    return status;
+}
+
+/* The hand-kept entry under an index key: KX_OK, KX_ABSENT, errors. */
+static enum kx_status find_hand(struct kx_reader *reader,
+                                struct kx_slice index_key,
+                                struct record *hand_out)
+{
+    struct kx_slice bytes;
+    enum kx_status status = reader_find(reader, index_key, &bytes);
+    if (status != KX_OK)
+        return status;
+    if (!record_read(bytes, hand_out))
+        return KX_FAILED;
+    return hand_out->index == 0 && !record_expired(hand_out, reader->now_ms)
+               ? KX_OK
+               : KX_ABSENT;
+}
+
+/* Notes the n-th index key of an entry. */
+static enum kx_status note_key(struct kx_rehearsal *rehearsal,
+                               struct kx_reader *reader, size_t n)
+{
+    struct kx_slice key = extract_key(&rehearsal->extract, n);
+    struct record row;
+    struct record hand;
+    unsigned note = NOTE_MISSING;
+    enum kx_status status = extract_record(&rehearsal->extract, n, 1, &row);
+    if (status != KX_OK)
+        return status;
+    row.stamp = rehearsal->extract.record->stamp;
+    status = find_hand(reader, key, &hand);
+    if (status == KX_OK) {
+        status = plan_adopt_merge(&hand, key, &row, rehearsal);
+        note = status == KX_OK ? NOTE_RIGHT : NOTE_WRONG;
+    }
+    if (status != KX_OK && status != KX_ABSENT)
+        return status;
+    if (note == NOTE_MISSING && key_hash_set_get(rehearsal->keys, key) == 0)
+        plan_adopt_count(&rehearsal->result, KX_ADDED, key);
+    status = key_hash_set_put(rehearsal->keys, key, note);
+    rehearsal->incomplete |= status == KX_END;
+    return status == KX_END ? KX_OK : status;
+}
+
+static enum kx_status take_entry(struct kx_rehearsal *rehearsal,
+                                 struct kx_reader *reader,
+                                 const struct kx_entry *entry)
+{
+    struct record record = {.encoding = entry->value.encoding,
+                            .stamp = entry->stamp,
+                            .expires_at_ms = entry->expires_at_ms,
+                            .media_type = entry->value.media_type,
+                            .value = entry->value.data};
+    if (!declaration_covers(rehearsal->declaration, entry->key))
+        return KX_OK;
+    enum kx_status status = extract_keys(
+        &rehearsal->extract, rehearsal->declaration, entry->key, &record);
+    if (status == KX_NOT_INDEXABLE)
+        return KX_OK;
+    for (size_t n = 0; status == KX_OK && n < rehearsal->extract.count; n++)
+        status = note_key(rehearsal, reader, n);
+    return status;
+}
+
+static enum kx_status take_hand(struct kx_rehearsal *rehearsal,
+                                const struct kx_entry *hand)
+{
+    static const enum kx_adopted kinds[] = {[NOTE_MISSING] = KX_MENDED,
+                                            [NOTE_WRONG] = KX_MENDED,
+                                            [NOTE_RIGHT] = KX_KEPT};
+    unsigned note = key_hash_set_get(rehearsal->keys, hand->key);
+    if (note != 0)
+        plan_adopt_count(&rehearsal->result, kinds[note], hand->key);
+    else if (!rehearsal->incomplete)
+        plan_adopt_count(&rehearsal->result, KX_REMOVED, hand->key);
+    return KX_OK;
+}
+
+/* At most `limit` entries of the stretch that it is in. KX_END: that is done.
+ */
+static enum kx_status take_some(struct kx_rehearsal *rehearsal,
+                                struct kx_reader *reader, size_t limit)
+{
+    struct kx_entry entry;
+    struct kx_range range = {.start = kx_buffer_slice(&rehearsal->start),
+                             .end = kx_buffer_slice(&rehearsal->end),
+                             .after = kx_buffer_slice(&rehearsal->after)};
+    enum kx_status status = kx_scan(reader, &range, NULL);
+    for (size_t i = 0; status == KX_OK && i < limit; i++) {
+        status = kx_scan_next(reader, &entry);
+        if (status != KX_OK)
+            break;
+        status = rehearsal->result.gathered
+                     ? take_hand(rehearsal, &entry)
+                     : take_entry(rehearsal, reader, &entry);
+        rehearsal->after.size = 0;
+        kx_add_slice(&rehearsal->after, entry.key);
+    }
+    kx_scan_end(reader);
+    return rehearsal->after.failed ? KX_NO_MEMORY : status;
+}
+
+enum kx_status kx_rehearse_next(struct kx_rehearsal *rehearsal,
+                                struct kx_reader *reader, size_t limit)
+{
+    enum kx_status status = take_some(rehearsal, reader, limit);
+    if (status != KX_END)
+        return status;
+    if (rehearsal->result.gathered) {
+        rehearsal->result.done = !rehearsal->incomplete;
+        return KX_END;
+    }
+    rehearsal->result.gathered = true;
+    set_bounds(rehearsal, rehearsal->declaration->name_key);
+    return rehearsal->end.failed ? KX_NO_MEMORY : KX_OK;
+}
+
+const struct kx_adoption *
+kx_rehearsal_result(const struct kx_rehearsal *rehearsal)
+{
+    return &rehearsal->result;
+}

@@ -1,0 +1,20 @@
+/* The index that would answer a question.
+ */
+#ifndef INDEX_ADVICE_H
+#define INDEX_ADVICE_H
+
+#include "read/query.h"
+
+/* Makes its declaration under talloc context mem, without a name:
+ * index_advice_name makes one. What is equal comes first in its fields, then
+ * the order or a range; what an order of fields cannot answer becomes its
+ * `where`. KX_OK; KX_ABSENT: there is none; KX_NO_MEMORY. */
+enum kx_status index_advice_make(void *mem, const struct kx_question *question,
+                                 struct declaration **declaration_out);
+
+/* Appends a name made of prefix and fields, such as users_by_color; n > 1 is
+ * put behind it. */
+void index_advice_name(const struct declaration *declaration, unsigned n,
+                       struct kx_buffer *out);
+
+#endif

@@ -1,0 +1,169 @@
+/* Comparisons as bounds of a scan. Bounds are inclusive below and exclusive
+ * above; "greater than x" begins at the part that comes next after x, which
+ * each type has. A comparison is of one type, and so is its span. */
+#include "read/index_match.h"
+
+#include "schema/predicate.h"
+
+static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
+                      struct kx_part *part_out)
+{
+    kx_key_read(reader, encoded);
+    return kx_key_next(reader, part_out) == KX_OK;
+}
+
+/* The next larger magnitude, or with `down` the next smaller one of a magnitude
+ * that is not 0. False when it has no room. */
+static bool step_magnitude(uint8_t *bytes, size_t size, bool down)
+{
+    for (size_t i = size; i-- > 0;) {
+        bytes[i] = (uint8_t)(bytes[i] + (down ? -1 : 1));
+        if (bytes[i] != (down ? 0xff : 0))
+            return true;
+    }
+    return false;
+}
+
+static bool add_next_bigint(struct kx_part part, struct kx_buffer *out)
+{
+    uint8_t bytes[KX_BIGINT_MAX + 1] = {0};
+    size_t size = part.bytes.size + 1;
+    memcpy(bytes + 1, part.bytes.data, part.bytes.size);
+    step_magnitude(bytes, size, part.negative);
+    part.bytes = kx_slice(bytes, size);
+    return kx_key_add(out, &part) == KX_OK;
+}
+
+/* Text and bytes are followed by themselves and a zero. */
+static bool add_longer(struct kx_part part, struct kx_buffer *out)
+{
+    struct kx_buffer longer;
+    kx_buffer_init(&longer, out->owner);
+    kx_add_slice(&longer, part.bytes);
+    kx_add_byte(&longer, 0);
+    part.bytes = kx_buffer_slice(&longer);
+    bool done = !longer.failed && kx_key_add(out, &part) == KX_OK;
+    kx_buffer_free(&longer);
+    return done;
+}
+
+/* The encoding of a number has the order of numbers: the next one is the next
+ * double. */
+static bool add_next_number(struct kx_slice encoded, struct kx_buffer *out)
+{
+    size_t start = out->size;
+    kx_add_slice(out, encoded);
+    return !out->failed &&
+           step_magnitude(out->data + start + 1, encoded.size - 1, false);
+}
+
+bool match_bounds_next_part(struct kx_slice encoded, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    out->size = 0;
+    if (!read_part(encoded, &reader, &part))
+        return false;
+    switch (part.type) {
+    case KX_BYTES_PART:
+    case KX_STRING:
+        return add_longer(part, out);
+    case KX_BIGINT:
+        return add_next_bigint(part, out);
+    case KX_NUMBER:
+        return add_next_number(encoded, out);
+    case KX_BOOLEAN:
+        return !part.boolean && kx_key_add_boolean(out, true) == KX_OK;
+    }
+    return false;
+}
+
+static bool is_lower(const struct condition *condition)
+{
+    return condition->comparison == WHERE_GT ||
+           condition->comparison == WHERE_GE;
+}
+
+/* Nothing is greater than true: the span is then empty, its bounds equal. */
+static bool bound_of(const struct condition *condition, struct kx_buffer *out)
+{
+    bool next =
+        condition->comparison == WHERE_GT || condition->comparison == WHERE_LE;
+    if (next)
+        return match_bounds_next_part(condition->values[0], out);
+    out->size = 0;
+    kx_add_slice(out, condition->values[0]);
+    return true;
+}
+
+static bool is_tighter(const struct condition *condition,
+                       struct kx_slice present, struct kx_slice bound)
+{
+    int order = kx_compare(bound, present);
+    return present.size == 0 || (is_lower(condition) ? order > 0 : order < 0);
+}
+
+static bool same_type(const struct span *span, struct kx_slice value)
+{
+    struct kx_slice other =
+        kx_buffer_slice(span->low.size != 0 ? &span->low : &span->high);
+    return other.size == 0 || predicate_comparable(other, value);
+}
+
+bool match_bounds_narrow(struct span *span, const struct condition *condition)
+{
+    struct kx_buffer *place = is_lower(condition) ? &span->low : &span->high;
+    struct kx_buffer bound;
+    kx_buffer_init(&bound, place->owner);
+    if (!same_type(span, condition->values[0]) || !bound_of(condition, &bound))
+        return false;
+    if (is_tighter(condition, kx_buffer_slice(place), kx_buffer_slice(&bound)))
+        *place = bound;
+    return true;
+}
+
+/* The first part of the type of `bound`; false for bytes, before which there is
+ * nothing. Of strings the end is a character that no text has at its
+ * beginning. */
+static bool add_first(enum kx_part_type type, struct kx_buffer *out)
+{
+    switch (type) {
+    case KX_BYTES_PART:
+        return false;
+    case KX_STRING:
+        kx_key_add_string(out, kx_text(""));
+        return true;
+    case KX_BIGINT:
+        kx_key_add_string(out, kx_text("\xf4\x8f\xbf\xbf"));
+        return true;
+    case KX_NUMBER:
+        kx_key_add_number(out, -__builtin_inf());
+        return true;
+    case KX_BOOLEAN:
+        kx_key_add_boolean(out, false);
+        return true;
+    }
+    return false;
+}
+
+bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    out->size = 0;
+    return read_part(encoded, &reader, &part) && part.type != KX_BOOLEAN &&
+           add_first((enum kx_part_type)(part.type + 1), out);
+}
+
+void match_bounds_close(struct span *span)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    bool low = span->low.size != 0;
+    bool high = span->high.size != 0;
+    if (low && !high)
+        match_bounds_next_type(kx_buffer_slice(&span->low), &span->high);
+    else if (high && !low &&
+             read_part(kx_buffer_slice(&span->high), &reader, &part))
+        add_first(part.type, &span->low);
+}

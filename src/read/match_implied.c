@@ -1,0 +1,83 @@
+/* What follows from conditions: that another one holds, or that there is a
+ * value at all. */
+#include "read/index_match.h"
+
+#include "schema/predicate.h"
+
+bool match_implied_needs_value(const struct condition *condition)
+{
+    if (condition->comparison == WHERE_NE ||
+        condition->comparison == WHERE_EXISTS)
+        return false;
+    for (size_t i = 0; i < condition->value_count; i++)
+        if (condition->values[i].size == 0)
+            return false;
+    return true;
+}
+
+static bool is_lower(enum comparison comparison)
+{
+    return comparison == WHERE_GT || comparison == WHERE_GE;
+}
+
+/* Two bounds on the same side. */
+static bool bound_implies(const struct condition *a, const struct condition *b)
+{
+    if (a->comparison < WHERE_GT || b->comparison < WHERE_GT ||
+        is_lower(a->comparison) != is_lower(b->comparison) ||
+        !predicate_comparable(a->values[0], b->values[0]))
+        return false;
+    int order = kx_compare(a->values[0], b->values[0]);
+    bool strict = b->comparison == WHERE_GT || b->comparison == WHERE_LT;
+    bool has = a->comparison == WHERE_GT || a->comparison == WHERE_LT;
+    if (order == 0)
+        return has || !strict;
+    return is_lower(a->comparison) ? order > 0 : order < 0;
+}
+
+static bool same_values(const struct condition *a, const struct condition *b)
+{
+    if (a->comparison != b->comparison || a->exists != b->exists ||
+        a->value_count != b->value_count)
+        return false;
+    for (size_t i = 0; i < a->value_count; i++)
+        if (!kx_equal(a->values[i], b->values[i]))
+            return false;
+    return true;
+}
+
+/* Every value that a allows is one that b allows. */
+static bool values_admitted(const struct condition *a,
+                            const struct condition *b)
+{
+    if (a->comparison != WHERE_EQ && a->comparison != WHERE_IN)
+        return false;
+    for (size_t i = 0; i < a->value_count; i++)
+        if (!predicate_admits(b, a->values[i]))
+            return false;
+    return true;
+}
+
+static bool implies(const struct condition *a, const struct condition *b)
+{
+    bool exists = b->comparison == WHERE_EXISTS && b->exists;
+    return same_values(a, b) || values_admitted(a, b) || bound_implies(a, b) ||
+           (exists && match_implied_needs_value(a));
+}
+
+bool match_implied_is_plain(const struct condition *condition)
+{
+    return condition->key_part == 0 && condition->fold == FOLD_NONE &&
+           !condition->each;
+}
+
+/* Both are about values as they stand at their paths. */
+bool match_implied(const struct condition *list, size_t count,
+                   const struct condition *wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if (match_implied_is_plain(&list[i]) &&
+            kx_equal(list[i].path, wanted->path) && implies(&list[i], wanted))
+            return true;
+    return false;
+}

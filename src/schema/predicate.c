@@ -1,0 +1,126 @@
+/* Values are compared as the key parts they would be, so that the order is that
+ * of an index. Greater and less are only said of values of one type. */
+#include "schema/predicate.h"
+
+#include "schema/indexable.h"
+
+/* What stands at a condition's path. */
+enum found {
+    FOUND_NOTHING,
+    FOUND_NULL,
+    FOUND_PART, /* its encoding is in the scratch buffer */
+    FOUND_OTHER /* an array or an object: it exists, and equals nothing */
+};
+
+/* KX_OK, KX_NO_MEMORY. */
+static enum kx_status look(struct kx_slice document, struct kx_slice path,
+                           struct kx_buffer *scratch, enum found *found_out)
+{
+    struct kx_slice token;
+    scratch->size = 0;
+    *found_out = FOUND_NOTHING;
+    if (document.size == 0 || !kx_json_find(document, path, &token))
+        return KX_OK;
+    *found_out = FOUND_NULL;
+    if (kx_json_type(token) == KX_JSON_NULL)
+        return KX_OK;
+    enum kx_status status = indexable_add(token, FOLD_NONE, scratch);
+    *found_out = status == KX_OK ? FOUND_PART : FOUND_OTHER;
+    return status == KX_NO_MEMORY || scratch->failed ? KX_NO_MEMORY : KX_OK;
+}
+
+bool predicate_comparable(struct kx_slice a, struct kx_slice b)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, a);
+    if (kx_key_next(&reader, &part) != KX_OK)
+        return false;
+    enum kx_part_type type = part.type;
+    kx_key_read(&reader, b);
+    return kx_key_next(&reader, &part) == KX_OK && part.type == type;
+}
+
+/* An operand without bytes is null. */
+static bool equals(enum found found, struct kx_slice part,
+                   struct kx_slice operand)
+{
+    if (operand.size == 0)
+        return found == FOUND_NULL;
+    return found == FOUND_PART && kx_equal(part, operand);
+}
+
+static bool equals_one(const struct condition *condition, enum found found,
+                       struct kx_slice part)
+{
+    for (size_t i = 0; i < condition->value_count; i++)
+        if (equals(found, part, condition->values[i]))
+            return true;
+    return false;
+}
+
+static bool is_ordered(const struct condition *condition, struct kx_slice part)
+{
+    struct kx_slice operand = condition->values[0];
+    if (!predicate_comparable(part, operand))
+        return false;
+    int order = kx_compare(part, operand);
+    switch (condition->comparison) {
+    case WHERE_GT:
+        return order > 0;
+    case WHERE_GE:
+        return order >= 0;
+    case WHERE_LT:
+        return order < 0;
+    case WHERE_LE:
+        return order <= 0;
+    case WHERE_EQ:
+    case WHERE_NE:
+    case WHERE_IN:
+    case WHERE_EXISTS:
+        break;
+    }
+    return false;
+}
+
+static bool holds(const struct condition *condition, enum found found,
+                  struct kx_slice part)
+{
+    switch (condition->comparison) {
+    case WHERE_EXISTS:
+        return (found != FOUND_NOTHING) == condition->exists;
+    case WHERE_EQ:
+    case WHERE_IN:
+        return equals_one(condition, found, part);
+    case WHERE_NE:
+        return !equals_one(condition, found, part);
+    case WHERE_GT:
+    case WHERE_GE:
+    case WHERE_LT:
+    case WHERE_LE:
+        return found == FOUND_PART && is_ordered(condition, part);
+    }
+    return false;
+}
+
+bool predicate_admits(const struct condition *condition, struct kx_slice part)
+{
+    return holds(condition, part.size == 0 ? FOUND_NULL : FOUND_PART, part);
+}
+
+enum kx_status predicate_holds(const struct declaration *declaration,
+                               struct kx_slice document,
+                               struct kx_buffer *scratch)
+{
+    for (size_t i = 0; i < declaration->where_count; i++) {
+        const struct condition *condition = &declaration->where[i];
+        enum found found;
+        enum kx_status status =
+            look(document, condition->path, scratch, &found);
+        if (status != KX_OK)
+            return status;
+        if (!holds(condition, found, kx_buffer_slice(scratch)))
+            return KX_ABSENT;
+    }
+    return KX_OK;
+}

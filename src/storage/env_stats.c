@@ -1,0 +1,71 @@
+/* What the library counts about its cache, and what its files take. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "bdb/bdb.h"
+
+static void read_cache(DB_ENV *db, struct env_figures *figures)
+{
+    DB_MPOOL_STAT *stat = NULL;
+    if (db->memp_stat(db, &stat, NULL, 0) != 0)
+        return;
+    figures->cache_hits = stat->st_cache_hit;
+    figures->cache_misses = stat->st_cache_miss;
+    figures->cache_bytes =
+        ((uint64_t)stat->st_gbytes << 30) + (uint64_t)stat->st_bytes;
+    figures->cache_dirty = stat->st_page_dirty;
+    figures->pages_written = stat->st_page_out;
+    figures->pages_evicted = stat->st_ro_evict + stat->st_rw_evict;
+    free(stat);
+}
+
+/* The library knows no older checkpoint than its own start. */
+static void read_checkpoint(DB_ENV *db, struct env_figures *figures)
+{
+    DB_TXN_STAT *stat = NULL;
+    if (db->txn_stat(db, &stat, 0) != 0)
+        return;
+    time_t now = time(NULL);
+    if (stat->st_time_ckp != 0 && now > stat->st_time_ckp)
+        figures->checkpoint_age_s = (uint64_t)(now - stat->st_time_ckp);
+    free(stat);
+}
+
+static void add_file(struct env_figures *figures, const char *name,
+                     uint64_t bytes)
+{
+    for (int i = 0; i < TABLE_COUNT; i++)
+        if (strcmp(name, env_table_file((enum table)i)) == 0)
+            figures->table_bytes[i] = bytes;
+    if (strncmp(name, "log.", 4) == 0) {
+        figures->log_files++;
+        figures->log_bytes += bytes;
+    }
+}
+
+/* A file may go while they are read: it is then left out. */
+static void read_files(DB_ENV *db, struct env_figures *figures)
+{
+    const char *home = NULL;
+    if (db->get_home(db, &home) != 0 || home == NULL)
+        return;
+    DIR *directory = opendir(home);
+    const struct dirent *entry;
+    struct stat stat;
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        if (fstatat(dirfd(directory), entry->d_name, &stat, 0) == 0)
+            add_file(figures, entry->d_name, (uint64_t)stat.st_size);
+    if (directory != NULL)
+        closedir(directory);
+}
+
+void env_stats(struct env *env, struct env_figures *figures_out)
+{
+    *figures_out =
+        (struct env_figures){.checkpoints = atomic_load(&env->checkpoints)};
+    read_cache(env->db, figures_out);
+    read_checkpoint(env->db, figures_out);
+    read_files(env->db, figures_out);
+}

@@ -1,0 +1,55 @@
+/* Witnesses: records in the log that say up to where it was on disk before
+ * them. The library takes a damaged record for the end of the log, and all that
+ * follows for never written. A witness behind that place which names a later
+ * one proves that there was more. Recovery passes over them.
+ *
+ * Bytes of the log from before a crash can lie behind its end. They prove
+ * nothing wrong: what their witnesses say was on disk then is still there.
+ */
+#ifndef LOG_WITNESS_H
+#define LOG_WITNESS_H
+
+#include <stdatomic.h>
+
+#include "storage/log_files.h"
+
+/* Places in the log; the writer and the keeper thread change them. One that is
+ * too early makes a witness weaker, not wrong. */
+struct log_witness {
+    uint64_t key;
+    atomic_uint_least64_t put;     /* behind the last witness */
+    atomic_uint_least64_t applied; /* behind the witness of the last batch */
+    atomic_uint_least64_t flushed; /* on disk up to there */
+    atomic_uint_least64_t stated;  /* by the last witness */
+    uint64_t seen;                 /* `applied` a second ago; keeper only */
+};
+
+/* Begins in an environment whose tables are open. KX_OK, or as env_flush. */
+enum kx_status log_witness_start(struct env *env);
+
+/* Writes a witness behind a batch that was applied. Writer only. One that
+ * cannot be written is missing, no more. */
+void log_witness_batch(struct env *env);
+
+/* Writes one if none says yet that the last batch is on disk. */
+void log_witness_last(struct env *env);
+
+/* The same, and flushes it, if nothing was applied since the call before:
+ * called each second, so that only a batch of the last two has no witness. */
+void log_witness_idle(struct env *env);
+
+/* What a flush has brought to disk: log_witness_flushed after it with what
+ * log_witness_put said before. */
+uint64_t log_witness_put(const struct env *env);
+void log_witness_flushed(struct env *env, uint64_t place);
+
+/* The key of a store's witnesses, without which nobody can forge one in a value
+ * that the log holds: from its tables' unique name, which is told to no client.
+ * Reads the files of a directory; 0: there are none. */
+uint64_t log_witness_key(const char *directory);
+
+/* The latest place that a witness among these bytes names, wherever it lies;
+ * {0, 0}: there is none. */
+struct log_place log_witness_find(uint64_t key, struct kx_slice bytes);
+
+#endif

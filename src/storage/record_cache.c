@@ -1,0 +1,279 @@
+/* A hash of buckets with a few places each, in shards with a lock each. A full
+ * bucket gives up an entry that was not used since it last looked; a full shard
+ * gives up such entries bucket by bucket.
+ *
+ * It can never be stale. Whoever fills it has read the table inside a view, or
+ * is the writer: no batch is applied between the reading and the filling. And
+ * whatever a batch changes is replaced here before its views can open. That a
+ * key is absent is never remembered, so rows that are only added need no word
+ * to the cache. It may forget anything at any time, for example when there is
+ * no memory. */
+#include "storage/record_cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <talloc.h>
+
+#include "base/hash.h"
+
+enum {
+    SHARDS = 16,
+    WAYS = 8,
+    RECORD_MAX = 4096,      /* larger records are not kept */
+    ENTRY_BYTES_GUESS = 256 /* to choose the number of buckets */
+};
+
+/* One block of memory for each: the key's bytes, then the record's. */
+struct cached {
+    uint32_t key_size;
+    uint32_t record_size;
+    bool used; /* since the bucket or the hand last passed */
+    uint8_t bytes[];
+};
+
+struct bucket {
+    uint32_t tags[WAYS]; /* of the hash; 0: the place is free */
+    struct cached *entries[WAYS];
+};
+
+struct shard {
+    pthread_mutex_t lock;
+    struct bucket *buckets;
+    size_t mask;
+    size_t bytes;
+    size_t limit;
+    size_t hand; /* bucket to take entries from next */
+    uint64_t hits;
+    uint64_t misses;
+};
+
+struct record_cache {
+    struct shard shards[SHARDS];
+};
+
+/* Where a key may be. The low bits of its hash choose the shard, the next ones
+ * the bucket, the high ones are the tag, which is compared before the key. */
+struct place {
+    struct shard *shard;
+    struct bucket *bucket;
+    uint32_t tag;
+};
+
+/* Chosen keys could fill one bucket, which only makes the cache useless for
+ * them, as a bucket never grows. */
+static struct place find_place(struct record_cache *cache, struct kx_slice key)
+{
+    uint64_t hash = hash_bytes(key);
+    struct place place = {.shard = &cache->shards[hash % SHARDS]};
+    place.bucket = &place.shard->buckets[(hash >> 4) & place.shard->mask];
+    place.tag = (uint32_t)(hash >> 32) | 1;
+    return place;
+}
+
+/* What an entry takes, with about what malloc adds. */
+static size_t cost(size_t key_size, size_t record_size)
+{
+    return sizeof(struct cached) + key_size + record_size + 16;
+}
+
+static bool is_for(const struct cached *entry, struct kx_slice key)
+{
+    return entry->key_size == key.size &&
+           memcmp(entry->bytes, key.data, key.size) == 0;
+}
+
+/* The number of the key's place in its bucket, WAYS when it is not there. */
+static int find_way(const struct place *place, struct kx_slice key)
+{
+    const struct bucket *bucket = place->bucket;
+    for (int way = 0; way < WAYS; way++)
+        if (bucket->tags[way] == place->tag &&
+            is_for(bucket->entries[way], key))
+            return way;
+    return WAYS;
+}
+
+static void drop(struct shard *shard, struct bucket *bucket, int way)
+{
+    struct cached *entry = bucket->entries[way];
+    shard->bytes -= cost(entry->key_size, entry->record_size);
+    free(entry);
+    bucket->tags[way] = 0;
+    bucket->entries[way] = NULL;
+}
+
+/* A free place, made free if need be. A second chance for all that were used:
+ * the marks are taken away, and the next time they may go. */
+static int make_way(struct shard *shard, struct bucket *bucket)
+{
+    for (int way = 0; way < WAYS; way++)
+        if (bucket->tags[way] == 0)
+            return way;
+    int victim = 0;
+    for (int way = WAYS - 1; way >= 0; way--) {
+        if (!bucket->entries[way]->used)
+            victim = way;
+        bucket->entries[way]->used = false;
+    }
+    drop(shard, bucket, victim);
+    return victim;
+}
+
+/* Ends after two rounds through the buckets at most: the first takes the marks
+ * away, the second finds none. */
+static void make_room(struct shard *shard)
+{
+    while (shard->bytes > shard->limit) {
+        struct bucket *bucket = &shard->buckets[shard->hand++ & shard->mask];
+        for (int way = 0; way < WAYS; way++) {
+            if (bucket->tags[way] == 0)
+                continue;
+            if (bucket->entries[way]->used)
+                bucket->entries[way]->used = false;
+            else
+                drop(shard, bucket, way);
+        }
+    }
+}
+
+/* Inside the lock, for a key that is not in the bucket. Without memory it is
+ * just not remembered. */
+static void remember(const struct place *place, struct kx_slice key,
+                     struct kx_slice record)
+{
+    size_t size = sizeof(struct cached) + key.size + record.size;
+    struct cached *entry = malloc(size);
+    if (entry == NULL)
+        return;
+    entry->key_size = (uint32_t)key.size;
+    entry->record_size = (uint32_t)record.size;
+    entry->used = false;
+    memcpy(entry->bytes, key.data, key.size);
+    memcpy(entry->bytes + key.size, record.data, record.size);
+    int way = make_way(place->shard, place->bucket);
+    place->bucket->tags[way] = place->tag;
+    place->bucket->entries[way] = entry;
+    place->shard->bytes += cost(key.size, record.size);
+    make_room(place->shard);
+}
+
+/* False when there is no memory for the copy: a miss, then. */
+static bool copy(const struct cached *entry, struct kx_buffer *record)
+{
+    kx_buffer_clear(record);
+    kx_add(record, entry->bytes + entry->key_size, entry->record_size);
+    return record->size == entry->record_size;
+}
+
+bool record_cache_get(struct record_cache *cache, struct kx_slice key,
+                      struct kx_buffer *record)
+{
+    struct place place = find_place(cache, key);
+    pthread_mutex_lock(&place.shard->lock);
+    int way = find_way(&place, key);
+    bool hit = way < WAYS && copy(place.bucket->entries[way], record);
+    if (hit) {
+        place.bucket->entries[way]->used = true;
+        place.shard->hits++;
+    } else {
+        place.shard->misses++;
+    }
+    pthread_mutex_unlock(&place.shard->lock);
+    return hit;
+}
+
+/* Two threads may have read the same record at once: one of them finds it here
+ * already. */
+void record_cache_fill(struct record_cache *cache, struct kx_slice key,
+                       struct kx_slice record)
+{
+    if (record.size == 0 || record.size > RECORD_MAX)
+        return;
+    struct place place = find_place(cache, key);
+    pthread_mutex_lock(&place.shard->lock);
+    if (find_way(&place, key) == WAYS)
+        remember(&place, key, record);
+    pthread_mutex_unlock(&place.shard->lock);
+}
+
+/* Inside the lock: the entry at `way` gets another record, or goes. */
+static void replace(const struct place *place, int way, struct kx_slice key,
+                    struct kx_slice record)
+{
+    struct cached *entry = place->bucket->entries[way];
+    if (entry->record_size == record.size) {
+        memcpy(entry->bytes + key.size, record.data, record.size);
+        return;
+    }
+    drop(place->shard, place->bucket, way);
+    if (record.size != 0 && record.size <= RECORD_MAX)
+        remember(place, key, record);
+}
+
+void record_cache_update(struct record_cache *cache, struct kx_slice key,
+                         struct kx_slice record, bool keep)
+{
+    struct place place = find_place(cache, key);
+    pthread_mutex_lock(&place.shard->lock);
+    int way = find_way(&place, key);
+    if (way < WAYS)
+        replace(&place, way, key, record);
+    else if (keep && record.size != 0 && record.size <= RECORD_MAX)
+        remember(&place, key, record);
+    pthread_mutex_unlock(&place.shard->lock);
+}
+
+void record_cache_figures(struct record_cache *cache,
+                          struct record_cache_figures *figures_out)
+{
+    *figures_out = (struct record_cache_figures){0};
+    for (int i = 0; i < SHARDS; i++) {
+        struct shard *shard = &cache->shards[i];
+        pthread_mutex_lock(&shard->lock);
+        figures_out->hits += shard->hits;
+        figures_out->misses += shard->misses;
+        pthread_mutex_unlock(&shard->lock);
+    }
+}
+
+static void finish_shard(struct shard *shard)
+{
+    for (size_t i = 0; shard->buckets != NULL && i <= shard->mask; i++)
+        for (int way = 0; way < WAYS; way++)
+            free(shard->buckets[i].entries[way]);
+    free(shard->buckets);
+    pthread_mutex_destroy(&shard->lock);
+}
+
+static int finish(struct record_cache *cache)
+{
+    for (int i = 0; i < SHARDS; i++)
+        finish_shard(&cache->shards[i]);
+    return 0;
+}
+
+static bool init_shard(struct shard *shard, uint64_t bytes)
+{
+    size_t buckets = 1;
+    while (buckets * WAYS * ENTRY_BYTES_GUESS < bytes)
+        buckets *= 2;
+    size_t table = buckets * sizeof(struct bucket);
+    pthread_mutex_init(&shard->lock, NULL);
+    shard->mask = buckets - 1;
+    shard->limit = bytes > table ? bytes - table : 0;
+    shard->buckets = calloc(buckets, sizeof(struct bucket));
+    return shard->buckets != NULL;
+}
+
+struct record_cache *record_cache_create(void *mem, uint64_t bytes)
+{
+    struct record_cache *cache = talloc_zero(mem, struct record_cache);
+    bool good = cache != NULL;
+    if (good)
+        talloc_set_destructor(cache, finish);
+    for (int i = 0; good && i < SHARDS; i++)
+        good = init_shard(&cache->shards[i], bytes / SHARDS);
+    if (!good)
+        talloc_free(cache);
+    return good ? cache : NULL;
+}

@@ -1,0 +1,44 @@
+/* Records by key, in front of the entries table: a look-up there costs a walk
+ * down the tree with a latch at each page, here a hash and a copy.
+ *
+ * It never holds anything but what the table holds: filled by whoever has read
+ * a record, inside a view or by the writer, and updated by the writer inside
+ * the gate's apply. Any thread.
+ */
+#ifndef RECORD_CACHE_H
+#define RECORD_CACHE_H
+
+#include "kindex.h"
+
+struct record_cache;
+
+/* A cache that takes about `bytes` of memory, under talloc context mem. NULL
+ * when memory ran out. */
+struct record_cache *record_cache_create(void *mem, uint64_t bytes);
+
+/* Replaces record by the bytes cached for key; false when there are none, or no
+ * memory to copy them. */
+bool record_cache_get(struct record_cache *cache, struct kx_slice key,
+                      struct kx_buffer *record);
+
+/* Remembers a record just read from the table, in the same view or by the
+ * writer. Large ones and absence (size 0) are not kept. */
+void record_cache_fill(struct record_cache *cache, struct kx_slice key,
+                       struct kx_slice record);
+
+/* The record under key is another now (size 0: none): what is cached for it is
+ * replaced or forgotten. A record that is not cached is remembered if `keep`:
+ * what was just written is often read next. Writer only; inside the gate's
+ * apply, unless it is a row of an index that nobody can read yet. */
+void record_cache_update(struct record_cache *cache, struct kx_slice key,
+                         struct kx_slice record, bool keep);
+
+struct record_cache_figures {
+    uint64_t hits;
+    uint64_t misses;
+};
+/* Look-ups since the cache was made. */
+void record_cache_figures(struct record_cache *cache,
+                          struct record_cache_figures *figures_out);
+
+#endif

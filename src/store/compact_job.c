@@ -1,0 +1,177 @@
+/* Merging half-empty pages, when the entries have grown or shrunk a good deal
+ * and nothing else is to do. Pages that become free stay in the file and are
+ * used again; it becomes shorter when the store is closed (compact.h). So a
+ * step costs what its rows cost, however many pages are free, and a pass costs
+ * no more than a few times what it frees.
+ */
+#include "store/compact_job.h"
+
+#include <inttypes.h>
+
+#include "bdb/compact.h"
+#include "commit/job.h"
+#include "bdb/page_check.h"
+#include "bdb/range.h"
+
+enum {
+    IDLE_NS = KX_SECOND_NS, /* since the last commit */
+    REST = 100,       /* times what a step took, if it kept views waiting */
+    PAGES_MIN = 1024, /* smaller files are left alone */
+
+    /* Of a step: a tenth of a millisecond of work. */
+    STEP_ROWS = 250,
+    STEP_BYTES = 32 << 10, /* on the rows' own pages */
+    ON_PAGE_MAX = 1024,    /* larger values are on pages of their own */
+
+    /* Bytes of log for each byte that becomes free, at most, and what a pass
+     * may write beside them to find out. */
+    PRICE = 4,
+    TRIAL_BYTES = 4 << 20,
+
+    /* So much log goes to the disk at a time, outside the gate. Else the
+     * library would write its whole buffer when it is full, inside it. */
+    FLUSH_BYTES = 1 << 20
+};
+
+/* `pages` is what the next growth is measured against. */
+void compact_job_reset(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    tidy->under_way = false;
+    tidy->removed = 0;
+    tidy->rest_until_ns = 0;
+    tidy->freed = 0;
+    tidy->logged = 0;
+    tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
+}
+
+/* Worth the work: grown by half, or a good part of the rows removed. */
+static bool has_changed(struct kx_store *store)
+{
+    const struct tidy *tidy = &store->tidy;
+    uint64_t pages = compact_pages(store->env, TABLE_ENTRIES);
+    if (pages < PAGES_MIN)
+        return false;
+    /* A page holds some ten rows or more. */
+    return pages > tidy->pages + tidy->pages / 2 || tidy->removed > pages * 4;
+}
+
+/* Compaction keeps readers out while a step lasts, so it waits for an idle
+ * store. What a backup copies is not moved: its part of the log would grow. */
+bool compact_job_waiting(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    uint64_t now_ns = kx_monotonic_ns();
+    if (now_ns - store->last_commit_ns < IDLE_NS ||
+        now_ns < tidy->rest_until_ns || atomic_load(&store->backups) != 0)
+        return false;
+    tidy->under_way = tidy->under_way || has_changed(store);
+    return tidy->under_way;
+}
+
+int64_t compact_job_due_ms(const struct kx_store *store, int64_t now_ms)
+{
+    int64_t rest_ms = kx_ms_until(store->tidy.rest_until_ns);
+    return rest_ms == 0 ? INT64_MAX : now_ms + rest_ms;
+}
+
+/* The key some rows after `start`, but never that one itself; KX_END when the
+ * table ends before. */
+static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
+                                struct kx_slice *stop_out)
+{
+    struct kx_slice record;
+    size_t bytes = 0;
+    enum kx_status status = range_begin(store->range, start, kx_slice(NULL, 0));
+    for (size_t i = 0;
+         status == KX_OK &&
+         (i < 2 || (job_reads_on(store, i, STEP_ROWS) && bytes < STEP_BYTES));
+         i++) {
+        status = range_next(store->range, stop_out, &record);
+        if (status == KX_OK)
+            bytes += stop_out->size +
+                     (record.size < ON_PAGE_MAX ? record.size : ON_PAGE_MAX);
+    }
+    return status;
+}
+
+/* In the gate, since pages move under the readers; what is in flight stays as
+ * it is. Where somebody reads, compaction has a hundredth of the time: hardly
+ * any of them finds the gate closed. */
+static enum kx_status compact(struct kx_store *store, struct compact_step *step)
+{
+    view_apply_begin(&store->gate);
+    uint64_t began_ns = kx_monotonic_ns();
+    enum kx_status status = compact_rows(store->env, TABLE_ENTRIES, step);
+    bool sought = view_sought(&store->gate);
+    view_apply_cancel(&store->gate);
+    uint64_t now_ns = kx_monotonic_ns();
+    if (sought)
+        store->tidy.rest_until_ns = now_ns + REST * (now_ns - began_ns);
+    return status;
+}
+
+/* A pass that was not worth its price ends early, and the next one begins
+ * there. */
+static void end_pass(struct kx_store *store)
+{
+    const struct tidy *tidy = &store->tidy;
+    kx_log(KX_LOG_INFO, "tidied",
+           "pages=%" PRIu64 " freed_pages=%" PRIu64 " log_bytes=%" PRIu64,
+           compact_pages(store->env, TABLE_ENTRIES), tidy->freed, tidy->logged);
+    compact_job_reset(store);
+    atomic_fetch_add(&store->compactions, 1);
+}
+
+static bool is_dear(const struct tidy *tidy)
+{
+    return tidy->logged > PRICE * tidy->freed * PAGE_BYTES + TRIAL_BYTES;
+}
+
+static enum kx_status flush_some(struct kx_store *store, uint64_t logged)
+{
+    struct tidy *tidy = &store->tidy;
+    tidy->unflushed += logged;
+    if (tidy->unflushed < FLUSH_BYTES)
+        return KX_OK;
+    tidy->unflushed = 0;
+    return env_flush(store->env);
+}
+
+/* The next step, or pass, begins at this key. */
+static void go_on_from(struct kx_store *store, struct kx_slice key)
+{
+    memcpy(store->tidy.resume, key.data, key.size);
+    store->tidy.resume_size = key.size;
+}
+
+/* Each step begins where the last ended, by key: rows that came or went
+ * meanwhile do no harm. After an error all is begun again some other time. */
+void compact_job_step(struct kx_store *store)
+{
+    struct tidy *tidy = &store->tidy;
+    uint8_t stop_bytes[ROW_KEY_MAX];
+    struct kx_slice stop = kx_slice(NULL, 0);
+    struct compact_step step = {.stop = kx_slice(stop_bytes, 0)};
+    step.start = kx_slice(tidy->resume, tidy->resume_size);
+    enum kx_status status = find_stop(store, step.start, &stop);
+    if (status == KX_OK) {
+        memcpy(stop_bytes, stop.data, stop.size);
+        step.stop.size = stop.size;
+    }
+    range_end(store->range);
+    if (status == KX_OK || status == KX_END)
+        status = compact(store, &step);
+    if (status == KX_OK)
+        status = flush_some(store, step.logged);
+    if (status != KX_OK) {
+        compact_job_reset(store);
+        return;
+    }
+    tidy->freed += step.freed;
+    tidy->logged += step.logged;
+    bool early = step.next_size != 0;
+    go_on_from(store, early ? kx_slice(step.next, step.next_size) : step.stop);
+    if (tidy->resume_size == 0 || is_dear(tidy))
+        end_pass(store);
+}

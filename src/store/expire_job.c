@@ -1,0 +1,89 @@
+/* Removing entries whose time is over. Readers do not see them any more; this
+ * frees their space and that of their index entries.
+ *
+ * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
+ * batch_rows.c keeps it in step with the entries, so the first row tells when
+ * there is something to do: until then the writer does not look. */
+#include "store/expire_job.h"
+
+#include <talloc.h>
+
+#include "commit/job.h"
+#include "bdb/range.h"
+
+/* The time that begins a row's key; how long to wait after a failure. */
+enum { TIME_BYTES = 8, RETRY_MS = 1000 };
+
+static int64_t row_time(struct kx_slice row)
+{
+    uint64_t time = 0;
+    for (size_t i = 0; i < TIME_BYTES && i < row.size; i++)
+        time = time << 8 | row.data[i];
+    return (int64_t)time;
+}
+
+/* Index entries go in the same batch: of an entry with many the next one may
+ * have to wait. */
+static bool is_full(const struct kx_store *store, const struct batch *batch)
+{
+    return batch->write_count == store->job_size ||
+           overlay_size(batch->plan->overlay) >= store->job_size ||
+           overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
+}
+
+/* Plans the removal of the entries due by now, as many as make a job. KX_OK,
+ * and *next_out: when the first that is left is due, which may be now. */
+static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
+                               int64_t *next_out)
+{
+    struct plan *plan = batch->plan;
+    struct range *range = NULL;
+    enum kx_status status =
+        range_create(plan, store->env, TABLE_EXPIRY, &range);
+    if (status == KX_OK)
+        status = range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+    int64_t next = INT64_MAX;
+    while (status == KX_OK) {
+        struct kx_slice row;
+        struct kx_slice nothing;
+        status = range_next(range, &row, &nothing);
+        if (status != KX_OK)
+            break;
+        if (row_time(row) > plan->now_ms || is_full(store, batch)) {
+            next = row_time(row);
+            break;
+        }
+        status = plan_expire(
+            plan, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
+            row_time(row));
+        if (status == KX_OK && !job_remove(plan, batch, TABLE_EXPIRY, row))
+            status = KX_NO_MEMORY;
+    }
+    if (range != NULL)
+        range_end(range);
+    if (status != KX_OK && status != KX_END)
+        return status;
+    *next_out = next;
+    return KX_OK;
+}
+
+/* The row goes in the same batch as its entry. When it fails both stay, and the
+ * next look finds them again. */
+void expire_job_step(struct kx_store *store)
+{
+    struct batch batch = {.plan = plan_create(&store->base)};
+    int64_t next = kx_now_ms() + RETRY_MS;
+    enum kx_status status = KX_NO_MEMORY;
+    if (batch.plan != NULL)
+        batch.writes = talloc_array(batch.plan, struct txn_write,
+                                    (unsigned)store->job_size);
+    if (batch.writes != NULL)
+        status = plan_due(store, &batch, &next);
+    if (status != KX_OK || batch.write_count == 0)
+        talloc_free(batch.plan);
+    else if (job_apply(store, &batch) == KX_OK)
+        atomic_fetch_add(&store->expired, batch.write_count);
+    else
+        next = kx_now_ms() + RETRY_MS;
+    store->next_expiry_ms = next;
+}

@@ -1,0 +1,10 @@
+/* Freeing the entries whose time is over. Writer thread only. */
+#ifndef EXPIRE_JOB_H
+#define EXPIRE_JOB_H
+
+#include "commit/store_state.h"
+
+/* Removes the next ones and sets store->next_expiry_ms. */
+void expire_job_step(struct kx_store *store);
+
+#endif

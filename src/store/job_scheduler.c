@@ -1,0 +1,140 @@
+/* Which background job comes next: expiry as soon as it is due, then one of the
+ * others. Builds go before the freeing of dropped entries, since somebody waits
+ * for them, and compaction comes last. */
+#include "store/job_scheduler.h"
+
+#include "indexes/adopt_job.h"
+#include "indexes/build_job.h"
+#include "indexes/drop_job.h"
+#include "store/expire_job.h"
+#include "indexes/migrate_job.h"
+#include "store/compact_job.h"
+#include "indexes/verify_job.h"
+
+enum {
+    JOB_MIN = 32, /* entries of a step */
+    JOB_MAX = 4096,
+    STEP_NS_MIN = 50000,   /* of a step while commits come in */
+    STEP_NS_BUSY = 500000, /* and at most then */
+    STEP_NS_MAX = 2000000, /* when there are none */
+    QUIET_NS = 20000000    /* since the last commit */
+};
+
+int64_t job_scheduler_due_ms(const struct kx_store *store)
+{
+    const struct catalog *catalog = store->catalog;
+    int64_t now_ms = kx_now_ms();
+    int64_t due_ms = compact_job_due_ms(store, now_ms);
+    if (store->next_expiry_ms < due_ms)
+        due_ms = store->next_expiry_ms;
+    for (size_t i = 0; i < catalog->count; i++) {
+        const struct index *index = catalog->indexes[i];
+        int64_t at_ms = throttle_due_ms(&index->pace, now_ms);
+        if (at_ms < due_ms && (index->state == KX_INDEX_BUILDING ||
+                               migrate_waits(index) || verify_waits(index)))
+            due_ms = at_ms;
+    }
+    return due_ms;
+}
+
+static bool build_waiting(const struct kx_store *store)
+{
+    return store->sweep != NULL || build_job_next(store) != NULL;
+}
+
+static bool expiry_due(const struct kx_store *store)
+{
+    return store->next_expiry_ms <= kx_now_ms();
+}
+
+static bool index_waiting(const struct kx_store *store)
+{
+    return adopt_next(store) != NULL || migrate_next(store) != NULL ||
+           verify_next(store) != NULL;
+}
+
+static void work_on_index(struct kx_store *store)
+{
+    struct index *index = adopt_next(store);
+    if (index != NULL)
+        adopt_step(store, index);
+    else if ((index = migrate_next(store)) != NULL)
+        migrate_step(store, index);
+    else if ((index = verify_next(store)) != NULL)
+        verify_step(store, index);
+}
+
+bool job_scheduler_waiting(struct kx_store *store)
+{
+    return expiry_due(store) || store->catalog->dropping_count > 0 ||
+           build_waiting(store) || index_waiting(store) ||
+           compact_job_waiting(store);
+}
+
+/* How long a step may take: while commits come in, no longer than a third of
+ * the time that they take themselves, so that they keep the greater part of it.
+ * A reader waits for a step, too, at any time. */
+static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
+{
+    if (now_ns - store->last_commit_ns > QUIET_NS)
+        return STEP_NS_MAX;
+    uint64_t third_ns = store->commits_ns / 3;
+    if (third_ns < STEP_NS_MIN)
+        return STEP_NS_MIN;
+    return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
+}
+
+/* By the time that the last step took, without its flush, which a larger one
+ * needs as well. A step of another kind, or under other conditions, has another
+ * price: the sizes follow within a few steps. */
+static void size_next(struct kx_store *store, uint64_t began_ns)
+{
+    uint64_t now_ns = kx_monotonic_ns();
+    uint64_t took_ns = now_ns - began_ns + 1;
+    if (store->times.applied_ns >= began_ns)
+        took_ns -= store->times.flushed_ns - store->times.applied_ns;
+    uint64_t size = store->job_size * step_ns(store, now_ns) / took_ns;
+    if (size > store->job_size * 2)
+        size = store->job_size * 2;
+    if (size < JOB_MIN)
+        size = JOB_MIN;
+    store->job_size = size < JOB_MAX ? size : JOB_MAX;
+}
+
+/* One step of the first work there is; false when there is none. A sweep may
+ * have a round of an index that was dropped: it is forgotten before the index
+ * is. */
+static bool run_step(struct kx_store *store)
+{
+    if (build_waiting(store))
+        build_job_step(store);
+    else if (index_waiting(store))
+        work_on_index(store);
+    else if (store->catalog->dropping_count > 0)
+        drop_job_step(store, store->catalog->dropping[0]);
+    else if (compact_job_waiting(store))
+        compact_job_step(store);
+    else
+        return false;
+    return true;
+}
+
+/* On a full disk nothing is done, for jobs write, too. */
+int64_t job_scheduler_rest_ms(const struct kx_store *store)
+{
+    if (env_failed(store->env) || atomic_load(&store->disk_full))
+        return INT64_MAX;
+    return kx_ms_until(store->jobs_rest_until_ns);
+}
+
+bool job_scheduler_run(struct kx_store *store)
+{
+    if (job_scheduler_rest_ms(store) != 0)
+        return false;
+    if (expiry_due(store))
+        expire_job_step(store);
+    uint64_t began_ns = kx_monotonic_ns();
+    if (run_step(store))
+        size_next(store, began_ns);
+    return job_scheduler_waiting(store);
+}

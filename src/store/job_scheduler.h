@@ -1,0 +1,26 @@
+/* Background work of the writer, in small jobs: building indexes, freeing the
+ * entries of dropped ones, removing expired entries, compaction. Each job is
+ * a batch of its own between those of commits, and short, so that no commit
+ * waits long; what it changes is mostly not visible until it is all done, so it
+ * needs no flush. What a crash takes back is done again. Writer thread only. */
+#ifndef JOB_SCHEDULER_H
+#define JOB_SCHEDULER_H
+
+#include "commit/store_state.h"
+
+/* Runs one job of about store->job_size entries. True when there is more to do
+ * at once. */
+bool job_scheduler_run(struct kx_store *store);
+
+/* Is there a job to do now? Reads the clock. */
+bool job_scheduler_waiting(struct kx_store *store);
+
+/* For how long none is done, whatever waits: 0, or some milliseconds after a
+ * failure, or INT64_MAX on a full disk. */
+int64_t job_scheduler_rest_ms(const struct kx_store *store);
+
+/* When a job will have to be done (Unix time), INT64_MAX if that is not known.
+ */
+int64_t job_scheduler_due_ms(const struct kx_store *store);
+
+#endif

@@ -1,0 +1,229 @@
+/* What dir_inspect.c finds damaged, or the library cannot open, goes aside when
+ * an archive has the store, and what the archive has comes in its place, with
+ * the rest of the log from among the damaged files. Without one nothing
+ * changes. */
+#include "store/recover.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backup/archive_restore.h"
+#include "backup/archive_timeline.h"
+#include "storage/foreign.h"
+#include "store/dir_inspect.h"
+#include "base/file.h"
+#include "backup/restore.h"
+
+static const char ASIDE[] = "damaged-"; /* and the time */
+enum { ASIDE_MAX = 9 /* of one second */ };
+
+/* The files of the store, but the lock, the ballast, what went aside before,
+ * and the note that says so. What else lies there is not ours: a token file, or
+ * an archive. */
+static bool goes_aside(const char *name)
+{
+    static const char *const starts[] = {"log.",     "next-log",  "format",
+                                         "timeline", "backed-up", "complete",
+                                         "__db."};
+    size_t size = strlen(name);
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return size > 3 && strcmp(name + size - 3, ".db") == 0;
+}
+
+struct move {
+    const char *from;
+    const char *to;
+};
+
+/* What is there already went aside before a mending that broke off: then this
+ * is only what that had restored. */
+static bool move_file(void *target, const char *name)
+{
+    const struct move *move = target;
+    char old[2 * ARCHIVE_PATH], new[2 * ARCHIVE_PATH];
+    snprintf(old, sizeof old, "%s/%s", move->from, name);
+    snprintf(new, sizeof new, "%s/%s", move->to, name);
+    if (!goes_aside(name))
+        return true;
+    if (access(new, F_OK) == 0)
+        return unlink(old) == 0;
+    return errno == ENOENT && rename(old, new) == 0;
+}
+
+/* The names are in the order of their times. */
+static bool find_newest(void *target, const char *name)
+{
+    char *newest = target;
+    if (strncmp(name, ASIDE, sizeof ASIDE - 1) == 0 && strcmp(name, newest) > 0)
+        snprintf(newest, NAME_MAX + 1, "%s", name);
+    return true;
+}
+
+/* A new one: a mending of the same second may have come no further. */
+static bool make_aside(const char *directory, char *aside)
+{
+    char moment[32];
+    time_t now = (time_t)(kx_now_ms() / 1000);
+    struct tm parts;
+    strftime(moment, sizeof moment, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &parts));
+    snprintf(aside, ARCHIVE_PATH, "%s/%s%s", directory, ASIDE, moment);
+    bool made = mkdir(aside, 0700) == 0;
+    for (int n = 2; !made && errno == EEXIST && n <= ASIDE_MAX; n++) {
+        snprintf(aside, ARCHIVE_PATH, "%s/%s%s-%d", directory, ASIDE, moment,
+                 n);
+        made = mkdir(aside, 0700) == 0;
+    }
+    return made;
+}
+
+/* The directory for the damaged files: that of a mending that broke off, whose
+ * log is the only one that has all, or a new one. */
+static bool choose_aside(const char *directory, char *aside)
+{
+    char newest[NAME_MAX + 1] = "";
+    enum kx_status status = restore_broken_off(directory, NULL);
+    if (status != KX_ABSENT &&
+        (status != KX_OK || !file_each(directory, find_newest, newest)))
+        return false;
+    if (newest[0] == '\0')
+        return make_aside(directory, aside);
+    snprintf(aside, ARCHIVE_PATH, "%s/%s", directory, newest);
+    return true;
+}
+
+/* The note comes before the files go: a directory from which all has gone would
+ * be taken for a new one. */
+static enum kx_status put_aside(const char *directory, char *aside,
+                                struct kx_fault *fault)
+{
+    struct move move = {directory, aside};
+    snprintf(aside, ARCHIVE_PATH, "%s", directory);
+    if (choose_aside(directory, aside) && restore_begin(directory) &&
+        file_each(directory, move_file, &move))
+        return KX_OK;
+    return file_failed(aside, fault);
+}
+
+/* Nothing is passed over: what is neither in the archive nor can be read is for
+ * the user to decide about. */
+static enum kx_status give_up(const char *timeline, const char *aside,
+                              enum kx_status status, struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    if (status != KX_BAD_ARCHIVE && status != KX_DAMAGED)
+        return status;
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, status,
+                   "%s. kindex restore %s --data NEW restores what the archive "
+                   "has; the damaged files are in %s",
+                   detail, timeline, aside);
+}
+
+/* Where the archive has the store: by the directory's own note, which a mending
+ * that broke off has put aside. Another store's timeline is never taken.
+ * KX_ABSENT: it has nothing of it. */
+static enum kx_status find_timeline(const struct kx_options *options,
+                                    char *timeline, struct kx_fault *fault)
+{
+    char newest[NAME_MAX + 1] = "";
+    char aside[2 * ARCHIVE_PATH];
+    enum kx_status status =
+        archive_timeline(options->archive, options->directory, timeline, fault);
+    if (status == KX_ABSENT &&
+        file_each(options->directory, find_newest, newest) &&
+        newest[0] != '\0') {
+        snprintf(aside, sizeof aside, "%s/%s", options->directory, newest);
+        status = archive_timeline(options->archive, aside, timeline, fault);
+    }
+    return status == KX_OK && !archive_has_base(timeline) ? KX_ABSENT : status;
+}
+
+/* Of the damaged files the log is used, as far as the archive has not got it.
+ */
+static enum kx_status recover(const struct kx_options *options,
+                              const char *timeline, struct dir_lock *lock,
+                              struct kx_fault *fault)
+{
+    char aside[ARCHIVE_PATH];
+    uint64_t known = 0;
+    struct kx_restore restore = {.source = timeline,
+                                 .directory = options->directory};
+    enum kx_status status = put_aside(options->directory, aside, fault);
+    if (status == KX_OK)
+        status = archive_restore_with(&restore, aside, &known, fault);
+    if (status == KX_OK)
+        status = restore_replay(options->directory, lock, known, &restore.stamp,
+                                fault);
+    if (status == KX_OK && !restore_end(options->directory))
+        status = kx_fail(fault, KX_FAILED, "%s: %s", options->directory,
+                         strerror(errno));
+    if (status == KX_OK)
+        kx_log(KX_LOG_WARNING, "restored",
+               "archive=%s damaged=%s versionstamp=%016llx0000",
+               options->archive, aside, (unsigned long long)restore.stamp);
+    return give_up(timeline, aside, status, fault);
+}
+
+static enum kx_status refuse(const struct kx_options *options,
+                             struct kx_fault *fault)
+{
+    char detail[KX_DETAIL_MAX];
+    snprintf(detail, sizeof detail, "%s", fault->detail);
+    return kx_fail(fault, KX_DAMAGED,
+                   "%s is damaged: %s. Restore a backup into a new directory "
+                   "(kindex restore BACKUP --data NEW) and serve that; with an "
+                   "--archive that has this store it is done without asking",
+                   options->directory, detail);
+}
+
+static enum kx_status open_or_mend(struct kx_store *store,
+                                   const struct env_options *options,
+                                   struct kx_fault *fault)
+{
+    char timeline[ARCHIVE_PATH];
+    struct kx_fault unknown;
+    enum kx_status status = archive_look_for_other(&store->options, fault);
+    if (status == KX_OK)
+        status = dir_inspect(&store->options, fault);
+    if (status != KX_OK && status != KX_DAMAGED)
+        return status; /* what could not be looked at stays as it is */
+    if (status == KX_OK)
+        status = env_open(store, options, &store->env, fault);
+    if (status != KX_DAMAGED && status != KX_FAILED)
+        return status;
+    kx_log(KX_LOG_ERROR, "damaged", "directory=%s detail=\"%s\"",
+           options->directory, fault->detail);
+    if (store->options.archive == NULL)
+        return refuse(&store->options, fault);
+    if (find_timeline(&store->options, timeline, &unknown) != KX_OK)
+        return refuse(&store->options, fault);
+    status = recover(&store->options, timeline, options->lock, fault);
+    return status == KX_OK ? env_open(store, options, &store->env, fault)
+                           : status;
+}
+
+/* The caller may not want to know why; this file does. */
+enum kx_status recover_open(struct kx_store *store,
+                            const struct env_options *options,
+                            struct kx_fault *fault)
+{
+    struct env_options locked = *options;
+    struct kx_fault why = {.detail = ""};
+    enum kx_status status = foreign_look(&store->options, &why);
+    if (status == KX_OK) {
+        (void)file_make_parents(
+            options->directory); /* dir_lock_take says why */
+        status = dir_lock_take(store, options->directory, &locked.lock, &why);
+    }
+    if (status == KX_OK)
+        status = open_or_mend(store, &locked, &why);
+    if (fault != NULL && status != KX_OK)
+        *fault = why;
+    return status;
+}

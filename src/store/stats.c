@@ -1,0 +1,61 @@
+/* The store's counters, gathered for who asks. They are not read at one moment;
+ * each is right by itself. */
+#include "commit/store_state.h"
+#include "commit/watch.h"
+
+static void take_counters(struct kx_store *store, struct kx_figures *figures)
+{
+    *figures = (struct kx_figures){
+        .stamp = atomic_load(&store->stamp),
+        .entries = atomic_load(&store->entries),
+        .flushes = atomic_load(&store->flushes),
+        .batch_max = atomic_load(&store->batch_max),
+        .expired = atomic_load(&store->expired),
+        .backfilled = atomic_load(&store->backfilled),
+        .resolved = atomic_load(&store->resolved),
+        .compactions = atomic_load(&store->compactions),
+        .backup_s = atomic_load(&store->backup_s),
+        .archive_s = atomic_load(&store->archive_s),
+        .watches = watch_count(store->watches),
+        .queue_max = store->options.queue_max,
+        .disk_free = env_free_bytes(store->options.directory),
+        .disk_full = atomic_load(&store->disk_full),
+        .commit_times = &store->commit_times,
+        .flush_times = &store->flush_times,
+        .batch_sizes = &store->batch_sizes,
+    };
+    for (int status = 0; status < KX_STATUS_COUNT; status++)
+        figures->outcomes[status] = atomic_load(&store->outcomes[status]);
+}
+
+static void take_storage(struct kx_store *store, struct kx_figures *figures)
+{
+    struct env_figures env;
+    struct record_cache_figures records;
+    env_stats(store->env, &env);
+    record_cache_figures(store->cache, &records);
+    figures->record_cache_hits = records.hits;
+    figures->record_cache_misses = records.misses;
+    figures->page_cache_hits = env.cache_hits;
+    figures->page_cache_misses = env.cache_misses;
+    figures->page_cache_bytes = env.cache_bytes;
+    figures->page_cache_dirty = env.cache_dirty;
+    figures->pages_written = env.pages_written;
+    figures->pages_evicted = env.pages_evicted;
+    figures->entries_bytes = env.table_bytes[TABLE_ENTRIES];
+    figures->expiry_bytes = env.table_bytes[TABLE_EXPIRY];
+    figures->catalog_bytes = env.table_bytes[TABLE_CATALOG];
+    figures->log_files = env.log_files;
+    figures->log_bytes = env.log_bytes;
+    figures->checkpoints = env.checkpoints;
+    figures->checkpoint_age_s = env.checkpoint_age_s;
+}
+
+void kx_figures(struct kx_store *store, struct kx_figures *figures_out)
+{
+    take_counters(store, figures_out);
+    take_storage(store, figures_out);
+    pthread_mutex_lock(&store->lock);
+    figures_out->queued = store->queued;
+    pthread_mutex_unlock(&store->lock);
+}
