@@ -29,7 +29,7 @@ CORE     = $(patsubst %.c,$(BUILD)/%.o,$(filter src/%.c,$(SOURCES)))
 MESSAGES = $(BUILD)/api/kvconnect/datapath.pb-c
 DOORS    = $(patsubst %.c,$(BUILD)/%.o,$(filter api/%.c,$(SOURCES))) $(MESSAGES).o
 UNITAPI  = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/api/%_test.c,$(SOURCES)))
-UNIT     = $(filter-out $(UNITAPI),$(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/%_test.c,$(SOURCES))))
+UNIT     = $(patsubst tests/%.c,$(BUILD)/%,$(filter tests/unit/src/%_test.c,$(SOURCES)))
 EMBEDS   = $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rl '\.incbin' --include='*.c' api))
 INCLUDE  = -Isrc $(if $(filter src/%,$<),,-Iapi) -I$(BUILD)/api
 export BUILD CC STD CFLAGS LINK DOORLIBS CORELIBS

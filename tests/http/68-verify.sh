@@ -1,7 +1,7 @@
 #!/bin/bash
 # A verification compares an index with its entries, both ways, while they are
 # written. What it finds when there is something to find is tested in
-# tests/unit/verify_test.c, which can plant it.
+# tests/unit/src/indexes/verify_test.c, which can plant it.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 

@@ -1,0 +1,153 @@
+/* Checkpoints that leave the disk to the flushes. The Makefile puts
+ * __wrap_sync_file_range where the core calls sync_file_range, and so on. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "bdb/checkpoint_throttle.h"
+
+int __real_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
+int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags);
+int __real_nanosleep(const struct timespec *time, struct timespec *rest);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
+
+enum { ROWS = 2000, ROW_BYTES = 1000, PAGES_MIN = 500, TOGETHER = 64 };
+
+static atomic_int waits; /* for pages, over all files */
+static int wait_error;   /* what each of them fails with */
+static _Atomic uint64_t rest_ns;
+static struct env *beside; /* in which the first wait writes a row */
+
+static void put_row(struct env *env, unsigned number)
+{
+    char name[16];
+    char value[ROW_BYTES] = "";
+    snprintf(name, sizeof name, "row %08u", number * 2654435761u);
+    struct txn_write write = {.type = TXN_PUT,
+                              .table = TABLE_ENTRIES,
+                              .key = kx_text(name),
+                              .value = kx_slice(value, sizeof value)};
+    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
+}
+
+int __wrap_sync_file_range(int file, off64_t at, off64_t bytes, unsigned flags)
+{
+    struct env *env = beside;
+    atomic_fetch_add(&waits, 1);
+    beside = NULL;
+    for (unsigned i = 0; env != NULL && i < ROWS; i++)
+        put_row(env, i);
+    if (wait_error != 0) {
+        errno = wait_error;
+        return -1;
+    }
+    return __real_sync_file_range(file, at, bytes, flags);
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
+{
+    atomic_fetch_add(&rest_ns, (uint64_t)time->tv_sec * 1000000000 +
+                                   (uint64_t)time->tv_nsec);
+    return __real_nanosleep(time, rest);
+}
+
+/* Rows on many pages that are in the cache only. */
+static struct env *open_dirty(struct story *s)
+{
+    struct env *env = NULL;
+    struct env_options options = {.directory = s->test.directory,
+                                  .cache_bytes = 32 << 20};
+    test_store_close(&s->test);
+    assert_int_equal(env_open(s->mem, &options, &env, NULL), KX_OK);
+    for (unsigned i = 0; i < ROWS; i++)
+        put_row(env, i);
+    atomic_store(&waits, 0);
+    atomic_store(&rest_ns, 0);
+    wait_error = 0;
+    return env;
+}
+
+static void close_env(struct story *s, struct env *env)
+{
+    env_close(env);
+    test_store_open(&s->test);
+}
+
+static void pages_go_to_the_disk_a_few_at_a_time(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_dirty(s);
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_in_range(atomic_load(&waits), PAGES_MIN / TOGETHER * TABLE_COUNT,
+                    ROWS * TABLE_COUNT);
+    close_env(s, env);
+}
+
+/* No page is held meanwhile: the commits that the leeway is for change them. */
+static void whoever_writes_does_not_wait(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_dirty(s);
+    beside = env;
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_null(beside);
+    close_env(s, env);
+}
+
+/* What the disk has to say of the pages is told to the library's sync. */
+static void a_failed_wait_fails_nothing(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_dirty(s);
+    wait_error = EIO;
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_not_equal(atomic_load(&waits), 0);
+    assert_false(env_failed(env));
+    close_env(s, env);
+}
+
+/* The last one, at the end, is waited for by whoever stops the server. */
+static void closing_does_not_rest(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_dirty(s);
+    env_close(env);
+    assert_int_equal(atomic_load(&waits), 0);
+    test_store_open(&s->test);
+}
+
+static void a_rest_is_as_long_as_the_disk_was_used(void **state)
+{
+    (void)state;
+    const uint64_t most_ns = 50000000;
+    atomic_store(&rest_ns, 0);
+    uint64_t used_ns = 1000000;
+    uint64_t rest =
+        checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, most_ns);
+    assert_in_range(rest, used_ns, most_ns);
+    assert_int_equal(atomic_load(&rest_ns), rest);
+    assert_int_equal(
+        checkpoint_throttle_rest(kx_monotonic_ns() - 2 * most_ns, most_ns),
+        most_ns);
+    assert_int_equal(checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, 0),
+                     0);
+    assert_int_equal(atomic_load(&rest_ns), rest + most_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pages_go_to_the_disk_a_few_at_a_time,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(whoever_writes_does_not_wait, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_failed_wait_fails_nothing, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(closing_does_not_rest, begin, finish),
+        cmocka_unit_test(a_rest_is_as_long_as_the_disk_was_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

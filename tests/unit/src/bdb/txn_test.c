@@ -1,0 +1,326 @@
+/* A batch is applied in its order, as a whole or not at all. */
+#include <errno.h>
+
+#include "store.h"
+#include "bdb/bdb.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
+
+enum {
+    MANY = 3000, /* rows: several pages, taken for neighbours in any case */
+    SOME = 400,  /* rows: several pages */
+    FEW = 5,     /* rows: too few for that */
+    STEP = 7,    /* no divisor of either */
+    FAILING = 3, /* the row whose put fails, counted from 0 */
+    NUMBER = 12  /* bytes of a key as text, with its end */
+};
+
+/* The storage alone, and what puts rows into it. */
+struct stage {
+    struct env *env;
+    struct kx_buffer value;
+};
+
+static struct stage set_up(struct story *s)
+{
+    struct stage stage;
+    test_store_close(&s->test);
+    stage.env = test_env(&s->test, s->mem);
+    kx_buffer_init(&stage.value, s->mem);
+    return stage;
+}
+
+static void tear_down(struct story *s, struct stage *stage)
+{
+    env_close(stage->env);
+    test_store_open(&s->test);
+}
+
+static struct kx_slice name(struct story *s, int n)
+{
+    char text[NUMBER];
+    snprintf(text, sizeof text, "t%06d", n);
+    return kx_text(talloc_strdup(s->mem, text));
+}
+
+static struct txn_write put(struct kx_slice key, const char *value)
+{
+    return (struct txn_write){.type = TXN_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = key,
+                              .value = kx_text(value)};
+}
+
+static struct txn_write insertion(struct kx_slice key, const char *value)
+{
+    struct txn_write write = put(key, value);
+    write.type = TXN_INSERT;
+    return write;
+}
+
+static struct txn_write removal(struct kx_slice key)
+{
+    return (struct txn_write){
+        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = key};
+}
+
+static void assert_row(struct stage *stage, enum table table,
+                       struct kx_slice key, const char *value)
+{
+    enum kx_status status = table_get(stage->env, table, key, &stage->value);
+    if (value == NULL) {
+        assert_int_equal(status, KX_ABSENT);
+        return;
+    }
+    assert_int_equal(status, KX_OK);
+    assert_int_equal(stage->value.size, strlen(value));
+    assert_memory_equal(stage->value.data, value, strlen(value));
+}
+
+/* In seven rounds: neighbours of what is there, but not one after the other. */
+static struct txn_write *rows(struct story *s, int count, const char *value)
+{
+    struct txn_write *writes =
+        talloc_array(s->mem, struct txn_write, (unsigned)count);
+    for (int i = 0; i < count; i++)
+        writes[i] = put(name(s, i * STEP % count), value);
+    return writes;
+}
+
+static void writes_are_applied_in_their_order(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct kx_slice a = name(s, 1);
+    struct kx_slice b = name(s, 2);
+    struct kx_slice c = name(s, 3);
+    const struct txn_write writes[] = {
+        put(a, "first"), put(b, "gone"),  put(a, "second"), removal(b),
+        removal(c),      put(c, "again"), removal(a),       put(a, "last"),
+    };
+    size_t count = sizeof writes / sizeof writes[0];
+    assert_int_equal(txn_apply(stage.env, writes, count, TXN_SCATTERED), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, a, "last");
+    assert_row(&stage, TABLE_CATALOG, b, NULL);
+    assert_row(&stage, TABLE_CATALOG, c, "again");
+    tear_down(s, &stage);
+}
+
+/* Both orders, one in each pass. */
+static enum txn_order order_of(size_t pass)
+{
+    return pass == 0 ? TXN_SCATTERED : TXN_NEIGHBOURS;
+}
+
+static void each_of_many_rows_is_there(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    const char *values[] = {"new", "replaced"};
+    for (size_t pass = 0; pass < 2; pass++) {
+        struct txn_write *writes = rows(s, MANY, values[pass]);
+        assert_int_equal(txn_apply(stage.env, writes, MANY, order_of(pass)),
+                         KX_OK);
+        for (int i = 0; i < MANY; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), values[pass]);
+    }
+    tear_down(s, &stage);
+}
+
+/* At pages, so far. */
+static uint64_t looks(struct env *env)
+{
+    struct env_figures figures;
+    env_stats(env, &figures);
+    return figures.cache_hits;
+}
+
+/* Neighbours are looked for on the page of the row before, not from the root.
+ */
+static void neighbours_need_no_walk(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    uint64_t looked_at[2];
+    assert_int_equal(
+        txn_apply(stage.env, rows(s, MANY, "old"), MANY, TXN_SCATTERED), KX_OK);
+    for (size_t pass = 0; pass < 2; pass++) {
+        struct txn_write writes[SOME];
+        for (int i = 0; i < SOME; i++)
+            writes[i] = put(name(s, i), "new");
+        uint64_t before = looks(stage.env);
+        assert_int_equal(txn_apply(stage.env, writes, SOME, order_of(pass)),
+                         KX_OK);
+        looked_at[pass] = looks(stage.env) - before;
+    }
+    assert_in_range(looked_at[1], SOME, looked_at[0] - SOME / 2);
+    tear_down(s, &stage);
+}
+
+static const char *value_of(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"n\":%d}", n * STEP % MANY);
+}
+
+/* A build puts the rows of each step in their order. Each needs one look, not
+ * one for each level of the tree. */
+static void the_rows_of_a_build_are_neighbours(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    test_fill(&s->test, "u", 0, MANY, value_of);
+    uint64_t before = looks(s->test.store->env);
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"by_n\",\"prefix\":[\"u\"],\"fields\":[\"/n\"]}");
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_n", &info), KX_OK);
+    assert_in_range(looks(s->test.store->env) - before, MANY, 9 * MANY / 5);
+}
+
+/* Between puts through a cursor, which stays on its page. */
+static void what_is_there_is_not_inserted(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct txn_write *writes = rows(s, MANY, "old");
+    for (int i = 0; i < MANY; i += 2)
+        writes[i].type = TXN_INSERT;
+    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED), KX_OK);
+    for (int i = 0; i < MANY; i++)
+        assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+    for (int i = 0; i < MANY; i++)
+        writes[i].value = kx_text("new");
+    assert_int_equal(txn_apply(stage.env, writes, MANY, TXN_SCATTERED),
+                     KX_CHECK_FAILED);
+    const struct txn_write fresh[] = {
+        put(name(s, 0), "new"), insertion(name(s, MANY), "new"),
+        insertion(name(s, MANY), "again"), removal(name(s, 1))};
+    assert_int_equal(txn_apply(stage.env, fresh, 4, TXN_SCATTERED),
+                     KX_CHECK_FAILED);
+    for (int i = 0; i < MANY; i++)
+        assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+    assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
+    const struct txn_write gone[] = {removal(name(s, 0)),
+                                     insertion(name(s, 0), "anew"),
+                                     removal(name(s, 0))};
+    assert_int_equal(txn_apply(stage.env, gone, 2, TXN_SCATTERED), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 0), "anew");
+    assert_int_equal(txn_apply(stage.env, gone, 3, TXN_SCATTERED), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
+    tear_down(s, &stage);
+}
+
+static void a_row_goes_to_its_own_table(void **state)
+{
+    struct story *s = *state;
+    struct stage stage = set_up(s);
+    struct txn_write writes[] = {put(name(s, 1), "catalog"),
+                                 put(name(s, 1), "expiry"),
+                                 put(name(s, 2), "catalog")};
+    writes[1].table = TABLE_EXPIRY;
+    assert_int_equal(txn_apply(stage.env, writes, 3, TXN_SCATTERED), KX_OK);
+    assert_row(&stage, TABLE_CATALOG, name(s, 1), "catalog");
+    assert_row(&stage, TABLE_EXPIRY, name(s, 1), "expiry");
+    assert_row(&stage, TABLE_CATALOG, name(s, 2), "catalog");
+    assert_row(&stage, TABLE_EXPIRY, name(s, 2), NULL);
+    /* The store would take it for a time at which something expires. */
+    struct txn_write away = removal(name(s, 1));
+    away.table = TABLE_EXPIRY;
+    assert_int_equal(txn_apply(stage.env, &away, 1, TXN_SCATTERED), KX_OK);
+    tear_down(s, &stage);
+}
+
+/* The library's methods, with a fault of one of them. */
+static int (*real_cursor)(DB *, DB_TXN *, DBC **, u_int32_t);
+static int (*real_put)(DBC *, DBT *, DBT *, u_int32_t);
+static int puts_left;
+
+static int failing_put(DBC *cursor, DBT *key, DBT *value, u_int32_t flags)
+{
+    return puts_left-- == 0 ? ENOMEM : real_put(cursor, key, value, flags);
+}
+
+static int cursor_whose_put_fails(DB *db, DB_TXN *txn, DBC **cursor_out,
+                                  u_int32_t flags)
+{
+    int error = real_cursor(db, txn, cursor_out, flags);
+    if (error == 0) {
+        real_put = (*cursor_out)->put;
+        (*cursor_out)->put = failing_put;
+    }
+    return error;
+}
+
+static int no_cursor(DB *db, DB_TXN *txn, DBC **cursor_out, u_int32_t flags)
+{
+    (void)db;
+    (void)txn;
+    (void)cursor_out;
+    (void)flags;
+    return ENOMEM;
+}
+
+/* Applies the writes with another way to open cursors of the catalog. */
+static enum kx_status apply_with(struct stage *stage,
+                                 int (*cursor)(DB *, DB_TXN *, DBC **,
+                                               u_int32_t),
+                                 const struct txn_write *writes, size_t count)
+{
+    DB *db = stage->env->tables[TABLE_CATALOG];
+    real_cursor = db->cursor;
+    db->cursor = cursor;
+    puts_left = FAILING;
+    enum kx_status status = txn_apply(stage->env, writes, count, TXN_SCATTERED);
+    db->cursor = real_cursor;
+    return status;
+}
+
+static void a_failed_batch_changes_nothing(void **state)
+{
+    struct story *s = *state;
+    const int counts[] = {FEW, MANY};
+    for (size_t n = 0; n < 2; n++) {
+        struct stage stage = set_up(s);
+        size_t count = (size_t)counts[n];
+        struct txn_write *old = rows(s, counts[n], "old");
+        struct txn_write *new = rows(s, counts[n], "new");
+        assert_int_equal(txn_apply(stage.env, old, count, TXN_SCATTERED),
+                         KX_OK);
+        /* One in another table comes first: its cursor is open as well. */
+        struct kx_slice away = new[0].key;
+        new[0].table = TABLE_EXPIRY;
+        assert_int_equal(apply_with(&stage, no_cursor, new, count),
+                         KX_NO_MEMORY);
+        assert_int_equal(apply_with(&stage, cursor_whose_put_fails, new, count),
+                         KX_NO_MEMORY);
+        assert_row(&stage, TABLE_EXPIRY, away, NULL);
+        for (int i = 0; i < counts[n]; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
+        new[0].table = TABLE_CATALOG;
+        assert_int_equal(txn_apply(stage.env, new, count, TXN_SCATTERED),
+                         KX_OK);
+        for (int i = 0; i < counts[n]; i++)
+            assert_row(&stage, TABLE_CATALOG, name(s, i), "new");
+        tear_down(s, &stage);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(writes_are_applied_in_their_order,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(each_of_many_rows_is_there, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(neighbours_need_no_walk, begin, finish),
+        cmocka_unit_test_setup_teardown(the_rows_of_a_build_are_neighbours,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(what_is_there_is_not_inserted, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_row_goes_to_its_own_table, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_failed_batch_changes_nothing, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

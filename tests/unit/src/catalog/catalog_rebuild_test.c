@@ -1,0 +1,168 @@
+/* An index whose text another version of Unicode has folded, or whose entries
+ * other rules of extraction have made, is built anew when the store is opened;
+ * every other index stays as it is. */
+#include "store.h"
+
+#include "commit/store_state.h"
+#include "bdb/table.h"
+
+#define FOLDED                                                                 \
+    "{\"name\":\"folded\",\"prefix\":[\"p\"],\"fields\":[{\"path\":\"/s\","    \
+    "\"fold\":\"casefold\"}],\"unique\":true}"
+#define PLAIN "{\"name\":\"plain\",\"prefix\":[\"p\"],\"fields\":[\"/s\"]}"
+
+/* Writes past everything: a row of a table, or with value NULL its removal. The
+ * store is opened anew. */
+static void damage(struct story *s, enum table table, struct kx_slice key,
+                   const char *value)
+{
+    struct txn_write write = {.type = TXN_DELETE, .table = table, .key = key};
+    if (value != NULL) {
+        write.type = TXN_PUT;
+        write.value = kx_text(value);
+    }
+    test_store_close(&s->test);
+    test_write(&s->test, s->mem, &write);
+    test_store_open(&s->test);
+}
+
+/* The catalog's row of the n-th index that was declared, with the byte after
+ * `member` (of the row's JSON, with its colon) made another. */
+static void change_row(struct story *s, int id, const char *member, char byte)
+{
+    struct kx_buffer row;
+    char *key = talloc_asprintf(s->mem, "index/%010d", id);
+    kx_buffer_init(&row, s->mem);
+    assert_int_equal(
+        table_get(s->test.store->env, TABLE_CATALOG, kx_text(key), &row),
+        KX_OK);
+    kx_add_byte(&row, 0);
+    char *text = (char *)row.data;
+    char *at = strstr(text, member);
+    assert_non_null(at);
+    at[strlen(member)] = byte;
+    damage(s, TABLE_CATALOG, kx_text(key), text);
+}
+
+static void change_version(struct story *s, int id)
+{
+    change_row(s, id, "\"unicode\":\"", 'x');
+}
+
+static void reopen(struct story *s)
+{
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+}
+
+/* Polls until it can be read. */
+static const char *entries_of(struct story *s, const char *name)
+{
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    while (info.state != KX_INDEX_READY) {
+        kx_read_begin(s->test.reader);
+        kx_index_find(s->test.reader, kx_text(name), &info);
+        kx_read_end(s->test.reader);
+        usleep(500);
+    }
+    return test_list(&s->test, s->mem,
+                     talloc_asprintf(s->mem, "[\"%s\"]", name));
+}
+
+static void prepare(struct story *s)
+{
+    assert_int_equal(test_declare(&s->test, s->mem, FOLDED), KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem, PLAIN), KX_OK);
+    test_set(&s->test, s->mem, "[\"p\",1]", "{\"s\":\"Straße\"}");
+    test_set(&s->test, s->mem, "[\"p\",2]", "{\"s\":\"b\"}");
+    damage(s, TABLE_ENTRIES, test_key(s->mem, "[\"folded\",\"b\"]"), NULL);
+    damage(s, TABLE_ENTRIES, test_key(s->mem, "[\"plain\",\"b\",2]"), NULL);
+}
+
+static void another_version_builds_it_anew(void **state)
+{
+    struct story *s = *state;
+    prepare(s);
+    change_version(s, 1);
+    change_version(s, 2);
+    reopen(s);
+    assert_string_equal(entries_of(s, "folded"),
+                        "[\"folded\",\"b\"] [2]|"
+                        "[\"folded\",\"strasse\"] [1]|");
+    assert_string_equal(entries_of(s, "plain"),
+                        "[\"plain\",\"Straße\",1] [1]|");
+}
+
+/* Folded or not, for what is taken from values may be another. */
+static void other_rules_of_extraction_build_it_anew(void **state)
+{
+    struct story *s = *state;
+    prepare(s);
+    change_row(s, 2, "\"extraction\":", '1');
+    reopen(s);
+    assert_string_equal(entries_of(s, "folded"),
+                        "[\"folded\",\"strasse\"] [1]|");
+    assert_string_equal(entries_of(s, "plain"), "[\"plain\",\"Straße\",1] [1]|"
+                                                "[\"plain\",\"b\",2] [2]|");
+}
+
+static void the_same_version_changes_nothing(void **state)
+{
+    struct story *s = *state;
+    prepare(s);
+    reopen(s);
+    assert_string_equal(entries_of(s, "folded"),
+                        "[\"folded\",\"strasse\"] [1]|");
+}
+
+static void it_happens_once(void **state)
+{
+    struct story *s = *state;
+    prepare(s);
+    change_version(s, 1);
+    reopen(s);
+    entries_of(s, "folded");
+    damage(s, TABLE_ENTRIES, test_key(s->mem, "[\"folded\",\"b\"]"), NULL);
+    reopen(s);
+    assert_string_equal(entries_of(s, "folded"),
+                        "[\"folded\",\"strasse\"] [1]|");
+}
+
+/* There may be hand-kept entries left, also of a build that has failed. */
+static void what_was_to_be_adopted_still_is(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    test_set(&s->test, s->mem, "[\"p\",1]", "{}");
+    test_set(&s->test, s->mem, "[\"plain\",\"x\"]", "1");
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"plain\",\"prefix\":[\"p\"],"
+                     "\"fields\":[{\"path\":\"/s\",\"fold\":\"lower\"}],"
+                     "\"missing\":\"error\",\"adopt\":true}"),
+        KX_OK);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "plain", &info), KX_OK);
+    assert_int_equal(info.state, KX_INDEX_FAILED);
+    test_set(&s->test, s->mem, "[\"p\",1]", "{\"s\":\"a\"}");
+    change_version(s, 1);
+    reopen(s);
+    assert_string_equal(entries_of(s, "plain"), "[\"plain\",\"a\",1] [1]|");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(another_version_builds_it_anew, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(other_rules_of_extraction_build_it_anew,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(the_same_version_changes_nothing, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(it_happens_once, begin, finish),
+        cmocka_unit_test_setup_teardown(what_was_to_be_adopted_still_is, begin,
+                                        finish),
+    };
+    kx_log_level(KX_LOG_WARNING);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* A batch of many rows is applied in slices: whatever a view between two of
+ * them reads is as it was before the batch, and after a batch that fails it
+ * still is. The Makefile puts __wrap_X where the core calls X.
+ */
+#include "store.h"
+
+#include "commit/batch_slices.h"
+
+enum { ENTRIES = 24, NEW = 8, TAGS = 450, SCANS = 8 };
+
+void __real_view_close(struct view *gate);
+void __wrap_view_close(struct view *gate);
+void __real_view_cast(struct view *gate, const struct net_change *changes,
+                      size_t count);
+void __wrap_view_cast(struct view *gate, const struct net_change *changes,
+                      size_t count);
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+
+/* All that is read of the store. */
+struct sight {
+    struct kx_buffer text;
+    uint64_t seed; /* of the bounds of scans */
+};
+
+/* Set while no commit is under way, else the writer's. */
+static struct story *looked_at; /* between two slices; NULL: do not look */
+static struct kx_slice expected;
+static unsigned looks;
+static unsigned differences;
+static unsigned looks_here; /* on the thread of the test */
+static bool without_shadow;
+static pthread_t here;
+static bool fails;
+
+static void show_scan(struct story *s, const struct kx_range *range,
+                      struct kx_buffer *out)
+{
+    struct kx_entry entry;
+    enum kx_status status;
+    assert_int_equal(kx_scan(s->test.reader, range, NULL), KX_OK);
+    while ((status = kx_scan_next(s->test.reader, &entry)) == KX_OK)
+        test_show(&entry, out);
+    assert_int_equal(status, KX_END);
+    kx_scan_end(s->test.reader);
+    kx_add_byte(out, '\n');
+}
+
+/* Of entries that an index leads to only which they are: their values are long.
+ */
+static void show_index(struct story *s, const char *name, bool reverse,
+                       struct kx_buffer *out)
+{
+    struct kx_entry entry;
+    struct kx_range range = {.reverse = reverse};
+    assert_int_equal(kx_scan_index(s->test.reader, kx_text(name), &range, NULL),
+                     KX_OK);
+    while (kx_scan_next(s->test.reader, &entry) == KX_OK) {
+        kx_add_slice(out, entry.key);
+        kx_add(out, &entry.stamp, sizeof entry.stamp);
+    }
+    kx_scan_end(s->test.reader);
+    kx_add_byte(out, '\n');
+}
+
+/* The key of an index entry that is there before, after, or never. */
+static struct kx_slice some_key(void *mem, uint64_t *seed)
+{
+    return test_key(mem, talloc_asprintf(mem, "[\"by_tag\",%d,%d]",
+                                         (int)random_below(seed, 4 * TAGS),
+                                         (int)random_below(seed, 2 * ENTRIES)));
+}
+
+static void show_parts(struct story *s, void *mem, struct sight *sight)
+{
+    for (int i = 0; i < SCANS; i++) {
+        struct kx_range range = {.start = some_key(mem, &sight->seed),
+                                 .end = some_key(mem, &sight->seed),
+                                 .reverse = i % 2 == 1};
+        show_scan(s, &range, &sight->text);
+    }
+}
+
+/* Of entries and rows that are there before, after, or never. */
+static void show_keys(struct story *s, void *mem, struct sight *sight)
+{
+    struct kx_buffer record;
+    kx_buffer_init(&record, mem);
+    for (int i = 0; i < 4 * ENTRIES; i++) {
+        struct kx_entry entry;
+        struct kx_slice key =
+            i % 2 == 0
+                ? test_key(mem, talloc_asprintf(mem, "[\"u\",%d]", i / 2))
+                : some_key(mem, &sight->seed);
+        enum kx_status status =
+            kx_read(s->test.reader, key, &record, &entry, NULL);
+        if (status == KX_OK)
+            test_show(&entry, &sight->text);
+        else
+            assert_int_equal(status, KX_ABSENT);
+    }
+}
+
+/* All of it in one view. */
+static struct kx_slice look(struct story *s, void *mem)
+{
+    struct sight sight = {.seed = 1};
+    struct kx_range whole = {.reverse = false};
+    struct kx_range back = {.reverse = true};
+    kx_buffer_init(&sight.text, mem);
+    kx_read_begin(s->test.reader);
+    show_scan(s, &whole, &sight.text);
+    show_scan(s, &back, &sight.text);
+    show_index(s, "by_tag", false, &sight.text);
+    show_index(s, "by_tag", true, &sight.text);
+    show_index(s, "by_mail", false, &sight.text);
+    show_parts(s, mem, &sight);
+    show_keys(s, mem, &sight);
+    assert_int_equal(kx_read_end(s->test.reader), 0);
+    return kx_buffer_slice(&sight.text);
+}
+
+/* The gate is open here, and the view that of another thread's. */
+void __wrap_view_close(struct view *gate)
+{
+    if (looked_at != NULL) {
+        void *mem = talloc_new(NULL);
+        looks++;
+        looks_here += pthread_equal(pthread_self(), here) != 0;
+        differences += !kx_equal(look(looked_at, mem), expected);
+        talloc_free(mem);
+    }
+    __real_view_close(gate);
+}
+
+void __wrap_view_cast(struct view *gate, const struct net_change *changes,
+                      size_t count)
+{
+    if (!without_shadow)
+        __real_view_cast(gate, changes, count);
+}
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order)
+{
+    if (!fails)
+        return __real_txn_apply(env, writes, count, order);
+    txn_take_back(env);
+    return KX_DISK_FULL;
+}
+
+/* Entry n with tags from `first` on, and a mail address of its own. */
+static const char *value_of(void *mem, int n, int first)
+{
+    char *text = talloc_asprintf(mem, "{\"mail\":\"%d\",\"tags\":[", n);
+    for (int i = 0; i < TAGS; i++)
+        text = talloc_asprintf_append_buffer(text, "%s%d", i == 0 ? "" : ",",
+                                             first + (n + i * 7) % (2 * TAGS));
+    return talloc_asprintf_append_buffer(text, "]}");
+}
+
+static const char *old_value(void *mem, int n)
+{
+    return value_of(mem, n, 0);
+}
+
+static int begin_filled(void **state)
+{
+    begin(state);
+    struct story *s = *state;
+    assert_int_equal(
+        test_declare(&s->test, s->mem,
+                     "{\"name\":\"by_tag\",\"prefix\":[\"u\"],"
+                     "\"fields\":[{\"path\":\"/tags\",\"each\":true}]}"),
+        KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_mail\",\"prefix\":[\"u\"],"
+                                  "\"fields\":[\"/mail\"],\"unique\":true}"),
+                     KX_OK);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"b\"]", "1"), KX_OK);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"z\"]", "1"), KX_OK);
+    test_fill(&s->test, "u", 0, ENTRIES, old_value);
+    expected = look(s, s->mem);
+    looks = 0;
+    looks_here = 0;
+    differences = 0;
+    here = pthread_self();
+    without_shadow = false;
+    fails = false;
+    looked_at = s;
+    return 0;
+}
+
+static int finish_filled(void **state)
+{
+    looked_at = NULL;
+    fails = false;
+    return finish(state);
+}
+
+/* A third of the entries goes, another gets other tags, and there are new ones,
+ * of which some expire. */
+static enum kx_status change_much_as(
+    struct story *s,
+    enum kx_status (*submit)(struct kx_store *store, struct kx_commit *commit))
+{
+    bool done = false;
+    void *mem = talloc_new(s->mem);
+    struct kx_mutation mutations[ENTRIES + NEW] = {0};
+    size_t count = 0;
+    for (int n = 0; n < ENTRIES + NEW; n++) {
+        struct kx_mutation *mutation = &mutations[count];
+        if (n < ENTRIES && n % 3 == 0)
+            continue;
+        count++;
+        mutation->type = n < ENTRIES && n % 3 == 1 ? KX_DELETE : KX_SET;
+        mutation->key = test_key(mem, talloc_asprintf(mem, "[\"u\",%d]", n));
+        if (mutation->type == KX_SET)
+            mutation->value = test_json(value_of(mem, n, TAGS));
+        if (n > ENTRIES && n % 5 == 0)
+            mutation->expires_at_ms = INT64_C(1) << 45;
+    }
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = count, .memory = mem};
+    commit.ticket.owner = &done;
+    assert_int_equal(submit(s->test.store, &commit), KX_OK);
+    test_wait(&s->test, &done);
+    talloc_free(mem);
+    return commit.status;
+}
+
+static enum kx_status change_much(struct story *s)
+{
+    return change_much_as(s, kx_submit);
+}
+
+/* What the cache and the tables have is the same. */
+static void assert_same_after_opening(struct story *s)
+{
+    struct kx_slice after = look(s, s->mem);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_true(kx_equal(look(s, s->mem), after));
+}
+
+static void views_between_slices_see_the_state_before(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(change_much(s), KX_OK);
+    looked_at = NULL;
+    assert_true(looks > 5);
+    assert_int_equal(differences, 0);
+    assert_false(kx_equal(look(s, s->mem), expected));
+    assert_same_after_opening(s);
+}
+
+static void so_they_do_while_a_range_is_deleted(void **state)
+{
+    struct story *s = *state;
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = test_key(s->mem, "[\"u\"]"),
+                                   .end = test_key(s->mem, "[\"v\"]"),
+                                   .limit = 1000};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    looked_at = NULL;
+    assert_int_equal(commit.deleted, ENTRIES);
+    assert_true(looks > 5);
+    assert_int_equal(differences, 0);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_tag\"]"), "");
+    assert_same_after_opening(s);
+}
+
+static void a_batch_that_fails_leaves_it(void **state)
+{
+    struct story *s = *state;
+    fails = true;
+    assert_int_equal(change_much(s), KX_DISK_FULL);
+    fails = false;
+    looked_at = NULL;
+    assert_true(looks > 5);
+    assert_int_equal(differences, 0);
+    assert_true(kx_equal(look(s, s->mem), expected));
+    assert_same_after_opening(s);
+    assert_true(kx_equal(look(s, s->mem), expected));
+    assert_int_equal(change_much(s), KX_OK);
+    assert_false(kx_equal(look(s, s->mem), expected));
+}
+
+/* A value of a unique index that is presumed to be new, and is not. */
+static void what_is_refused_is_found_before_the_first_slice(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(test_set(&s->test, s->mem, "[\"u\",9999]",
+                              "{\"mail\":\"30\",\"tags\":[]}"),
+                     KX_OK);
+    looks = 0;
+    assert_int_equal(change_much(s), KX_UNIQUE_VIOLATION);
+    looked_at = NULL;
+    assert_int_equal(looks, 0);
+}
+
+/* Would the stories notice? */
+static void without_the_shadow_they_see_a_part(void **state)
+{
+    struct story *s = *state;
+    without_shadow = true;
+    assert_int_equal(change_much(s), KX_OK);
+    looked_at = NULL;
+    assert_true(looks > 5);
+    assert_true(differences > 5);
+}
+
+/* The thread that would borrow it has others to serve. */
+static void a_large_commit_is_not_borrowed(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(change_much_as(s, kx_submit_alone), KX_OK);
+    looked_at = NULL;
+    assert_true(looks > 5);
+    assert_int_equal(looks_here, 0);
+    assert_int_equal(differences, 0);
+}
+
+static void a_small_batch_is_one_slice(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(
+        test_set(&s->test, s->mem, "[\"u\",1]", value_of(s->mem, 1, TAGS)),
+        KX_OK);
+    looked_at = NULL;
+    assert_int_equal(looks, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            views_between_slices_see_the_state_before, begin_filled,
+            finish_filled),
+        cmocka_unit_test_setup_teardown(so_they_do_while_a_range_is_deleted,
+                                        begin_filled, finish_filled),
+        cmocka_unit_test_setup_teardown(a_batch_that_fails_leaves_it,
+                                        begin_filled, finish_filled),
+        cmocka_unit_test_setup_teardown(
+            what_is_refused_is_found_before_the_first_slice, begin_filled,
+            finish_filled),
+        cmocka_unit_test_setup_teardown(without_the_shadow_they_see_a_part,
+                                        begin_filled, finish_filled),
+        cmocka_unit_test_setup_teardown(a_large_commit_is_not_borrowed,
+                                        begin_filled, finish_filled),
+        cmocka_unit_test_setup_teardown(a_small_batch_is_one_slice,
+                                        begin_filled, finish_filled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* How long the writer waits for more commits. The Makefile puts
+ * __wrap_cond_wait_until where the core waits: for more commits it does not
+ * look at the clock here, and ends when it is told to. */
+#include "store.h"
+
+#include <semaphore.h>
+
+#include "commit/store_state.h"
+
+bool __real_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
+
+enum { MANY = COMMIT_DELAY_COMMITS };
+
+static struct {
+    _Atomic(pthread_cond_t *) cond; /* the writer's; NULL: unknown yet */
+    sem_t begun;                    /* once for each wait */
+    bool late;                      /* its time is over at once */
+} lingering;
+
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns)
+{
+    if (cond != lingering.cond)
+        return __real_cond_wait_until(cond, lock, until_ns);
+    sem_post(&lingering.begun);
+    return !lingering.late && pthread_cond_wait(cond, lock) == 0;
+}
+
+static int waits(void)
+{
+    int count = 0;
+    sem_getvalue(&lingering.begun, &count);
+    return count;
+}
+
+struct sent {
+    struct kx_mutation mutation;
+    struct kx_commit commit;
+    bool told;
+};
+
+static void send(struct story *s, struct sent *sent)
+{
+    *sent = (struct sent){.mutation = {.type = KX_SET,
+                                       .key = test_key(s->mem, "[\"a\"]"),
+                                       .value = test_json("1")}};
+    sent->commit = (struct kx_commit){.mutations = &sent->mutation,
+                                      .mutation_count = 1,
+                                      .memory = s->mem,
+                                      .ticket.owner = &sent->told};
+    assert_int_equal(kx_submit(s->test.store, &sent->commit), KX_OK);
+}
+
+static bool is_told(struct story *s, const struct sent *sent)
+{
+    pthread_mutex_lock(&s->test.lock);
+    bool told = sent->told;
+    pthread_mutex_unlock(&s->test.lock);
+    return told;
+}
+
+static uint64_t flushes(struct story *s)
+{
+    struct kx_figures figures;
+    kx_figures(s->test.store, &figures);
+    return figures.flushes;
+}
+
+static int watched(void **state)
+{
+    int failed = begin(state);
+    struct story *s = *state;
+    sem_init(&lingering.begun, 0, 0);
+    lingering.late = false;
+    lingering.cond = &s->test.store->linger.enough;
+    return failed;
+}
+
+static void a_writer_that_is_fed_waits_for_enough(void **state)
+{
+    struct story *s = *state;
+    struct sent sent[MANY];
+    uint64_t before = flushes(s);
+    kx_feed(s->test.store);
+    send(s, &sent[0]);
+    sem_wait(&lingering.begun);
+    for (int i = 1; i < MANY; i++) {
+        assert_false(is_told(s, &sent[0]));
+        send(s, &sent[i]);
+    }
+    for (int i = 0; i < MANY; i++)
+        test_wait(&s->test, &sent[i].told);
+    assert_int_equal(flushes(s), before + 1);
+    kx_rest(s->test.store);
+}
+
+static void until_nothing_more_comes(void **state)
+{
+    struct story *s = *state;
+    struct sent sent;
+    kx_feed(s->test.store);
+    kx_feed(s->test.store);
+    send(s, &sent);
+    sem_wait(&lingering.begun);
+    kx_rest(s->test.store);
+    assert_false(is_told(s, &sent));
+    kx_rest(s->test.store);
+    test_wait(&s->test, &sent.told);
+}
+
+static void but_not_for_ever(void **state)
+{
+    struct story *s = *state;
+    struct sent sent;
+    lingering.late = true;
+    kx_feed(s->test.store);
+    send(s, &sent);
+    test_wait(&s->test, &sent.told);
+    assert_int_equal(waits(), 1);
+    kx_rest(s->test.store);
+}
+
+static void not_after_a_large_batch(void **state)
+{
+    struct story *s = *state;
+    struct sent sent[MANY + 1];
+    kx_feed(s->test.store);
+    for (int i = 0; i < MANY; i++)
+        send(s, &sent[i]);
+    for (int i = 0; i < MANY; i++)
+        test_wait(&s->test, &sent[i].told);
+    int before = waits();
+    send(s, &sent[MANY]);
+    test_wait(&s->test, &sent[MANY].told);
+    assert_int_equal(waits(), before);
+    kx_rest(s->test.store);
+}
+
+static void nobody_is_waited_for_who_does_not_feed(void **state)
+{
+    struct story *s = *state;
+    struct sent sent;
+    send(s, &sent);
+    test_wait(&s->test, &sent.told);
+    assert_int_equal(waits(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_writer_that_is_fed_waits_for_enough,
+                                        watched, finish),
+        cmocka_unit_test_setup_teardown(until_nothing_more_comes, watched,
+                                        finish),
+        cmocka_unit_test_setup_teardown(but_not_for_ever, watched, finish),
+        cmocka_unit_test_setup_teardown(not_after_a_large_batch, watched,
+                                        finish),
+        cmocka_unit_test_setup_teardown(nobody_is_waited_for_who_does_not_feed,
+                                        watched, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

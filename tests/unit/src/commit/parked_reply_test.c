@@ -1,0 +1,106 @@
+/* Replies that are parked between the applying of a batch and its flush: each
+ * is let go, whoever made the batch and although nothing is written after it.
+ * The Makefile puts __wrap_view_flushed where the core calls view_flushed. */
+#include "store.h"
+
+#include "commit/view.h"
+
+void __real_view_flushed(struct view *gate, uint64_t batch);
+void __wrap_view_flushed(struct view *gate, uint64_t batch);
+
+/* A reply that is parked by a batch to come, just before that is flushed. */
+static struct {
+    _Atomic(struct kx_store *) store; /* NULL: it is parked, or there is none */
+    int batches;                      /* until then */
+    struct kx_ticket ticket;
+    enum kx_status status;
+    bool told;
+} reply;
+
+/* On the thread that does the writer's work. */
+void __wrap_view_flushed(struct view *gate, uint64_t batch)
+{
+    if (reply.store != NULL && --reply.batches == 0) {
+        reply.status = kx_wait(reply.store, batch, &reply.ticket);
+        reply.store = NULL;
+    }
+    __real_view_flushed(gate, batch);
+}
+
+static void park_by_batch(struct story *s, int number)
+{
+    reply.batches = number;
+    reply.told = false;
+    reply.status = KX_END;
+    reply.ticket = (struct kx_ticket){.owner = &reply.told};
+    reply.store = s->test.store;
+}
+
+static void is_let_go(struct story *s)
+{
+    test_wait(&s->test, &reply.told);
+    assert_int_equal(reply.status, KX_OK);
+}
+
+static void by_the_commit_that_parked_it(void **state)
+{
+    struct story *s = *state;
+    park_by_batch(s, 1);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", "1"), KX_OK);
+    is_let_go(s);
+}
+
+static void when_entries_expire(void **state)
+{
+    struct story *s = *state;
+    kx_clock_set(1000000);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
+    park_by_batch(s, 1);
+    kx_clock_set(1000500);
+    is_let_go(s);
+}
+
+/* The commit that lets the build go is a batch, and then the build makes one.
+ */
+static void when_an_index_is_built(void **state)
+{
+    struct story *s = *state;
+    struct kx_commit declare = {
+        .kind = KX_DECLARE_INDEX,
+        .declaration = kx_text("{\"name\":\"by_n\",\"prefix\":[\"u\"],"
+                               "\"fields\":[\"/n\"]}"),
+        .pace.paused = true,
+        .memory = s->mem};
+    struct kx_commit pace = {.kind = KX_PACE_INDEX,
+                             .index_name = kx_text("by_n"),
+                             .pace.sets_paused = true,
+                             .memory = s->mem};
+    test_set(&s->test, s->mem, "[\"u\",1]", "{\"n\":1}");
+    assert_int_equal(test_commit(&s->test, &declare), KX_OK);
+    park_by_batch(s, 2);
+    assert_int_equal(test_commit(&s->test, &pace), KX_OK);
+    is_let_go(s);
+}
+
+static void when_a_dropped_index_is_freed(void **state)
+{
+    struct story *s = *state;
+    test_declare_by_n(&s->test, s->mem);
+    park_by_batch(s, 2);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
+    is_let_go(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(by_the_commit_that_parked_it, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(when_entries_expire, begin, finish),
+        cmocka_unit_test_setup_teardown(when_an_index_is_built, begin, finish),
+        cmocka_unit_test_setup_teardown(when_a_dropped_index_is_freed, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* Who cannot wait for the gate is told when it opens, in the order in which
+ * they came, and is waited for before it closes again. The Makefile puts
+ * __wrap_X where the core calls X.
+ */
+#include "unit.h"
+
+#include "commit/view.h"
+#include "base/cond_wait.h"
+
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns);
+
+/* Tickets in the order in which they were answered. */
+struct answers {
+    struct view gate;
+    struct kx_ticket tickets[3];
+    const struct kx_ticket *order[8];
+    size_t count;
+};
+
+static unsigned waits; /* of the writer, each of which is in vain */
+
+bool __wrap_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
+                            uint64_t until_ns)
+{
+    (void)cond;
+    (void)lock;
+    (void)until_ns;
+    waits++;
+    return false;
+}
+
+static void note_answers(void *context, struct kx_ticket *first)
+{
+    struct answers *answers = context;
+    for (; first != NULL; first = first->next)
+        answers->order[answers->count++] = first;
+}
+
+static int begin(void **state)
+{
+    struct answers *answers = talloc_zero(NULL, struct answers);
+    waits = 0;
+    *state = answers;
+    return view_init(&answers->gate, note_answers, answers) != KX_OK;
+}
+
+static int finish(void **state)
+{
+    struct answers *answers = *state;
+    view_finish(&answers->gate);
+    return talloc_free(answers);
+}
+
+static bool enter(struct answers *answers, size_t n)
+{
+    return view_enter_or_park(&answers->gate, &answers->tickets[n]);
+}
+
+static void while_it_is_open_nobody_is_parked(void **state)
+{
+    struct answers *answers = *state;
+    assert_true(enter(answers, 0));
+    view_leave(&answers->gate);
+    view_apply_begin(&answers->gate);
+    view_apply_cancel(&answers->gate);
+    assert_int_equal(answers->count, 0);
+    assert_true(enter(answers, 0));
+    view_leave(&answers->gate);
+}
+
+static void the_parked_are_told_in_their_order(void **state)
+{
+    struct answers *answers = *state;
+    view_apply_begin(&answers->gate);
+    for (size_t n = 0; n < 3; n++)
+        assert_false(enter(answers, n));
+    assert_int_equal(answers->count, 0);
+    view_apply_cancel(&answers->gate);
+    assert_int_equal(answers->count, 3);
+    for (size_t n = 0; n < 3; n++)
+        assert_ptr_equal(answers->order[n], &answers->tickets[n]);
+    for (size_t n = 0; n < 3; n++) {
+        assert_true(enter(answers, n));
+        view_tried(&answers->gate);
+        view_leave(&answers->gate);
+    }
+}
+
+static void between_slices_they_are_told_too(void **state)
+{
+    struct answers *answers = *state;
+    struct net_change change = {.key = kx_text("k"), .stored = kx_text("old")};
+    struct kx_slice stored;
+    view_apply_begin(&answers->gate);
+    view_cast(&answers->gate, &change, 1);
+    assert_false(enter(answers, 0));
+    view_open(&answers->gate);
+    assert_int_equal(answers->count, 1);
+    assert_true(enter(answers, 0));
+    assert_true(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
+    assert_true(kx_equal(stored, kx_text("old")));
+    view_tried(&answers->gate);
+    view_leave(&answers->gate);
+    view_close(&answers->gate);
+    assert_false(enter(answers, 0));
+    view_apply_cancel(&answers->gate);
+    assert_int_equal(answers->count, 2);
+    assert_false(shadow_find(&answers->gate.shadow, kx_text("k"), &stored));
+}
+
+static void the_writer_waits_for_those_it_has_told(void **state)
+{
+    struct answers *answers = *state;
+    view_apply_begin(&answers->gate);
+    assert_false(enter(answers, 0));
+    assert_false(enter(answers, 1));
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate);
+    assert_int_equal(waits, 0);
+    view_apply_begin(&answers->gate);
+    assert_int_equal(waits, 1);
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate); /* too late: it counts for nobody else */
+    view_apply_begin(&answers->gate);
+    assert_false(enter(answers, 0));
+    view_apply_cancel(&answers->gate);
+    view_tried(&answers->gate);
+    view_apply_begin(&answers->gate);
+    assert_int_equal(waits, 1);
+    view_apply_cancel(&answers->gate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(while_it_is_open_nobody_is_parked,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(the_parked_are_told_in_their_order,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(between_slices_they_are_told_too, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(the_writer_waits_for_those_it_has_told,
+                                        begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

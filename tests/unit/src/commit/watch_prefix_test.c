@@ -1,0 +1,241 @@
+/* Watches of a prefix: which keys are collected for whom, each once, and that
+ * too many of them are said to be so. */
+#include "waiter.h"
+
+static void open_prefix(struct story *s, struct waiter *waiter,
+                        const char *prefix)
+{
+    *waiter = (struct waiter){.ticket.owner = &waiter->told};
+    assert_int_equal(kx_watch_open_prefix(s->test.store,
+                                          test_key(s->mem, prefix), s->mem,
+                                          &waiter->watch),
+                     KX_OK);
+}
+
+/* What was collected, as JSON with '|' behind each; NULL: anything. */
+static const char *taken(struct story *s, struct waiter *waiter)
+{
+    struct kx_slice *keys =
+        talloc_array(s->mem, struct kx_slice, KX_WATCH_CHANGES_MAX);
+    struct kx_buffer bytes;
+    struct kx_buffer text;
+    size_t count;
+    kx_buffer_init(&bytes, s->mem);
+    kx_buffer_init(&text, s->mem);
+    if (!kx_watch_take(waiter->watch, keys, &count, &bytes)) {
+        assert_int_equal(count, 0);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        kx_key_to_json(keys[i], &text);
+        kx_add_byte(&text, '|');
+    }
+    kx_add_byte(&text, '\0');
+    return (const char *)text.data;
+}
+
+static void keys_with_more_parts_are_collected(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_prefix(s, &waiter, "[\"a\",1]");
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    test_set(&s->test, s->mem, "[\"a\",2,1]", "1");
+    test_set(&s->test, s->mem, "[\"a\",\"1\",1]", "1");
+    test_set(&s->test, s->mem, "[\"b\",1,1]", "1");
+    is_not_told(s, &waiter);
+    assert_string_equal(taken(s, &waiter), "");
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\",1,true]", "1");
+    is_told(s, &waiter);
+    test_set(&s->test, s->mem, "[\"a\",1,2,3]", "1");
+    assert_string_equal(taken(s, &waiter), "[\"a\",1,true]|[\"a\",1,2,3]|");
+    assert_int_equal(wait_for(&waiter), KX_END);
+    assert_string_equal(taken(s, &waiter), "");
+}
+
+static void the_empty_prefix_is_that_of_all(void **state)
+{
+    struct story *s = *state;
+    struct waiter all;
+    struct waiter some;
+    open_prefix(s, &all, "[]");
+    open_prefix(s, &some, "[\"a\"]");
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    test_set(&s->test, s->mem, "[0]", "1");
+    assert_string_equal(taken(s, &all), "[\"a\",1]|[0]|");
+    assert_string_equal(taken(s, &some), "[\"a\",1]|");
+}
+
+/* The longest key there can be, with prefixes of all of its parts. */
+static void each_prefix_of_a_long_key_is_noted(void **state)
+{
+    enum { PARTS = KX_KEY_MAX / 2 };
+    struct story *s = *state;
+    struct waiter first;
+    struct waiter last;
+    char prefix[3 * PARTS];
+    char key[3 * PARTS + 8];
+    size_t size = 0;
+    size += (size_t)snprintf(prefix, sizeof prefix, "[\"\"");
+    for (int i = 1; i < PARTS - 1; i++)
+        size += (size_t)snprintf(prefix + size, sizeof prefix - size, ",\"\"");
+    snprintf(prefix + size, sizeof prefix - size, "]");
+    snprintf(key, sizeof key, "%.*s,\"\"]", (int)size, prefix);
+    assert_int_equal(test_key(s->mem, key).size, KX_KEY_MAX);
+    open_prefix(s, &first, "[\"\"]");
+    open_prefix(s, &last, prefix);
+    test_set(&s->test, s->mem, key, "1");
+    assert_non_null(strstr(taken(s, &first), "\"\""));
+    assert_non_null(strstr(taken(s, &last), "\"\""));
+    talloc_free(first.watch);
+    test_set(&s->test, s->mem, key, "2");
+    assert_non_null(strstr(taken(s, &last), "\"\""));
+}
+
+static void each_kind_of_change_is_collected_once(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    test_set(&s->test, s->mem, "[\"a\",0]", "1");
+    open_prefix(s, &waiter, "[\"a\"]");
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    test_set(&s->test, s->mem, "[\"a\",2]", "1");
+    test_mutate(&s->test, s->mem, KX_SUM, "[\"a\",1]", "1");
+    test_delete(&s->test, s->mem, "[\"a\",1]");
+    test_delete(&s->test, s->mem, "[\"a\",0]");
+    assert_string_equal(taken(s, &waiter), "[\"a\",1]|[\"a\",2]|[\"a\",0]|");
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    assert_string_equal(taken(s, &waiter), "[\"a\",1]|");
+}
+
+static void entries_of_an_index_are_collected(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_s\",\"prefix\":[\"p\"],"
+                                  "\"fields\":[\"/s\"]}"),
+                     KX_OK);
+    open_prefix(s, &waiter, "[\"by_s\",\"x\"]");
+    test_set(&s->test, s->mem, "[\"p\",1]", "{\"s\":\"x\"}");
+    test_set(&s->test, s->mem, "[\"p\",2]", "{\"s\":\"y\"}");
+    assert_string_equal(taken(s, &waiter), "[\"by_s\",\"x\",1]|");
+    test_set(&s->test, s->mem, "[\"p\",1]", "{\"s\":\"y\"}");
+    assert_string_equal(taken(s, &waiter), "[\"by_s\",\"x\",1]|");
+}
+
+/* Anything under any prefix: it is not looked at which. */
+static void an_index_that_comes_or_goes_is_anything(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_prefix(s, &waiter, "[\"q\"]");
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_s\",\"prefix\":[\"p\"],"
+                                  "\"fields\":[\"/s\"]}"),
+                     KX_OK);
+    is_told(s, &waiter);
+    assert_null(taken(s, &waiter));
+    test_set(&s->test, s->mem, "[\"q\",1]", "1");
+    assert_string_equal(taken(s, &waiter), "[\"q\",1]|");
+}
+
+static void set_number(struct story *s, int number)
+{
+    char key[32];
+    snprintf(key, sizeof key, "[\"a\",%d]", number);
+    test_set(&s->test, s->mem, key, "1");
+}
+
+static void so_many_are_kept_and_not_one_more(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_prefix(s, &waiter, "[\"a\"]");
+    for (int i = 0; i < KX_WATCH_CHANGES_MAX; i++)
+        set_number(s, i);
+    set_number(s, 0);
+    const char *all = taken(s, &waiter);
+    assert_non_null(all);
+    assert_non_null(strstr(all, "[\"a\",0]|"));
+    assert_non_null(strstr(all, "[\"a\",999]|"));
+    for (int i = 0; i <= KX_WATCH_CHANGES_MAX; i++)
+        set_number(s, i);
+    set_number(s, 5);
+    assert_null(taken(s, &waiter));
+    set_number(s, 5);
+    assert_string_equal(taken(s, &waiter), "[\"a\",5]|");
+}
+
+/* Who has no more room is told to list. */
+static void all_watches_together_have_a_limit(void **state)
+{
+    enum { WATCHES = 300, KEYS = 120, KEY_BYTES = 1904 };
+    struct story *s = *state;
+    struct waiter waiters[WATCHES];
+    char key[2000];
+    size_t whole = 0;
+    for (int i = 0; i < WATCHES; i++)
+        open_prefix(s, &waiters[i], "[\"a\"]");
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof key, "[\"a\",\"%01900d\"]", i);
+        test_set(&s->test, s->mem, key, "1");
+    }
+    for (int i = 0; i < WATCHES; i++)
+        whole += taken(s, &waiters[i]) != NULL;
+    assert_in_range(whole * KEYS * KEY_BYTES, 16 << 20, 32 << 20);
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    for (int i = 0; i < WATCHES; i++) {
+        assert_string_equal(taken(s, &waiters[i]), "[\"a\",1]|");
+        kx_watch_close(waiters[i].watch);
+    }
+}
+
+static void long_keys_are_fewer(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    char key[2000];
+    open_prefix(s, &waiter, "[\"a\"]");
+    for (int i = 0; i < 150; i++) {
+        snprintf(key, sizeof key, "[\"a\",\"%01900d\"]", i);
+        test_set(&s->test, s->mem, key, "1");
+        if (i == 100)
+            assert_non_null(taken(s, &waiter));
+    }
+    assert_non_null(taken(s, &waiter));
+    for (int i = 0; i < 150; i++) {
+        snprintf(key, sizeof key, "[\"a\",\"%01900d\"]", i);
+        test_set(&s->test, s->mem, key, "1");
+    }
+    assert_null(taken(s, &waiter));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(keys_with_more_parts_are_collected,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(the_empty_prefix_is_that_of_all, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(each_prefix_of_a_long_key_is_noted,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(each_kind_of_change_is_collected_once,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(entries_of_an_index_are_collected,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(an_index_that_comes_or_goes_is_anything,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(so_many_are_kept_and_not_one_more,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(long_keys_are_fewer, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(all_watches_together_have_a_limit,
+                                        begin, finish_watches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

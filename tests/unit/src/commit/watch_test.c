@@ -1,0 +1,417 @@
+/* Watches: who is told what, once or not at all, and that nothing gets lost. */
+#include "waiter.h"
+
+#include "base/hash.h"
+
+static void each_kind_of_change_is_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_waiter(s, &waiter, "[\"a\"]", "[\"b\"]");
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    is_told(s, &waiter);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_mutate(&s->test, s->mem, KX_SUM, "[\"a\"]", "1");
+    is_told(s, &waiter);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    is_told(s, &waiter);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_delete(&s->test, s->mem, "[\"a\"]");
+    is_told(s, &waiter);
+}
+
+static void what_is_told_is_on_disk(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_buffer record;
+    struct kx_entry entry;
+    kx_buffer_init(&record, s->mem);
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    is_told(s, &waiter);
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_read(s->test.reader, test_key(s->mem, "[\"a\"]"),
+                             &record, &entry, NULL),
+                     KX_OK);
+    assert_int_equal(kx_read_end(s->test.reader), 0);
+    assert_int_equal(entry.stamp, 1);
+}
+
+static void other_keys_are_not_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    test_delete(&s->test, s->mem, "[\"a\"]");
+    is_not_told(s, &waiter);
+}
+
+static void a_refused_commit_is_not_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    test_set(&s->test, s->mem, "[\"a\"]", "\"text\"");
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_mutate(&s->test, s->mem, KX_SUM, "[\"a\"]", "1"),
+                     KX_TYPE_MISMATCH);
+    is_not_told(s, &waiter);
+}
+
+static void many_changes_are_one_for_who_is_slow(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    for (int i = 0; i < 5; i++)
+        test_set(&s->test, s->mem, "[\"a\"]", "1");
+    assert_int_equal(wait_for(&waiter), KX_END);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    is_not_told(s, &waiter);
+}
+
+static void a_ticket_is_answered_or_taken_back(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    is_not_told(s, &waiter);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    assert_false(waiter.told);
+    assert_int_equal(wait_for(&waiter), KX_END);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "2");
+    is_told(s, &waiter);
+    assert_false(kx_watch_cancel(s->test.store, &waiter.ticket));
+}
+
+static void a_commit_is_one_change(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_mutation mutations[] = {
+        {.type = KX_SET,
+         .key = test_key(s->mem, "[\"a\"]"),
+         .value = test_json("1")},
+        {.type = KX_SET,
+         .key = test_key(s->mem, "[\"b\"]"),
+         .value = test_json("1")},
+    };
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = 2, .memory = s->mem};
+    open_waiter(s, &waiter, "[\"a\"]", "[\"b\"]");
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    is_told(s, &waiter);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    is_not_told(s, &waiter);
+}
+
+static void all_who_watch_a_key_are_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiters[3];
+    struct kx_figures figures;
+    open_waiter(s, &waiters[0], "[\"a\"]", "[\"b\"]");
+    open_waiter(s, &waiters[1], "[\"b\"]", "[\"b\"]");
+    open_waiter(s, &waiters[2], "[\"c\"]", "[\"a\"]");
+    kx_figures(s->test.store, &figures);
+    assert_int_equal(figures.watches, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(wait_for(&waiters[i]), KX_OK);
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    is_told(s, &waiters[0]);
+    is_told(s, &waiters[1]);
+    is_not_told(s, &waiters[2]);
+    kx_watch_close(waiters[0].watch);
+    assert_int_equal(wait_for(&waiters[1]), KX_OK);
+    assert_int_equal(wait_for(&waiters[2]), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    is_told(s, &waiters[2]);
+    is_not_told(s, &waiters[1]);
+    kx_watch_close(waiters[1].watch);
+    kx_watch_close(waiters[2].watch);
+    kx_figures(s->test.store, &figures);
+    assert_int_equal(figures.watches, 0);
+}
+
+static void the_key_that_a_stamp_completes_is_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter whole;
+    struct waiter stem;
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(s->mem, "[\"log\"]"),
+                                   .value = test_json("1"),
+                                   .suffix_stamp = true};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    open_waiter(s, &whole, "[\"log\",\"00000000000000010000\"]", NULL);
+    open_waiter(s, &stem, "[\"log\"]", NULL);
+    assert_int_equal(wait_for(&whole), KX_OK);
+    assert_int_equal(wait_for(&stem), KX_OK);
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    is_told(s, &whole);
+    is_not_told(s, &stem);
+}
+
+static void a_deleted_range_is_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    test_set(&s->test, s->mem, "[\"r\",1]", "1");
+    test_set(&s->test, s->mem, "[\"r\",2]", "1");
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = test_key(s->mem, "[\"r\"]"),
+                                   .end = test_key(s->mem, "[\"s\"]"),
+                                   .limit = 10};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    open_waiter(s, &waiter, "[\"r\",2]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    is_told(s, &waiter);
+}
+
+static void an_expired_entry_is_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    kx_clock_set(1000000);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    kx_clock_set(1000500);
+    is_told(s, &waiter);
+    assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
+}
+
+static const char *const BY_EMAIL =
+    "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"
+    "\"unique\":true}";
+
+static void entries_of_an_index_are_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_OK);
+    open_waiter(s, &waiter, "[\"by_email\",\"a@b.c\"]", NULL);
+    while (wait_for(&waiter) == KX_END)
+        continue;
+    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
+    is_told(s, &waiter);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"other\"}");
+    is_told(s, &waiter);
+}
+
+static void entries_that_become_readable_are_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
+    open_waiter(s, &waiter, "[\"by_email\",\"a@b.c\"]", NULL);
+    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_OK);
+    while (test_get(&s->test, s->mem, "[\"by_email\",\"a@b.c\"]") == NULL)
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+    while (wait_for(&waiter) == KX_END)
+        continue;
+    assert_int_equal(test_drop(&s->test, s->mem, "by_email"), KX_OK);
+    is_told(s, &waiter);
+}
+
+/* Nothing is written after the migration. */
+static void entries_that_get_another_form_are_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_commit migrate = {.kind = KX_MIGRATE_INDEX,
+                                .index_name = kx_text("by_email"),
+                                .declaration = kx_text("{\"store\":\"value\"}"),
+                                .memory = s->mem};
+    const char *const key = "[\"by_email\",\"a@b.c\"]";
+    test_set(&s->test, s->mem, "[\"users\",1]", "{\"email\":\"a@b.c\"}");
+    test_declare(&s->test, s->mem, BY_EMAIL);
+    open_waiter(s, &waiter, key, NULL);
+    while (test_get(&s->test, s->mem, key) == NULL)
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+    assert_int_equal(test_commit(&s->test, &migrate), KX_OK);
+    while (*test_get(&s->test, s->mem, key) != '{')
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+}
+
+static const char *email_of(void *mem, int n)
+{
+    return talloc_asprintf(mem, "{\"email\":\"%d\"}", n);
+}
+
+/* They show what they showed before. */
+static void the_steps_of_a_migration_are_not_told(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    struct kx_commit pace = {.kind = KX_PACE_INDEX,
+                             .index_name = kx_text("by_email"),
+                             .pace = {.sets_limit = true, .per_second = 10},
+                             .memory = s->mem};
+    struct kx_commit change = {.kind = KX_MIGRATE_INDEX,
+                               .index_name = kx_text("by_email"),
+                               .declaration = kx_text("{\"store\":\"value\"}"),
+                               .memory = s->mem};
+    test_fill(&s->test, "users", 0, 1000, email_of);
+    test_declare(&s->test, s->mem, BY_EMAIL);
+    while (info.state == KX_INDEX_BUILDING)
+        assert_int_equal(test_index(&s->test, "by_email", &info), KX_OK);
+    assert_int_equal(test_commit(&s->test, &pace), KX_OK);
+    open_waiter(s, &waiter, "[\"by_email\",\"1\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    assert_int_equal(test_commit(&s->test, &change), KX_OK);
+    do
+        assert_int_equal(test_index(&s->test, "by_email", &info), KX_OK);
+    while (info.done == 0);
+    assert_int_equal(info.state, KX_INDEX_MIGRATING);
+    is_not_told(s, &waiter);
+}
+
+enum { WRITES = 500 };
+
+static void *write_numbers(void *argument)
+{
+    struct story *s = argument;
+    void *mem = talloc_new(NULL);
+    char text[16];
+    for (int i = 1; i <= WRITES; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        test_set(&s->test, mem, "[\"n\"]", text);
+    }
+    talloc_free(mem);
+    return NULL;
+}
+
+/* It would wait for ever if one change got lost at the wrong moment. */
+static void the_last_of_many_changes_is_seen(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    pthread_t writer;
+    int last = 0;
+    void *mem = talloc_new(NULL);
+    open_waiter(s, &waiter, "[\"n\"]", NULL);
+    assert_int_equal(pthread_create(&writer, NULL, write_numbers, s), 0);
+    while (last < WRITES) {
+        if (wait_for(&waiter) == KX_OK)
+            is_told(s, &waiter);
+        int now = atoi(test_get(&s->test, mem, "[\"n\"]"));
+        assert_true(now >= last);
+        last = now;
+    }
+    pthread_join(writer, NULL);
+    talloc_free(mem);
+}
+
+/* The next number from *number on that, as a string and the only part of a key,
+ * falls into the first place of the table. */
+static void next_in_place(unsigned *number, char *json, size_t size)
+{
+    uint8_t key[] = "\x02"
+                    "00000000";
+    do {
+        ++*number;
+        for (unsigned i = 0, rest = *number; i < 8; i++, rest /= 10)
+            key[8 - i] = (uint8_t)('0' + rest % 10);
+    } while (hash_bytes(kx_slice(key, sizeof key)) % (1 << 14) != 0);
+    snprintf(json, size, "[\"%08u\"]", *number);
+    assert_true(*number < 100000000);
+}
+
+/* The table of places counts to 255; with one topic more in one it must still
+ * know that there are some, when most of them have gone. */
+static void one_of_many_in_a_place_is_told(void **state)
+{
+    enum { MANY = 256 };
+    struct story *s = *state;
+    struct waiter waiters[MANY];
+    char json[24];
+    unsigned number = 0;
+    for (int i = 0; i < MANY; i++) {
+        next_in_place(&number, json, sizeof json);
+        open_waiter(s, &waiters[i], json, NULL);
+    }
+    assert_int_equal(hash_bytes(test_key(s->mem, json)) % (1 << 14), 0);
+    for (int i = 0; i + 1 < MANY; i++)
+        kx_watch_close(waiters[i].watch);
+    assert_int_equal(wait_for(&waiters[MANY - 1]), KX_OK);
+    test_set(&s->test, s->mem, json, "1");
+    is_told(s, &waiters[MANY - 1]);
+}
+
+/* A key that is watched again after nobody did. */
+static void a_key_is_watched_by_one_after_the_other(void **state)
+{
+    struct story *s = *state;
+    struct waiter waiter;
+    for (int i = 0; i < 600; i++) {
+        open_waiter(s, &waiter, "[\"a\"]", "[\"b\"]");
+        kx_watch_close(waiter.watch);
+    }
+    open_waiter(s, &waiter, "[\"a\"]", NULL);
+    assert_int_equal(wait_for(&waiter), KX_OK);
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    is_told(s, &waiter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_kind_of_change_is_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(what_is_told_is_on_disk, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(other_keys_are_not_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(a_refused_commit_is_not_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(many_changes_are_one_for_who_is_slow,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(a_ticket_is_answered_or_taken_back,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(a_commit_is_one_change, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(all_who_watch_a_key_are_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(the_key_that_a_stamp_completes_is_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(a_deleted_range_is_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(an_expired_entry_is_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(entries_of_an_index_are_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(entries_that_become_readable_are_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(entries_that_get_another_form_are_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(the_steps_of_a_migration_are_not_told,
+                                        begin, finish_watches),
+        cmocka_unit_test_setup_teardown(the_last_of_many_changes_is_seen, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(one_of_many_in_a_place_is_told, begin,
+                                        finish_watches),
+        cmocka_unit_test_setup_teardown(a_key_is_watched_by_one_after_the_other,
+                                        begin, finish_watches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

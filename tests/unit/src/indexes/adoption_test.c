@@ -1,0 +1,272 @@
+/* Taking over hand-kept entries, one story each. */
+#include "store.h"
+
+#define BY_EMAIL                                                               \
+    "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
+    "\"unique\":true,\"adopt\":true}"
+
+static void set(struct story *s, const char *key, const char *value)
+{
+    assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
+}
+
+/* Of a mutation that tests do not write often. */
+static void commit(struct story *s, struct kx_mutation mutation)
+{
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+}
+
+static void wait_adopted(struct story *s, struct kx_index_info *info_out)
+{
+    do {
+        usleep(500);
+        assert_int_equal(test_index(&s->test, "by_email", info_out), KX_OK);
+    } while (info_out->state == KX_INDEX_BUILDING);
+}
+
+static void adopt(struct story *s, struct kx_index_info *info_out)
+{
+    assert_int_equal(test_declare(&s->test, s->mem, BY_EMAIL), KX_OK);
+    wait_adopted(s, info_out);
+}
+
+static uint64_t count(struct story *s, enum kx_adopted kind)
+{
+    struct kx_index_info info;
+    kx_read_begin(s->test.reader);
+    kx_index_find(s->test.reader, kx_text("by_email"), &info);
+    uint64_t count = info.adoption->counts[kind];
+    kx_read_end(s->test.reader);
+    return count;
+}
+
+static void a_pointer_that_deno_wrote_is_right(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    static const uint8_t ada[] = {0xff, 0x0f, '"', 3, 'a', 'd', 'a'};
+    set(s, "[\"users\",\"ada\"]", "{\"email\":\"a@x\"}");
+    commit(s, (struct kx_mutation){
+                  .type = KX_SET,
+                  .key = test_key(s->mem, "[\"by_email\",\"a@x\"]"),
+                  .value = {.encoding = KX_V8,
+                            .data = kx_slice(ada, sizeof ada)}});
+    adopt(s, &info);
+    assert_int_equal(info.state, KX_INDEX_READY);
+    assert_int_equal(count(s, KX_KEPT), 1);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_email\"]"),
+                        "[\"by_email\",\"a@x\"] [\"ada\"]|");
+}
+
+static void of_several_owners_the_one_that_is_named_has_it(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    set(s, "[\"users\",1]", "{\"email\":\"same\"}");
+    set(s, "[\"users\",2]", "{\"email\":\"same\"}");
+    set(s, "[\"users\",3]", "{\"email\":\"same\"}");
+    set(s, "[\"by_email\",\"same\"]", "2");
+    adopt(s, &info);
+    assert_int_equal(info.state, KX_INDEX_CONFLICTED);
+    assert_int_equal(info.conflicts, 2);
+    assert_int_equal(count(s, KX_KEPT), 1);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_email\"]"),
+                        "[\"by_email\",\"same\"] [2]|");
+}
+
+static void an_expired_one_is_as_none(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    kx_clock_set(1000);
+    set(s, "[\"users\",1]", "{\"email\":\"a\"}");
+    for (int i = 0; i < 2; i++)
+        commit(s, (struct kx_mutation){
+                      .type = KX_SET,
+                      .key = test_key(s->mem, i ? "[\"by_email\",\"a\"]"
+                                                : "[\"by_email\",\"b\"]"),
+                      .value = test_json("1"),
+                      .expires_at_ms = 2000});
+    set(s, "[\"by_email\",\"c\"]", "1");
+    kx_clock_set(3000);
+    adopt(s, &info);
+    assert_int_equal(info.state, KX_INDEX_READY);
+    assert_int_equal(count(s, KX_KEPT), 0);
+    assert_int_equal(count(s, KX_ADDED), 1);
+    assert_int_equal(count(s, KX_REMOVED), 1);
+    assert_int_equal(info.entries, 1);
+    kx_clock_set(4000);
+    set(s, "[\"users\",2]", "{\"email\":\"d\"}");
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_email\"]"),
+                        "[\"by_email\",\"a\"] [1]|[\"by_email\",\"d\"] [2]|");
+}
+
+/* The row in the expiry table of what was taken over must do no harm. */
+static void what_is_kept_expires_with_its_entry(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    kx_clock_set(1000);
+    const char *keys[] = {"[\"users\",1]", "[\"by_email\",\"a\"]"};
+    for (int i = 0; i < 2; i++)
+        commit(s, (struct kx_mutation){
+                      .type = KX_SET,
+                      .key = test_key(s->mem, keys[i]),
+                      .value = test_json(i ? "1" : "{\"email\":\"a\"}"),
+                      .expires_at_ms = 2000});
+    adopt(s, &info);
+    assert_int_equal(info.entries, 1);
+    kx_clock_set(3000);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_email\"]"), "");
+    for (int i = 0; i < 1000 && info.entries != 0; i++) {
+        struct kx_commit nothing = {.memory = s->mem};
+        test_commit(&s->test, &nothing);
+        assert_int_equal(test_index(&s->test, "by_email", &info), KX_OK);
+    }
+    assert_int_equal(info.entries, 0);
+}
+
+static void there_may_be_nothing_but_entries_to_remove(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    set(s, "[\"by_email\",\"a\"]", "1");
+    set(s, "[\"by_email\"]", "1");
+    set(s, "[\"by_emailing\"]", "1");
+    adopt(s, &info);
+    assert_int_equal(info.state, KX_INDEX_READY);
+    assert_int_equal(count(s, KX_REMOVED), 2);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_email\"]"), "");
+    assert_non_null(test_get(&s->test, s->mem, "[\"by_emailing\"]"));
+}
+
+/* All that is there, be it twice what one job takes. */
+static void many_are_taken_over_in_steps(void **state)
+{
+    struct story *s = *state;
+    struct kx_index_info info;
+    enum { MANY = 20000, PART = 500 };
+    for (int n = 0; n < MANY; n += PART) {
+        struct kx_mutation mutations[2 * PART];
+        for (int i = 0; i < PART; i++) {
+            char *key = talloc_asprintf(s->mem, "[\"users\",%d]", n + i);
+            char *email = talloc_asprintf(s->mem, "[\"by_email\",%d]", n + i);
+            mutations[2 * i] = (struct kx_mutation){
+                .type = KX_SET,
+                .key = test_key(s->mem, key),
+                .value = test_json(talloc_asprintf(
+                    s->mem, "{\"email\":%d}", (n + i) % 100 ? n + i : -1))};
+            mutations[2 * i + 1] = (struct kx_mutation){
+                .type = KX_SET,
+                .key = test_key(s->mem, email),
+                .value = test_json(talloc_asprintf(s->mem, "%d", n + i))};
+        }
+        struct kx_commit commit = {.mutations = mutations,
+                                   .mutation_count = 2 * PART,
+                                   .memory = s->mem};
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    }
+    adopt(s, &info);
+    assert_int_equal(info.state, KX_INDEX_CONFLICTED);
+    assert_int_equal(info.conflicts, MANY / 100 - 1);
+    assert_int_equal(count(s, KX_KEPT), MANY - MANY / 100);
+    assert_int_equal(count(s, KX_ADDED), 1);
+    assert_int_equal(count(s, KX_REMOVED), MANY / 100);
+    assert_int_equal(info.entries, MANY - MANY / 100 + 1);
+}
+
+#define STRICT                                                                 \
+    "{\"name\":\"by_email\",\"prefix\":[\"users\"],\"fields\":[\"/email\"],"   \
+    "\"unique\":true,\"missing\":\"error\",\"adopt\":true}"
+
+/* So many users, and the entry that leads to each; the last has no e-mail. */
+static void keep_users(struct story *s, int count)
+{
+    for (int n = 0; n < count; n++) {
+        char *key = talloc_asprintf(s->mem, "[\"users\",%d]", n);
+        char *email = talloc_asprintf(s->mem, "[\"by_email\",%d]", n);
+        set(s, key,
+            n == count - 1 ? "{}"
+                           : talloc_asprintf(s->mem, "{\"email\":%d}", n));
+        if (n < count - 1)
+            set(s, email, talloc_asprintf(s->mem, "%d", n));
+    }
+}
+
+/* As the guide does it, and a change of another's e-mail. */
+static void write_by_hand(struct story *s)
+{
+    struct kx_mutation both[] = {
+        {.type = KX_SET,
+         .key = test_key(s->mem, "[\"users\",\"new\"]"),
+         .value = test_json("{\"email\":\"new\"}")},
+        {.type = KX_SET,
+         .key = test_key(s->mem, "[\"by_email\",\"new\"]"),
+         .value = test_json("\"new\"")}};
+    struct kx_commit insert = {
+        .mutations = both, .mutation_count = 2, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &insert), KX_OK);
+    set(s, "[\"users\",1]", "{\"email\":\"other\"}");
+    assert_null(test_get(&s->test, s->mem, "[\"by_email\",1]"));
+    assert_non_null(test_get(&s->test, s->mem, "[\"by_email\",\"other\"]"));
+}
+
+/* One sweep has taken entries over, the next one finds what may not be left
+ * out. What was taken over stays what it is until the index is ready. */
+static void one_that_has_failed_goes_on_with_what_it_has(void **state)
+{
+    enum { USERS = 4200 };
+    struct story *s = *state;
+    struct kx_index_info info;
+    keep_users(s, USERS);
+    uint64_t stamp = test_stamp(&s->test, s->mem, "[\"by_email\",2]");
+    assert_int_equal(test_declare(&s->test, s->mem, STRICT), KX_OK);
+    wait_adopted(s, &info);
+    assert_int_equal(info.state, KX_INDEX_FAILED);
+    assert_in_range(count(s, KX_KEPT), 1, USERS - 2);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    write_by_hand(s);
+    set(s, talloc_asprintf(s->mem, "[\"users\",%d]", USERS - 1),
+        "{\"email\":\"late\"}");
+    struct kx_commit again = {.kind = KX_DECLARE_INDEX,
+                              .declaration = kx_text(STRICT),
+                              .pace.paused = true,
+                              .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &again), KX_OK);
+    assert_true(again.created);
+    assert_int_equal(test_stamp(&s->test, s->mem, "[\"by_email\",2]"), stamp);
+    struct kx_commit go_on = {.kind = KX_PACE_INDEX,
+                              .index_name = kx_text("by_email"),
+                              .pace.sets_paused = true,
+                              .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &go_on), KX_OK);
+    wait_adopted(s, &info);
+    assert_int_equal(info.state, KX_INDEX_READY);
+    assert_int_equal(info.entries, USERS + 1);
+    assert_int_equal(count(s, KX_KEPT), USERS - 1);
+    assert_int_equal(test_stamp(&s->test, s->mem, "[\"by_email\",2]"), stamp);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_pointer_that_deno_wrote_is_right,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            of_several_owners_the_one_that_is_named_has_it, begin, finish),
+        cmocka_unit_test_setup_teardown(an_expired_one_is_as_none, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(what_is_kept_expires_with_its_entry,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            there_may_be_nothing_but_entries_to_remove, begin, finish),
+        cmocka_unit_test_setup_teardown(many_are_taken_over_in_steps, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(
+            one_that_has_failed_goes_on_with_what_it_has, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* What one sweep gathers for all indexes that are built together. Nothing is
+ * built here: the Makefile puts __wrap_X where the core calls X. */
+#include "store.h"
+
+#include "indexes/build_job.h"
+#include "indexes/build_scan.h"
+
+enum { INDEXES = 6, ELEMENTS = 60, BYTES = 900000, LIMIT = 1000 };
+
+void __wrap_build_job_step(struct kx_store *store);
+
+void __wrap_build_job_step(struct kx_store *store)
+{
+    (void)store;
+    usleep(1000);
+}
+
+/* In each index that holds copies it has 54 MB. */
+static void set_large(struct story *s)
+{
+    struct kx_buffer text;
+    kx_buffer_init(&text, s->mem);
+    kx_add_text(&text, "{\"tags\":[0");
+    for (int i = 1; i < ELEMENTS; i++)
+        kx_add_text(&text, talloc_asprintf(s->mem, ",%d", i));
+    kx_add_text(&text,
+                talloc_asprintf(s->mem, "],\"text\":\"%0*d\"}", BYTES, 0));
+    kx_add_byte(&text, 0);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"u\",\"large\"]",
+                              (const char *)text.data),
+                     KX_OK);
+}
+
+static struct index *declare(struct story *s, int n)
+{
+    const char *name = talloc_asprintf(s->mem, "copies%d", n);
+    assert_int_equal(
+        test_declare(
+            &s->test, s->mem,
+            talloc_asprintf(s->mem,
+                            "{\"name\":\"%s\",\"prefix\":[\"u\"],"
+                            "\"fields\":[{\"path\":\"/tags\",\"each\":true}],"
+                            "\"store\":\"value\"}",
+                            name)),
+        KX_OK);
+    return catalog_find(s->test.store->catalog, kx_text(name));
+}
+
+static size_t rounds_of_a_sweep(struct story *s, struct index *leader)
+{
+    struct build_scan *sweep = build_scan_create(s->test.store, leader, LIMIT);
+    size_t count = 0;
+    assert_non_null(sweep);
+    while (build_scan_read(sweep, LIMIT) == KX_OK)
+        ;
+    for (; build_scan_round(sweep) != NULL; build_scan_end_round(sweep)) {
+        if (count++ == 0)
+            assert_ptr_equal(build_rows_index(build_scan_round(sweep)), leader);
+        assert_int_equal(build_rows_rows(build_scan_round(sweep)), ELEMENTS);
+    }
+    talloc_free(sweep);
+    return count;
+}
+
+/* The first ones have more than 128 MiB together; the others wait. */
+static void copies_of_large_entries_are_not_gathered_for_all(void **state)
+{
+    struct story *s = *state;
+    struct index *indexes[INDEXES];
+    set_large(s);
+    for (int n = 0; n < INDEXES; n++)
+        indexes[n] = declare(s, n);
+    assert_int_equal(rounds_of_a_sweep(s, indexes[0]), 3);
+    assert_int_equal(rounds_of_a_sweep(s, indexes[3]), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            copies_of_large_entries_are_not_gathered_for_all, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

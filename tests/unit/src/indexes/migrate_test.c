@@ -1,0 +1,414 @@
+/* Migrations, one story each: what an index shows before, meanwhile and after.
+ * A migration is held where it is by pausing its index.
+ */
+#include "store.h"
+
+#define POINTERS                                                               \
+    "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],\"unique\":true}"
+#define MANY "{\"name\":\"i\",\"prefix\":[\"u\"],\"fields\":[\"/e\"]}"
+
+static enum kx_status set(struct story *s, const char *key, const char *value)
+{
+    return test_set(&s->test, s->mem, key, value);
+}
+
+static const char *list(struct story *s, const char *prefix)
+{
+    return test_list(&s->test, s->mem, prefix);
+}
+
+static struct kx_commit commit_of(struct story *s, enum kx_commit_kind kind)
+{
+    return (struct kx_commit){
+        .kind = kind, .index_name = kx_text("i"), .memory = s->mem};
+}
+
+static enum kx_status patch(struct story *s, const char *text)
+{
+    struct kx_commit commit = commit_of(s, KX_MIGRATE_INDEX);
+    commit.declaration = kx_text(text);
+    return test_commit(&s->test, &commit);
+}
+
+static enum kx_status undo(struct story *s)
+{
+    struct kx_commit commit = commit_of(s, KX_UNDO_MIGRATION);
+    return test_commit(&s->test, &commit);
+}
+
+static void pause_index(struct story *s, bool paused)
+{
+    struct kx_commit commit = commit_of(s, KX_PACE_INDEX);
+    commit.pace.sets_paused = true;
+    commit.pace.paused = paused;
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+}
+
+/* Its state, and that of its migration. */
+static void states(struct story *s, enum kx_index_state *state,
+                   enum kx_index_state *migration)
+{
+    struct kx_index_info info;
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_index_find(s->test.reader, kx_text("i"), &info), KX_OK);
+    *state = info.state;
+    *migration = info.migration;
+    kx_read_end(s->test.reader);
+}
+
+static void expect_state(struct story *s, enum kx_index_state wanted)
+{
+    enum kx_index_state state;
+    enum kx_index_state migration;
+    states(s, &state, &migration);
+    assert_int_equal(state, wanted);
+}
+
+static void wait_ready(struct story *s)
+{
+    enum kx_index_state state = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    while (state != KX_INDEX_READY) {
+        states(s, &state, &migration);
+        usleep(1000);
+    }
+}
+
+static void wait_stopped(struct story *s, enum kx_index_state wanted)
+{
+    enum kx_index_state state;
+    enum kx_index_state migration = KX_INDEX_BUILDING;
+    while (migration == KX_INDEX_BUILDING) {
+        states(s, &state, &migration);
+        usleep(1000);
+    }
+    assert_int_equal(state, KX_INDEX_MIGRATING);
+    assert_int_equal(migration, wanted);
+}
+
+static uint64_t stamp_of(struct story *s, const char *key)
+{
+    return test_stamp(&s->test, s->mem, key);
+}
+
+static void fill(struct story *s, const char *declaration)
+{
+    assert_int_equal(test_declare(&s->test, s->mem, declaration), KX_OK);
+    set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":1}");
+    set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":2}");
+}
+
+static void pointers_become_values_and_pointers_again(void **state)
+{
+    struct story *s = *state;
+    fill(s, POINTERS);
+    uint64_t first = stamp_of(s, "[\"i\",\"a\"]");
+    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
+    wait_ready(s);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\"] {\"e\":\"a\",\"n\":1}|"
+                        "[\"i\",\"b\"] {\"e\":\"b\",\"n\":2}|");
+    uint64_t second = stamp_of(s, "[\"i\",\"a\"]");
+    assert_true(second > first);
+    assert_int_equal(patch(s, "{\"store\":null}"), KX_OK);
+    wait_ready(s);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
+    assert_true(stamp_of(s, "[\"i\",\"a\"]") > second);
+}
+
+/* What it shows, its stamps and what it takes from clients go by the old form,
+ * until the switch. */
+static void until_the_switch_the_old_form_is_the_one(void **state)
+{
+    struct story *s = *state;
+    fill(s, POINTERS);
+    uint64_t first = stamp_of(s, "[\"i\",\"a\"]");
+    pause_index(s, true);
+    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
+    expect_state(s, KX_INDEX_MIGRATING);
+    set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":7}");
+    assert_int_equal(stamp_of(s, "[\"i\",\"a\"]"), first);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
+    assert_int_equal(set(s, "[\"i\",\"a\"]", "1"), KX_OK);
+    assert_int_equal(set(s, "[\"i\",\"a\"]", "{\"e\":\"a\",\"n\":7}"),
+                     KX_INDEX_OWNED_KEY);
+    pause_index(s, false);
+    wait_ready(s);
+    assert_int_equal(set(s, "[\"i\",\"a\"]", "{\"e\":\"a\",\"n\":7}"), KX_OK);
+    assert_int_equal(set(s, "[\"i\",\"a\"]", "1"), KX_INDEX_OWNED_KEY);
+}
+
+static void a_unique_index_becomes_another_and_back(void **state)
+{
+    struct story *s = *state;
+    fill(s, POINTERS);
+    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_UNIQUE_VIOLATION);
+    assert_int_equal(patch(s, "{\"unique\":false}"), KX_OK);
+    wait_ready(s);
+    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_OK);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\",1] [1]|[\"i\",\"a\",3] [3]|"
+                        "[\"i\",\"b\",2] [2]|");
+    test_delete(&s->test, s->mem, "[\"u\",3]");
+    assert_int_equal(patch(s, "{\"unique\":true,\"store\":\"value\"}"), KX_OK);
+    wait_ready(s);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\"] {\"e\":\"a\",\"n\":1}|"
+                        "[\"i\",\"b\"] {\"e\":\"b\",\"n\":2}|");
+}
+
+/* Duplicates stop it: the old form stays, new ones are refused, and when the
+ * last is gone it goes on by itself. */
+static void duplicates_stop_a_migration_until_they_are_mended(void **state)
+{
+    struct story *s = *state;
+    struct kx_conflict conflict;
+    struct kx_fault fault;
+    fill(s, MANY);
+    set(s, "[\"u\",3]", "{\"e\":\"a\"}");
+    const char *before = list(s, "[\"i\"]");
+    assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
+    wait_stopped(s, KX_INDEX_CONFLICTED);
+    assert_string_equal(list(s, "[\"i\"]"), before);
+    assert_int_equal(set(s, "[\"u\",4]", "{\"e\":\"b\"}"), KX_UNIQUE_VIOLATION);
+    kx_read_begin(s->test.reader);
+    assert_int_equal(
+        kx_conflicts(s->test.reader, kx_text("i"), kx_slice(NULL, 0), &fault),
+        KX_OK);
+    assert_int_equal(kx_conflict_next(s->test.reader, &conflict), KX_OK);
+    assert_true(kx_equal(conflict.key, test_key(s->mem, "[\"u\",1]")));
+    kx_read_end(s->test.reader);
+    set(s, "[\"u\",3]", "{\"e\":\"c\"}");
+    wait_ready(s);
+    assert_string_equal(list(s, "[\"i\"]"), "[\"i\",\"a\"] [1]|[\"i\",\"b\"] "
+                                            "[2]|[\"i\",\"c\"] [3]|");
+}
+
+static void an_index_with_conflicts_can_cease_to_be_unique(void **state)
+{
+    struct story *s = *state;
+    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
+    set(s, "[\"u\",2]", "{\"e\":\"a\"}");
+    test_declare(&s->test, s->mem, POINTERS);
+    enum kx_index_state now = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    while (now == KX_INDEX_BUILDING)
+        states(s, &now, &migration);
+    assert_int_equal(now, KX_INDEX_CONFLICTED);
+    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_INDEX_NOT_READY);
+    assert_int_equal(patch(s, "{\"unique\":false}"), KX_OK);
+    wait_ready(s);
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\",1] [1]|[\"i\",\"a\",2] [2]|");
+}
+
+/* Both kinds of migration. Afterwards nothing of it is left. */
+static void a_migration_is_taken_back(void **state)
+{
+    struct story *s = *state;
+    static const char *const patches[] = {"{\"store\":\"value\"}",
+                                          "{\"unique\":true}"};
+    fill(s, MANY);
+    const char *before = list(s, "[\"i\"]");
+    uint64_t first = stamp_of(s, "[\"i\",\"a\",1]");
+    assert_int_equal(undo(s), KX_NO_MIGRATION);
+    for (int i = 0; i < 2; i++) {
+        pause_index(s, true);
+        assert_int_equal(patch(s, patches[i]), KX_OK);
+        expect_state(s, KX_INDEX_MIGRATING);
+        set(s, "[\"u\",1]", "{\"e\":\"a\",\"n\":8}");
+        assert_int_equal(undo(s), KX_OK);
+        expect_state(s, KX_INDEX_READY);
+        assert_int_equal(undo(s), KX_NO_MIGRATION);
+        pause_index(s, false);
+        assert_string_equal(list(s, "[\"i\"]"), before);
+        assert_int_equal(stamp_of(s, "[\"i\",\"a\",1]"), first);
+    }
+    assert_int_equal(set(s, "[\"u\",3]", "{\"e\":\"a\"}"), KX_OK);
+}
+
+static void an_index_is_dropped_while_it_migrates(void **state)
+{
+    struct story *s = *state;
+    static const char *const patches[] = {"{\"store\":\"value\"}",
+                                          "{\"unique\":false}"};
+    for (int i = 0; i < 2; i++) {
+        fill(s, POINTERS);
+        wait_ready(s);
+        pause_index(s, true);
+        assert_int_equal(patch(s, patches[i]), KX_OK);
+        struct kx_commit commit = commit_of(s, KX_DROP_INDEX);
+        assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+        assert_string_equal(list(s, "[\"i\"]"), "");
+        assert_int_equal(set(s, "[\"i\",\"a\"]", "\"mine\""), KX_OK);
+        test_delete(&s->test, s->mem, "[\"i\",\"a\"]");
+    }
+}
+
+static void a_migration_goes_on_after_a_restart(void **state)
+{
+    struct story *s = *state;
+    static const char *const patches[] = {"{\"store\":\"value\"}",
+                                          "{\"unique\":false}"};
+    fill(s, POINTERS);
+    for (int i = 0; i < 2; i++) {
+        pause_index(s, true);
+        assert_int_equal(patch(s, patches[i]), KX_OK);
+        const char *before = list(s, "[\"i\"]");
+        test_store_close(&s->test);
+        test_store_open(&s->test);
+        expect_state(s, KX_INDEX_MIGRATING);
+        assert_string_equal(list(s, "[\"i\"]"), before);
+        set(s, "[\"u\",2]", "{\"e\":\"b\",\"n\":3}");
+        pause_index(s, false);
+        wait_ready(s);
+    }
+    assert_string_equal(list(s, "[\"i\"]"),
+                        "[\"i\",\"a\",1] {\"e\":\"a\",\"n\":1}|"
+                        "[\"i\",\"b\",2] {\"e\":\"b\",\"n\":3}|");
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_ABSENT);
+    assert_int_equal(undo(s), KX_INDEX_ABSENT);
+    fill(s, POINTERS);
+    assert_int_equal(patch(s, "{"), KX_BAD_JSON);
+    assert_int_equal(patch(s, "[]"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"name\":\"j\"}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"prefix\":[\"v\"]}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"depth\":1}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"fields\":[\"/f\"]}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"missing\":\"error\"}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"store\":\"copy\"}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"stor\":\"value\"}"), KX_BAD_INDEX);
+    assert_int_equal(patch(s, "{\"store\":\"pointer\",\"name\":\"i\"}"), KX_OK);
+    expect_state(s, KX_INDEX_READY);
+    pause_index(s, true);
+    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
+    assert_int_equal(patch(s, "{\"store\":\"value\"}"), KX_OK);
+    assert_int_equal(patch(s, "{\"unique\":false}"), KX_INDEX_BUSY);
+}
+
+/* Declares an index with more members, which an entry without the field keeps
+ * from being built, and waits until it has failed. */
+static void declare_in_vain(struct story *s, const char *more)
+{
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    char *text = talloc_asprintf(s->mem,
+                                 "{\"name\":\"i\",\"prefix\":[\"u\"],"
+                                 "\"fields\":[\"/e\"],\"missing\":\"error\"%s}",
+                                 more);
+    set(s, "[\"u\",1]", "{\"e\":\"a\"}");
+    set(s, "[\"u\",2]", "{}");
+    assert_int_equal(test_declare(&s->test, s->mem, text), KX_OK);
+    while (index == KX_INDEX_BUILDING)
+        states(s, &index, &migration);
+    assert_int_equal(index, KX_INDEX_FAILED);
+}
+
+/* What stands for it would not know of the hand-kept entries. */
+static void a_failed_index_that_takes_entries_over_stays_it(void **state)
+{
+    struct story *s = *state;
+    set(s, "[\"i\",\"zzz\"]", "\"mine\"");
+    declare_in_vain(s, ",\"adopt\":true");
+    set(s, "[\"u\",2]", "{\"e\":\"b\"}");
+    assert_int_equal(patch(s, "{\"unique\":true}"), KX_INDEX_NOT_READY);
+    expect_state(s, KX_INDEX_FAILED);
+}
+
+static void wait_migration(struct story *s, enum kx_index_state wanted)
+{
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration = KX_INDEX_BUILDING;
+    for (; migration != wanted; usleep(1000))
+        states(s, &index, &migration);
+}
+
+/* As one of `store` does. */
+static void a_migration_of_unique_that_has_failed_begins_anew(void **state)
+{
+    struct story *s = *state;
+    enum kx_index_state index = KX_INDEX_BUILDING;
+    enum kx_index_state migration;
+    declare_in_vain(s, "");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
+        wait_migration(s, KX_INDEX_FAILED);
+    }
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    wait_migration(s, KX_INDEX_FAILED);
+    set(s, "[\"u\",2]", "{\"e\":\"b\"}");
+    assert_int_equal(patch(s, "{\"unique\":true}"), KX_OK);
+    while (index != KX_INDEX_READY)
+        states(s, &index, &migration);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"i\"]"),
+                        "[\"i\",\"a\"] [1]|[\"i\",\"b\"] [2]|");
+}
+
+/* The place in a list of an entry whose index key changes with `unique`. */
+static void a_list_goes_on_behind_the_same_entry(void **state)
+{
+    struct story *s = *state;
+    static const char *const patches[] = {"{\"unique\":false}",
+                                          "{\"unique\":true}"};
+    fill(s, POINTERS);
+    for (int i = 0; i < 4; i++) {
+        struct kx_buffer after;
+        struct kx_entry entry;
+        struct kx_range range = {.reverse = i >= 2};
+        kx_buffer_init(&after, s->mem);
+        kx_read_begin(s->test.reader);
+        kx_scan_index(s->test.reader, kx_text("i"), &range, NULL);
+        assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_OK);
+        kx_add_slice(&after, kx_scan_position(s->test.reader));
+        kx_read_end(s->test.reader);
+        assert_int_equal(patch(s, patches[i % 2]), KX_OK);
+        wait_ready(s);
+        range.after = kx_buffer_slice(&after);
+        kx_read_begin(s->test.reader);
+        kx_scan_index(s->test.reader, kx_text("i"), &range, NULL);
+        assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_OK);
+        assert_true(kx_equal(
+            entry.key, test_key(s->mem, i < 2 ? "[\"u\",2]" : "[\"u\",1]")));
+        assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_END);
+        kx_read_end(s->test.reader);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            pointers_become_values_and_pointers_again, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            until_the_switch_the_old_form_is_the_one, begin, finish),
+        cmocka_unit_test_setup_teardown(a_unique_index_becomes_another_and_back,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            duplicates_stop_a_migration_until_they_are_mended, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            an_index_with_conflicts_can_cease_to_be_unique, begin, finish),
+        cmocka_unit_test_setup_teardown(a_migration_is_taken_back, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(an_index_is_dropped_while_it_migrates,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_migration_goes_on_after_a_restart,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(
+            a_failed_index_that_takes_entries_over_stays_it, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_migration_of_unique_that_has_failed_begins_anew, begin, finish),
+        cmocka_unit_test_setup_teardown(a_list_goes_on_behind_the_same_entry,
+                                        begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

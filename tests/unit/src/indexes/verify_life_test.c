@@ -1,0 +1,101 @@
+/* The life of a verification: it goes on beside writes and over a restart,
+ * finds nothing where nothing is wrong, and what it mends is a commit. */
+#include "verifying.h"
+
+enum { ENTRIES = 3000 };
+
+static void nothing_is_found_where_nothing_was_planted(void **state)
+{
+    struct story *s = *state;
+    static const char *const names[] = {"u", "n", "v", "f"};
+    fill(s, ENTRIES);
+    for (size_t i = 0; i < 4; i++) {
+        struct kx_verification found = verify(s, names[i], i % 2 == 0);
+        expect(&found, 0, 0, 0, 0);
+        assert_int_equal(found.mended, 0);
+        assert_int_equal(found.done, i == 3 ? 3 * ENTRIES : 2 * ENTRIES);
+    }
+}
+
+static void nothing_is_found_while_entries_are_written(void **state)
+{
+    struct story *s = *state;
+    fill(s, ENTRIES);
+    assert_int_equal(begin_verification(s, "u", true), KX_OK);
+    assert_int_equal(begin_verification(s, "n", true), KX_OK);
+    int round = 1;
+    while (report(s, "u").running || report(s, "n").running || round < 5) {
+        for (int i = 0; i < 300; i++)
+            set(s, i * 7 % ENTRIES, i * 7 % ENTRIES + ENTRIES * round);
+        round++;
+    }
+    struct kx_verification found = report(s, "u");
+    expect(&found, 0, 0, 0, 0);
+    found = report(s, "n");
+    expect(&found, 0, 0, 0, 0);
+}
+
+/* The report is there after a restart, and one under way goes on. */
+static void a_verification_outlives_the_process(void **state)
+{
+    struct story *s = *state;
+    fill(s, ENTRIES);
+    remove_row(s, "[\"u\",\"a7\"]");
+    assert_int_equal(begin_verification(s, "u", false), KX_OK);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    while (report(s, "u").running)
+        usleep(1000);
+    struct kx_verification found = report(s, "u");
+    expect(&found, 1, 0, 0, 0);
+    assert_int_equal(found.done, 2 * ENTRIES - 1);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    found = report(s, "u");
+    expect(&found, 1, 0, 0, 0);
+    same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
+}
+
+static void what_is_mended_is_a_commit(void **state)
+{
+    struct story *s = *state;
+    struct kx_figures before;
+    struct kx_figures after;
+    fill(s, 20);
+    remove_row(s, "[\"u\",\"a7\"]");
+    kx_figures(s->test.store, &before);
+    verify(s, "u", true);
+    kx_figures(s->test.store, &after);
+    assert_int_equal(after.stamp, before.stamp + 1);
+    assert_true(after.flushes > before.flushes);
+}
+
+static void only_an_index_that_is_ready_is_verified(void **state)
+{
+    struct story *s = *state;
+    assert_int_equal(begin_verification(s, "u", false), KX_INDEX_ABSENT);
+    fill(s, 20);
+    test_set(&s->test, s->mem, "[\"q\",1]", "{\"a\":1}");
+    test_set(&s->test, s->mem, "[\"q\",2]", "{\"a\":1}");
+    test_declare(&s->test, s->mem,
+                 "{\"name\":\"w\",\"prefix\":[\"q\"],\"fields\":[\"/a\"],"
+                 "\"unique\":true}");
+    assert_int_equal(begin_verification(s, "w", false), KX_INDEX_NOT_READY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            nothing_is_found_where_nothing_was_planted, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            nothing_is_found_while_entries_are_written, begin, finish),
+        cmocka_unit_test_setup_teardown(a_verification_outlives_the_process,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(what_is_mended_is_a_commit, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(only_an_index_that_is_ready_is_verified,
+                                        begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

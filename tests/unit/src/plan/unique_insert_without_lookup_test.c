@@ -1,0 +1,271 @@
+/* Values of unique indexes are presumed to be new, and a batch whose
+ * presumption is wrong is planned again with a look: its commits end as if
+ * there had never been one. The Makefile puts __wrap_X where the core calls X.
+ */
+#include "together.h"
+
+enum { COMMITS_MAX = 4, MUTATIONS_MAX = 2, LOOKING_BATCHES = 64 };
+
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+
+/* Written by the writer; read when it has answered. */
+static int insertions; /* rows that were presumed to be absent */
+static int refusals;   /* batches with one that was not */
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order)
+{
+    enum kx_status status = __real_txn_apply(env, writes, count, order);
+    for (size_t i = 0; i < count; i++)
+        insertions += writes[i].type == TXN_INSERT;
+    refusals += status == KX_CHECK_FAILED;
+    return status;
+}
+
+struct batch {
+    struct story *s;
+    struct kx_mutation mutations[COMMITS_MAX][MUTATIONS_MAX];
+    struct kx_check check;
+    struct kx_commit commits[COMMITS_MAX];
+    size_t count;
+};
+
+/* With entry ["u",1], whose mail is "a", in the way of whoever wants it. */
+static struct batch set_up(struct story *s)
+{
+    assert_int_equal(test_declare(&s->test, s->mem,
+                                  "{\"name\":\"by_mail\",\"prefix\":[\"u\"],"
+                                  "\"fields\":[\"/mail\"],\"unique\":true}"),
+                     KX_OK);
+    assert_int_equal(
+        test_set(&s->test, s->mem, "[\"u\",1]", "{\"mail\":\"a\"}"), KX_OK);
+    insertions = 0;
+    refusals = 0;
+    return (struct batch){.s = s};
+}
+
+/* Adds a commit that sets the entry, or deletes it when there is no value. */
+static struct kx_commit *add(struct batch *batch, const char *key,
+                             const char *value)
+{
+    struct kx_mutation *mutation = batch->mutations[batch->count];
+    struct kx_commit *commit = &batch->commits[batch->count++];
+    *mutation = (struct kx_mutation){.type = KX_DELETE,
+                                     .key = test_key(batch->s->mem, key)};
+    if (value != NULL) {
+        mutation->type = KX_SET;
+        mutation->value = test_json(value);
+    }
+    *commit = (struct kx_commit){.mutations = mutation,
+                                 .mutation_count = 1,
+                                 .memory = talloc_new(batch->s->mem)};
+    return commit;
+}
+
+/* And gives the last one a second mutation. */
+static void add_set(struct batch *batch, const char *key, const char *value)
+{
+    struct kx_commit *commit = &batch->commits[batch->count - 1];
+    batch->mutations[batch->count - 1][commit->mutation_count++] =
+        (struct kx_mutation){.type = KX_SET,
+                             .key = test_key(batch->s->mem, key),
+                             .value = test_json(value)};
+}
+
+/* Or a condition. */
+static void only_if_absent(struct batch *batch, const char *key)
+{
+    struct kx_commit *commit = &batch->commits[batch->count - 1];
+    batch->check = (struct kx_check){.key = test_key(batch->s->mem, key),
+                                     .condition = KX_IS_ABSENT};
+    commit->checks = &batch->check;
+    commit->check_count = 1;
+}
+
+static void run(struct batch *batch)
+{
+    test_commit_together(&batch->s->test, batch->s->mem, batch->commits,
+                         batch->count);
+}
+
+static void assert_entries(struct story *s, const char *entries)
+{
+    struct kx_index_info info;
+    size_t count = 0;
+    for (const char *at = entries; *at != '\0'; at++)
+        count += *at == '|';
+    assert_string_equal(test_list(&s->test, s->mem, "[\"by_mail\"]"), entries);
+    assert_int_equal(test_index(&s->test, "by_mail", &info), KX_OK);
+    assert_int_equal(info.entries, count);
+}
+
+static void new_values_are_not_looked_for(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
+    add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
+    run(&batch);
+    assert_int_equal(insertions, 2);
+    assert_int_equal(refusals, 0);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|[\"by_mail\",\"b\"] [2]|"
+                      "[\"by_mail\",\"c\"] [3]|");
+}
+
+static void only_who_wants_a_used_value_is_refused(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
+    struct kx_commit *refused = add(&batch, "[\"u\",3]", "{\"mail\":\"a\"}");
+    add(&batch, "[\"u\",4]", "{\"mail\":\"d\"}");
+    run(&batch);
+    assert_int_equal(refusals, 1);
+    assert_int_equal(batch.commits[0].status, KX_OK);
+    assert_true(batch.commits[0].created);
+    assert_int_equal(refused->status, KX_UNIQUE_VIOLATION);
+    assert_true(
+        kx_equal(refused->refusal.existing_key, test_key(s->mem, "[\"u\",1]")));
+    assert_int_equal(batch.commits[2].status, KX_OK);
+    assert_int_equal(batch.commits[2].stamp, batch.commits[0].stamp + 1);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|[\"by_mail\",\"b\"] [2]|"
+                      "[\"by_mail\",\"d\"] [4]|");
+}
+
+/* Nothing of the presumption is left when the batch is applied, but the entry
+ * that it would have been wrong about. */
+static void what_comes_and_goes_in_one_batch_is_found_out_too(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}");
+    add(&batch, "[\"u\",2]", NULL);
+    add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
+    add(&batch, "[\"u\",3]", NULL);
+    run(&batch);
+    assert_int_equal(refusals, 1);
+    assert_int_equal(batch.commits[0].status, KX_UNIQUE_VIOLATION);
+    for (size_t i = 1; i < batch.count; i++)
+        assert_int_equal(batch.commits[i].status, KX_OK);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|");
+}
+
+static void nothing_is_left_of_what_came_and_went(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",3]", "{\"mail\":\"c\"}");
+    add(&batch, "[\"u\",3]", NULL);
+    run(&batch);
+    assert_int_equal(insertions, 1);
+    assert_int_equal(refusals, 0);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|");
+}
+
+/* The second commit is refused for "b", when it has presumed that "a" is new:
+ * the third must not take that over. */
+static void the_presumption_of_a_refused_commit_is_forgotten(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
+    struct kx_commit *refused = add(&batch, "[\"u\",3]", "{\"mail\":\"a\"}");
+    add_set(&batch, "[\"u\",4]", "{\"mail\":\"b\"}");
+    struct kx_commit *checked = add(&batch, "[\"other\"]", "1");
+    only_if_absent(&batch, "[\"by_mail\",\"a\"]");
+    run(&batch);
+    assert_int_equal(refusals, 0);
+    assert_int_equal(refused->status, KX_UNIQUE_VIOLATION);
+    assert_true(
+        kx_equal(refused->refusal.existing_key, test_key(s->mem, "[\"u\",2]")));
+    assert_int_equal(checked->status, KX_CHECK_FAILED);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|[\"by_mail\",\"b\"] [2]|");
+}
+
+/* The first is in the way of the second only as long as "a" seems to be new. */
+static void a_refusal_for_what_was_presumed_is_forgotten(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}");
+    struct kx_commit *checked = add(&batch, "[\"other\"]", "1");
+    only_if_absent(&batch, "[\"u\",2]");
+    run(&batch);
+    assert_int_equal(refusals, 1);
+    assert_int_equal(batch.commits[0].status, KX_UNIQUE_VIOLATION);
+    assert_int_equal(checked->status, KX_OK);
+    assert_int_equal(checked->refusal.fault.status, KX_OK);
+    assert_int_equal(checked->refusal.check_count, 0);
+}
+
+/* Nothing is stored, so nothing would find out. */
+static void a_dry_commit_looks(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"a\"}")->dry = true;
+    run(&batch);
+    assert_int_equal(batch.commits[0].status, KX_UNIQUE_VIOLATION);
+    assert_int_equal(insertions, 0);
+}
+
+static void the_value_of_an_expired_entry_is_free(void **state)
+{
+    struct story *s = *state;
+    struct batch batch = set_up(s);
+    add(&batch, "[\"u\",2]", "{\"mail\":\"b\"}");
+    batch.mutations[0][0].expires_at_ms = 1;
+    run(&batch);
+    assert_int_equal(batch.commits[0].status, KX_OK);
+    /* Not together with another: the writer may be about to sweep. */
+    assert_int_equal(
+        test_set(&s->test, s->mem, "[\"u\",3]", "{\"mail\":\"b\"}"), KX_OK);
+    assert_entries(s, "[\"by_mail\",\"a\"] [1]|[\"by_mail\",\"b\"] [3]|");
+}
+
+/* Where values are often used already, a look is cheaper. */
+static void after_a_mistake_batches_look_for_a_while(void **state)
+{
+    struct story *s = *state;
+    set_up(s);
+    assert_int_equal(
+        test_set(&s->test, s->mem, "[\"u\",2]", "{\"mail\":\"a\"}"),
+        KX_UNIQUE_VIOLATION);
+    assert_int_equal(refusals, 1);
+    insertions = 0;
+    for (int i = 0; i <= LOOKING_BATCHES; i++) {
+        assert_int_equal(insertions, 0);
+        const char *key = talloc_asprintf(s->mem, "[\"u\",\"%d\"]", i);
+        const char *value = talloc_asprintf(s->mem, "{\"mail\":%d}", i);
+        assert_int_equal(test_set(&s->test, s->mem, key, value), KX_OK);
+    }
+    assert_int_equal(insertions, 1);
+    assert_int_equal(refusals, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(new_values_are_not_looked_for, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(only_who_wants_a_used_value_is_refused,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            what_comes_and_goes_in_one_batch_is_found_out_too, begin, finish),
+        cmocka_unit_test_setup_teardown(nothing_is_left_of_what_came_and_went,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            the_presumption_of_a_refused_commit_is_forgotten, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_refusal_for_what_was_presumed_is_forgotten, begin, finish),
+        cmocka_unit_test_setup_teardown(a_dry_commit_looks, begin, finish),
+        cmocka_unit_test_setup_teardown(the_value_of_an_expired_entry_is_free,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            after_a_mistake_batches_look_for_a_while, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* The rows of a store are brought to this program's format, also when an
+ * upgrade broke off after the file had its number. */
+#include "store.h"
+
+#include "storage/format.h"
+#include "commit/store_state.h"
+#include "bdb/table.h"
+
+/* Writes into the closed store; value NULL removes the row. */
+static void put(struct story *s, const char *name, const char *value)
+{
+    struct txn_write write = {
+        .type = TXN_DELETE, .table = TABLE_CATALOG, .key = kx_text(name)};
+    if (value != NULL) {
+        write.type = TXN_PUT;
+        write.value = kx_text(value);
+    }
+    test_write(&s->test, s->mem, &write);
+}
+
+static const char *row(struct story *s, const char *name)
+{
+    struct kx_buffer value;
+    kx_buffer_init(&value, s->mem);
+    assert_int_equal(
+        table_get(s->test.store->env, TABLE_CATALOG, kx_text(name), &value),
+        KX_OK);
+    kx_add_byte(&value, 0);
+    return (const char *)value.data;
+}
+
+static const char *newest(struct story *s)
+{
+    return talloc_asprintf(s->mem, "%d", FORMAT_NUMBER);
+}
+
+static void a_new_store_has_number_and_id(void **state)
+{
+    struct story *s = *state;
+    assert_string_equal(row(s, "format"), newest(s));
+    assert_string_equal(row(s, "id"), kx_store_id(s->test.store));
+    assert_int_equal(strlen(kx_store_id(s->test.store)), 36);
+}
+
+static void an_upgrade_goes_on_at_the_row(void **state)
+{
+    struct story *s = *state;
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    test_store_close(&s->test);
+    put(s, "format", "1");
+    put(s, "id", NULL);
+    test_store_open(&s->test);
+    assert_string_equal(row(s, "format"), newest(s));
+    assert_string_equal(row(s, "id"), kx_store_id(s->test.store));
+    assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
+}
+
+/* A crash between the step and its number. */
+static void a_step_that_was_done_is_done_again_without_harm(void **state)
+{
+    struct story *s = *state;
+    const char *id = talloc_strdup(s->mem, kx_store_id(s->test.store));
+    test_store_close(&s->test);
+    put(s, "format", "1");
+    test_store_open(&s->test);
+    assert_string_equal(kx_store_id(s->test.store), id);
+}
+
+/* Leaves the store open again, for the teardown. */
+static void is_refused_with(struct story *s, const char *number,
+                            const char *sentence)
+{
+    struct kx_fault fault = {0};
+    struct kx_store *store;
+    struct txn_write write;
+    test_store_close(&s->test);
+    put(s, "format", number);
+    assert_int_equal(kx_open(&s->test.options, &store, &fault),
+                     KX_BAD_DIRECTORY);
+    assert_non_null(strstr(fault.detail, sentence));
+    assert_true(format_write(s->mem, &write));
+    test_write(&s->test, s->mem, &write);
+    test_store_open(&s->test);
+}
+
+static void rows_of_a_later_program_are_refused(void **state)
+{
+    struct story *s = *state;
+    is_refused_with(s, "4000000", "its data have format 4000000");
+}
+
+static void a_row_that_is_no_number_is_refused(void **state)
+{
+    struct story *s = *state;
+    is_refused_with(s, "1x", "no number of a data format");
+    is_refused_with(s, "", "no number of a data format");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_new_store_has_number_and_id, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(an_upgrade_goes_on_at_the_row, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(
+            a_step_that_was_done_is_done_again_without_harm, begin, finish),
+        cmocka_unit_test_setup_teardown(rows_of_a_later_program_are_refused,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_row_that_is_no_number_is_refused,
+                                        begin, finish),
+    };
+    kx_log_level(KX_LOG_ERROR);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

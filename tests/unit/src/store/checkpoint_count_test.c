@@ -1,0 +1,98 @@
+/* Checkpoints are counted when one was written, whatever it was due by. */
+#include "store.h"
+
+enum { VALUE_BYTES = 100000, PATIENCE = 60000 };
+
+static struct env *open_env(struct story *s)
+{
+    test_store_close(&s->test);
+    struct env *env = test_env(&s->test, s->mem);
+    assert_int_equal(env_checkpoint(env, 0), KX_OK); /* of the start */
+    return env;
+}
+
+static void close_env(struct story *s, struct env *env)
+{
+    env_close(env);
+    test_store_open(&s->test);
+}
+
+static void write_row(struct story *s, struct env *env)
+{
+    char *value = talloc_zero_size(s->mem, VALUE_BYTES);
+    struct txn_write write = {.type = TXN_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = kx_text("test"),
+                              .value = kx_slice(value, VALUE_BYTES)};
+    assert_int_equal(txn_apply(env, &write, 1, TXN_SCATTERED), KX_OK);
+    assert_int_equal(env_flush(env), KX_OK);
+}
+
+static uint64_t checkpoints(struct env *env)
+{
+    struct env_figures figures;
+    env_stats(env, &figures);
+    return figures.checkpoints;
+}
+
+static void one_by_time_counts_when_there_was_a_write(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_env(s);
+    uint64_t before = checkpoints(env);
+    write_row(s, env);
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(checkpoints(env), before + 1);
+    assert_int_equal(env_checkpoint(env, 0), KX_OK);
+    assert_int_equal(checkpoints(env), before + 1);
+    close_env(s, env);
+}
+
+static void one_by_volume_counts_when_there_was_so_much(void **state)
+{
+    struct story *s = *state;
+    struct env *env = open_env(s);
+    uint64_t before = checkpoints(env);
+    write_row(s, env);
+    assert_int_equal(env_checkpoint(env, 4 * VALUE_BYTES >> 10), KX_OK);
+    assert_int_equal(checkpoints(env), before);
+    for (int i = 0; i < 4; i++)
+        write_row(s, env);
+    assert_int_equal(env_checkpoint(env, 4 * VALUE_BYTES >> 10), KX_OK);
+    assert_int_equal(checkpoints(env), before + 1);
+    close_env(s, env);
+}
+
+/* The figure that a store tells is that of its storage. */
+static void a_store_tells_of_those_by_volume(void **state)
+{
+    struct story *s = *state;
+    struct kx_figures figures = {.checkpoints = 0};
+    test_store_close(&s->test);
+    s->test.options.checkpoint_seconds = 86400;
+    s->test.options.checkpoint_bytes = 1 << 20;
+    test_store_open(&s->test);
+    char *text = talloc_size(s->mem, VALUE_BYTES);
+    memset(text, '1', VALUE_BYTES);
+    text[VALUE_BYTES - 1] = '\0';
+    for (int i = 0; i < (2 << 20) / VALUE_BYTES; i++)
+        assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", text), KX_OK);
+    for (int ms = 0; ms < PATIENCE && figures.checkpoints == 0; ms++) {
+        usleep(1000);
+        kx_figures(s->test.store, &figures);
+    }
+    assert_int_not_equal(figures.checkpoints, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            one_by_time_counts_when_there_was_a_write, begin, finish),
+        cmocka_unit_test_setup_teardown(
+            one_by_volume_counts_when_there_was_so_much, begin, finish),
+        cmocka_unit_test_setup_teardown(a_store_tells_of_those_by_volume, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* What went wrong once, for want of memory, goes on when there is some again.
+ * The Makefile puts __wrap_X where the core calls X. */
+#include "store.h"
+
+#include <stdatomic.h>
+
+#include "plan/plan.h"
+
+enum kx_status __real_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms);
+enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms);
+bool __real_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
+bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
+
+enum kx_status __real_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order);
+
+static atomic_bool starving;    /* no buffer gets any room */
+static atomic_bool keeping;     /* no entry can be removed */
+static atomic_int removals;     /* tried */
+static atomic_int expiries = 2; /* the first one of a test fails */
+
+enum kx_status __wrap_plan_expire(struct plan *plan, struct kx_slice key,
+                                  int64_t expires_at_ms)
+{
+    return atomic_fetch_add(&expiries, 1) == 0
+               ? KX_NO_MEMORY
+               : __real_plan_expire(plan, key, expires_at_ms);
+}
+
+bool __wrap_kx_buffer_reserve(struct kx_buffer *buffer, size_t more)
+{
+    if (!atomic_load(&starving))
+        return __real_kx_buffer_reserve(buffer, more);
+    buffer->failed = true;
+    buffer->capacity = buffer->size;
+    return false;
+}
+
+enum kx_status __wrap_txn_apply(struct env *env, const struct txn_write *writes,
+                                size_t count, enum txn_order order)
+{
+    bool removes = writes[0].type == TXN_DELETE;
+    atomic_fetch_add(&removals, removes);
+    return removes && atomic_load(&keeping)
+               ? KX_NO_MEMORY
+               : __real_txn_apply(env, writes, count, order);
+}
+
+static void expiry(void **state)
+{
+    struct story *s = *state;
+    struct kx_watch *watch;
+    struct kx_slice key = test_key(s->mem, "[\"a\"]");
+    bool told = false;
+    struct kx_ticket ticket = {.owner = &told};
+    kx_clock_set(1000000);
+    assert_int_equal(test_set_until(&s->test, s->mem, "[\"a\"]", 1000500),
+                     KX_OK);
+    assert_int_equal(kx_watch_open(s->test.store, &key, 1, s->mem, &watch),
+                     KX_OK);
+    assert_int_equal(kx_watch_wait(watch, &ticket), KX_OK);
+    atomic_store(&expiries, 0);
+    kx_clock_set(1000500);
+    while (atomic_load(&expiries) == 0)
+        usleep(1000);
+    kx_clock_set(1003000);
+    test_wait(&s->test, &told);
+    kx_watch_close(watch);
+}
+
+static enum kx_status list(struct story *s, const struct kx_range *range)
+{
+    struct kx_entry entry;
+    kx_read_begin(s->test.reader);
+    enum kx_status status = kx_scan(s->test.reader, range, NULL);
+    if (status == KX_OK)
+        status = kx_scan_next(s->test.reader, &entry);
+    kx_read_end(s->test.reader);
+    return status;
+}
+
+/* Each call grows another buffer for the first time. */
+static void a_reader(void **state)
+{
+    struct story *s = *state;
+    struct kx_slice key = test_key(s->mem, "[\"a\"]");
+    struct kx_range ranges[] = {
+        {.reverse = false},
+        {.reverse = true},
+        {.start = key},
+        {.end = test_key(s->mem, "[\"b\"]")},
+        {.after = key},
+        {.after = key, .reverse = true},
+        {.start = key, .end = key},
+    };
+    size_t count = sizeof ranges / sizeof *ranges;
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    for (size_t i = 0; i < count; i++) {
+        enum kx_status whole = list(s, &ranges[i]);
+        kx_reader_close(s->test.reader);
+        assert_int_equal(kx_reader_open(s->test.store, &s->test.reader), KX_OK);
+        atomic_store(&starving, true);
+        enum kx_status starved = list(s, &ranges[i]);
+        atomic_store(&starving, false);
+        assert_int_equal(starved, KX_NO_MEMORY);
+        assert_int_equal(list(s, &ranges[i]), whole);
+    }
+    assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "1");
+}
+
+static void the_writer(void **state)
+{
+    struct story *s = *state;
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = test_key(s->mem, "[\"a\"]"),
+                                   .end = test_key(s->mem, "[\"b\"]"),
+                                   .limit = 10};
+    struct kx_commit starved = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    struct kx_commit fed = starved;
+    atomic_store(&starving, true);
+    enum kx_status status = test_commit(&s->test, &starved);
+    atomic_store(&starving, false);
+    assert_int_equal(status, KX_NO_MEMORY);
+    assert_int_equal(test_commit(&s->test, &fed), KX_OK);
+}
+
+/* It rests when it has failed, while commits go on. */
+static void a_job(void **state)
+{
+    enum { COMMITS = 50, REST_NS = 10000000 };
+    struct story *s = *state;
+    test_declare_by_n(&s->test, s->mem);
+    struct kx_index_info info = {.state = KX_INDEX_BUILDING};
+    while (info.state == KX_INDEX_BUILDING)
+        test_index(&s->test, "by_n", &info);
+    uint64_t began_ns = kx_monotonic_ns();
+    atomic_store(&keeping, true);
+    atomic_store(&removals, 0);
+    assert_int_equal(test_drop(&s->test, s->mem, "by_n"), KX_OK);
+    for (int i = 0; i < COMMITS || atomic_load(&removals) == 0; i++)
+        test_set(&s->test, s->mem, "[\"a\"]", "1");
+    int tried = atomic_load(&removals);
+    uint64_t took_ns = kx_monotonic_ns() - began_ns;
+    assert_in_range(tried, 1, 2 + took_ns / REST_NS);
+    atomic_store(&keeping, false);
+    while (atomic_load(&removals) == tried)
+        usleep(1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(expiry, begin, finish),
+        cmocka_unit_test_setup_teardown(a_reader, begin, finish),
+        cmocka_unit_test_setup_teardown(the_writer, begin, finish),
+        cmocka_unit_test_setup_teardown(a_job, begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

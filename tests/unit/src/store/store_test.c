@@ -1,0 +1,322 @@
+/* Commits, reads, expiry and reopening, on a real store. */
+#include "store.h"
+
+#include "commit/store_state.h"
+
+static void a_set_entry_can_be_read(void **state)
+{
+    struct story *s = *state;
+    assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
+    assert_int_equal(test_set(&s->test, s->mem, "[\"a\"]", "{\"n\": 0.10}"),
+                     KX_OK);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"a\"]"), "{\"n\": 0.10}");
+    assert_int_equal(test_delete(&s->test, s->mem, "[\"a\"]"), KX_OK);
+    assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
+}
+
+/* Also as a slice that points nowhere, as that of an empty message. */
+static void the_empty_key_is_absent(void **state)
+{
+    struct story *s = *state;
+    const struct kx_slice keys[] = {{0}, test_key(s->mem, "[]")};
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct kx_fault fault = {0};
+    kx_buffer_init(&record, s->mem);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(keys[i].size, 0);
+        kx_read_begin(s->test.reader);
+        assert_int_equal(
+            kx_read(s->test.reader, keys[i], &record, &entry, &fault),
+            KX_ABSENT);
+        assert_int_equal(kx_read_end(s->test.reader), 0);
+    }
+}
+
+static void entries_outlive_the_process(void **state)
+{
+    struct story *s = *state;
+    struct kx_figures before;
+    struct kx_figures after;
+    test_set(&s->test, s->mem, "[\"a\",1]", "1");
+    test_set(&s->test, s->mem, "[\"a\",2]", "2");
+    kx_figures(s->test.store, &before);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    kx_figures(s->test.store, &after);
+    assert_int_equal(before.stamp, 2);
+    assert_int_equal(after.stamp, before.stamp);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"a\"]"),
+                        "[\"a\",1] 1|[\"a\",2] 2|");
+}
+
+static void a_second_process_is_refused(void **state)
+{
+    struct story *s = *state;
+    struct kx_store *second = NULL;
+    struct kx_fault fault;
+    assert_int_equal(kx_open(&s->test.options, &second, &fault), KX_IN_USE);
+    assert_null(second);
+    assert_non_null(strstr(fault.detail, s->test.directory));
+}
+
+static void a_failed_mutation_leaves_nothing(void **state)
+{
+    struct story *s = *state;
+    test_set(&s->test, s->mem, "[\"text\"]", "\"x\"");
+    struct kx_mutation mutations[] = {
+        {.type = KX_SET,
+         .key = test_key(s->mem, "[\"first\"]"),
+         .value = test_json("1")},
+        {.type = KX_SUM,
+         .key = test_key(s->mem, "[\"text\"]"),
+         .value = test_json("1")},
+    };
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = 2, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_TYPE_MISMATCH);
+    assert_int_equal(commit.refusal.mutation, 1);
+    assert_null(test_get(&s->test, s->mem, "[\"first\"]"));
+    assert_string_equal(test_get(&s->test, s->mem, "[\"text\"]"), "\"x\"");
+}
+
+static void mutations_of_a_commit_see_each_other(void **state)
+{
+    struct story *s = *state;
+    struct kx_slice key = test_key(s->mem, "[\"n\"]");
+    struct kx_mutation mutations[] = {
+        {.type = KX_SET, .key = key, .value = test_json("5")},
+        {.type = KX_SUM, .key = key, .value = test_json("2")},
+        {.type = KX_MAX, .key = key, .value = test_json("6")},
+    };
+    struct kx_commit commit = {
+        .mutations = mutations, .mutation_count = 3, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_true(commit.created);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"n\"]"), "7");
+}
+
+static void each_failed_check_is_named(void **state)
+{
+    struct story *s = *state;
+    test_set(&s->test, s->mem, "[\"a\"]", "1");
+    uint64_t wrong = 77;
+    struct kx_check checks[] = {
+        {.key = test_key(s->mem, "[\"a\"]"), .condition = KX_IS_PRESENT},
+        {.key = test_key(s->mem, "[\"a\"]"),
+         .condition = KX_IS_ONE_OF,
+         .stamps = &wrong,
+         .stamp_count = 1},
+        {.key = test_key(s->mem, "[\"b\"]"), .condition = KX_IS_PRESENT},
+        {.key = test_key(s->mem, "[\"b\"]"),
+         .condition = KX_IS_NONE_OF,
+         .stamps = &wrong,
+         .stamp_count = 1},
+    };
+    struct kx_commit commit = {
+        .checks = checks, .check_count = 4, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_CHECK_FAILED);
+    assert_int_equal(commit.refusal.check_count, 2);
+    assert_int_equal(commit.refusal.checks[0].check, 1);
+    assert_int_equal(commit.refusal.checks[0].actual, 1);
+    assert_int_equal(commit.refusal.checks[1].check, 2);
+    assert_int_equal(commit.refusal.checks[1].actual, 0);
+}
+
+static void a_dry_commit_changes_nothing(void **state)
+{
+    struct story *s = *state;
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(s->mem, "[\"a\"]"),
+                                   .value = test_json("1")};
+    struct kx_commit commit = {.mutations = &mutation,
+                               .mutation_count = 1,
+                               .dry = true,
+                               .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_null(test_get(&s->test, s->mem, "[\"a\"]"));
+    test_set(&s->test, s->mem, "[\"b\"]", "1");
+    struct kx_figures figures;
+    kx_figures(s->test.store, &figures);
+    assert_int_equal(figures.stamp, 1);
+}
+
+static void a_suffixed_key_carries_the_stamp(void **state)
+{
+    struct story *s = *state;
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(s->mem, "[\"log\"]"),
+                                   .value = test_json("1"),
+                                   .suffix_stamp = true};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"log\"]"),
+                        "[\"log\",\"00000000000000010000\"] 1|");
+}
+
+static void an_expired_entry_is_gone_at_once(void **state)
+{
+    struct story *s = *state;
+    kx_clock_set(1000000);
+    test_set_until(&s->test, s->mem, "[\"t\",1]", 1000500);
+    test_set_until(&s->test, s->mem, "[\"t\",2]", 2000000);
+    kx_clock_set(1000499);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"t\"]"),
+                        "[\"t\",1] 1|[\"t\",2] 1|");
+    kx_clock_set(1000500);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"t\"]"), "[\"t\",2] 1|");
+    assert_null(test_get(&s->test, s->mem, "[\"t\",1]"));
+    struct kx_check check = {.key = test_key(s->mem, "[\"t\",1]"),
+                             .condition = KX_IS_ABSENT};
+    struct kx_commit commit = {
+        .checks = &check, .check_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+}
+
+static void a_set_without_expiry_ends_the_old_one(void **state)
+{
+    struct story *s = *state;
+    kx_clock_set(1000000);
+    test_set_until(&s->test, s->mem, "[\"t\"]", 1000500);
+    test_set(&s->test, s->mem, "[\"t\"]", "2");
+    kx_clock_set(1000600);
+    test_set(&s->test, s->mem, "[\"other\"]", "0");
+    assert_string_equal(test_get(&s->test, s->mem, "[\"t\"]"), "2");
+}
+
+static void a_range_is_deleted_in_steps(void **state)
+{
+    struct story *s = *state;
+    char key[32];
+    for (int i = 0; i < 5; i++) {
+        snprintf(key, sizeof key, "[\"r\",%d]", i);
+        test_set(&s->test, s->mem, key, "0");
+    }
+    struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
+                                   .key = test_key(s->mem, "[\"r\",1]"),
+                                   .end = test_key(s->mem, "[\"r\",9]"),
+                                   .limit = 3};
+    struct kx_commit commit = {
+        .mutations = &mutation, .mutation_count = 1, .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_int_equal(commit.deleted, 3);
+    assert_true(commit.more);
+    assert_string_equal(test_list(&s->test, s->mem, "[\"r\"]"),
+                        "[\"r\",0] 0|[\"r\",4] 0|");
+}
+
+static void a_reverse_scan_gives_the_same_backwards(void **state)
+{
+    struct story *s = *state;
+    char key[32];
+    for (int i = 0; i < 300; i++) {
+        snprintf(key, sizeof key, "[\"r\",%d]", i);
+        test_set(&s->test, s->mem, key, "0");
+    }
+    struct kx_range range = {.start = test_key(s->mem, "[\"r\",10]"),
+                             .end = test_key(s->mem, "[\"r\",290]"),
+                             .reverse = true};
+    struct kx_entry entry;
+    kx_read_begin(s->test.reader);
+    assert_int_equal(kx_scan(s->test.reader, &range, NULL), KX_OK);
+    for (int i = 289; i >= 10; i--) {
+        snprintf(key, sizeof key, "[\"r\",%d]", i);
+        assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_OK);
+        assert_true(kx_equal(entry.key, test_key(s->mem, key)));
+    }
+    assert_int_equal(kx_scan_next(s->test.reader, &entry), KX_END);
+    kx_read_end(s->test.reader);
+}
+
+static void large_values_are_kept(void **state)
+{
+    struct story *s = *state;
+    size_t size = 1 << 20;
+    char *text = talloc_array(s->mem, char, (unsigned)size + 1);
+    memset(text, 'x', size);
+    text[0] = text[size - 1] = '"';
+    text[size] = '\0';
+    assert_int_equal(test_set(&s->test, s->mem, "[\"big\"]", text), KX_OK);
+    assert_string_equal(test_get(&s->test, s->mem, "[\"big\"]"), text);
+    const char *list = test_list(&s->test, s->mem, "[]");
+    assert_int_equal(strlen(list), size + strlen("[\"big\"] |"));
+    text = talloc_realloc(s->mem, text, char, (unsigned)size + 2);
+    memcpy(text + size - 1, "x\"", 3);
+    assert_int_equal(test_set(&s->test, s->mem, "[\"big\"]", text),
+                     KX_VALUE_TOO_LARGE);
+}
+
+/* They are compared by their versionstamps. */
+static void many_checks_hold_no_values(void **state)
+{
+    enum { CHECKS = 30, BYTES = 1000000 };
+    struct story *s = *state;
+    struct kx_check checks[CHECKS];
+    char *text = talloc_array(s->mem, char, BYTES + 1);
+    memset(text, '1', BYTES);
+    text[BYTES] = '\0';
+    for (int i = 0; i < CHECKS; i++) {
+        const char *key = talloc_asprintf(s->mem, "[\"large\",%d]", i);
+        assert_int_equal(test_set(&s->test, s->mem, key, text), KX_OK);
+        checks[i] = (struct kx_check){.key = test_key(s->mem, key),
+                                      .condition = KX_IS_PRESENT};
+    }
+    struct kx_mutation mutation = {.type = KX_SET,
+                                   .key = test_key(s->mem, "[\"a\"]"),
+                                   .value = test_json("1")};
+    struct kx_commit commit = {.checks = checks,
+                               .check_count = CHECKS,
+                               .mutations = &mutation,
+                               .mutation_count = 1,
+                               .memory = s->mem};
+    assert_int_equal(test_commit(&s->test, &commit), KX_OK);
+    assert_in_range(talloc_total_size(s->test.store->plan), 1, BYTES);
+    uint64_t stamps[CHECKS];
+    for (int i = 0; i < CHECKS; i++) {
+        stamps[i] = i == 9 ? 9 : (uint64_t)i + 1;
+        checks[i].condition = i == 7 ? KX_IS_ABSENT : KX_IS_ONE_OF;
+        checks[i].stamps = &stamps[i];
+        checks[i].stamp_count = 1;
+    }
+    assert_int_equal(test_commit(&s->test, &commit), KX_CHECK_FAILED);
+    assert_int_equal(commit.refusal.check_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(commit.refusal.checks[i].check, 7 + 2 * i);
+        assert_int_equal(commit.refusal.checks[i].actual, 8 + 2 * i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_set_entry_can_be_read, begin, finish),
+        cmocka_unit_test_setup_teardown(the_empty_key_is_absent, begin, finish),
+        cmocka_unit_test_setup_teardown(entries_outlive_the_process, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_second_process_is_refused, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_failed_mutation_leaves_nothing, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(mutations_of_a_commit_see_each_other,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(each_failed_check_is_named, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_dry_commit_changes_nothing, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_suffixed_key_carries_the_stamp, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(an_expired_entry_is_gone_at_once, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_set_without_expiry_ends_the_old_one,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_range_is_deleted_in_steps, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(a_reverse_scan_gives_the_same_backwards,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(large_values_are_kept, begin, finish),
+        cmocka_unit_test_setup_teardown(many_checks_hold_no_values, begin,
+                                        finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+/* Prefixes of grants, and tokens that are kept in a store. */
+#include "store.h"
+
+/* What a prefix covers: parts as JSON, from start to end ("": the key alone).
+ */
+static const struct {
+    const char *prefix, *start, *end;
+    int end_byte; /* behind the end's parts, -1: none */
+    bool covered;
+} RANGES[] = {
+    {"[]", "[\"a\"]", "", -1, true},
+    {"[]", "[]", "[]", 0xff, true},
+    {"[\"a\"]", "[\"a\"]", "", -1, true},
+    {"[\"a\"]", "[\"a\",\"b\"]", "", -1, true},
+    {"[\"a\"]", "[\"ab\"]", "", -1, false},
+    {"[\"a\"]", "[\"a\\u0000\"]", "", -1, false},
+    {"[\"a\"]", "[\"a\\u0000b\",\"c\"]", "", -1, false},
+    {"[\"a\"]", "[]", "", -1, false},
+    {"[\"a\"]", "[\"A\"]", "", -1, false},
+    {"[1]", "[1,2]", "", -1, true},
+    {"[1]", "[\"1\"]", "", -1, false},
+    {"[1]", "[1.5]", "", -1, false},
+    {"[true]", "[false]", "", -1, false},
+    {"[\"a\",\"b\"]", "[\"a\"]", "", -1, false},
+    {"[\"a\"]", "[\"a\"]", "[\"a\"]", 0xff, true},
+    {"[\"a\"]", "[\"a\",1]", "[\"a\",2]", -1, true},
+    {"[\"a\"]", "[\"a\",1]", "[\"a\\u0000\"]", -1, false},
+    {"[\"a\"]", "[\"a\",1]", "[\"ab\"]", -1, false},
+    {"[\"a\"]", "[\"a\",1]", "[\"b\"]", -1, false},
+    {"[\"a\"]", "[\"a\",1]", "[]", 0xff, false},
+    {"[\"a\"]", "[]", "[\"a\",1]", -1, false},
+    {"[\"a\"]", "[\"Z\"]", "[\"a\"]", 0xff, false},
+};
+
+static void a_prefix_covers_whole_parts_only(void **state)
+{
+    struct story *s = *state;
+    for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++) {
+        struct kx_buffer end;
+        kx_buffer_init(&end, s->mem);
+        if (RANGES[i].end[0] != '\0')
+            kx_add_slice(&end, test_key(s->mem, RANGES[i].end));
+        if (RANGES[i].end_byte >= 0)
+            kx_add_byte(&end, (uint8_t)RANGES[i].end_byte);
+        bool covered = kx_prefix_covers(test_key(s->mem, RANGES[i].prefix),
+                                        test_key(s->mem, RANGES[i].start),
+                                        kx_buffer_slice(&end));
+        if (covered != RANGES[i].covered)
+            fail_msg("%s and %s to %s", RANGES[i].prefix, RANGES[i].start,
+                     RANGES[i].end);
+    }
+}
+
+/* A token with one grant; its id is the digit sixteen times. */
+static struct kx_token token_of(const struct kx_grant *grant, char digit)
+{
+    struct kx_token token = {.name = kx_text("n"),
+                             .created_at_ms = 5,
+                             .grants = grant,
+                             .grant_count = 1};
+    memset(token.id, digit, KX_TOKEN_ID_SIZE);
+    memset(token.digest, digit, sizeof token.digest);
+    return token;
+}
+
+static const struct kx_grant ADMIN = {.scopes = KX_MAY_ALL};
+
+static enum kx_status add(struct story *s, const struct kx_token *token)
+{
+    struct kx_commit commit = {
+        .kind = KX_ADD_TOKEN, .token = token, .memory = s->mem};
+    return test_commit(&s->test, &commit);
+}
+
+static enum kx_status take_back(struct story *s, const char *id)
+{
+    struct kx_commit commit = {
+        .kind = KX_REVOKE_TOKEN, .token_id = kx_text(id), .memory = s->mem};
+    return test_commit(&s->test, &commit);
+}
+
+static void tokens_outlive_the_process(void **state)
+{
+    struct story *s = *state;
+    const struct kx_grant narrow = {.scopes = KX_MAY_READ | KX_MAY_LIST,
+                                    .prefix = test_key(s->mem, "[\"a\",1]")};
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token reader = token_of(&narrow, 'b');
+    reader.expires_at_ms = 7;
+    assert_false(kx_tokens_any(s->test.store));
+    assert_int_equal(add(s, &admin), KX_OK);
+    assert_int_equal(add(s, &reader), KX_OK);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_true(kx_tokens_any(s->test.store));
+    struct kx_token *token = kx_token_find(s->test.store, kx_text(reader.id));
+    assert_non_null(token);
+    assert_memory_equal(token->digest, reader.digest, sizeof reader.digest);
+    assert_int_equal(token->created_at_ms, 5);
+    assert_int_equal(token->expires_at_ms, 7);
+    assert_int_equal(token->grant_count, 1);
+    assert_int_equal(token->grants[0].scopes, narrow.scopes);
+    assert_true(kx_equal(token->grants[0].prefix, narrow.prefix));
+    assert_false(kx_token_is_whole(token, KX_MAY_READ));
+    kx_token_release(token);
+    token = kx_token_after(s->test.store, kx_slice(NULL, 0));
+    assert_string_equal(token->id, admin.id);
+    assert_true(kx_token_is_whole(token, KX_MAY_ADMIN));
+    kx_token_release(token);
+    token = kx_token_after(s->test.store, kx_text(admin.id));
+    assert_string_equal(token->id, reader.id);
+    kx_token_release(token);
+    assert_null(kx_token_after(s->test.store, kx_text(reader.id)));
+    assert_null(kx_token_find(s->test.store, kx_text("none")));
+}
+
+static void who_holds_a_revoked_token_sees_it(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token other = token_of(&ADMIN, 'c');
+    assert_int_equal(add(s, &admin), KX_OK);
+    assert_int_equal(add(s, &other), KX_OK);
+    struct kx_token *held = kx_token_find(s->test.store, kx_text(other.id));
+    assert_false(atomic_load(&held->revoked));
+    assert_int_equal(take_back(s, other.id), KX_OK);
+    assert_true(atomic_load(&held->revoked));
+    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
+    kx_token_release(held);
+    assert_int_equal(take_back(s, other.id), KX_TOKEN_ABSENT);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
+}
+
+static void a_watch_is_told_of_a_revocation(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token other = token_of(&ADMIN, 'c');
+    struct kx_slice key = test_key(s->mem, "[\"k\"]");
+    struct kx_watch *watch;
+    bool told = false;
+    struct kx_ticket ticket = {.owner = &told};
+    add(s, &admin);
+    add(s, &other);
+    assert_int_equal(kx_watch_open(s->test.store, &key, 1, s->mem, &watch),
+                     KX_OK);
+    assert_int_equal(kx_watch_wait(watch, &ticket), KX_OK);
+    assert_int_equal(take_back(s, other.id), KX_OK);
+    test_wait(&s->test, &told);
+    kx_watch_close(watch);
+}
+
+static void one_that_may_do_everything_must_be_left(void **state)
+{
+    struct story *s = *state;
+    const struct kx_grant some = {.scopes = KX_MAY_ADMIN,
+                                  .prefix = test_key(s->mem, "[\"a\"]")};
+    const struct kx_grant keys = {.scopes = KX_MAY_ALL & ~KX_MAY_READ};
+    struct kx_token narrow = token_of(&some, 'd');
+    struct kx_token blind = token_of(&keys, 'b');
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token over = token_of(&ADMIN, 'e');
+    over.expires_at_ms = kx_now_ms() - 1;
+    assert_int_equal(add(s, &narrow), KX_NO_ADMIN);
+    assert_int_equal(add(s, &over), KX_NO_ADMIN);
+    assert_int_equal(add(s, &blind), KX_NO_ADMIN);
+    assert_false(kx_tokens_any(s->test.store));
+    assert_int_equal(add(s, &admin), KX_OK);
+    assert_int_equal(add(s, &narrow), KX_OK);
+    assert_int_equal(add(s, &over), KX_OK);
+    assert_int_equal(take_back(s, admin.id), KX_NO_ADMIN);
+    assert_int_equal(take_back(s, narrow.id), KX_OK);
+    assert_int_equal(take_back(s, over.id), KX_OK);
+    assert_int_equal(take_back(s, admin.id), KX_OK);
+    assert_false(kx_tokens_any(s->test.store));
+}
+
+static void a_token_can_be_revoked_on_a_full_disk(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    struct kx_token other = token_of(&ADMIN, 'c');
+    add(s, &admin);
+    add(s, &other);
+    test_store_close(&s->test);
+    s->test.options.disk_floor = UINT64_C(1) << 60;
+    test_store_open(&s->test);
+    assert_int_equal(test_set(&s->test, s->mem, "[1]", "1"), KX_DISK_FULL);
+    assert_int_equal(take_back(s, other.id), KX_OK);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_null(kx_token_find(s->test.store, kx_text(other.id)));
+}
+
+static void a_fixed_token_is_not_stored_nor_revoked(void **state)
+{
+    struct story *s = *state;
+    struct kx_token admin = token_of(&ADMIN, 'a');
+    assert_int_equal(kx_token_fix(s->test.store, &admin), KX_OK);
+    assert_true(kx_tokens_any(s->test.store));
+    assert_int_equal(take_back(s, admin.id), KX_TOKEN_FIXED);
+    test_store_close(&s->test);
+    test_store_open(&s->test);
+    assert_false(kx_tokens_any(s->test.store));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_prefix_covers_whole_parts_only, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(tokens_outlive_the_process, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(who_holds_a_revoked_token_sees_it,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_watch_is_told_of_a_revocation, begin,
+                                        finish),
+        cmocka_unit_test_setup_teardown(one_that_may_do_everything_must_be_left,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_token_can_be_revoked_on_a_full_disk,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_fixed_token_is_not_stored_nor_revoked,
+                                        begin, finish),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
