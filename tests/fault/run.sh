@@ -126,7 +126,7 @@ flawed noflush storage/env 's/env->db->log_flush(env->db, NULL)/0/' &&
     flawed unroomed commit/disk_guard 's/env_log_since_checkpoint(store->env)/0/' &&
     flawed starving indexes/drop_job '/talloc_new/,/talloc_array/s/if (mem != NULL)/if (true)/' &&
     alloc_objects && allocs alloc_core "${nouns[@]}" &&
-    allocs alloc_starving "${nouns[@]}" "$work/starving/drop.o" &&
+    allocs alloc_starving "${nouns[@]}" "$work/starving/drop_job.o" &&
     allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
     library power && library io && library disk ||
     { echo '0 passed, 1 failed'; exit 1; }
