@@ -36,6 +36,7 @@ enum progress index_missing(struct request *request, struct reply *reply,
         (const char *)name.data);
     if (kx_utf8_valid(name))
         problem_member_text(reply, "index", name);
+    core_refusal_near_index(request, reply, name);
     return DONE;
 }
 

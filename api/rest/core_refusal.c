@@ -202,6 +202,23 @@ static void members_index(struct request *request, struct reply *reply,
                   (unsigned long long)seconds);
 }
 
+void core_refusal_near_index(struct request *request, struct reply *reply,
+                             struct kx_slice name)
+{
+    struct kx_index_info info;
+    char near[KX_INDEX_NAME_MAX + 1] = "";
+    size_t edits = KX_NEAR + 1;
+    kx_read_begin(request->reader);
+    for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++)
+        if (access_covers(request, SCOPE_READ, info.prefix) &&
+            !kx_equal(name, info.name) && kx_resembles(name, info.name, &edits))
+            snprintf(near, sizeof near, "%.*s", (int)info.name.size,
+                     (const char *)info.name.data);
+    kx_read_end(request->reader);
+    if (near[0] != '\0')
+        problem_member_text(reply, "didYouMean", kx_text(near));
+}
+
 enum progress core_refusal_read(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 struct kx_slice index)
@@ -214,6 +231,8 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
         return DONE;
     if (index.size > 0)
         problem_member_text(reply, "index", index);
+    if (fault->status == KX_INDEX_ABSENT)
+        core_refusal_near_index(request, reply, index);
     if (fault->status == KX_INDEX_NOT_READY) {
         kx_read_begin(request->reader);
         if (kx_index_find(request->reader, index, &info) == KX_OK)

@@ -13,6 +13,12 @@
  * is not KX_OK. Returns DONE. */
 enum progress core_refusal_commit(struct request *request, struct reply *reply);
 
+/* Adds the name of an index that the misspelt one was probably meant for, as
+ * the member didYouMean, if the caller may read by such an index. Begins a view
+ * of its own. */
+void core_refusal_near_index(struct request *request, struct reply *reply,
+                             struct kx_slice name);
+
 /* A read ended with fault->status. For KX_INDEX_NOT_READY, KX_INDEX_ABSENT and
  * KX_INDEX_NOT_UNIQUE `index` is the name concerned, and an index that is being
  * built is shown with its progress. Not between kx_read_begin and kx_read_end.

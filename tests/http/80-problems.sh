@@ -163,6 +163,21 @@ for path in /nowhere /x /ab /api/v1; do
     field .didYouMean null
 done
 
+test_case 'a misspelt name of an index is answered with the nearest one'
+request POST /indexes '{"name":"near_by_email","prefix":["near"],"fields":["/email"],"unique":true}' "${json[@]}"
+for path in /indexes/near_by_emial /indexes/near_by_emial/get/a '/list?index=near_by_emial' \
+        '/count?index=near_by_emial' /indexes/near_by_emial/conflicts; do
+    request GET "$path"
+    expect 404 index-not-found
+    field '[.index, .didYouMean]' '["near_by_emial","near_by_email"]'
+done
+request POST /get '{"ranges":[{"index":"NEAR_by_email"}]}' "${json[@]}"
+field '.didYouMean' near_by_email
+request DELETE /indexes/near_by_mail
+field '.didYouMean' near_by_email
+request GET /indexes/far
+field .didYouMean null
+
 test_case 'a repeated failure is the same failure'
 request GET /kv/none
 cp "$answer" "$work/first"
