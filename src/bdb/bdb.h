@@ -1,5 +1,5 @@
-/* What the files of bdb and storage share about Berkeley DB. No other room knows
- * that this library exists. */
+/* What the files of bdb and storage share about Berkeley DB. No other room
+ * knows that this library exists. */
 #ifndef BDB_H
 #define BDB_H
 
