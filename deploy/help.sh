@@ -11,10 +11,14 @@ make deps-GROUP       install the packages of a group: build, test, try, bench .
 make clean            remove build
 make help             print this
 
+While you work:
+make quick            what changed since main: format, shape, its tests
+make compile_commands.json  how each file is compiled, for editors
+
 Parts of the test:
 make format           format the sources
 make format-check     find sources that are not formatted
-make shape            check sizes, layers and contracts of the sources
+make shape            check rooms, sizes and contracts of the sources
 make shape-self-test  check that make shape finds what breaks its rules
 make clang            compile everything with clang
 make clang-rest       compile what fuzz-short does not with clang

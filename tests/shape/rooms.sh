@@ -89,6 +89,17 @@ for tree in src api; do
     done
 done | blamed 13 "rooms of less than 4 or more than 36 files" 0
 
+# make quick finds the stories of a room in tests/http/ROOMS.
+for tree in src api; do
+    sed -E "/^#/d; s|:.*||; s|^|$tree/|" $tree/ROOMS
+done | while read -r room; do
+    stories=$(sed -n "s|^$room: *||p" tests/http/ROOMS)
+    [ -n "$stories" ] || echo "tests/http/ROOMS: has no line for $room"
+    for story in $stories; do
+        [ -e "tests/http/$story.sh" ] || echo "tests/http/ROOMS: there is no $story.sh for $room"
+    done
+done | blamed 13 "rooms whose stories make quick does not find" 0
+
 # A circle of files: each uses the next, by inclusion or by the linker. Between
 # rooms there is none while their order holds.
 cat "$work/includes" "$work/links" |

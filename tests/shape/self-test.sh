@@ -17,7 +17,7 @@ clean=$work/clean
 tree=$work/tree
 mkdir -p "$clean/tests" "$clean/build"
 cp -r Makefile src api deploy openapi.yaml "$clean/"
-cp -r tests/shape "$clean/tests/"
+cp -r tests/shape tests/http "$clean/tests/"
 find "$clean" -exec touch -d 2000-01-01 {} +
 cp -a "$clean" "$tree"
 
@@ -119,6 +119,8 @@ planted rooms "includes of api past" planted \
 planted rooms "includes of public headers" "kindex/key.h" \
     <<<'sed -i "s/^#include .kindex.bytes.h./#include \"bytes.h\"/" src/kindex/key.h'
 planted rooms "rooms of less than" "src/planted: has 0 files" <<<'echo "planted:" >>src/ROOMS'
+planted rooms "rooms whose stories" "no planted.sh for src/base" \
+    <<<'sed -i "s|^src/base:|& planted|" tests/http/ROOMS'
 planted rooms "circles of files" "planted1.h" <<<'
 echo "#include \"base/planted2.h\"" >src/base/planted1.h
 echo "#include \"base/planted1.h\"" >src/base/planted2.h'
