@@ -41,7 +41,7 @@ make fuzz-grow        add to the inputs that fuzzing begins with
 make tidy             static analysis with clang-tidy, too
 make tsan             unit tests and stories with the thread sanitizer
 make valgrind         unit tests and stories with valgrind
-make bench            measure (README.md has the figures)
+make bench            measure (tests/bench/README.md has the figures)
 make bench-peers      measure other services, too
 make fresh            both commands on a fresh Debian 12 (as root)
 END

@@ -32,7 +32,11 @@ install -D -m 755 "$program" "$DESTDIR$PREFIX/bin/kindex"
 "$program" completion zsh | put "$functions/_kindex"
 sed -e "s|@PREFIX@|$PREFIX|g" -e "s|@ETC@|$etc|g" deploy/kindex.service.in |
     put "$units/kindex.service"
-put "$documents/README.md" <README.md
+# The documents link to each other as they lie in the source tree.
+for page in README.md openapi.yaml api/rest/README.md api/kvconnect/README.md api/access/README.md \
+    api/cli/README.md src/indexes/README.md src/backup/README.md deploy/README.md deploy/berkeley-db.md; do
+    put "$documents/$page" <"$page"
+done
 put "$documents/copyright" <LICENSE
 # What an administrator has changed stays.
 [ -e "$DESTDIR$settings" ] ||

@@ -255,8 +255,8 @@ is 'the command line' "$("$KINDEX" set cli/a 1 --url "$url" \
 "$KINDEX" get cli/a --url "$url" >"$work/null" 2>&1
 is 'and without' $? 5
 
-test_case 'the certificate that the README makes is taken, and signs no other'
-makes=$(sed -n '/^    openssl req -x509/,/[^\\]$/p' "$here/../../README.md")
+test_case 'the certificate that deploy/README.md makes is taken, and signs no other'
+makes=$(sed -n '/^    openssl req -x509/,/[^\\]$/p' "$here/../../deploy/README.md")
 (cd "$sheaf" && eval "$makes") >"$work/openssl" 2>&1 || cat "$work/openssl"
 stop_server
 start_https

@@ -61,9 +61,9 @@ is 'there are many' "$(($(histograms "$answer" | sed -n 's/ histograms$//p') > 8
 sed '0,/_bucket{le="0.001"} .*/s//_bucket{le="0.001"} 99/' "$answer" >"$work/shrinks"
 is 'one that shrinks is found' "$(histograms "$work/shrinks" | grep -c shrinks)" 1
 
-test_case 'each metric is in the README, and no other'
+test_case 'each metric is in deploy/README.md, and no other'
 grep '^# TYPE kindex_' "$answer" | cut -d' ' -f3 | sort >"$work/shown"
-grep -oE '`kindex_[a-z_]+(\{[a-z,]*\})?`' "$(dirname "$0")/../../README.md" | tr -d '`' | sed 's/{.*//' | sort -u >"$work/described"
+grep -oE '`kindex_[a-z_]+(\{[a-z,]*\})?`' "$(dirname "$0")/../../deploy/README.md" | tr -d '`' | sed 's/{.*//' | sort -u >"$work/described"
 is 'the difference' "$(diff "$work/shown" "$work/described")" ''
 
 # Its files may grow between a look at them and the answer.
@@ -114,13 +114,13 @@ metrics
 after=$(sample kindex_backup_last_success_timestamp_seconds)
 is 'after' "$((after >= before))" 1
 
-test_case 'the names are those that the README lists, each with help and type'
+test_case 'the names are those that deploy/README.md lists, each with help and type'
 names() { sed -nE "s/^# $1 (kindex_[a-z_]*) .*/\1/p" "$answer" | sort; }
 names TYPE >"$work/types"
 names HELP >"$work/helps"
 is 'names without the one or the other' "$(diff "$work/types" "$work/helps")" ''
 is 'names given twice' "$(uniq -d "$work/types")" ''
-grep -oE '^\| `kindex_.*' "$(dirname "$0")/../../README.md" | sed 's/ | .*//' |
+grep -oE '^\| `kindex_.*' "$(dirname "$0")/../../deploy/README.md" | sed 's/ | .*//' |
     grep -oE 'kindex_[a-z_]+' | sort -u >"$work/listed"
 is 'what is served and not listed, or the other way round' \
     "$(comm -3 "$work/types" "$work/listed" | tr -d '\t')" ''

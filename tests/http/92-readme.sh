@@ -1,42 +1,65 @@
 #!/bin/bash
-# The README's tour and its chapter on indexes: each of their commands is run, in
-# order, on a new store and must answer what stands below it.
+# The commands in the documents: each README.md is followed alone, on a new store.
+# Every command of its plain blocks (``` without a language) is run in order and must
+# answer what stands below it.
 . "$(dirname "$0")/../lib/http.sh"
-start_server
-K=$url
+top=$(cd "$(dirname "$0")/../.." && pwd)
+KINDEX=$(realpath "$KINDEX")
 
-# The lines between ``` of these chapters.
-tour() {
-    awk '/^## / { on = $0 == "## Tour" || $0 == "## Indexes" } /^```/ { block = !block; next }
-         on && block' "$(dirname "$0")/../../README.md"
+# The lines of a document's plain blocks that begin with a command.
+plain_blocks() {
+    awk '/^```/ { inside = !inside; plain = $0 == "```"; begun = 0; next }
+         inside && plain { begun = begun || /^\$ /; if (begun) print }' "$1"
 }
+
+# What the documents call by their names.
+curl() { command curl -s "$@"; }
+kindex() { "$KINDEX" "$@"; }
 
 commands=0
 command=
 expected=
 
-# Runs the command read last and compares.
+# Runs the command read last, in the story's own shell, and compares.
 finish_command() {
     [ -n "$command" ] || return 0
-    local got
-    got=$(curl() { command curl -s "$@"; }; eval "$command")
-    test_case "$command"
-    is answer "$got" "$expected"
+    test_case "$document: $command"
+    eval "$command" >"$work/said" 2>&1 </dev/null
+    is answer "$(cat "$work/said")" "$expected"
     commands=$((commands + 1))
 }
 
-while IFS= read -r line; do
-    case $line in
-    '$ '*)
-        finish_command
-        command=${line#'$ '}
-        expected=
-        ;;
-    *) expected=${expected:+$expected$'\n'}$line ;;
-    esac
-done < <(tour)
-finish_command
+follow() {
+    local line
+    document=${1#"$top/"}
+    command=
+    while IFS= read -r line <&3; do
+        case $line in
+        '$ '*)
+            finish_command
+            command=${line#'$ '}
+            expected=
+            ;;
+        *) expected=${expected:+$expected$'\n'}$line ;;
+        esac
+    done 3< <(plain_blocks "$1")
+    finish_command
+}
 
-test_case 'the tour has its commands'
-is count "$([ "$commands" -ge 15 ] && echo enough)" enough
+while IFS= read -r readme <&4; do
+    [ -n "$(plain_blocks "$readme")" ] || continue
+    unset KINDEX_TOKEN
+    start_server
+    K=$url
+    export KINDEX_URL=$url
+    mkdir -p "$work/here"
+    cd "$work/here" || exit 1
+    follow "$readme"
+    cd "$top" || exit 1
+    stop_server
+    rm -rf "$work/here" "$work/data"
+done 4< <(find "$top/README.md" "$top/src" "$top/api" "$top/deploy" -name '*.md' | sort)
+
+test_case 'the documents have their commands'
+is count "$([ "$commands" -ge 40 ] && echo enough || echo "only $commands")" enough
 finish

@@ -1,10 +1,10 @@
 #!/bin/bash
-# The service through nginx and haproxy, which are set up with the lines of the
-# README: the host's name and the address reach the server as they were sent, and
+# The service through nginx and haproxy, which are set up with the lines of
+# deploy/README.md: the host's name and the address reach the server as they were sent, and
 # an event comes when it happens.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/watch.sh"
-readme=$(dirname "$0")/../../README.md
+readme=$(dirname "$0")/../../deploy/README.md
 json=(--header 'Content-Type: application/json')
 start_server --host-names kv.example.org
 direct=${url#http://}

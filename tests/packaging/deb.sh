@@ -17,8 +17,17 @@ expected() {
 -rwxr-xr-x root/root ./usr/bin/kindex
 -rw-r--r-- root/root ./usr/share/bash-completion/completions/kindex
 -rw-r--r-- root/root ./usr/share/doc/kindex/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/access/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/cli/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/kvconnect/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/rest/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/changelog.gz
 -rw-r--r-- root/root ./usr/share/doc/kindex/copyright
+-rw-r--r-- root/root ./usr/share/doc/kindex/deploy/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/deploy/berkeley-db.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/openapi.yaml
+-rw-r--r-- root/root ./usr/share/doc/kindex/src/backup/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/src/indexes/README.md
 -rw-r--r-- root/root ./usr/share/lintian/overrides/kindex
 -rw-r--r-- root/root ./usr/share/man/man1/kindex.1.gz
 -rw-r--r-- root/root ./usr/share/zsh/vendor-completions/_kindex
@@ -98,7 +107,17 @@ places() {
         printf '%s\n' ./bin/kindex ./etc/default/kindex \
             ./lib/systemd/system/kindex.service \
             ./share/bash-completion/completions/kindex \
-            ./share/doc/kindex/README.md ./share/doc/kindex/copyright \
+            ./share/doc/kindex/README.md \
+            ./share/doc/kindex/api/access/README.md \
+            ./share/doc/kindex/api/cli/README.md \
+            ./share/doc/kindex/api/kvconnect/README.md \
+            ./share/doc/kindex/api/rest/README.md \
+            ./share/doc/kindex/copyright \
+            ./share/doc/kindex/deploy/README.md \
+            ./share/doc/kindex/deploy/berkeley-db.md \
+            ./share/doc/kindex/openapi.yaml \
+            ./share/doc/kindex/src/backup/README.md \
+            ./share/doc/kindex/src/indexes/README.md \
             ./share/man/man1/kindex.1.gz ./share/zsh/site-functions/_kindex) -
 }
 check 'make install puts everything below PREFIX' places
