@@ -1,18 +1,19 @@
-/* Kindex: an ordered key-value store whose declared indexes are always right.
+/* Kindex: an ordered key-value store whose declared indexes are always
+ * consistent with its entries.
  *
- * This is the door of the core: code outside src/ includes it, or those parts
- * of src/kindex/ that it needs, and nothing else. It names four things: keys
- * (ordered typed parts), entries (key, value, versionstamp), commits (checks
- * and mutations that hold together or not at all) and indexes (entries that
- * the store derives from other entries). Read the parts in the order in which
- * they stand here; the shortest way is key, value, entry, commit, reader,
+ * This is the public interface of the core: code outside src/ includes this
+ * header, or the parts of src/kindex/ that it needs, and nothing else. There
+ * are four concepts: keys (ordered typed parts), entries (key, value,
+ * versionstamp), commits (checks and mutations, applied atomically) and indexes
+ * (entries that the store derives from other entries). The parts are listed in
+ * reading order; the shortest route is key, value, entry, commit, reader,
  * index.
  *
  * Threads: a commit may be submitted from any thread. A reader belongs to one
- * thread. Everything else says so where it is declared.
+ * thread. For everything else the rule is stated at the declaration.
  *
- * Memory: slices never own what they point to. A buffer owns its bytes and
- * lives in the talloc context it was given.
+ * Memory: a slice never owns the bytes it points to. A buffer owns its bytes,
+ * which are allocated in the talloc context given to kx_buffer_init.
  */
 #ifndef KINDEX_H
 #define KINDEX_H
@@ -20,31 +21,31 @@
 #define KX_VERSION "0.1.0"
 #define KX_DATE "2026-11-21" /* of this version */
 
-/* What every call has: limits, a status, bytes, text. */
+/* Basics: limits, status, bytes, text. */
 #include "kindex/limit.h"
 #include "kindex/status.h"
 #include "kindex/bytes.h"
 #include "kindex/text.h"
 
-/* What is stored. */
+/* Stored data. */
 #include "kindex/key.h"
 #include "kindex/json.h"
 #include "kindex/value.h"
 #include "kindex/entry.h"
 
-/* How it is written and read. */
+/* Writing and reading. */
 #include "kindex/store.h"
 #include "kindex/commit.h"
 #include "kindex/reader.h"
 
-/* What is derived from it. */
+/* Derived data: indexes. */
 #include "kindex/index.h"
 #include "kindex/conflict.h"
 #include "kindex/adoption.h"
 #include "kindex/verification.h"
 #include "kindex/question.h"
 
-/* What an open store has besides. */
+/* Other services of an open store. */
 #include "kindex/watch.h"
 #include "kindex/backup.h"
 #include "kindex/token.h"

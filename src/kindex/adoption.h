@@ -1,4 +1,4 @@
-/* Adoption: an index takes over the entries that clients have kept under its
+/* Adoption: an index takes over the entries that clients have stored under its
  * name.
  */
 #ifndef KINDEX_ADOPTION_H
@@ -7,13 +7,12 @@
 #include "kindex/key.h"
 #include "kindex/reader.h"
 
-/* What becomes of the entries that clients have kept under the name of an index
- * which is declared to adopt them. */
+/* What adoption does with each entry under the index's name. */
 enum kx_adopted {
-    KX_KEPT,    /* right: it keeps its versionstamp */
-    KX_MENDED,  /* it said something else than the index */
+    KX_KEPT,    /* correct: unchanged, with its versionstamp */
+    KX_MENDED,  /* its value differed from the index entry: replaced */
     KX_ADDED,   /* it was missing */
-    KX_REMOVED, /* no entry has such an index entry */
+    KX_REMOVED, /* no entry yields such an index entry */
     KX_ADOPTED_KINDS
 };
 /* The name in JSON, such as "kept". */
@@ -22,21 +21,25 @@ const char *kx_adopted_text(enum kx_adopted kind);
 /* All zero: the index adopts nothing. */
 struct kx_adoption {
     bool asked;
-    bool gathered; /* all entries have been indexed: what is left is removed */
+    bool gathered; /* all entries have been indexed; the remaining entries
+                    * under the name are removed next */
     bool done;
     uint64_t counts[KX_ADOPTED_KINDS];
     struct kx_sample samples[KX_ADOPTED_KINDS][KX_SAMPLES_MAX];
     size_t sample_counts[KX_ADOPTED_KINDS];
 };
 
-/* What a declaration with `adopt` would do to the entries under its name, found
- * out without doing it. One thread.
+/* A dry run: what a declaration with `adopt` would do to the entries under its
+ * name. Nothing is changed. One thread.
  *
- * kx_rehearse: in talloc context mem; as declaring: KX_BAD_INDEX and so on,
- * KX_NO_MEMORY. next, within a view: looks at about `limit` more entries;
- * KX_OK: there are more, KX_END: that was all, errors of the storage. result:
- * as far as it has come; it belongs to the rehearsal; `done` is false when
- * there were too many entries to tell. */
+ * kx_rehearse allocates the rehearsal in talloc context mem. It returns the
+ * errors of a declaration (KX_BAD_INDEX and so on) or KX_NO_MEMORY.
+ *
+ * kx_rehearse_next, inside a view, examines about `limit` more entries. KX_OK:
+ * there are more; KX_END: all are examined; otherwise a storage error.
+ *
+ * kx_rehearsal_result is the result so far, owned by the rehearsal. If `done`
+ * is still false after KX_END, there were too many entries for a result. */
 struct kx_rehearsal;
 enum kx_status kx_rehearse(void *mem, struct kx_slice declaration,
                            struct kx_rehearsal **rehearsal_out,

@@ -1,4 +1,4 @@
-/* Bytes: slices of what lies somewhere else, and buffers that grow. */
+/* Bytes: slices, which refer to bytes of others, and buffers, which grow. */
 #ifndef KINDEX_BYTES_H
 #define KINDEX_BYTES_H
 
@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes that lie somewhere else, and live as long as their owner says. data may
- * be NULL when size is 0; there is no NUL behind the last byte. */
+/* A reference to bytes that another object owns, valid as long as that object
+ * keeps them. data may be NULL when size is 0. No NUL follows the last byte. */
 struct kx_slice {
     const uint8_t *data;
     size_t size;
 };
 
-/* A slice of bytes, and one of a NUL terminated text without its NUL. */
+/* A slice of bytes; a slice of a NUL-terminated text, without the NUL. */
 static inline struct kx_slice kx_slice(const void *data, size_t size)
 {
     return (struct kx_slice){.data = data, .size = size};
@@ -30,9 +30,9 @@ int kx_compare(struct kx_slice a, struct kx_slice b);
 bool kx_equal(struct kx_slice a, struct kx_slice b);
 bool kx_starts_with(struct kx_slice whole, struct kx_slice prefix);
 
-/* FNV-1a with 64 bits of these bytes behind those that led to `hash`, at first
- * KX_HASH_START: the same everywhere and always, and no proof against bytes
- * that were chosen. */
+/* 64-bit FNV-1a: continues `hash`, which begins as KX_HASH_START, over these
+ * bytes. The result is the same on every machine and in every version. Not safe
+ * against chosen input. */
 static const uint64_t KX_HASH_START = UINT64_C(0xcbf29ce484222325);
 static const uint64_t KX_HASH_PRIME = UINT64_C(0x100000001b3);
 
@@ -43,9 +43,9 @@ static inline uint64_t kx_hash(uint64_t hash, struct kx_slice bytes)
     return hash;
 }
 
-/* A growing byte string. When memory runs out `failed` is set, the contents
- * stay as they were and further additions do nothing, so that a sequence of
- * additions is checked once, at its end. */
+/* A growing byte string. When memory runs out, `failed` is set, the contents
+ * stay as they were and further additions do nothing. So a sequence of
+ * additions needs one check, at its end. */
 struct kx_buffer {
     uint8_t *data;
     size_t size;
@@ -54,25 +54,26 @@ struct kx_buffer {
     bool failed;
 };
 
-/* An empty buffer whose bytes will live under owner (a talloc context). */
+/* Makes the buffer empty; its bytes will be allocated in owner (a talloc
+ * context). */
 void kx_buffer_init(struct kx_buffer *buffer, const void *owner);
-/* Makes room for `more` bytes after size; false when memory ran out. */
+/* Makes room for `more` bytes after size. False: out of memory. */
 bool kx_buffer_reserve(struct kx_buffer *buffer, size_t more);
-/* Gives back the room after the bytes, which may move. The room stays when
- * there are no bytes, or no memory to move them. */
+/* Shrinks the capacity to the size; the bytes may move. Does nothing when the
+ * buffer is empty, or without memory to move the bytes. */
 void kx_buffer_fit(struct kx_buffer *buffer);
 /* Frees the bytes before their owner does; the buffer is empty again. */
 void kx_buffer_free(struct kx_buffer *buffer);
 
-/* Empties a buffer that is used again and again, and forgets a failure. */
+/* Empties a buffer for reuse, keeping its capacity, and clears `failed`. */
 static inline void kx_buffer_clear(struct kx_buffer *buffer)
 {
     buffer->size = 0;
     buffer->failed = false;
 }
 
-/* Append bytes, one byte, a slice, a NUL terminated text without its NUL. What
- * is appended must not lie in the buffer itself: its bytes may move. */
+/* Append bytes, one byte, a slice, a NUL-terminated text without its NUL. The
+ * appended bytes must not lie in the buffer itself, whose bytes may move. */
 static inline void kx_add(struct kx_buffer *buffer, const void *data,
                           size_t size)
 {
@@ -99,7 +100,7 @@ static inline void kx_add_text(struct kx_buffer *buffer, const char *text)
     kx_add(buffer, text, strlen(text));
 }
 
-/* What the buffer holds by now, valid until the next addition. */
+/* The contents of the buffer, valid until the next addition. */
 static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
 {
     return kx_slice(buffer->data, buffer->size);

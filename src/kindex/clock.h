@@ -1,20 +1,20 @@
-/* What time it is. */
+/* Clocks: wall time and monotonic time. */
 #ifndef KINDEX_CLOCK_H
 #define KINDEX_CLOCK_H
 
 #include <stdint.h>
 
-/* Unix time in milliseconds; tests can set it (0 gives the real clock back). */
+/* Unix time in milliseconds. Tests can set it; 0 restores the real clock. */
 int64_t kx_now_ms(void);
 void kx_clock_set(int64_t now_ms);
-/* Nanoseconds from an arbitrary point, never going back. */
+/* Nanoseconds since an arbitrary point; never goes backwards. */
 uint64_t kx_monotonic_ns(void);
 
 /* In nanoseconds. */
 enum { KX_MS_NS = 1000000, KX_SECOND_NS = 1000000000 };
 
-/* For how many milliseconds to wait, so that this moment of kx_monotonic_ns has
- * come; 0: it has come already. */
+/* Milliseconds to wait until kx_monotonic_ns reaches at_ns; 0 if it already
+ * has. */
 int64_t kx_ms_until(uint64_t at_ns);
 
 #endif

@@ -11,18 +11,19 @@ struct kx_conflict {
     bool first;            /* of its group */
 };
 
-/* Begins a list of all groups of such entries, in the order of their values;
- * ends a scan. `after`: goes on behind this kx_conflict_position, with an entry
- * that is the first of its group only if the group is new. KX_OK,
- * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. kx_scan_end ends it. */
+/* Begins a list of all groups of such entries, in the order of their values.
+ * Ends an open scan; kx_scan_end ends the list. `after`: empty, or the
+ * kx_conflict_position to continue after; an entry is then marked as the first
+ * of its group only if its group begins after that position. KX_OK,
+ * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status kx_conflicts(struct kx_reader *reader, struct kx_slice name,
                             struct kx_slice after, struct kx_fault *fault);
 /* The next entry, valid until the next call on the reader: KX_OK, KX_END,
- * KX_NO_MEMORY, KX_FAILED. Behind the first of a group comes a second. */
+ * KX_NO_MEMORY, KX_FAILED. Each group has at least two entries. */
 enum kx_status kx_conflict_next(struct kx_reader *reader,
                                 struct kx_conflict *conflict_out);
-/* What to go on behind, after an entry that is not the first of its group.
- * Valid until the next call on the reader. */
+/* The position of the last entry, to continue after; only for an entry that is
+ * not the first of its group. Valid until the next call on the reader. */
 struct kx_slice kx_conflict_position(struct kx_reader *reader);
 
 #endif

@@ -1,14 +1,14 @@
-/* Entries: a value under a key, and the versionstamp of the commit that put it
- * there.
+/* Entries: a key, its value, and the versionstamp of the commit that wrote it.
  */
 #ifndef KINDEX_ENTRY_H
 #define KINDEX_ENTRY_H
 
 #include "kindex/value.h"
 
-/* A versionstamp is 10 bytes: this counter in big endian, then two zero
- * bytes; shown as 20 lower-case hexadecimal digits. It grows by one with each
- * commit of a store and is never repeated or lowered. 0 stands for "absent". */
+/* A versionstamp is 10 bytes: a counter of 8 bytes in big endian, then two zero
+ * bytes. It is shown as 20 lower-case hexadecimal digits. In calls it is the
+ * counter alone, which grows by one with each commit of a store and is never
+ * repeated or lowered. 0 stands for "absent". */
 enum kx_stamp_size { KX_STAMP_BYTES = 10, KX_STAMP_DIGITS = 20 };
 /* Writes KX_STAMP_DIGITS digits, no NUL. */
 void kx_stamp_text(uint64_t stamp, char *out);

@@ -1,4 +1,4 @@
-/* Indexes: what is declared, how far its build is, and what is in it. */
+/* Indexes: their declarations, the progress of their builds, their contents. */
 #ifndef KINDEX_INDEX_H
 #define KINDEX_INDEX_H
 
@@ -23,67 +23,66 @@ struct kx_index_info {
     struct kx_slice declaration; /* JSON text, all defaults filled in */
     enum kx_index_state state;
     struct kx_slice prefix; /* encoded parts */
-    /* While it migrates (target is not empty) it is what `declaration` says,
-     * and becomes what `target` (JSON text) says when `migration` is over:
-     * building, conflicted or failed. */
+    /* Not empty: the index migrates. It serves `declaration` until the
+     * migration has ended, and `target` (JSON text) from then on. `migration`
+     * is the state of the migration: building, conflicted or failed. */
     struct kx_slice target;
     enum kx_index_state migration;
-    /* Progress of a build or a migration. total is an estimate until it is
-     * done. */
+    /* Progress of a build or a migration, in entries. total is an estimate
+     * until the end. */
     uint64_t done;
     uint64_t total;
     uint64_t skipped; /* entries without an indexable value */
-    struct kx_slice samples[KX_SAMPLES_MAX]; /* keys of some of these */
+    struct kx_slice samples[KX_SAMPLES_MAX]; /* keys of some skipped entries */
     size_t sample_count;
     bool paused;
     uint32_t per_second_max; /* entries; 0: no limit */
     int64_t started_at_ms;
     double per_second;
-    bool resumed;                /* after a restart */
+    bool resumed;                /* the build continued after a restart */
     char failure[KX_DETAIL_MAX]; /* of a failed build */
     uint64_t entries;            /* index entries, estimated */
-    uint64_t conflicts; /* entries whose unique value another one has */
-    /* How much it is used, counted since since_ms: when the store was opened,
-     * or the index declared. */
+    uint64_t conflicts; /* entries whose unique value another entry has */
+    /* Usage since since_ms, when the store was opened or the index declared. */
     int64_t since_ms;
     uint64_t reads;       /* scans and look-ups, also of the index entries
                            * themselves */
-    int64_t last_read_ms; /* 0: not since then */
+    int64_t last_read_ms; /* 0: not read since since_ms */
     uint64_t writes;      /* index entries that commits put or removed */
     const struct kx_adoption *adoption; /* valid until the end of the view */
     /* The last one, or NULL; valid until the end of the view. */
     const struct kx_verification *verification;
 };
 
-/* Between begin and end. The strings are valid until the end of the view.
- * KX_OK or KX_INDEX_ABSENT. */
+/* Inside a view. The slices are valid until the end of the view. KX_OK or
+ * KX_INDEX_ABSENT. */
 enum kx_status kx_index_find(struct kx_reader *reader, struct kx_slice name,
                              struct kx_index_info *info_out);
 /* The n-th index in name order; KX_END after the last. */
 enum kx_status kx_index_at(struct kx_reader *reader, size_t n,
                            struct kx_index_info *info_out);
-/* Bytes of the keys and values of its entries, estimated from some of them.
- * Between begin and end; ends a scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
+/* Bytes of the keys and values of the index's entries, estimated from a sample.
+ * Inside a view; ends an open scan. KX_OK, KX_INDEX_ABSENT, KX_NO_MEMORY,
  * KX_FAILED. */
 enum kx_status kx_index_bytes(struct kx_reader *reader, struct kx_slice name,
                               uint64_t *bytes_out);
 
 struct kx_estimate {
     uint64_t rows; /* entries that a scan of the range would read */
-    bool exact;    /* counted, not estimated: they are few */
+    bool exact;    /* counted, not estimated, because there are few */
 };
-/* How much is in a range, of an index (start and end as for kx_scan_index) or,
- * with an empty name, of the store. Between begin and end; ends a scan. KX_OK,
+/* The size of a range of an index (start and end as for kx_scan_index) or, with
+ * an empty name, of the store. Inside a view; ends an open scan. KX_OK,
  * KX_INDEX_ABSENT, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
                            const struct kx_range *range,
                            struct kx_estimate *estimate_out,
                            struct kx_fault *fault);
 
-/* Replaces out by encoded parts as the entries of an index have them: text is
- * folded as its fields declare, what is folded already stays. For bounds of
- * scans. Not while one is open. KX_OK, KX_INDEX_ABSENT, KX_BAD_KEY,
- * KX_NO_MEMORY. */
+/* Replaces out with the encoded parts in the form that the index's entries
+ * have: text is folded as the index's fields declare. Folded text stays the
+ * same. For bounds of scans; not while a scan is open. KX_OK, KX_INDEX_ABSENT,
+ * KX_BAD_KEY, KX_NO_MEMORY. */
 enum kx_status kx_index_fold(struct kx_reader *reader, struct kx_slice name,
                              struct kx_slice parts, struct kx_buffer *out);
 
@@ -93,51 +92,55 @@ struct kx_lookup {
     const struct kx_slice *fields; /* as in struct kx_range */
     size_t field_count;
 };
-/* The entry that a unique index points to from a value: as kx_read;
+/* The entry with this value in a unique index. Returns the same as kx_read, or
  * KX_INDEX_NOT_UNIQUE, KX_INDEX_ABSENT, KX_INDEX_NOT_READY. The entry is valid
  * until the next call on the reader. */
 enum kx_status kx_index_get(struct kx_reader *reader,
                             const struct kx_lookup *lookup,
                             struct kx_entry *entry_out, struct kx_fault *fault);
 
-/* What a declaration is about. */
+/* The keys that a declaration concerns. */
 struct kx_declared {
     struct kx_slice name_key; /* the index's name as an encoded key part */
-    struct kx_slice prefix;   /* of the entries that it is made from */
-    bool adopts;              /* and removes what is wrong under the name */
+    struct kx_slice prefix;   /* of the entries that are indexed */
+    bool adopts;              /* it adopts the entries under its name, and
+                               * removes those that are wrong */
 };
-/* Reads it into talloc context mem. As declaring: KX_OK, KX_BAD_INDEX and so
- * on. */
+/* Reads a declaration; the slices lie in talloc context mem. Returns the errors
+ * of a declaration: KX_OK, KX_BAD_INDEX and so on. */
 enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
                                 struct kx_declared *declared_out);
 
-/* What an index would be, reckoned from a sample of entries. */
+/* The properties that an index would have, computed from a sample of entries.
+ */
 struct kx_preview {
-    bool exact;         /* all entries were read, and the numbers are counts */
+    bool exact;         /* all entries were read; the numbers are counts */
     uint64_t read;      /* sampled entries with the prefix */
-    uint64_t sampled;   /* of these: covered */
+    uint64_t sampled;   /* those of them that the index covers */
     uint64_t covered;   /* entries that the index covers */
-    uint64_t skipped;   /* of these: without an indexable value */
+    uint64_t skipped;   /* covered entries without an indexable value */
     uint64_t entries;   /* index entries */
     uint64_t bytes;     /* on disk */
-    uint64_t conflicts; /* index entries more than a unique index can have */
+    uint64_t conflicts; /* index entries in excess of what a unique index can
+                         * have */
     double seconds;     /* to build it */
     struct kx_slice declaration; /* JSON text, all defaults filled in */
     struct kx_slice warnings;    /* JSON array of sentences */
 };
 
-/* How many times it was told that something about an index has changed: its
- * state, the progress of its build, its pace. Ask before you look. Any
- * thread. */
+/* A counter that grows whenever something about an index changes: its state,
+ * the progress of its build, its pace. Read it before the indexes, so that no
+ * change is missed. Any thread. */
 uint64_t kx_news(struct kx_store *store);
 /* Registers a ticket for the next change after `seen` (from kx_news). KX_OK:
- * the answer function will be called with it, not more than some times a
- * second. KX_END: there is one already, and the ticket is not taken. Any
- * thread. */
+ * the answer function will be called with the ticket, at most a few times a
+ * second. KX_END: there has been a change already; the ticket is not
+ * registered. Any thread. */
 enum kx_status kx_news_wait(struct kx_store *store, uint64_t seen,
                             struct kx_ticket *ticket);
-/* Takes a ticket back: it is not answered any more. False: it is answered or
- * just about to be. All must be back before kx_close. Any thread. */
+/* Withdraws a ticket, which then will not be answered. False: it has been
+ * answered or is about to be. All tickets must be withdrawn or answered before
+ * kx_close. Any thread. */
 bool kx_news_cancel(struct kx_store *store, struct kx_ticket *ticket);
 
 #endif

@@ -1,4 +1,4 @@
-/* JSON texts, read and changed where they lie. */
+/* JSON texts: checked once, then read and edited as text, without a tree. */
 #ifndef KINDEX_JSON_H
 #define KINDEX_JSON_H
 
@@ -11,8 +11,8 @@
  * Errors: KX_BAD_JSON, KX_JSON_TOO_DEEP, with offset and detail; KX_NO_MEMORY.
  */
 enum kx_status kx_json_check(struct kx_slice text, struct kx_fault *fault);
-/* The same for a document with values in it, which has levels of its own around
- * theirs: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
+/* The same for a document that contains values and has levels of its own around
+ * them: depth at most KX_JSON_DOCUMENT_DEPTH_MAX. */
 enum { KX_JSON_DOCUMENT_DEPTH_MAX = 136 };
 enum kx_status kx_json_check_document(struct kx_slice text,
                                       struct kx_fault *fault);
@@ -28,14 +28,14 @@ enum kx_json_type {
     KX_JSON_ARRAY,
     KX_JSON_OBJECT
 };
-/* Type of the value that starts text (white space in front is allowed). */
+/* The type of the value at the start of text (after white space). */
 enum kx_json_type kx_json_type(struct kx_slice text);
-/* The value at an RFC 6901 pointer ("" is the whole), without white space
- * around it. False when there is none. */
+/* The value at an RFC 6901 pointer ("" is the whole text), without the white
+ * space around it. False: there is no such value. */
 bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
                   struct kx_slice *value_out);
-/* Walks the members of an object or the elements of an array. It points into
- * the text and owns nothing: it may be copied, and left at any time. */
+/* Iterates over the members of an object or the elements of an array. It points
+ * into the text and owns nothing: it may be copied or abandoned at any time. */
 struct kx_json_iter {
     struct kx_slice rest;
     bool object;
@@ -54,24 +54,25 @@ void kx_json_escape(struct kx_slice utf8, struct kx_buffer *out);
 /* Are both texts the same JSON value? Members in any order; numbers compared
  * as doubles; strings by their characters. */
 bool kx_json_equal(struct kx_slice a, struct kx_slice b);
-/* RFC 7396: appends target patched by patch; what patch does not touch keeps
- * its very bytes. target.size 0 means there is no target. Without memory
- * out->failed is set. */
+/* RFC 7396: appends target patched by patch. Members that the patch does not
+ * change keep their exact bytes. target.size 0: there is no target. Without
+ * memory out->failed is set. */
 void kx_json_merge(struct kx_slice target, struct kx_slice patch,
                    struct kx_buffer *out);
 
-/* Is this a JSON Pointer (RFC 6901) of at most KX_POINTER_MAX bytes? "" is. */
+/* True for a JSON Pointer (RFC 6901) of at most KX_POINTER_MAX bytes; "" is
+ * one. */
 bool kx_pointer_valid(struct kx_slice text);
-/* Does `other` lead to the same place as pointer, or further? */
+/* True if `other` is the same path as pointer, or one inside it. */
 bool kx_pointer_covers(struct kx_slice pointer, struct kx_slice other);
-/* Appends an object with what is found at the paths (JSON Pointers, at most
- * KX_PROJECTION_MAX, none empty and none covering another), nested as it is in
- * the text. What is no object, arrays included, has no members; if text is
- * none, {} is appended, and the function false. */
+/* Appends an object with the values at the paths, nested as in the text. The
+ * paths are JSON Pointers, at most KX_PROJECTION_MAX, none empty and none
+ * covering another. Only objects have members; arrays have none. If text is not
+ * an object, appends {} and returns false. */
 bool kx_json_project(struct kx_slice text, const struct kx_slice *paths,
                      size_t count, struct kx_buffer *out);
-/* The same of a text in the typed form (value.h), in which the result is, too.
- */
+/* The same for a text in the typed form (value.h); the result is in this form,
+ * too. */
 bool kx_json_project_typed(struct kx_slice text, const struct kx_slice *paths,
                            size_t count, struct kx_buffer *out);
 

@@ -1,5 +1,5 @@
-/* Keys: sequences of typed parts, encoded so that bytes compare as the parts
- * do; and their form in JSON.
+/* Keys: sequences of typed parts, encoded so that byte order is the order of
+ * the parts; and their form in JSON.
  */
 #ifndef KINDEX_KEY_H
 #define KINDEX_KEY_H
@@ -39,26 +39,26 @@ enum kx_status kx_key_add_boolean(struct kx_buffer *key, bool boolean);
 enum kx_status kx_key_add_bigint(struct kx_buffer *key,
                                  struct kx_slice decimal);
 
-/* Takes the parts out of an encoded key, first to last. The key must stay where
- * it is meanwhile. */
+/* Decodes the parts of an encoded key, first to last. The key's bytes must stay
+ * valid and in place during this. */
 struct kx_key_reader {
-    struct kx_slice rest;        /* the parts not taken yet */
+    struct kx_slice rest;        /* the parts not yet decoded */
     uint8_t scratch[KX_KEY_MAX]; /* holds the last part where it had to be
                                   * unescaped or inverted */
 };
 /* Starts at the first part. */
 void kx_key_read(struct kx_key_reader *reader, struct kx_slice key);
 /* KX_OK and the next part (valid until the next call), KX_END after the last,
- * KX_BAD_KEY when the bytes are no key. */
+ * KX_BAD_KEY when the bytes are not a valid key. */
 enum kx_status kx_key_next(struct kx_key_reader *reader,
                            struct kx_part *part_out);
 
-/* Number of encoded bytes of the first part of rest; 0 when it is no part. */
+/* Number of encoded bytes of the first part of rest; 0 when it is not valid. */
 size_t kx_part_size(struct kx_slice rest);
 /* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
  * KX_KEY_TOO_LONG otherwise. */
 enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);
-/* Appends the decimal digits of a bigint part, with '-' when it is negative. */
+/* Appends a bigint part in decimal digits, with '-' when it is negative. */
 void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
 
 /* Appends the encoding of a JSON array of parts (checked text): strings,
@@ -69,23 +69,23 @@ void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out);
  * hold (fault->inexact). */
 enum kx_status kx_key_from_json(struct kx_slice json, struct kx_buffer *key,
                                 struct kx_fault *fault);
-/* Appends the JSON array of an encoded key; what is no key becomes []. */
+/* Appends an encoded key as a JSON array; [] if the bytes are not a valid key.
+ */
 void kx_key_to_json(struct kx_slice key, struct kx_buffer *json);
 /* Appends one part in the same form. */
 void kx_part_to_json(const struct kx_part *part, struct kx_buffer *json);
 
-/* Appends the encoding of one part that JSON has no form for, an object as
- * above. KX_BAD_KEY when the object (checked text) is none. */
+/* Appends the encoding of one part that is written as an object, as above.
+ * KX_BAD_KEY when the object (checked text) is not such a part. */
 enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
                                 struct kx_fault *fault);
 
-/* Reads a number part. A key is an identity: an integer that no double equals
- * would silently become another key, so it is refused: KX_BAD_KEY with
- * fault->inexact. */
+/* Reads a number part. An integer that no double equals would silently become
+ * another key, so it is refused: KX_BAD_KEY with fault->inexact. */
 enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
                                    struct kx_fault *fault);
 
-/* A copy of a key that is shown as an example of others. */
+/* A copy of a key, shown as an example. */
 struct kx_sample {
     uint8_t key[KX_SAMPLE_KEY_MAX];
     size_t size;

@@ -14,10 +14,10 @@ enum kx_limit {
     KX_PAGE_MAX = 1000,          /* entries of one page of a list */
     KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
     KX_INDEXES_MAX = 256,        /* declared indexes of a store */
-    KX_DECLARATION_MAX = 65536,  /* bytes of one, with its defaults */
+    KX_DECLARATION_MAX = 65536,  /* bytes of a declaration with its defaults */
     KX_V8_DEPTH_MAX = 1000,      /* objects inside each other in a V8 value */
     KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */
-    KX_V8_BIGINT_MAX = 4096,     /* bytes of a bigint that is reckoned with */
+    KX_V8_BIGINT_MAX = 4096,     /* bytes of a bigint operand */
     KX_FIELDS_MAX = 16,          /* fields of one index */
     KX_PROJECTION_MAX = 16,      /* members that a read asks for */
     KX_STORED_MAX = 16,       /* members that the entries of an index store */
@@ -29,12 +29,12 @@ enum kx_limit {
                               * included */
     KX_COMMIT_INDEX_BYTES_MAX = 67108864, /* bytes of the index entries that one
                                            * commit adds */
-    KX_COMMIT_PATCHED_MAX = 16777216, /* bytes of the values that patches of one
-                                       * commit make, without the last one */
-    KX_SAMPLES_MAX = 5,               /* keys shown of what a build left out */
+    KX_COMMIT_PATCHED_MAX = 16777216, /* bytes of the values that the patches of
+                                       * one commit make, without the last */
+    KX_SAMPLES_MAX = 5,               /* keys shown as examples in a report */
     KX_SAMPLE_KEY_MAX = 256,          /* encoded bytes of such a key */
     KX_WATCH_KEYS_MAX = 100,          /* keys of one watch */
-    KX_WATCH_CHANGES_MAX = 1000,      /* that one of a prefix has yet to show */
+    KX_WATCH_CHANGES_MAX = 1000,      /* changes pending in a prefix watch */
     KX_BACKUPS_MAX = 4,               /* backups being made at a time */
     KX_TOKENS_MAX = 10000,            /* tokens of a store */
     KX_GRANTS_MAX = 32,               /* grants of one token */

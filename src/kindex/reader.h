@@ -5,79 +5,82 @@
 #include "kindex/entry.h"
 #include "kindex/store.h"
 
-/* Reads of one thread. Between begin and end all calls see one state of the
- * store, and commits wait: keep it to a few milliseconds. open: KX_OK,
- * KX_NO_MEMORY. close: not inside a view; NULL is allowed. */
+/* A reader of one thread. A view lasts from kx_read_begin to kx_read_end: all
+ * calls in it see one state of the store, and commits wait, so it should last
+ * only a few milliseconds. open: KX_OK, KX_NO_MEMORY. close: not inside a view;
+ * NULL is allowed. */
 struct kx_reader;
 enum kx_status kx_reader_open(struct kx_store *store,
                               struct kx_reader **reader_out);
 void kx_reader_close(struct kx_reader *reader);
 
-/* What a reader has read. */
+/* Counts of what a reader has read. */
 struct kx_reads {
-    uint64_t entries; /* rows looked at, those of indexes included */
-    uint64_t bytes;   /* of them, as they are stored */
-    char index[KX_INDEX_NAME_MAX + 1]; /* looked into last, or "" */
+    uint64_t entries; /* rows examined, index entries included */
+    uint64_t bytes;   /* their stored size */
+    char index[KX_INDEX_NAME_MAX + 1]; /* the index used last, or "" */
 };
-/* From now on what is read is added to *reads, which must stay where it is
- * until the next call; NULL: to nothing of the caller's. */
+/* Adds further reads to *reads, which must stay valid until the next call of
+ * this function; NULL: stops that. */
 void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads);
 
 /* Begins a view. May wait a moment for a batch that is being applied, never for
  * the disk's flush. One view per thread at a time. */
 void kx_read_begin(struct kx_reader *reader);
 /* Ends the view, and a scan in it. Returns 0 when everything seen is on disk,
- * else the number of the flush after which it is: the reply must be kept back
- * until then (kx_wait), since a crash could still take back what it shows. */
+ * else the number of the flush after which it will be. The reply must be held
+ * back until then (kx_wait), because a crash could still undo what it shows. */
 uint64_t kx_read_end(struct kx_reader *reader);
 
-/* The entry with this key: KX_OK, KX_ABSENT (of the key without parts always),
+/* The entry with this key: KX_OK, KX_ABSENT (always for the empty key),
  * KX_INDEX_NOT_READY (fault says which index), KX_FAILED, KX_NO_MEMORY. The
  * entry's slices lie in `record`, whose former contents are replaced. */
 enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
-/* Lets the views of this reader begin without waiting, until kx_read_release,
- * for a thread that must not wait; they all see one state. False: a batch is
- * being applied. hold: the ticket will be answered when another try is worth
- * it. After that try, or instead of it, kx_read_tried is called once. Between
- * hold and release the thread may not submit anything. */
+/* For a thread that must not block: from a successful hold until
+ * kx_read_release the views of this reader begin without waiting, and all see
+ * one state. False: a batch is being applied. kx_read_hold then keeps the
+ * ticket and answers it when another try is worthwhile; kx_read_tried must be
+ * called once after that try, or instead of it. kx_read_try_hold takes no
+ * ticket. Between hold and release the thread must not submit a commit. */
 bool kx_read_hold(struct kx_reader *reader, struct kx_ticket *ticket);
 bool kx_read_try_hold(struct kx_reader *reader);
 void kx_read_tried(struct kx_store *store);
 /* Harmless without a hold. Not inside a view. */
 void kx_read_release(struct kx_reader *reader);
 
-/* kx_read in a view of its own, with the result in fault->status. Returns what
- * kx_read_end would. It never waits: KX_AGAIN, when a batch is being applied
+/* kx_read in a view of its own; the result is in fault->status. Returns the
+ * same as kx_read_end. It never waits: KX_AGAIN when a batch is being applied
  * and the entry is not cached. */
 uint64_t kx_read_alone(struct kx_reader *reader, struct kx_slice key,
                        struct kx_buffer *record, struct kx_entry *entry_out,
                        struct kx_fault *fault);
 
-/* Bytes of the rows that this view has looked at, as they are stored. */
+/* Stored size in bytes of the rows that this view has examined. */
 uint64_t kx_read_bytes(const struct kx_reader *reader);
 
 struct kx_range {
     struct kx_slice start; /* inclusive */
     struct kx_slice end;   /* exclusive */
-    struct kx_slice after; /* only what comes behind this in the direction of
-                            * the scan: a kx_scan_position, of a scan of any
-                            * time; empty: all */
+    struct kx_slice after; /* a kx_scan_position, also of an earlier scan: only
+                            * entries after it in the direction of the scan;
+                            * empty: all */
     bool reverse;          /* last to first; the bounds keep their meaning */
-    bool yields;           /* kx_scan_next may give up for now: KX_AGAIN */
-    /* JSON Pointers: only these members of the values are needed. An index that
-     * holds them is not followed; whatever else the values have may be missing.
-     * None: all. They must live until the end of the scan. */
+    bool yields;           /* kx_scan_next may return KX_AGAIN */
+    /* JSON Pointers of the only members that the caller needs; none: all. If an
+     * index stores them, its entries are not read; other members may then be
+     * missing. They must stay valid until the end of the scan. */
     const struct kx_slice *fields;
     size_t field_count;
-    bool count_only; /* all of an entry but its being there may be left
+    bool count_only; /* entries are only counted: their contents may be left
                       * undefined */
 };
 
-/* Begins a scan; a reader has at most one. KX_OK, KX_INDEX_NOT_READY when the
- * range lies within the entries of such an index, KX_FAILED. */
+/* Begins a scan; a reader has at most one. KX_OK, KX_FAILED;
+ * KX_INDEX_NOT_READY: the range lies within the entries of an index that is not
+ * ready. */
 enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
                        struct kx_fault *fault);
 /* Begins a scan of an index: start and end are relative to the index's name
@@ -89,23 +92,23 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
                              struct kx_fault *fault);
 /* Next entry, valid until the next call on the reader: KX_OK, KX_END,
  * KX_FAILED. kx_scan_position is then the key to resume after. KX_AGAIN, for a
- * range that yields: many rows were passed over that nobody is to see (expired
- * ones, those of a dropped index), or megabytes were read. Call again, or end
- * the view and go on behind kx_scan_position in another one, so that others
- * have their turn. */
+ * range that yields: many hidden rows were skipped (expired, or of a dropped
+ * index), or megabytes were read. Call again; or end the view, so that commits
+ * can proceed, and resume after kx_scan_position in another view. */
 enum kx_status kx_scan_next(struct kx_reader *reader,
                             struct kx_entry *entry_out);
-/* The key in scan order of the entry given last: its own key, or the index
- * entry's key without the name. Valid until the next call on the reader. */
+/* The position of the last entry in scan order: its own key or, for an index,
+ * the index entry's key without the name. Valid until the next call on the
+ * reader. */
 struct kx_slice kx_scan_position(struct kx_reader *reader);
-/* Ends the scan; the end of the view does so, too. */
+/* Ends the scan. kx_read_end does this, too. */
 void kx_scan_end(struct kx_reader *reader);
 
 /* Registers a ticket for a flush number given by kx_read_end. KX_OK: the answer
- * function will be called with it. KX_END: that flush is done already, and the
- * ticket is not taken. KX_FAILED: the storage has failed, and what was seen may
- * never be on disk: it must not be shown. After an answer, too, ask
- * kx_store_failed. */
+ * function will be called with it. KX_END: that flush has already been done;
+ * the ticket is not registered. KX_FAILED: the storage has failed; the data
+ * read may never be on disk and must not be shown. Call kx_store_failed after
+ * an answer, too. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t flush,
                        struct kx_ticket *ticket);
 

@@ -1,4 +1,4 @@
-/* How a call ends, and what was wrong. */
+/* The result of a call, and the details of an error. */
 #ifndef KINDEX_STATUS_H
 #define KINDEX_STATUS_H
 
@@ -7,8 +7,8 @@
 
 #include "kindex/limit.h"
 
-/* Every way a call can end. The text is the fixed title of the case; what is
- * special about one occurrence goes into struct kx_fault. */
+/* All results of calls. The text is the fixed title; the details of one
+ * occurrence are in struct kx_fault. */
 #define KX_STATUS_LIST(X)                                                      \
     X(KX_OK, "done")                                                           \
     X(KX_ABSENT, "there is no such entry")                                     \
@@ -62,8 +62,8 @@ enum { KX_STATUS_COUNT = KX_FAILED + 1 };
 const char *kx_status_name(enum kx_status status);
 const char *kx_status_title(enum kx_status status);
 
-/* What was wrong in this case: one sentence with the values concerned. All of
- * it lies in the struct: it can be copied and kept. */
+/* The details of an error: one sentence with the values concerned, and where.
+ * The struct has no pointers: it can be copied and kept. */
 struct kx_fault {
     enum kx_status status;
     char detail[KX_DETAIL_MAX];
@@ -73,9 +73,9 @@ struct kx_fault {
     char suggestion[32]; /* the name that was probably meant, or "" */
 };
 
-/* Fills fault (NULL is allowed) and returns status, for early returns. A
- * sentence that is too long is cut at a whole character. All other members are
- * cleared: set them afterwards. */
+/* Fills in fault (NULL is allowed) and returns status, for early returns. A
+ * sentence that is too long is cut after a whole character. All other members
+ * are cleared; set them afterwards. */
 enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));

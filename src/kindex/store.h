@@ -1,19 +1,18 @@
-/* The store: how it is opened and closed, and who is told when what is on disk.
- */
+/* The store: opening, closing, and notification when data are on disk. */
 #ifndef KINDEX_STORE_H
 #define KINDEX_STORE_H
 
 #include "kindex/bytes.h"
 #include "kindex/status.h"
 
-/* Something that waits for a flush: a commit, or a reply that shows entries
- * which are not on disk yet. It lies in the waiter's memory and must stay
- * there, untouched, until it is answered. */
+/* A registration for one answer: to a commit, to a reader that waits for a
+ * flush or for the end of a batch, to a watch. It lies in the caller's memory
+ * and must stay there, unchanged, until it is answered or withdrawn. */
 struct kx_ticket {
-    void *owner;            /* the waiter's own; not looked at */
-    struct kx_ticket *next; /* the core's while waiting; then the next in the
-                             * list given to the answer function */
-    struct kx_watch *watch; /* the core's: where it was registered */
+    void *owner;            /* for the caller; the core does not use it */
+    struct kx_ticket *next; /* used by the core until the answer; then the next
+                             * in the list given to the answer function */
+    struct kx_watch *watch; /* used by the core: where it was registered */
 };
 
 /* Called by the writer thread, once for each flush, with the list of all
@@ -22,30 +21,30 @@ struct kx_ticket {
  * block, for all commits wait meanwhile. */
 typedef void kx_answer_fn(void *context, struct kx_ticket *first);
 
-/* How to open a store. The struct is copied; the directory's text is not, and
- * must live as long as the store. */
+/* How to open a store. The struct is copied; the text of `directory` is not and
+ * must stay valid until kx_close. */
 struct kx_options {
-    const char *directory; /* made when missing, mode 0700, parents too */
+    const char *directory; /* created when missing, with parents, mode 0700 */
     uint64_t cache_bytes;  /* half for pages, half for single records */
     size_t value_max;      /* bytes of one value */
     uint32_t queue_max;    /* commits that may wait for the writer */
     uint32_t checkpoint_seconds;
-    uint32_t checkpoint_bytes; /* of log */
-    /* NULL: none. Else a directory to which the log is copied and backups are
-     * put, one after each interval, of which as many are kept; a damaged data
-     * directory is restored from there. */
+    uint32_t checkpoint_bytes; /* bytes of log between checkpoints */
+    /* NULL, or a directory for an archive: the log is copied there, and a
+     * backup is made after each interval; the last archive_keep backups are
+     * kept. A damaged data directory is restored from the archive. */
     const char *archive;
     int64_t archive_interval_ms;
     uint32_t archive_keep;
-    bool unpaced; /* verifications take no heed of pauses and throttles: for
-                   * one that somebody waits for */
-    uint64_t disk_floor; /* bytes: with less than this free on the disk
-                          * commits are refused (KX_DISK_FULL), and as
-                          * much is kept in a file that is given up when
-                          * half of it is gone; 0: neither */
-    /* Files that the program may keep in the directory before there is a store
-     * in it, ended by NULL, such as a token file; NULL: none. A directory that
-     * has other files, and no store, is refused. Read by kx_open only. */
+    bool unpaced; /* verifications ignore pauses and throttles, for a caller
+                   * that waits for the result */
+    uint64_t disk_floor; /* bytes: commits are refused (KX_DISK_FULL) while
+                          * less is free on the disk. A file of this size
+                          * reserves space for recovery; it is removed when
+                          * less than half of this is free. 0: neither */
+    /* Names of files, ended by NULL, that may be in the directory before there
+     * is a store in it, such as a token file; NULL: none. A directory that has
+     * other files and no store is refused. Used by kx_open only. */
     const char *const *beside;
     kx_answer_fn *answer;
     void *answer_context;
@@ -55,23 +54,23 @@ struct kx_options {
 void kx_options_default(struct kx_options *options);
 
 struct kx_store;
-/* Opens or makes a store, recovers it, starts its threads. One process at a
- * time. KX_IN_USE, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED; the
- * directory is unchanged when it is in use. */
+/* Opens or creates a store, recovers it, starts its threads. Only one process
+ * can have a store open. KX_OK, KX_IN_USE (the directory is unchanged),
+ * KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED. */
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
-/* Refuses new commits, answers those that wait, writes a checkpoint and frees
- * the store. Readers must be closed before, and no other call be running or
- * come later. Returns when all is done. NULL is allowed. */
+/* Refuses new commits, answers the waiting ones, writes a checkpoint and frees
+ * the store; returns after that. Readers must have been closed. No other call
+ * on the store may be running or follow. NULL is allowed. */
 void kx_close(struct kx_store *store);
 
-/* The store's own name among all stores: a UUID in lower case, made with it and
- * never changed. Valid until kx_close; any thread. */
+/* The store's identity: a UUID in lower case, made when the store was created
+ * and never changed. Valid until kx_close. Any thread. */
 const char *kx_store_id(const struct kx_store *store);
 
-/* Has the storage failed for good? Then nothing is accepted any more, and the
- * process should end so that opening the store anew can recover it. Any thread.
- */
+/* True if the storage has failed permanently. The store then accepts nothing,
+ * and the process should end, so that opening the store again can recover it.
+ * Any thread. */
 bool kx_store_failed(const struct kx_store *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* Text and its numbers: UTF-8, decimal, base64url, names that are misspelt. */
+/* Text: decimal numbers, UTF-8, base64url, misspelt names. */
 #ifndef KINDEX_TEXT_H
 #define KINDEX_TEXT_H
 
@@ -18,22 +18,23 @@ const char *kx_number_special_name(double number);
 
 /* Strict UTF-8 (no overlong forms, surrogates, or code points over 10FFFF). */
 bool kx_utf8_valid(struct kx_slice text);
-/* How many of its bytes fit in `most`, of whole characters. */
+/* The size of the longest start of text that has at most `most` bytes and ends
+ * with a whole character. */
 size_t kx_utf8_fit(struct kx_slice text, size_t most);
 
-/* How many bytes of what a client sent a message shows, as the precision of
- * "%.*s": at most KX_SHOWN_MAX. */
+/* The number of bytes of a client's text that a message shows, as the precision
+ * of "%.*s": at most KX_SHOWN_MAX. */
 enum { KX_SHOWN_MAX = 60 };
 int kx_shown(struct kx_slice text);
 
-/* base64url without padding, RFC 4648 section 5, appended to out. read: false
- * when text is not canonical; out may then have some bytes more. */
+/* base64url without padding, RFC 4648 section 5, appended to out. read returns
+ * false when text is not canonical; some bytes may have been appended then. */
 void kx_base64_write(struct kx_slice bytes, struct kx_buffer *out);
 bool kx_base64_read(struct kx_slice text, struct kx_buffer *out);
 
-/* Is `name` nearer to the misspelt one than *best edits (letters to add, drop
- * or change; case does not count), which then becomes their number? Begin with
- * KX_NEAR + 1. Texts of more than 64 bytes are never near. */
+/* True if fewer than *best edits (letters added, dropped or changed; case does
+ * not count) lead from `given` to `name`; *best then becomes their number.
+ * Begin with KX_NEAR + 1. Texts of more than 64 bytes never match. */
 enum { KX_NEAR = 2 };
 bool kx_resembles(struct kx_slice given, struct kx_slice name, size_t *best);
 

@@ -1,4 +1,4 @@
-/* Tokens: who may do what with which keys. */
+/* Tokens: the access rights that their bearers have, by key prefix. */
 #ifndef KINDEX_TOKEN_H
 #define KINDEX_TOKEN_H
 
@@ -6,8 +6,8 @@
 
 #include "kindex/store.h"
 
-/* What can be granted. The core keeps tokens and compares prefixes; what a
- * scope allows is for those to say who let somebody in. */
+/* What can be granted. The core stores tokens and compares prefixes; the caller
+ * that authorizes a request decides what a scope allows. */
 enum kx_scope {
     KX_MAY_READ = 1 << 0,
     KX_MAY_WRITE = 1 << 1,
@@ -18,51 +18,52 @@ enum kx_scope {
     KX_MAY_MONITOR = 1 << 6,
     KX_MAY_ALL = (1 << 7) - 1
 };
-/* The name of one scope, such as "read", and the scope of a name; 0: none. */
+/* The name of one scope, such as "read"; the scope with a name, or 0. */
 const char *kx_scope_name(enum kx_scope scope);
 unsigned kx_scope_find(struct kx_slice name);
 
 struct kx_grant {
     unsigned scopes;        /* a set of enum kx_scope */
-    struct kx_slice prefix; /* encoded parts; empty: of all keys */
+    struct kx_slice prefix; /* encoded parts; empty: all keys */
 };
 
-/* Do all keys from start (inclusive) to end (exclusive) begin with the parts
- * of the prefix, or are just these? An empty end stands for the key `start`
+/* True if every key from start (inclusive) to end (exclusive) begins with the
+ * parts of the prefix, or equals it. An empty end stands for the key `start`
  * alone. */
 bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
                       struct kx_slice end);
 
 enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32, KX_TOKEN_USES = 2 };
 
-/* A token as it is kept. But for the last two members it never changes. */
+/* A token. All members but the last two are constant. */
 struct kx_token {
     char id[KX_TOKEN_ID_SIZE + 1];        /* hexadecimal digits */
     uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* of its secret, which is not kept */
-    bool fixed; /* by kx_token_fix: nowhere stored, not to be revoked */
+    bool fixed; /* by kx_token_fix: not stored, cannot be revoked */
     struct kx_slice name;
     int64_t created_at_ms;
     int64_t expires_at_ms; /* 0: never */
     const struct kx_grant *grants;
     size_t grant_count;
     atomic_bool revoked;
-    /* Whoever uses the token counts here; 0 at first. */
+    /* Counters for the users of the token; 0 at first. */
     atomic_uint_fast64_t uses[KX_TOKEN_USES];
 };
 
-/* Has it a grant of the scope for all keys? */
+/* True if the token has a grant of the scope for all keys. */
 bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope);
 
-/* Are there any? Any thread, as all of these. */
+/* True if there are any tokens. This and all functions below: any thread. */
 bool kx_tokens_any(const struct kx_store *store);
-/* The token with this id, or the next in the order of ids (after the empty one:
- * the first); NULL when there is none. It stays until it is given back by
- * kx_token_release (NULL is allowed), also when it is revoked meanwhile. */
+/* The token with this id; the next token in the order of ids (after the empty
+ * id: the first). NULL when there is none. The token stays valid, even when it
+ * is revoked, until the caller gives it back with kx_token_release (NULL is
+ * allowed). */
 struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
 struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id);
 void kx_token_release(struct kx_token *token);
-/* Takes a copy of a token for as long as the store is open, in the place of a
- * stored one with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */
+/* Adds a copy of a token until the store is closed; it replaces a stored token
+ * with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */
 enum kx_status kx_token_fix(struct kx_store *store,
                             const struct kx_token *token);
 

@@ -1,46 +1,48 @@
-/* Watches: who waits for a change of some entries. */
+/* Watches: waiting for changes of entries. */
 #ifndef KINDEX_WATCH_H
 #define KINDEX_WATCH_H
 
 #include "kindex/store.h"
 
-/* Waiting until some entries may have changed: until one was written, removed
- * or has expired, or an index, whose entries they may be, can be read or no
- * longer. A watch says that there is a change, not which: whoever is told reads
- * the keys in one view and compares versionstamps with what it has seen. So
- * many commits are one change for who is slow, and nothing is kept for it. */
+/* A watch waits until some entries may have changed: until one was written,
+ * removed or has expired, or until an index that may own the keys has become
+ * readable or is no longer readable. A watch says that there is a change, not
+ * which: the caller then reads the keys in one view and compares versionstamps
+ * with those of its last read. So a slow caller sees many commits as one
+ * change, and no history is kept. */
 struct kx_watch;
 
-/* Watches the keys from now on; they are copied. The watch belongs to memory (a
- * talloc context) and is closed when that is freed. KX_OK, KX_NO_MEMORY. Any
- * thread, as all of these; one watch is used by one thread at a time, and gone
- * before kx_close. */
+/* Watches the keys from now on; they are copied. The watch is allocated in
+ * memory (a talloc context) and is closed when that is freed. KX_OK,
+ * KX_NO_MEMORY. This and all functions below: any thread. One watch is used by
+ * one thread at a time and is closed before kx_close. */
 enum kx_status kx_watch_open(struct kx_store *store,
                              const struct kx_slice *keys, size_t count,
                              const void *memory, struct kx_watch **watch_out);
 /* The same for all keys that begin with the parts of the prefix (at most
- * KX_KEY_MAX bytes) and have more. Which of them have changed is collected, for
+ * KX_KEY_MAX bytes) and have more parts. The changed keys are collected for
  * kx_watch_take. */
 enum kx_status kx_watch_open_prefix(struct kx_store *store,
                                     struct kx_slice prefix, const void *memory,
                                     struct kx_watch **watch_out);
-/* Takes out what has been collected, before a view is begun that reads it:
+/* Takes the collected keys, before the view that reads them begins:
  * keys[0..*count_out-1], at most KX_WATCH_CHANGES_MAX, in the order in which
  * they first changed. They lie in bytes, whose former contents are replaced.
- * False, with none: there were more than that (or of more than 256 KiB), an
- * index can be read or no longer, or memory ran out, so anything under the
- * prefix may have changed. */
+ * False, with no keys: any entry under the prefix may have changed, because
+ * there were more keys (or more than 256 KiB of them), an index has become
+ * readable or is no longer readable, or memory ran out. */
 bool kx_watch_take(struct kx_watch *watch, struct kx_slice *keys,
                    size_t *count_out, struct kx_buffer *bytes);
-/* Closes it before its memory is freed. No ticket may be registered. */
+/* Closes the watch before its memory is freed. No ticket may be registered. */
 void kx_watch_close(struct kx_watch *watch);
 /* Registers a ticket for the next change after the last call (or since the
  * watch was opened). KX_OK: the answer function will be called with it, when
- * what has changed is on disk. KX_END: there is a change already, and the
- * ticket is not taken: read, and call again. At most one ticket at a time. */
+ * the change is on disk. KX_END: there has been a change already; the ticket is
+ * not registered. Read the keys, then call again. At most one ticket at a time.
+ */
 enum kx_status kx_watch_wait(struct kx_watch *watch, struct kx_ticket *ticket);
-/* Takes a ticket back: it is not answered any more. False: it is answered or
- * just about to be. */
+/* Withdraws a ticket, which then will not be answered. False: it has been
+ * answered or is about to be. */
 bool kx_watch_cancel(struct kx_store *store, struct kx_ticket *ticket);
 
 #endif
