@@ -1,5 +1,6 @@
-/* kindex bench: how fast a running server answers reads and writes of entries
- * of its own, which it puts under a prefix where nothing is, and removes. */
+/* kindex bench: measures how fast a running server answers reads and writes.
+ * The bench stores its own entries under an empty prefix, and removes them in
+ * the end. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct bench {
     uint64_t sent;
     uint64_t answered;
     uint64_t begun_ns;
-    double seconds; /* that it took */
+    double seconds; /* duration of the measurement */
     uint64_t random;
     struct cli_latency times[BENCH_KINDS];
     uint64_t refused[BENCH_KINDS];
@@ -40,7 +41,8 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* What was begun is cleaned up, also after control-C. */
+/* A signal ends the measurement early, so that the entries are still removed.
+ */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -50,7 +52,7 @@ static void catch_signals(void)
 
 /* ---- Requests ----------------------------------------------------------- */
 
-/* Marsaglia's xorshift: the same load in every run. */
+/* Marsaglia's xorshift: every run has the same load. */
 static uint64_t next_random(struct bench *bench)
 {
     bench->random ^= bench->random << 13;
@@ -148,7 +150,7 @@ static int run(struct bench *bench)
 
 /* ---- Before and after --------------------------------------------------- */
 
-/* CLI_CONFLICT when there is an entry under the prefix. */
+/* Returns CLI_CONFLICT if there is an entry under the prefix. */
 static int refuse_data(struct bench *bench)
 {
     struct cli *cli = bench->cli;
@@ -174,7 +176,7 @@ static int refuse_data(struct bench *bench)
     return CLI_CONFLICT;
 }
 
-/* Those that are read and written. */
+/* Stores the entries that the measurement reads and writes. */
 static int fill(struct bench *bench)
 {
     bench->filling = true;
@@ -264,8 +266,9 @@ static int report(const struct bench *bench)
     return interrupted != 0 ? cli_fail("interrupted before its end") : CLI_OK;
 }
 
-/* The entries go in any case, but for those that somebody else has just put
- * there. */
+/* Removes the entries after the measurement, also after a failed one. On
+ * CLI_CONFLICT another client has stored entries under the prefix, so nothing
+ * is removed. */
 static int measure(struct bench *bench)
 {
     uint64_t deleted;

@@ -1,5 +1,6 @@
-/* kindex export: entries as lines, as they come. Those of declared indexes are
- * left out, because who declares the indexes again has them again. */
+/* kindex export: entries as lines, in the order in which the server sends them.
+ * Index entries are left out, because declaring the indexes again creates them.
+ */
 #include "cli/commands/cli_list.h"
 
 #include <stdio.h>
@@ -20,8 +21,8 @@ struct exporting {
     size_t name_count;
     struct kx_buffer line; /* for Deno */
     uint64_t count;
-    uint64_t seen;  /* with those left out */
-    uint64_t whole; /* of seen; 0: not known */
+    uint64_t seen;  /* entries received, including those left out */
+    uint64_t whole; /* expected value of seen at the end; 0: unknown */
 };
 
 static int read_indexes(struct exporting *exporting)
@@ -36,7 +37,8 @@ static int read_indexes(struct exporting *exporting)
     return status;
 }
 
-/* Names of indexes need no escapes, so the first part is compared as text. */
+/* An index name has no escapes in JSON, so the first part is compared as text.
+ */
 static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 {
     struct kx_json_iter iter;
@@ -76,8 +78,8 @@ static bool take_entry(void *target, struct kx_slice entry)
     return cli->limit == 0 || exporting->count < cli->limit;
 }
 
-/* How many entries there are to see: only a person at a terminal waits for that
- * to be counted, and what cannot be counted is not shown. */
+/* The expected number of entries, for the progress line; 0 if the request
+ * fails. */
 static uint64_t count_whole(struct cli *cli)
 {
     struct kx_buffer path;
@@ -116,8 +118,8 @@ static int export_all(struct exporting *exporting)
     return status;
 }
 
-/* A file that is not whole must not look as if it were, but an export can go
- * on. */
+/* Prints the number of exported entries. After a failure it prints how to
+ * continue the export: the incomplete file does not have its final name. */
 static void report(const struct exporting *exporting, int status)
 {
     const struct cli_output_file *save = &exporting->save;
@@ -133,7 +135,7 @@ static void report(const struct exporting *exporting, int status)
                 *save->part != '\0' ? save->part : save->path);
 }
 
-/* What an export that broke off has saved must not be lost by going on. */
+/* Checks that continuing an export does not overwrite the incomplete file. */
 static int check_options(struct cli *cli)
 {
     char part[4096];

@@ -1,8 +1,8 @@
-/* kindex import: lines of entries into the store, in commits of a batch each,
- * several at a time. The state file keeps the place in the input before which
- * everything is stored, with a hash of what is there. A line with the key of
- * one before it waits until that is stored: so the last of them wins with
- * --overwrite, and the first without.
+/* kindex import: stores lines of entries in batches, one commit for each batch,
+ * several at a time. The state file has the place in the input up to which all
+ * lines are stored, and a hash of the input up to there. A line waits if a line
+ * with the same key is under way in another batch: so the last of them wins
+ * with --overwrite, and the first without.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,20 +18,20 @@
 struct importing {
     struct cli *cli;
     FILE *in;
-    char *line; /* getline's */
+    char *line; /* allocated by getline */
     size_t capacity;
-    ssize_t held; /* size of the line that was read and waits, or 0 */
+    ssize_t held; /* size of a line that has been read and waits, or 0 */
     struct flight flight;
     struct cli_key_set repeats;
     struct cli_ndjson_rules rules;
     struct kx_buffer prefix; /* JSON array */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
-    struct kx_buffer key;    /* encoded, of the present line */
+    struct kx_buffer key;    /* encoded key of the current line */
     struct cli_progress progress;
-    struct flight_place place; /* behind the present line */
-    uint64_t hash_before;      /* that line */
-    uint64_t skipped;          /* bytes that a former run has stored */
-    uint64_t whole;
+    struct flight_place place; /* after the current line */
+    uint64_t hash_before;      /* hash of the input before the current line */
+    uint64_t skipped;          /* bytes stored by an earlier run */
+    uint64_t whole;            /* size of the input in bytes; 0: unknown */
     uint64_t lines;
     uint64_t expired;
     uint64_t noted_ns; /* when the state file was written */
@@ -63,7 +63,8 @@ static bool read_keys(struct importing *importing)
     return true;
 }
 
-/* Its size; negative at the end of the input. */
+/* Reads the next line and returns its size; negative at the end of the input.
+ */
 static ssize_t next_line(struct importing *importing)
 {
     ssize_t size = importing->held;
@@ -81,7 +82,7 @@ static ssize_t next_line(struct importing *importing)
     return size;
 }
 
-/* The present line is not taken yet. */
+/* Puts the current line back: next_line will return it again. */
 static void hold_line(struct importing *importing, ssize_t size)
 {
     importing->held = size;
@@ -90,7 +91,8 @@ static void hold_line(struct importing *importing, ssize_t size)
     importing->lines--;
 }
 
-/* False when the input ends before the place, or is another one. */
+/* Skips the input up to the place. False: the input ends before the place, or
+ * its hash differs, so it is another input. */
 static bool skip_to(struct importing *importing,
                     const struct flight_place *place)
 {
@@ -111,7 +113,7 @@ static int read_place(const char *path, FILE *file, struct flight_place *place)
     return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
 }
 
-/* Lines before the place in the state file were stored by a former run. */
+/* Skips the lines that an earlier run has stored, by the state file. */
 static int skip_stored(struct importing *importing, const char *path)
 {
     struct flight_place place;
@@ -129,7 +131,7 @@ static int skip_stored(struct importing *importing, const char *path)
     return status;
 }
 
-/* The old file is there until the new one is whole. */
+/* Writes a new file, then renames it over the old one. */
 static bool write_state(const char *path, const struct flight_place *place)
 {
     char part[4096];
@@ -165,7 +167,7 @@ static void note_place_at_times(struct importing *importing)
 
 /* ---- Lines -------------------------------------------------------------- */
 
-/* Are lines still left out, because --from-key has not come? */
+/* True if the key of the current line is before --from-key. */
 static bool before_from(const struct importing *importing)
 {
     return kx_compare(kx_buffer_slice(&importing->key),
@@ -184,7 +186,7 @@ static void add_item(struct importing *importing, struct flight_slot *slot,
                              .line = importing->lines};
 }
 
-/* Has the entry surely the key of this item? */
+/* True if the entry and the item have the same key text. */
 static bool same_key(const struct flight_slot *slot, uint32_t item,
                      const struct cli_ndjson_entry *entry)
 {
@@ -193,7 +195,8 @@ static bool same_key(const struct flight_slot *slot, uint32_t item,
                     entry->key);
 }
 
-/* What a dry run has seen it cannot find stored later. */
+/* A dry run stores nothing, so it must remember all keys in order to find
+ * repeated ones; with --overwrite a repeated key makes no difference. */
 static bool keeps_keys(const struct importing *importing)
 {
     return importing->cli->dry_run && !importing->cli->overwrite;
@@ -201,8 +204,9 @@ static bool keeps_keys(const struct importing *importing)
 
 enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
 
-/* Within a batch the server goes by the order of the lines, but it would not
- * find there what the batch itself stores. A key that is none it refuses. */
+/* Within a batch the server applies mutations in the order of the lines, but
+ * its checks do not see entries that the same batch stores. The server refuses
+ * an invalid key. */
 static enum taken take_entry(struct importing *importing,
                              struct flight_slot *slot,
                              const struct cli_ndjson_entry *entry)
@@ -228,7 +232,7 @@ static enum taken take_entry(struct importing *importing,
     return LEFT_OUT;
 }
 
-/* False: the line must wait until what is under way is stored. */
+/* False: the line must wait until all batches under way are stored. */
 static bool take_line(struct importing *importing, struct flight_slot *slot,
                       struct kx_slice line)
 {
@@ -255,7 +259,7 @@ static bool take_line(struct importing *importing, struct flight_slot *slot,
     return taken != MUST_WAIT;
 }
 
-/* Reads lines until the batch is full, or one must wait. */
+/* Reads lines until the batch is full or a line must wait. */
 static void fill(struct importing *importing, struct flight_slot *slot)
 {
     ssize_t size = 0;
@@ -275,7 +279,7 @@ static void fill(struct importing *importing, struct flight_slot *slot)
         importing->flight.status = cli_fail("the input: %s", strerror(errno));
 }
 
-/* Until nothing is under way. */
+/* Waits until no batch is under way. */
 static void settle(struct importing *importing)
 {
     while (flight_busy(&importing->flight)) {
@@ -285,7 +289,7 @@ static void settle(struct importing *importing)
     cli_key_set_clear(&importing->repeats);
 }
 
-/* A batch. */
+/* Fills and sends a batch. */
 static void send_lines(struct importing *importing, struct flight_slot *slot)
 {
     struct flight *flight = &importing->flight;

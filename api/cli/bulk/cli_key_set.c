@@ -1,5 +1,5 @@
-/* A hash table with open addressing, half full at most. That a key was noted
- * only costs a wait, so its hash stands for it. */
+/* A hash table with open addressing, at most half full. It has hashes only: a
+ * collision costs no more than a wait. */
 #include "cli/bulk/cli_key_set.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void cli_key_set_end(struct cli_key_set *repeats)
     free(repeats->places);
 }
 
-/* Where a key with this hash was noted, or is to be. */
+/* The place where a key with this hash is noted, or the free one for it. */
 static struct cli_repeat *find(const struct cli_key_set *repeats, uint64_t hash)
 {
     size_t at = hash % repeats->place_count;

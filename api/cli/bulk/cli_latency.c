@@ -1,4 +1,5 @@
-/* Counts of times: each power of two in equal parts, short times one by one. */
+/* Histogram buckets: one for each short time; above them, 32 equal ones for
+ * each power of two. */
 #include "cli/bulk/cli_latency.h"
 
 #include <math.h>
@@ -6,7 +7,8 @@
 
 static const uint64_t WEEK_US = UINT64_C(7) * 24 * 3600 * 1000000;
 
-/* From 64 on a number is its highest bit, the five behind it, and a rest. */
+/* From 64 on the bucket is given by the highest bit and the five bits after it;
+ * the remaining bits are ignored. */
 static size_t place_of(uint64_t us)
 {
     if (us < LATENCY_EXACT)
@@ -15,7 +17,7 @@ static size_t place_of(uint64_t us)
     return LATENCY_EXACT + LATENCY_PARTS * (rest - 1) + ((us >> rest) & 31);
 }
 
-/* The longest time that is counted there. */
+/* The longest time that this bucket counts. */
 static uint64_t longest_at(size_t place)
 {
     if (place < LATENCY_EXACT)

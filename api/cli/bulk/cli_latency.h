@@ -1,12 +1,12 @@
-/* How long requests took, in a fixed space: counts by size, of which each is
- * known to a thirty-second part. */
+/* A histogram of request times in fixed memory, with a relative error of at
+ * most 1/32. */
 #ifndef API_CLI_LATENCY_H
 #define API_CLI_LATENCY_H
 
 #include <stdint.h>
 
 enum {
-    LATENCY_EXACT = 64, /* microseconds below this have a count of their own */
+    LATENCY_EXACT = 64, /* below this, a count for each microsecond */
     LATENCY_PARTS = 32, /* counts for each power of two above */
     LATENCY_COUNTS = LATENCY_EXACT + LATENCY_PARTS * 34
 };
@@ -17,11 +17,11 @@ struct cli_latency {
     uint64_t most_us;
 };
 
-/* Counts one; more than a week counts as that. */
+/* Adds a time; times over a week count as a week. */
 void cli_latency_add(struct cli_latency *latency, uint64_t us);
 
-/* The time within which this share (0 to 1) of all was done: at most a
- * thirty-second part too long. 0 without any. */
+/* The quantile for this share (0 to 1) in microseconds, at most 1/32 too high.
+ * 0 if the histogram is empty. */
 uint64_t cli_latency_within(const struct cli_latency *latency, double share);
 
 #endif

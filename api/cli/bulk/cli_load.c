@@ -76,7 +76,7 @@ static void take_answer(struct run *run, struct client *client, CURLcode code)
         fail(run, cli_unreachable(run->load->cli, code));
 }
 
-/* How many answers there were. */
+/* Takes the answers that have arrived, and returns their number. */
 static size_t take_answers(struct run *run)
 {
     int running, left;

@@ -1,5 +1,5 @@
-/* A load of requests: as many clients as wanted, each of which sends its next
- * request when the last one is answered. */
+/* A load of requests from several concurrent clients; each sends its next
+ * request when the last one has been answered. */
 #ifndef API_CLI_LOAD_H
 #define API_CLI_LOAD_H
 
@@ -8,18 +8,19 @@
 struct cli_load {
     struct cli *cli;
     size_t clients;
-    void *target; /* of both functions */
-    /* Makes the next request, with a number that says of what kind it is. Its
-     * body lives until it is answered, its path until the next call. False:
-     * there is none any more. */
+    void *target; /* passed to both functions */
+    /* Makes the next request, and a number for its kind. The body must stay
+     * valid until the answer, the path until the next call. False: there are no
+     * further requests. */
     bool (*next)(void *target, struct cli_call *call, int *kind_out);
-    /* Takes the answer's status of HTTP, and how long it took in microseconds.
-     * False: no further request is sent. */
+    /* Receives the HTTP status of an answer and the time that it took in
+     * microseconds. False: no further request is sent. */
     bool (*done)(void *target, int kind, long status, uint64_t us);
 };
 
-/* Sends all requests and waits for their answers, which are not kept. CLI_OK;
- * CLI_UNAVAILABLE or CLI_ERROR when a request got no answer, which is said. */
+/* Sends all requests and waits for the answers; their bodies are discarded.
+ * CLI_OK; CLI_UNAVAILABLE or CLI_ERROR when a request got no answer, after the
+ * message has been printed. */
 int cli_load_run(const struct cli_load *load);
 
 #endif

@@ -1,5 +1,5 @@
-/* A line of an import as a mutation, a line of an export for Deno. Values pass
- * as they are: what may stand in them is for the server to judge. */
+/* Converts a line of an import to a mutation, and a line of an export to the
+ * form of Deno. Values are passed on unchanged; the server checks them. */
 #include "cli/bulk/cli_ndjson.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 struct members {
     struct kx_slice key, value, typed, expires, end;
-    int64_t expires_ms; /* what expires says */
+    int64_t expires_ms; /* from the member expires */
 };
 
 static struct members find_members(struct kx_slice line)
@@ -39,7 +39,8 @@ static struct members find_members(struct kx_slice line)
     return found;
 }
 
-/* Strings, booleans and plain numbers stand for themselves here. */
+/* True for the types that need no type object in a key: strings, booleans and
+ * plain numbers. */
 static bool stands_for_itself(struct kx_slice type, struct kx_slice value)
 {
     return kx_equal(type, kx_text("\"string\"")) ||
@@ -48,7 +49,8 @@ static bool stands_for_itself(struct kx_slice type, struct kx_slice value)
             kx_json_type(value) == KX_JSON_NUMBER);
 }
 
-/* kv-utils give each part its type. */
+/* Appends a part without the type that kv-utils give each part, where JSON
+ * itself shows the type. */
 static void add_deno_part(struct kx_slice part, struct kx_buffer *out)
 {
     struct kx_slice type, value;
@@ -105,7 +107,7 @@ static enum cli_ndjson bad(struct cli_ndjson_entry *entry, const char *text)
     return LINE_BAD;
 }
 
-/* Milliseconds, in any form that JSON has for a number. */
+/* Reads the milliseconds, which may have any form of a JSON number. */
 static bool read_expiry(struct members *members)
 {
     double number;
@@ -118,7 +120,7 @@ static bool read_expiry(struct members *members)
     return true;
 }
 
-/* What keeps a line from being an entry; NULL: nothing does. */
+/* The reason why the line is not an entry; NULL: it is one. */
 static const char *flaw_of(struct members *members)
 {
     bool value = members->value.size > 0;
@@ -153,7 +155,7 @@ static bool blank(struct kx_slice line)
     return line.size == 0;
 }
 
-/* The caller says which line it is. */
+/* The detail without its line number; the caller's message has the number. */
 static const char *without_line(const char *detail)
 {
     static const char FIRST[] = "line 1, ";
@@ -176,7 +178,7 @@ enum cli_ndjson cli_ndjson_read(struct kx_slice line,
     size_t from = out->size;
     if (kind != LINE_ENTRY)
         return kind;
-    /* The key is copied from out below: room first, so that it stays. */
+    /* The key is copied from out itself below, so out must not move. */
     if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
         return bad(entry_out, "memory ran out");
     if (!add_key(members.key, rules, out))
@@ -209,7 +211,7 @@ static void add_children(struct kx_slice json, struct kx_buffer *out)
     kx_add_byte(out, iter.object ? '}' : ']');
 }
 
-/* As deep as the text, which is KX_JSON_DEPTH_MAX at most. */
+/* Recursive; the depth is that of the text, at most KX_JSON_DEPTH_MAX. */
 static void add_typed(struct kx_slice json, struct kx_buffer *out)
 {
     static const char *const TYPES[] = {

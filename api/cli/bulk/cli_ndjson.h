@@ -1,5 +1,5 @@
-/* Lines of import and export: an entry as lists show it, or as Deno's kv-utils
- * write it, with the type of each part and value. */
+/* Lines of import and export: an entry in the form of GET /list, or in the form
+ * of Deno's kv-utils, with the type of each part and value. */
 #ifndef API_CLI_LINE_H
 #define API_CLI_LINE_H
 
@@ -14,16 +14,16 @@ struct cli_ndjson_rules {
 
 enum cli_ndjson { LINE_ENTRY, LINE_NOTHING, LINE_EXPIRED, LINE_BAD };
 
-/* What a line says, as slices of what it was appended to. */
+/* The contents of a line, as slices of the buffer given to cli_ndjson_read. */
 struct cli_ndjson_entry {
     struct kx_slice key;        /* JSON array */
     struct kx_slice mutation;   /* as POST /atomic has it */
-    char reason[KX_DETAIL_MAX]; /* of LINE_BAD */
+    char reason[KX_DETAIL_MAX]; /* for LINE_BAD */
 };
 
-/* Reads a line (not yet checked) and appends what it says to out.
- * LINE_NOTHING for an empty one and for the line that ends a list; LINE_BAD
- * gives the reason. The slices point into out until it grows again. */
+/* Reads an unchecked line and appends its key and mutation to out. LINE_NOTHING
+ * for an empty line and for the line that ends a list; LINE_BAD with the
+ * reason. The slices are valid until the next addition to out. */
 enum cli_ndjson cli_ndjson_read(struct kx_slice line,
                                 const struct cli_ndjson_rules *rules,
                                 struct kx_buffer *out,

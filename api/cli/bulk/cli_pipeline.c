@@ -11,8 +11,8 @@
 
 enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
 
-/* The first one; each is twice as long as the one before. Together they are
- * longer than the minute of which a token's requests are counted. */
+/* The first pause; each is twice as long as the one before. Together they last
+ * longer than the minute over which a token's requests are counted. */
 static const uint64_t PAUSE_NS = 50000000;
 
 bool flight_begin(struct flight *flight, struct cli *cli, size_t count)
@@ -161,7 +161,7 @@ void flight_send(struct flight *flight, struct flight_slot *slot)
 
 /* ---- Answers ------------------------------------------------------------ */
 
-/* The item that is the n-th in the document sent; NULL when there is none. */
+/* The n-th item of the document that was sent; NULL: there is none. */
 static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)
 {
     for (size_t i = 0; i < slot->count; i++)
@@ -170,8 +170,9 @@ static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)
     return NULL;
 }
 
-/* Leaves out the entries that are there already. Numbers refer to what was
- * sent, so all are looked up before the first is dropped. */
+/* Drops the entries that the store already has. The numbers refer to the
+ * document that was sent, so all items are looked up before the first is
+ * dropped. */
 static size_t drop_present(struct flight_slot *slot, struct kx_slice failed)
 {
     struct flight_item *present[FLIGHT_ENTRIES_MAX];
@@ -208,8 +209,8 @@ static bool again_without_present(struct flight *flight,
     return true;
 }
 
-/* The item that a problem document means, by a number, or by a pointer into
- * what was sent: both lists there are in the order of the items. */
+/* The item that a problem document refers to, by number or by a pointer into
+ * the document that was sent. Both lists in it have the order of the items. */
 static struct flight_item *meant_item(const struct cli *cli,
                                       struct flight_slot *slot)
 {
@@ -228,7 +229,8 @@ static struct flight_item *meant_item(const struct cli *cli,
     return NULL;
 }
 
-/* Where in the input a refused batch comes from, if that is why. */
+/* Prints the lines of the input that a refused batch came from, if the reason
+ * lies in the batch. */
 static void tell_lines(const struct cli *cli, struct flight_slot *slot,
                        long status)
 {
@@ -249,14 +251,15 @@ static void refuse(struct flight *flight, struct flight_slot *slot, long status)
 {
     struct cli_reply reply = {.status = status, .body = slot->reply};
     slot->state = SLOT_FAILED;
-    if (flight->status != CLI_OK) /* one failure is told */
+    if (flight->status != CLI_OK) /* only the first failure is printed */
         return;
     int code = cli_problem(flight->cli, &reply);
     tell_lines(flight->cli, slot, status);
     fail(flight, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
-/* After a failure nothing is worth a wait. */
+/* If the server was overloaded, schedules the slot to be sent again. False
+ * otherwise, after too many tries, or after a failure of another slot. */
 static bool later(const struct flight *flight, struct flight_slot *slot,
                   long status)
 {
@@ -275,7 +278,7 @@ static void count_stored(struct flight *flight, struct flight_slot *slot)
     slot->state = SLOT_FREE;
 }
 
-/* A reply that is no failure of the connection. */
+/* Processes a complete reply. */
 static void judge(struct flight *flight, struct flight_slot *slot, long status)
 {
     struct kx_slice document = kx_buffer_slice(&slot->reply);
@@ -303,7 +306,7 @@ static void land(struct flight *flight, struct flight_slot *slot, CURLcode code)
         slot->state = SLOT_FAILED;
 }
 
-/* Sends what has waited long enough; false when nothing waits. */
+/* Sends the waiting slots that are due. False: no slot waits. */
 static bool send_due(struct flight *flight)
 {
     bool waits = false;

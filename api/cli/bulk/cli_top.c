@@ -1,6 +1,6 @@
-/* kindex top: what a server is doing. On a terminal a picture that is drawn
- * again and again, of what happened between two scrapes of /metrics; otherwise
- * one report of the time since the server was started. */
+/* kindex top: the activity of a server. On a terminal it repeatedly draws the
+ * changes between two scrapes of /metrics; otherwise it prints one report of
+ * the time since the server was started. */
 #include "cli/bulk/cli_top.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct kx_slice cli_top_state(const struct cli_top *top, const char *labels)
     return kx_text("?");
 }
 
-/* The samples of one route and method follow each other; they differ in the
+/* The samples of one route and method are consecutive; they differ in the
  * status. */
 void cli_top_routes(const struct cli_top *top, cli_top_row *row)
 {
@@ -65,7 +65,7 @@ void cli_top_routes(const struct cli_top *top, cli_top_row *row)
     }
 }
 
-/* One scrape, which lies in memory. */
+/* Gets one scrape, allocated in memory. */
 static int fetch(struct cli *cli, void *memory, struct metrics_parse *scrape)
 {
     struct cli_reply reply;
@@ -111,8 +111,8 @@ static void sleep_ms(uint64_t ms)
     nanosleep(&time, NULL);
 }
 
-/* Draws what happened between two scrapes; `before` is subtracted from now, of
- * which a copy is kept as it was. */
+/* Draws the changes between two scrapes. `before` is subtracted from `now` in
+ * place. */
 static void draw(struct cli *cli, struct metrics_parse *now,
                  const struct metrics_parse *before, double seconds)
 {
@@ -126,8 +126,8 @@ static void draw(struct cli *cli, struct metrics_parse *now,
     fflush(stdout);
 }
 
-/* Each scrape lies in a context of its own, and is freed when the next one has
- * been compared with it. */
+/* Each scrape has its own talloc context, which is freed after the comparison
+ * with the next scrape. */
 static int watch(struct cli *cli)
 {
     void *last_memory = NULL;

@@ -21,7 +21,7 @@ static double quantile_ms(const struct cli_top *top, const char *name,
     return metrics_parse_quantile(top->scrape, name, labels, share) * 1000;
 }
 
-/* Requests of one class of statuses. */
+/* Requests with statuses of one class. */
 static double failures(const struct cli_top *top, const char *labels,
                        const char *status)
 {
@@ -36,7 +36,8 @@ static double mean_batch(const struct cli_top *top)
     return count > 0 ? value(top, "kindex_batch_commits_sum") / count : 0;
 }
 
-/* Of a report of many hours a rate may be small, but it is not nothing. */
+/* Small rates get more decimals: over many hours a rate may be small without
+ * being 0. */
 static int decimals(double rate)
 {
     return rate > 0 && rate < 1 ? 3 : 1;
@@ -130,7 +131,7 @@ static void show_storage(const struct cli_top *top)
            100 * cli_top_rate(top, "process_cpu_seconds_total", ""));
 }
 
-/* The labels of an index, as its samples begin with them. */
+/* The labels that the samples of an index begin with. */
 static struct kx_slice index_labels(const struct sample *sample, char *labels)
 {
     struct kx_slice name = metrics_parse_label(sample, "index");

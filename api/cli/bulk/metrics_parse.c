@@ -1,5 +1,5 @@
-/* Samples in the order of their lines: there are some hundreds of them, and
- * they are looked through. */
+/* The samples stay in the order of their lines. There are some hundreds, so
+ * searches are linear. */
 #include "cli/bulk/metrics_parse.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static struct kx_slice take_line(struct kx_slice *rest)
     return line;
 }
 
-/* The value is what stands behind the last space. */
+/* The value follows the last space. */
 static bool read_sample(struct kx_slice line, struct sample *sample)
 {
     const uint8_t *space = memrchr(line.data, ' ', line.size);
@@ -134,7 +134,7 @@ struct kx_slice metrics_parse_label(const struct sample *sample,
 
 struct bounds {
     double at[BOUNDS_MAX];
-    double counts[BOUNDS_MAX]; /* cumulated, as they are written */
+    double counts[BOUNDS_MAX]; /* cumulative, as they are written */
     size_t count;
 };
 
