@@ -1,5 +1,5 @@
-/* kindex backup: GET /backup into a file. The file has its name only when it is
- * complete: what comes is checked as it is written. */
+/* kindex backup: GET /backup into a file. The bytes are checked as they are
+ * written, and the file gets its name only when it is complete. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int fetch(struct cli *cli, struct saving *saving)
     return CLI_OK;
 }
 
-/* Where to; NULL: standard output. */
+/* The path of the file; NULL: standard output. */
 static const char *path_of(const struct cli *cli)
 {
     const char *path = cli->count > 0 ? cli->words[0] : cli->file;

@@ -1,10 +1,10 @@
-/* kindex completion: scripts for shells, made of the tables. */
+/* kindex completion: scripts for shells, generated from the tables. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli_options.h"
 
-/* Words that come after an option. */
+/* The words that may follow an option. */
 static const char *const VALUES[][2] = {
     {"-o|--output", "json table raw"}, {"--type|-t", "json text bytes typed"},
     {"--store", "pointer value"},      {"--missing", "skip error"},
@@ -22,7 +22,7 @@ static bool same_first(const struct cli_command *a, const struct cli_command *b)
            memcmp(a->name, b->name, first_size(a)) == 0;
 }
 
-/* Commands of two words stand together in the table. */
+/* Commands with the same first word are consecutive in the table. */
 static bool begins_group(const struct cli_command *commands, size_t i)
 {
     return i == 0 || !same_first(&commands[i - 1], &commands[i]);
@@ -38,7 +38,7 @@ static void print_first_words(void)
             printf(" %.*s", (int)first_size(&commands[i]), commands[i].name);
 }
 
-/* Lines of a shell's case: the second words of each first one. */
+/* Lines of a shell's case: the second words for each first word. */
 static void print_second_words(void)
 {
     size_t count;
@@ -93,9 +93,9 @@ static void print_values(void)
         printf("        %s) list='%s' ;;\n", VALUES[i][0], VALUES[i][1]);
 }
 
-/* What both shells understand: sets `list` to the words that may come at the
- * place `at` behind the words before, first and second; last is the word in
- * front of that place. */
+/* A part that both shells understand: sets `list` to the words that may stand
+ * at the position `at`, from the words first and second of the line and the
+ * word last before that position. */
 static void print_choice(void)
 {
     puts("_kindex_words() {\n"
@@ -126,7 +126,7 @@ static void print_bash(void)
          "}\ncomplete -o default -F _kindex kindex");
 }
 
-/* A file of functions that zsh loads by itself, or a script to be sourced. */
+/* The output works as a file that zsh autoloads, and as a script to source. */
 static void print_zsh(void)
 {
     puts("#compdef kindex");

@@ -1,5 +1,5 @@
-/* kindex doctor: questions to the server, each with its answer on a line;
- * kindex ready: the one question of health checks. */
+/* kindex doctor: checks of the server, with a line for each result; kindex
+ * ready: the health check alone. */
 #include "cli/commands/cli_index.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int ask_version(struct doctor *doctor)
     return CLI_OK;
 }
 
-/* Each index has a line of its own. */
+/* Indexes are left out: each gets its own line later. */
 static void judge_check(struct doctor *doctor, struct kx_slice check)
 {
     const char *name = cli_text(doctor->cli, check, "name");
@@ -69,7 +69,7 @@ static void judge_check(struct doctor *doctor, struct kx_slice check)
     say(doctor, verdict, name, detail != NULL ? detail : state);
 }
 
-/* With a full disk the server is ready, for it is read. */
+/* With a full disk the server is ready, because reads work. */
 static bool refuses_writes(const struct cli *cli, struct kx_slice checks)
 {
     struct kx_slice name, check;
@@ -96,7 +96,7 @@ static void judge_ready(struct doctor *doctor, long status,
         say(doctor, WELL, "ready", "takes reads and writes");
 }
 
-/* A server that is not ready says why in the same way. */
+/* A server that is not ready answers with the same checks. */
 static int ask_ready(struct doctor *doctor)
 {
     struct cli_reply reply;
@@ -117,7 +117,7 @@ static int ask_ready(struct doctor *doctor)
     return CLI_OK;
 }
 
-/* The state, with what is wrong or where that is listed. */
+/* The state, with the failure or the command that lists the conflicts. */
 static const char *tell(const struct cli *cli, struct kx_slice index,
                         const char *name, const char *state)
 {

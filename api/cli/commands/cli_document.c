@@ -1,10 +1,11 @@
-/* kindex atomic, explain: documents that a file or standard input has. */
+/* kindex atomic, explain: send a document from a file or standard input. */
 #include "cli/cli_http.h"
 
 #include "cli/cli_input.h"
 #include "cli/cli_show.h"
 
-/* The document, from the first word that is not a file's, or the file. */
+/* Reads the document: the first word or, without words, the file or standard
+ * input. It must be a JSON object. */
 static bool read_document(struct cli *cli, struct kx_buffer *document)
 {
     struct kx_fault fault;

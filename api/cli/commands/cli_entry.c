@@ -1,4 +1,4 @@
-/* kindex get, set, del: entries by their keys. */
+/* kindex get, set, del: single entries, by key. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 /* ---- get ---------------------------------------------------------------- */
 
-/* The server's own two; bytes keep the type that they were stored with, which
- * may look like one. */
+/* The two JSON types of the server. Bytes have the type that they were stored
+ * with, which may be similar. */
 static bool is_json(const char *type)
 {
     size_t size = strcspn(type, "; ");
@@ -23,7 +23,7 @@ static bool is_json(const char *type)
            kx_equal(name, kx_text("application/vnd.kindex.typed+json"));
 }
 
-/* Only the value: the bytes of the reply. */
+/* Prints only the value: the bytes of the reply. */
 static int get_value(struct cli *cli, const char *key)
 {
     struct kx_buffer path;
@@ -55,7 +55,8 @@ static bool add_array(struct cli *cli, const char *key, struct kx_buffer *out)
     return true;
 }
 
-/* The numbers of the entries that are not there become *count_out of absent. */
+/* Prints the entries. absent[0..*count_out-1] are the numbers of those that do
+ * not exist. */
 static int show_entries(struct cli *cli, struct kx_slice document, int *absent,
                         int *count_out)
 {
@@ -93,7 +94,7 @@ static int tell_absent(struct cli *cli, const int *absent, int count)
     return status == CLI_OK && count > 0 ? CLI_ABSENT : status;
 }
 
-/* Whole entries, all of one view. */
+/* Prints whole entries, all from one view. */
 static int get_entries(struct cli *cli)
 {
     struct kx_buffer body;
@@ -150,7 +151,7 @@ static const char *media_type(const struct cli *cli)
     return cli->type;
 }
 
-/* The value as it is sent. */
+/* Reads the value in the form in which it is sent. */
 static bool read_value(struct cli *cli, struct kx_buffer *body)
 {
     struct kx_buffer text;
@@ -164,12 +165,13 @@ static bool read_value(struct cli *cli, struct kx_buffer *body)
         kx_json_escape(kx_buffer_slice(&text), body);
     else
         kx_add_slice(body, kx_buffer_slice(&text));
-    kx_buffer_reserve(body, 1); /* an empty value is a body, too */
+    kx_buffer_reserve(body, 1); /* so that an empty value is sent as a body */
     return !body->failed && !text.failed;
 }
 
-/* The header of the condition asked for; without memory one that cannot be
- * sent, as a request without it must not be. */
+/* The header of the requested condition; NULL: none. Without memory it is an
+ * invalid header, so that the request fails rather than goes out
+ * unconditionally. */
 static const char *condition(const struct cli *cli)
 {
     if (cli->absent)
@@ -181,7 +183,7 @@ static const char *condition(const struct cli *cli)
     return header != NULL ? header : "\n";
 }
 
-/* Prints the versionstamp, or in JSON the whole answer. */
+/* Prints the versionstamp; as JSON, the whole answer. */
 static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
 {
     struct kx_slice document = kx_buffer_slice(&reply->body);
@@ -192,7 +194,7 @@ static void show_stamp(const struct cli *cli, const struct cli_reply *reply)
         puts(stamp);
 }
 
-/* A word without quotes is no JSON: the person may have meant a text. */
+/* A word without quotes is not JSON: a text may have been meant. */
 static void propose_text(const struct cli *cli, const struct cli_reply *reply)
 {
     if (reply->status != 400 || !cli_is_json(reply) || cli->merge ||
@@ -258,7 +260,7 @@ static int del_prefix(struct cli *cli)
     return status;
 }
 
-/* An entry that may not be read is taken to be there. */
+/* An entry that the token must not read counts as present. */
 static int del_keys(struct cli *cli)
 {
     enum cli_presence presence;

@@ -1,5 +1,5 @@
 /* kindex index ls, show, get, migrate, pause, resume, throttle, conflicts,
- * rm. Declaring is cli_index_add.c's, waiting cli_index_watch.c's. */
+ * rm. Declarations are in cli_index_add.c, waiting in cli_index_watch.c. */
 #include "cli/commands/cli_index.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static struct kx_slice member_or(struct kx_slice object, const char *name,
     return cli_json_member(object, name, &value) ? value : kx_text(other);
 }
 
-/* What makes it another index than one with the same fields. */
+/* The members that distinguish indexes with the same fields. */
 static void show_rest(struct kx_slice index)
 {
     struct kx_slice store = member_or(index, "store", "\"pointer\"");
@@ -179,7 +179,7 @@ static void show_key(const struct cli *cli, struct kx_slice key)
     kx_buffer_free(&path);
 }
 
-/* The value and, indented, its entries; raw: the entries' paths alone. */
+/* Prints the value and, indented, its entries; raw: only the entries' paths. */
 static void show_group(const struct cli *cli, void *target,
                        struct kx_slice group)
 {
@@ -203,7 +203,7 @@ static void show_group(const struct cli *cli, void *target,
     }
 }
 
-/* CLI_CONFLICT when there is any. */
+/* Returns CLI_CONFLICT if there are any conflicts. */
 int cli_index_conflicts(struct cli *cli)
 {
     struct kx_buffer path;

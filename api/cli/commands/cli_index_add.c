@@ -1,4 +1,4 @@
-/* kindex index add, migrate: declarations made of the command line. */
+/* kindex index add, migrate: declarations built from the command line. */
 #include "cli/commands/cli_index.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void add_pointer(struct kx_buffer *out, struct kx_slice name)
     out->data[from + 1] = '/';
 }
 
-/* What stands in a declaration for --store: a name, or a list of members. */
+/* The member of a declaration for --store: a name, or a list of members. */
 static void add_store(const char *text, struct kx_buffer *out)
 {
     if (strcmp(text, "pointer") == 0 || strcmp(text, "value") == 0) {
@@ -42,13 +42,13 @@ static void add_store(const char *text, struct kx_buffer *out)
     kx_add_text(out, "]}");
 }
 
-/* Do both name the same member, with or without the slash in front? */
+/* True if both name the same member, with or without the leading slash. */
 static bool same_member(const char *a, const char *b)
 {
     return strcmp(a + (*a == '/'), b + (*b == '/')) == 0;
 }
 
-/* A field: a path, or key:1 for the first part behind the prefix. */
+/* Appends a field: a path, or key:1 for the first part after the prefix. */
 static void add_field(const struct cli *cli, const char *name,
                       struct kx_buffer *out)
 {
@@ -87,8 +87,8 @@ static void add_member(struct kx_buffer *out, const char *name,
     kx_add_text(out, json);
 }
 
-/* Members that are only there when they were asked for: the server's defaults
- * are its own. */
+/* Appends the members for which options were given. The server fills in its
+ * defaults for the others. */
 static void add_rest(const struct cli *cli, struct kx_buffer *out)
 {
     char depth[32];
@@ -144,7 +144,8 @@ static bool each_is_field(const struct cli *cli)
     return false;
 }
 
-/* What goes into the declaration as it stands, and what must be a field. */
+/* Checks the texts that are used in the declaration as JSON, and that --each
+ * names a field. */
 static bool check_words(const struct cli *cli)
 {
     if (cli->where != NULL && !is_json(cli, "--where", cli->where))
@@ -156,7 +157,8 @@ static bool check_words(const struct cli *cli)
     return cli->each == NULL || each_is_field(cli);
 }
 
-/* Is there anything that a file would say instead? */
+/* True if the command line has anything that belongs to a declaration, which
+ * cannot be combined with a file. */
 static bool declares(const struct cli *cli)
 {
     return cli->count > 0 || cli->unique || cli->adopt || cli->depth > 0 ||
@@ -171,7 +173,7 @@ static int read_file(struct cli *cli, struct kx_buffer *body)
     return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
 }
 
-/* CLI_OK with the declaration in body. */
+/* Makes the declaration in body. Returns the exit status. */
 static int read_declaration(struct cli *cli, struct kx_buffer *body)
 {
     kx_buffer_init(body, cli->memory);
@@ -183,7 +185,7 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
                                                            : CLI_MISUSE;
 }
 
-/* A file has the name of the index, which the server's answer repeats. */
+/* With a file the name of the index is taken from the server's answer. */
 static int follow(struct cli *cli, const struct cli_reply *reply)
 {
     char **words = talloc(cli->memory, char *);
@@ -236,7 +238,8 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
-/* What is shown is the end, as of a declaration that is waited for. */
+/* Follows the migration until the index has settled, as a declaration with
+ * --wait. */
 static int migrate_and_follow(struct cli *cli, struct kx_slice patch)
 {
     struct kx_buffer path;

@@ -1,5 +1,5 @@
-/* kindex index verify: has an index compared with its entries, and shows how
- * far that is until its report is there. */
+/* kindex index verify: starts a verification of an index and shows its progress
+ * until the report is complete. */
 #include "cli/commands/cli_index.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static bool running(const struct cli *cli, struct kx_slice report)
     return state != NULL && strcmp(state, "running") == 0;
 }
 
-/* Asks until the report is whole; *reply then has it. */
+/* Polls until the report is complete; it is then in *reply. */
 static int wait_for_end(struct cli *cli, struct cli_reply *reply)
 {
     struct kx_buffer path;
@@ -40,7 +40,7 @@ static int wait_for_end(struct cli *cli, struct cli_reply *reply)
     return status;
 }
 
-/* CLI_CONFLICT when something is wrong that was not mended. */
+/* CLI_CONFLICT if there is a difference that was not repaired. */
 static int judge(const struct cli *cli, struct kx_slice report)
 {
     const char *state = cli_text(cli, report, "state");

@@ -13,7 +13,7 @@ struct following {
     struct cli *cli;
     struct cli_progress progress;
     char state[32];
-    bool ended; /* settled or gone: no event follows */
+    bool ended; /* settled or removed: no event follows */
     bool gone;
 };
 
@@ -34,7 +34,7 @@ static void show_event(struct following *following, struct kx_slice index)
     }
 }
 
-/* A line of server-sent events; of `event:` and `data:` only. */
+/* Takes a line of server-sent events; only `event:` and `data:` are used. */
 static bool take_line(void *target, struct kx_slice line)
 {
     struct following *following = target;

@@ -1,4 +1,5 @@
-/* kindex ls and count, and the stream of entries below ls, tree and export. */
+/* kindex ls and count, and the stream of entries that ls, tree and export use.
+ */
 #include "cli/commands/cli_list.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
 
-/* A stream under way. Its last line is {"end":true,...}: without it the list
+/* An open stream. Its last line is {"end":true,...}; without that line the list
  * was cut off. */
 struct stream_state {
     cli_entry_fn *take;
@@ -59,7 +60,7 @@ void cli_add_selection(const struct cli *cli, struct kx_buffer *path)
     cli_add_parameter(path, "reverse", cli->reverse ? "true" : NULL);
 }
 
-/* Commits of at most a page each, until none is left. */
+/* Each commit deletes at most a page; repeats until no entry remains. */
 int cli_delete_all(struct cli *cli, const char *prefix, uint64_t *deleted_out)
 {
     struct kx_buffer path;

@@ -1,5 +1,5 @@
-/* kindex man: the manual page in roff, made of the tables of commands and of
- * both kinds of options. */
+/* kindex man: the manual page in roff, generated from the table of commands and
+ * the tables of the server's and the commands' options. */
 #include "cli/cli_options.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #include "kindex.h"
 
-/* A text of a table: what roff would take for its own is escaped. */
+/* Prints a text of a table; characters with a meaning in roff are escaped. */
 static void print_text(const char *text)
 {
     for (bool first = true; *text != '\0'; text++) {

@@ -1,6 +1,6 @@
-/* kindex restore: a data directory from a backup or an archive, on this machine
- * and without a server. Before it is said to be right every index is compared
- * with its entries. */
+/* kindex restore: makes a data directory from a backup or an archive, on this
+ * machine and without a server. Then every index is compared with its entries,
+ * before success is reported. */
 #include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
@@ -17,8 +17,7 @@ enum { CACHE_BYTES = 64 << 20, LOOK_MS = 50, MB = 1000000 };
 
 /* ---- The point ---------------------------------------------------------- */
 
-/* The thousandths that a fraction of a second has, behind which *rest is
- * then. */
+/* Reads a fraction of a second as milliseconds, and moves *rest past it. */
 static int read_fraction(const char **rest)
 {
     int ms = 0;
@@ -30,7 +29,7 @@ static int read_fraction(const char **rest)
     return ms;
 }
 
-/* A moment in UTC; not the 31st of February. */
+/* Reads a time in UTC; a date that does not exist is refused. */
 static bool read_moment(const char *text, int64_t *ms_out)
 {
     struct tm parts = {.tm_year = 0};
@@ -43,7 +42,8 @@ static bool read_moment(const char *text, int64_t *ms_out)
     return strcmp(rest, "Z") == 0 && parts.tm_mday == day;
 }
 
-/* A versionstamp, or a moment. 0 would be no point but the end. */
+/* Reads a versionstamp or a time. 0 is refused, because in struct kx_restore it
+ * means the end of the archive. */
 static bool read_point(const char *text, struct kx_restore *restore)
 {
     if (text == NULL)
@@ -64,7 +64,7 @@ struct verifying {
     bool done;
     unsigned wrong; /* indexes */
     size_t right;
-    size_t unready; /* being built, or failed: there is nothing to compare */
+    size_t unready; /* being built, or failed: nothing to compare */
 };
 
 static void take_answer(void *context, struct kx_ticket *first)
@@ -77,7 +77,7 @@ static void take_answer(void *context, struct kx_ticket *first)
     pthread_mutex_unlock(&verifying->lock);
 }
 
-/* Submits a commit and waits until it is carried out. */
+/* Submits a commit and waits for its answer. */
 static enum kx_status carry_out(struct verifying *verifying,
                                 struct kx_commit *commit)
 {
@@ -92,7 +92,7 @@ static enum kx_status carry_out(struct verifying *verifying,
     return commit->status;
 }
 
-/* Looks at the n-th index. False when there is none. */
+/* Reads the n-th index. False: there is none. */
 static bool look(struct verifying *verifying, size_t n,
                  struct kx_index_info *info, struct kx_verification *now)
 {
@@ -208,7 +208,7 @@ static void report(const struct kx_restore *restore)
             stamp, moment);
 }
 
-/* CLI_OK when the command line makes sense. */
+/* Reads the arguments and options. CLI_OK or CLI_MISUSE. */
 static int read_words(struct cli *cli, struct kx_restore *restore)
 {
     if ((cli->count > 0) == (cli->archive != NULL))

@@ -42,7 +42,8 @@ static bool add_scopes(struct kx_slice names, struct kx_buffer *out)
     return good;
 }
 
-/* A colon that was forgotten must not give more than was meant. */
+/* Refuses a grant without a colon, unless it is "all": a missing colon must not
+ * grant more than was meant. */
 static bool names_keys(struct cli *cli, const char *text)
 {
     if (strchr(text, ':') != NULL || strcmp(text, "all") == 0)
@@ -52,7 +53,7 @@ static bool names_keys(struct cli *cli, const char *text)
     return false;
 }
 
-/* SCOPES:PREFIX, or all alone for everything. */
+/* Appends a grant: SCOPES:PREFIX, or "all" alone for everything. */
 static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
 {
     struct kx_buffer key;
@@ -100,8 +101,8 @@ static bool make_document(struct cli *cli, struct kx_buffer *out)
     return true;
 }
 
-/* What nobody has seen is of no use, and the first token of all would lock its
- * maker out. */
+/* Revokes the token whose secret cannot be printed: an unseen first token would
+ * lock everybody out. */
 static int take_back(struct cli *cli, const char *id, const char *token)
 {
     struct cli_reply reply;
@@ -117,7 +118,7 @@ static int take_back(struct cli *cli, const char *id, const char *token)
                           "made is revoked");
 }
 
-/* Alone on its line, so that a script can take it. */
+/* The secret is printed on its own line, so that a script can take it. */
 int cli_token_create(struct cli *cli)
 {
     struct kx_buffer document;
@@ -144,7 +145,8 @@ int cli_token_create(struct cli *cli)
 
 /* ---- Others ------------------------------------------------------------- */
 
-/* In the form that create takes, with all scopes by their names. */
+/* Prints a grant in the form that create takes, with the names of all scopes.
+ */
 static void show_grant(const struct cli *cli, struct kx_slice grant)
 {
     struct kx_buffer text;
@@ -243,7 +245,7 @@ int cli_token_revoke(struct cli *cli)
     return call_token(cli, "DELETE");
 }
 
-/* For --token-file: without a server. */
+/* For --token-file; sends no request. */
 int cli_token_generate(struct cli *cli)
 {
     struct credential credential;

@@ -1,5 +1,5 @@
-/* kindex tree: the parts of keys, each level indented, with the number of
- * entries under what is not shown further. */
+/* kindex tree: the parts of keys, each level indented. Parts below the depth
+ * are not shown; the number of their entries is. */
 #include "cli/commands/cli_list.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct tree {
     struct cli *cli;
     struct kx_buffer last; /* the key shown last, encoded, cut to the depth */
     struct kx_buffer key;
-    uint64_t below; /* entries under it that are not shown */
+    uint64_t below; /* hidden entries under that key */
     uint64_t shown;
     size_t depth;
 };
@@ -44,8 +44,8 @@ static void show_part(struct tree *tree, struct kx_slice part, size_t level)
     kx_buffer_free(&path);
 }
 
-/* Shows the parts, up to the depth, from the first on that the key before did
- * not have. */
+/* Shows the parts of the key up to the depth, from the first part that differs
+ * from the key before. */
 static bool show_key(struct tree *tree)
 {
     struct kx_slice key = kx_buffer_slice(&tree->key);
@@ -73,7 +73,7 @@ static bool show_key(struct tree *tree)
 
 /* ---- For programs ------------------------------------------------------- */
 
-/* A line for the key shown last: with its parts, or as a path. */
+/* Prints the row of the key shown last: with its parts, or as a path. */
 static void end_row(struct tree *tree)
 {
     struct kx_buffer key;
@@ -93,7 +93,7 @@ static void end_row(struct tree *tree)
     tree->below = 0;
 }
 
-/* One row for each beginning of keys, as long as the depth. */
+/* Makes one row for each key prefix of at most `depth` parts. */
 static bool gather_key(struct tree *tree)
 {
     struct kx_slice key = kx_buffer_slice(&tree->key);

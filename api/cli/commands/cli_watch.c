@@ -1,5 +1,5 @@
-/* kindex watch: entries again whenever they have changed, by the watch of KV
- * Connect: frames of a length and a message (kvconnect_watch.c). */
+/* kindex watch: shows entries whenever they have changed, by the watch of KV
+ * Connect: frames of a length and a message (kvconnect/kvconnect_watch.c). */
 #include "cli/commands/cli_watch.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { FRAME_HEAD = 4, WATCH_KEYS = 1, WATCH_KEY = 1, FRAME_MAX = 72 << 20 };
 
 struct watching_keys {
     struct cli *cli;
-    struct kx_buffer frame; /* begun */
+    struct kx_buffer frame; /* the incomplete frame */
     struct kx_buffer line;
     struct kx_buffer shown[KVCONNECT_WATCH_KEYS_MAX]; /* lines shown last */
     struct kx_buffer keys[KVCONNECT_WATCH_KEYS_MAX];
@@ -56,7 +56,8 @@ static bool read_entry(const Datapath__KvEntry *wire, const void *memory,
                            memory, &entry_out->value, &flaw);
 }
 
-/* Every frame has all keys: shown is what differs from the last time. */
+/* Every frame has all keys; an entry is shown if it differs from the last
+ * frame. */
 static bool show_key(struct watching_keys *watching, size_t i,
                      const Datapath__WatchKeyOutput *output)
 {
@@ -94,8 +95,8 @@ static bool show_frame(struct watching_keys *watching, struct kx_slice frame)
     return shown;
 }
 
-/* Shows the frame that bytes begins with, if it is whole; *size_out is its
- * size, 0 when it is not. */
+/* Shows the frame at the start of bytes if it is complete; *size_out is its
+ * size, 0 when it is not complete. */
 static bool take_frame(struct watching_keys *watching, struct kx_slice bytes,
                        size_t *size_out)
 {
@@ -112,7 +113,7 @@ static bool take_frame(struct watching_keys *watching, struct kx_slice bytes,
            show_frame(watching, kx_slice(bytes.data + FRAME_HEAD, size));
 }
 
-/* Takes bytes as they come; frames begin and end anywhere in them. */
+/* Takes received bytes; frames may begin and end anywhere in them. */
 static bool take_bytes(void *target, struct kx_slice bytes)
 {
     struct watching_keys *watching = target;

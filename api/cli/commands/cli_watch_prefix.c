@@ -1,5 +1,5 @@
-/* kindex watch --prefix: the entries under a prefix whenever they change, by
- * the events of GET /watch?prefix=. */
+/* kindex watch --prefix: shows the entries under a prefix whenever they change,
+ * by the events of GET /watch?prefix=. */
 #include "cli/commands/cli_watch.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ struct watching_prefix {
     struct cli *cli;
     uint64_t count;
     uint64_t resets;
-    bool change; /* the event under way is one */
+    bool change; /* the current event is a change */
 };
 
 static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
@@ -30,7 +30,7 @@ static bool show_changes(struct watching_prefix *watching, struct kx_slice data)
     return !cli_watch_enough(watching->cli, watching->count);
 }
 
-/* The first one only says that the watch has begun. */
+/* The first reset event only says that the watch has begun. */
 static void take_reset(struct watching_prefix *watching)
 {
     if (watching->resets++ > 0)
