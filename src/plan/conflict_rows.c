@@ -1,7 +1,7 @@
-/* Conflict rows, through the overlay of the plan. Rows that the table has are
- * found by a scan of it, minus what the plan has removed; rows that only the
- * plan has (a write during the build may meet a conflict that the build has not
- * come to) are remembered with it. */
+/* Conflict rows, through the overlay of the plan. Rows in the table are found
+ * by a scan, minus the rows that the plan has removed. Rows that only the plan
+ * has are remembered in a conflict set: a write during the build may meet a
+ * conflict that the build has not reached yet. */
 #include "plan/conflict_rows.h"
 
 #include "bdb/range.h"
@@ -51,7 +51,8 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
     return there.index == index->id ? KX_OK : KX_ABSENT;
 }
 
-/* Before the row is put: if it is not put after all, the note does no harm. */
+/* Called before the row is put. If the row is not put after all, the note does
+ * no harm. */
 static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
 {
     if (plan->rivals == NULL)
@@ -96,8 +97,8 @@ enum kx_status conflict_rows_remove(struct plan *plan, struct index *index,
                        kx_slice(NULL, 0));
 }
 
-/* Takes the owner out of a row as the plan has it now, if it is one that can
- * have the value: KX_OK, KX_ABSENT, errors. */
+/* Copies the owner of a row, as the plan has it now, if that owner can have the
+ * value: KX_OK, KX_ABSENT, errors. */
 static enum kx_status take_owner(struct plan *plan, const struct index *index,
                                  struct kx_slice key,
                                  struct kx_buffer *owner_out)
@@ -153,8 +154,8 @@ static enum kx_status search_rivals(struct plan *plan,
     return first != NULL ? KX_OK : KX_ABSENT;
 }
 
-/* The bounds lie in memory of their own: the scratch buffers are used by the
- * caller's caller. */
+/* The upper bound has its own buffer: the other scratch buffers are in use by
+ * the caller's caller. */
 enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
                                    struct kx_slice index_key,
                                    struct kx_buffer *owner_out)

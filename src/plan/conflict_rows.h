@@ -1,24 +1,23 @@
-/* Further owners of a value in a unique index, which there can be when the
- * index is declared over entries that have the same value already.
+/* Further owners of a value in a unique index. They arise when the index is
+ * declared over entries that share a value already.
  *
  * The first owner found has the ordinary row. Each other one has a conflict
- * row: [name] FE [value] [owner], where FE, with which no key part begins,
- * keeps these rows together and away from clients' keys. They hold no value.
- * An index with conflict rows is not ready; how many there are is counted with
- * every batch, and when the last goes it becomes ready.
+ * row: [name] FE [value] [owner]. No key part begins with FE, so these rows lie
+ * together and apart from clients' keys. They hold no value. An index with
+ * conflict rows is not ready. Their number is counted with every batch; when
+ * the last is removed the index becomes ready.
  *
  * Writer thread only, while a commit is planned; conflict_rows_make and
- * conflict_rows_match any.
- */
+ * conflict_rows_match: any thread. */
 #ifndef CONFLICT_ROWS_H
 #define CONFLICT_ROWS_H
 
 #include "plan/plan.h"
 
-/* Begins a conflict row's key behind the name. */
+/* Follows the name in a conflict row's key. */
 enum { CONFLICT_ROWS_MARK = 0xfe };
 
-/* May a value have several owners, as far as the plan has come? */
+/* May a value have several owners, the changes planned so far included? */
 bool conflict_rows_possible(const struct plan *plan, const struct index *index);
 
 /* Replaces key_out by the key of the conflict row of an owner (its key without

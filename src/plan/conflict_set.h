@@ -11,12 +11,12 @@
 
 struct conflict_set;
 
-/* None so far, under talloc context mem. NULL when memory ran out. */
+/* An empty set under talloc context mem. NULL when memory ran out. */
 struct conflict_set *conflict_set_create(void *mem);
 
 /* Adds a row's key, which is copied: its first value_size bytes are the same in
- * all rows of a value. Adding one again changes nothing that is asked for.
- * False when memory ran out, and then nothing was added. */
+ * all rows of a value. Adding a key again is harmless. False when memory ran
+ * out; then nothing was added. */
 bool conflict_set_add(struct conflict_set *rivals, struct kx_slice key,
                       size_t value_size);
 

@@ -1,10 +1,10 @@
 /* A hash of slots, one for each key that was read or changed, and the list of
  * the slots that the present commit has changed (the journal). A slot never
- * moves and is never removed before the overlay goes, so slices into it stay
- * valid while a batch is planned, applied and flushed.
+ * moves and is never removed before the overlay is freed, so slices into it
+ * stay valid while a batch is planned, applied and flushed.
  *
- * Taking a commit back means to go through its journal from the end: the slots
- * stay, with what they held before it. */
+ * A commit is taken back by going through its journal from the end. The slots
+ * stay, with the contents that they had before the commit. */
 #include "plan/overlay.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct slot {
     struct kx_slice stored;
     struct kx_slice now;
     uint64_t commit;   /* number of the last commit that noted it */
-    uint64_t presumer; /* and of the last that presumed it absent, 0: none */
+    uint64_t presumer; /* last commit that presumed it absent, or 0 */
     bool changed;      /* by a kept commit or the present one */
     bool unread;       /* stored is not known */
     bool lost;         /* the hash had no memory for it */
@@ -131,7 +131,7 @@ static enum kx_status read_stored(struct overlay *overlay, struct kx_slice key)
 }
 
 /* A slot that was made without reading, for a commit that was taken back, gets
- * what is stored. */
+ * the stored record. */
 static enum kx_status complete(struct overlay *overlay, struct slot *slot)
 {
     struct kx_slice row = kx_buffer_slice(&overlay->row);
@@ -149,7 +149,8 @@ static enum kx_status complete(struct overlay *overlay, struct slot *slot)
     return KX_OK;
 }
 
-/* Does it show what a read of the table would show to the present commit? */
+/* Does the slot show to the present commit what a read of the table would show?
+ */
 static bool is_known(const struct overlay *overlay, const struct slot *slot)
 {
     return slot->changed || !slot->unread || slot->presumer == overlay->commit;
@@ -267,7 +268,7 @@ enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
     return status == KX_OK ? change(overlay, slot, record) : status;
 }
 
-/* The slot of a key, made without reading when there is none. */
+/* The slot of a key. A new slot is made without reading the table. */
 static struct slot *find_or_add(struct overlay *overlay, struct kx_slice key)
 {
     struct slot *slot = find(overlay, key);
@@ -348,8 +349,8 @@ static int by_key(const void *a, const void *b)
     return kx_compare(left->key, right->key);
 }
 
-/* Sorted: the table is written in its own order, neighbours on the same page,
- * and the gate can search. */
+/* Sorted, so that the table is written in its own order, neighbours on the same
+ * page, and views can search the list (view.h). */
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out)
 {
     *count_out = overlay->changed_count;

@@ -1,9 +1,8 @@
 /* The entries that a batch of commits has read and changed, before anything is
- * written. Commits are planned one after the other on top of it; what one that
- * is refused has changed is taken back.
+ * written. Commits are planned one after the other on top of it. The changes of
+ * a refused commit are taken back.
  *
- * Writer thread only; lives until its batch is flushed.
- */
+ * Writer thread only; lives until its batch is flushed. */
 #ifndef OVERLAY_H
 #define OVERLAY_H
 
@@ -34,8 +33,9 @@ enum kx_status overlay_get(struct overlay *overlay, struct kx_slice key,
 enum kx_status overlay_record(struct overlay *overlay, struct kx_slice key,
                               struct record *record_out);
 
-/* The same for who does not look at the value: that of a large entry is not
- * read, and may be cut off in *record_out, which lives until the next call. */
+/* The same for callers that do not need the value. The value of a large entry
+ * is not read and may be cut off in *record_out, which lives until the next
+ * call. */
 enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
                             struct record *record_out);
 
@@ -43,15 +43,16 @@ enum kx_status overlay_head(struct overlay *overlay, struct kx_slice key,
  * KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
 enum kx_status overlay_put(struct overlay *overlay, struct kx_slice key,
                            struct kx_slice record);
-/* The same without reading what is stored, which saves a look-up for rows that
- * nobody compares. Only for keys that the same batch does not read: it would
- * see absence where there may be a row. KX_OK, KX_NO_MEMORY. */
+/* The same without reading the stored record, which saves a look-up for rows
+ * whose old contents are not compared. Only for keys that the same batch does
+ * not read: a read would see absence where there may be a row. KX_OK,
+ * KX_NO_MEMORY. */
 enum kx_status overlay_put_unread(struct overlay *overlay, struct kx_slice key,
                                   struct kx_slice record);
 
-/* Takes a row that is not known yet as absent, without looking, for the commit
- * being planned. If that commit puts it and is kept, the presumption becomes
- * part of net_change, and must be true when the batch is applied. KX_OK,
+/* Presumes, for the commit being planned, that a row which was not read yet is
+ * absent. If that commit puts the row and is kept, the presumption becomes part
+ * of net_change and must be true when the batch is applied. KX_OK,
  * KX_NO_MEMORY. */
 enum kx_status overlay_presume_absent(struct overlay *overlay,
                                       struct kx_slice key);
@@ -70,12 +71,13 @@ void overlay_keep(struct overlay *overlay);
 void overlay_undo(struct overlay *overlay);
 
 /* All keys changed by the kept commits, in key order. They live as long as the
- * overlay. NULL with *count_out 0 when there are none; NULL with *count_out 1
- * when memory ran out. */
+ * overlay. NULL with *count_out 0: nothing changed. NULL with *count_out 1:
+ * memory ran out. */
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
 
-/* Rows that differ from the table by now, at most, and the bytes copied of what
- * was read and for changes, taken back ones included: when to close a batch. */
+/* When to close a batch: an upper bound of the rows that differ from the table
+ * by now, and the bytes copied for reads and changes, including changes that
+ * were taken back. */
 size_t overlay_size(const struct overlay *overlay);
 size_t overlay_bytes(const struct overlay *overlay);
 

@@ -1,10 +1,10 @@
 /* The steps of planning a commit, in order: checks, mutations, index entries,
- * and last whether mutations on index keys agree with what the index holds by
- * then.
+ * and last whether mutations on index keys agree with the index's contents
+ * after the commit.
  *
- * Every step works on the overlay only. So a refusal at any step costs nothing
- * but taking the overlay's changes back, and the commits behind it in the batch
- * are planned as if it had never been there. */
+ * Every step works on the overlay only. So a refusal at any step costs only the
+ * undo of the overlay's changes, and the later commits of the batch are planned
+ * as if the refused one had never been there. */
 #include "plan/plan.h"
 
 #include <talloc.h>
@@ -57,7 +57,8 @@ static void add_delta(struct count_delta *list, size_t *count,
     list[(*count)++] = delta;
 }
 
-/* Kept apart for each commit until it holds: a refused one must not count. */
+/* Kept separately for each commit until it holds: a refused commit must not
+ * count. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries)
 {
     struct count_delta delta = {.index = index, .entries = entries};
@@ -110,8 +111,8 @@ static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
     return KX_OK;
 }
 
-/* Sees what the commits planned before, and the present one so far, have left.
- */
+/* Sees the changes of the commits planned before and, so far, of the present
+ * one. */
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out)
 {
@@ -136,7 +137,7 @@ static enum kx_status plan_steps(struct plan *plan)
     return status;
 }
 
-/* A status that came up without words gets its title. */
+/* A status without a sentence of its own gets its title. */
 static void complete_refusal(struct kx_commit *commit)
 {
     struct kx_fault *fault = &commit->refusal.fault;
@@ -144,7 +145,7 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
-/* The index is ready then, unless it comes in another's place: that is a job's
+/* The index is ready then, unless it is to replace another: that is a job's
  * work. */
 bool plan_delta_mends(const struct count_delta *delta)
 {
@@ -181,10 +182,9 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
         complete_refusal(commit);
 }
 
-/* Is it still the entry that was to expire then? Who changes one takes its time
- * back, but an index that writes an entry of its own in the place of one that
- * is over may do so without looking: the time stays, and the entry is counted
- * off by it. */
+/* Removes the entry if it is still the one with this expiry. A write cancels
+ * the entry's pending expiry. An index that overwrites an expired entry does
+ * not read it; the expiry row remains, and the count is corrected here. */
 static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
                                      int64_t expires_at_ms)
 {

@@ -1,8 +1,8 @@
-/* Planning a commit: finding out whether it holds, and what it changes, on an
- * overlay. Nothing is written; a refused commit leaves no trace.
+/* Planning a commit: deciding on an overlay whether it holds and what it
+ * changes. Nothing is written; a refused commit leaves no trace.
  *
- * One plan serves a batch: its commits see each other's changes in order, have
- * one time, and stamps that follow each other. batch.c then applies the whole.
+ * One plan serves a batch: its commits see each other's changes in order, share
+ * one time, and get consecutive stamps. batch.c then applies the whole.
  *
  * Writer thread only. */
 #ifndef PLAN_H
@@ -25,8 +25,8 @@ struct count_delta {
 };
 
 /* One for each batch. It is the talloc parent of the overlay and the scratch
- * buffers; the store keeps it until the next batch, since the gate points to
- * its keys. */
+ * buffers. The store keeps it until the next batch, since the view (view.h)
+ * points to its keys. */
 struct plan {
     struct catalog *catalog;
     struct overlay *overlay;
@@ -35,7 +35,7 @@ struct plan {
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
     bool presumes;               /* that values of unique indexes are new */
-    struct conflict_set *rivals; /* put by a commit so far; NULL: none */
+    struct conflict_set *rivals; /* conflict rows put so far; NULL: no row */
     struct kx_commit *commit;    /* being planned */
     size_t own_bytes;            /* that it has put, without index entries */
     size_t patched_bytes;        /* of values that its patches have made */
@@ -68,20 +68,20 @@ struct plan *plan_create(const struct plan_base *base);
  * with a KX_DELETE_RANGE must be the first of its plan. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
-/* Removes the entry under key whose time this was, and is over, with its index
+/* Removes the entry under key that has expired at expires_at_ms, with its index
  * entries. KX_OK also when it is gone; KX_NO_MEMORY, KX_FAILED: the plan is as
  * it was before. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms);
 
-/* Does this count, which is in the catalog, take the last conflict out of a
- * conflicted index? And does any of the plan's? */
+/* Does this count, which was already added to the catalog, remove the last
+ * conflict of a conflicted index? The second: does any count of the plan? */
 bool plan_delta_mends(const struct count_delta *delta);
 bool plan_mends(const struct plan *plan);
 
-/* Writes a row of an index (bytes.size 0: removes it), whatever it was, and
- * counts it (index NULL: among the clients' entries). KX_OK, KX_NO_MEMORY,
- * KX_FAILED: then nothing is changed. */
+/* Writes a row of an index (bytes.size 0: removes it) without regard to its
+ * former contents, and adds `count` to the index's entries (index NULL: to the
+ * clients'). KX_OK, KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
 enum kx_status plan_mend(struct plan *plan, struct index *index,
                          struct kx_slice key, struct kx_slice bytes,
                          int64_t count);
@@ -93,7 +93,7 @@ enum kx_status plan_mend(struct plan *plan, struct index *index,
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out);
 
-/* The same for who does not look at its value: it may be cut off. */
+/* The same for callers that do not need the value: it may be cut off. */
 enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
                               struct record *record_out);
 
@@ -102,8 +102,8 @@ enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
 enum kx_status plan_check_all(struct plan *plan);
 
 /* plan_mutate.c: carries out the mutations in order on the overlay, except
- * those on keys that belong to an index. KX_OK, or why the first that cannot be
- * done cannot, with its number in the refusal. */
+ * those on keys that belong to an index. KX_OK, or the reason why a mutation
+ * cannot be done, with its number in the refusal. */
 enum kx_status plan_mutate_all(struct plan *plan);
 
 /* plan_index.c: brings the index entries of all changed entries up to date.
@@ -115,8 +115,8 @@ enum kx_status plan_index_update(struct plan *plan);
  * filled, errors. After plan_index_update only. */
 enum kx_status plan_owned_all(struct plan *plan);
 
-/* Adds to the number of entries of an index (NULL: of the clients). Counts when
- * the commit holds. */
+/* Adds to the number of entries of an index (NULL: of the clients). Takes
+ * effect when the commit holds. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries);
 /* The same for its conflict rows. */
 void plan_count_conflicts(struct plan *plan, struct index *index,

@@ -1,5 +1,6 @@
-/* Hand-kept entries against index entries: when one is right, and what becomes
- * of it when a commit comes by before the build does. */
+/* Compares hand-kept entries with index entries: when a hand-kept entry is
+ * right, and what happens to it when a commit reaches it before the build does.
+ */
 #include "plan/plan_adopt.h"
 
 #include "entry/value.h"
@@ -108,8 +109,8 @@ enum kx_status plan_adopt_take(struct plan *plan, struct index *index,
     return KX_OK;
 }
 
-/* The key of an index entry that is not unique names its owner. Of a unique one
- * only the value tells whose it is. */
+/* The key of an index entry that is not unique names its owner. In a unique
+ * index only the value tells the owner. */
 enum kx_status plan_adopt_remove(struct plan *plan, struct index *index,
                                  size_t n)
 {

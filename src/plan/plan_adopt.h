@@ -1,11 +1,11 @@
 /* Taking over entries that clients have kept by hand under the name of an
- * index. They are clients' entries until the index has something to put in
- * their place: the right ones keep their versionstamp then. What is left when
- * all entries have been indexed belongs to none of them and is removed.
+ * index. They remain clients' entries until the index has an entry for the same
+ * key; a hand-kept entry that is right keeps its versionstamp then. When all
+ * entries have been indexed, the hand-kept entries that were not taken over
+ * belong to no entry and are removed.
  *
  * Meanwhile the entries under the name can be read as they are. Writer thread
- * only.
- */
+ * only. */
 #ifndef PLAN_ADOPT_H
 #define PLAN_ADOPT_H
 
@@ -19,14 +19,15 @@ enum kx_status plan_adopt_merge(const struct record *hand,
                                 struct kx_slice index_key, struct record *row,
                                 const void *mem);
 
-/* The row in plan->record is about to be written under index_key by a commit:
- * takes over a client's entry that is there, if any is, and counts it. (When
- * the index adopts none it has expired.) KX_OK, errors of the storage. */
+/* The row in plan->record is about to be written under index_key by a commit.
+ * Takes over and counts a client's entry under that key, if there is one. (If
+ * the index does not adopt, that entry has expired.) KX_OK, errors of the
+ * storage. */
 enum kx_status plan_adopt_take(struct plan *plan, struct index *index,
                                struct kx_slice index_key);
 
-/* The n-th index entry of plan->before goes: so does the hand-kept one, unless
- * it may be that of another entry. KX_OK, errors of the storage. */
+/* The n-th index entry of plan->before is removed, and the hand-kept one with
+ * it, unless that may belong to another entry. KX_OK, errors of the storage. */
 enum kx_status plan_adopt_remove(struct plan *plan, struct index *index,
                                  size_t n);
 

@@ -1,6 +1,6 @@
-/* Comparing a commit's checks with the entries. All checks are compared, also
- * after one has failed, so that the caller is told every one that stands in the
- * way, with the stamp that it should have named. */
+/* Comparing a commit's checks with the entries. The comparison continues after
+ * a failed check, so that the refusal lists every failed check with the entry's
+ * actual stamp. */
 #include <talloc.h>
 
 #include "plan/plan.h"
@@ -28,8 +28,8 @@ bool kx_check_holds(const struct kx_check *check, uint64_t stamp)
     return false;
 }
 
-/* The list lives in the commit's memory. Its room is for this check and all
- * behind it, made when the first fails. */
+/* The list lives in the commit's memory. It is made at the first failed check,
+ * with room for that one and all later ones. */
 static enum kx_status note_failed(struct plan *plan, size_t check,
                                   uint64_t actual)
 {

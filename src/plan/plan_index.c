@@ -47,20 +47,20 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
     return record_out->index == index->id ? KX_OK : KX_ABSENT;
 }
 
-/* Its rows are all there and each belongs to one entry (whose key is part of
- * the row's), so they can be written without looking. While it is built only a
- * look tells whether a row is there to be counted; while its rows change their
- * form they keep a stamp that has to be read. */
+/* All its rows are there and each belongs to one entry (whose key is part of
+ * the row's), so they can be written without a look-up. During a build only a
+ * look-up tells whether a row was counted; while rows change their form, they
+ * keep a stamp that has to be read. */
 static bool needs_no_look(const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
            index->form.target == NULL;
 }
 
-/* In a unique index most values that come are new. Whether this one is, is left
- * to its insertion: to look first would walk the tree twice. But only where the
- * row alone decides: a hand-kept entry that lies there may be no violation, and
- * where values have several owners there may be one without a row there. */
+/* Most values that come to a unique index are new. The insertion finds out: a
+ * look-up before it would walk the tree twice. This holds only where the row
+ * alone decides: a hand-kept entry may be no violation, and where values have
+ * several owners there may be a violation without a row. */
 static bool may_presume(const struct plan *plan, const struct index *index)
 {
     return plan->presumes && !plan->commit->dry && index->declaration->unique &&
@@ -68,8 +68,8 @@ static bool may_presume(const struct plan *plan, const struct index *index)
            !index_adopts(index) && !conflict_rows_possible(plan, index);
 }
 
-/* KX_OK also when there is none. If it belongs to another entry, because this
- * one had expired or the value was used twice already, this one may have a
+/* KX_OK also when there is no row. If the row belongs to another entry, because
+ * this one had expired or the value was used twice already, this one may have a
  * conflict row. */
 static enum kx_status remove_entry(struct plan *plan,
                                    const struct effect *effect, size_t n)
@@ -96,7 +96,7 @@ static enum kx_status remove_entry(struct plan *plan,
                : overlay_put(plan->overlay, index_key, nothing);
 }
 
-/* `owner` is who has the value. */
+/* `owner`: the entry that has the value. */
 static enum kx_status refuse(struct plan *plan, const struct effect *effect,
                              struct kx_slice index_key, struct kx_slice owner)
 {
@@ -128,9 +128,9 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
                : overlay_put(plan->overlay, index_key, bytes);
 }
 
-/* An index entry whose owner has expired is in nobody's way, unless the value
- * has other owners: then they are, until one of them gets the index entry by
- * the expiry. KX_ABSENT: nobody is. */
+/* An index entry whose owner has expired refuses no value, unless other owners
+ * of the value exist. These refuse it until the expiry promotes one of them.
+ * KX_ABSENT: no refusal. */
 static enum kx_status refuse_others(struct plan *plan,
                                     const struct effect *effect,
                                     struct kx_slice index_key)
@@ -193,8 +193,8 @@ static bool keeps_row(const struct effect *effect)
 }
 
 /* The entry had this index key before the commit. While the index is built its
- * row may be missing (a round of the build leaves this owner out), and so may
- * that of another entry with the same value: neither is a new violation. */
+ * row may be missing (the build has left this owner out), and so may the row of
+ * another entry with the same value: neither is a new violation. */
 static enum kx_status keep_entry(struct plan *plan, const struct effect *effect,
                                  size_t n)
 {
@@ -238,8 +238,8 @@ static enum kx_status rewrite_entry(struct plan *plan,
     return put_entry(plan, effect, n, stamp);
 }
 
-/* Makes the index keys that the entry had and has. Each step makes them anew:
- * to keep those of all changed entries would take any amount of memory. */
+/* Makes the index keys that the entry had and has. Each step makes them again:
+ * to keep the keys of all changed entries would need unbounded memory. */
 static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
 {
     const struct declaration *declaration = effect->index->declaration;
@@ -255,16 +255,16 @@ static enum kx_status both_keys(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* What could not be indexed before, when the index was declared, had no index
- * entry; what cannot be now is refused by add_new. */
+/* An entry that could not be indexed when the index was declared had no index
+ * entry. One that cannot be indexed now is refused by add_new. */
 static enum kx_status old_keys(struct plan *plan, const struct effect *effect)
 {
     enum kx_status status = both_keys(plan, effect);
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
 }
 
-/* Is a key of one side among those of the other? After an expiry the index
- * entry may have been taken by another entry, so it is made anew. */
+/* Is a key of one side among the keys of the other? After an expiry another
+ * entry may have taken the index entry, so it is written again. */
 static bool keeps_key(const struct plan *plan, const struct effect *effect,
                       const struct extract *other, struct kx_slice key)
 {
@@ -315,13 +315,13 @@ static enum kx_status add_new(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* What a dropped index left behind is no entry. */
+/* A row that a dropped index left is no client's entry. */
 static bool client_record(struct kx_slice bytes, struct record *record_out)
 {
     return record_read(bytes, record_out) && record_out->index == 0;
 }
 
-/* Makes the index entry of one who had only a conflict row. */
+/* Makes the index entry of an owner that had only a conflict row. */
 static enum kx_status hand_over(struct plan *plan, struct index *index,
                                 struct kx_slice index_key,
                                 struct kx_slice owner)
@@ -358,7 +358,7 @@ typedef enum kx_status effect_fn(struct plan *plan,
                                  const struct effect *effect);
 
 /* Runs step for each of the first `count` changes and each index covering it.
- * The steps add changes of their own, of index entries, behind these. */
+ * The steps append their own changes, of index entries, after these. */
 static enum kx_status each_effect(struct plan *plan, size_t count,
                                   effect_fn *step)
 {
@@ -394,9 +394,9 @@ static bool any_conflicts(const struct plan *plan)
     return i < catalog->count;
 }
 
-/* Gives a value whose index entry this commit has removed to the first of its
- * other owners. If it had none before either, they have all expired: to look
- * through them for each one that goes would take minutes. */
+/* Promotes the first other owner of a value whose index entry this commit has
+ * removed. Without an index entry to remove, all other owners have expired: a
+ * scan of them for each one that is removed would take minutes. */
 static enum kx_status promote_other(struct plan *plan, struct index *index,
                                     struct kx_slice index_key)
 {
@@ -411,9 +411,8 @@ static enum kx_status promote_other(struct plan *plan, struct index *index,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* For the values that the entry had. Between removing and adding: who gives the
- * value up in the same commit must not get it, and who wants it must find it
- * used. */
+/* Runs between removal and insertion: an owner that releases the value in this
+ * commit is not promoted, and one that claims it is refused. */
 static enum kx_status promote(struct plan *plan, const struct effect *effect)
 {
     if (!effect->had || !conflict_rows_possible(plan, effect->index))

@@ -98,8 +98,8 @@ static enum kx_status patch(struct plan *plan,
     return status;
 }
 
-/* An index, perhaps a dropped one, at whose entries the range is; none of them
- * is removed. */
+/* The index, perhaps a dropped one, to which the range's present row belongs,
+ * or NULL. Index entries are not removed by a range delete. */
 static const struct index *index_at(const struct plan *plan,
                                     struct kx_slice key, struct kx_slice bytes)
 {
@@ -109,7 +109,7 @@ static const struct index *index_at(const struct plan *plan,
     return owner;
 }
 
-/* Goes on behind the entries of an index, of which there may be many. */
+/* Continues after the entries of an index, of which there may be many. */
 static enum kx_status pass_over(struct plan *plan, const struct index *index,
                                 struct kx_slice end)
 {
@@ -121,8 +121,8 @@ static enum kx_status pass_over(struct plan *plan, const struct index *index,
     return range_begin(plan->range, kx_buffer_slice(&plan->key), end);
 }
 
-/* Has the commit removed what it may? Of large values, which it has to read,
- * fewer than `limit`, but always one. */
+/* Has the commit removed as many entries as it may? Fewer than `limit` if the
+ * values, which have to be read, are large, but at least one. */
 static bool is_enough(const struct plan *plan,
                       const struct kx_mutation *mutation)
 {
@@ -192,9 +192,9 @@ static enum kx_status plan_mutate(struct plan *plan,
     return status;
 }
 
-/* Tells the caller whether nobody could see an entry at the first mutation's
- * key before: it was absent, expired, or left by a dropped index. A key of an
- * index is deleted only where the index has nothing. */
+/* Sets commit->created: no entry was visible at the first mutation's key
+ * before. The key was absent, expired, or left by a dropped index. A delete of
+ * an index's key passes only where the index has no entry. */
 static void note_created(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;
@@ -227,8 +227,8 @@ static enum kx_status check_range(struct plan *plan,
     return plan_refuse_range(plan->commit, index);
 }
 
-/* An index may have been declared or dropped since the rights were looked at.
- */
+/* An index may have been declared or dropped since the request's access rights
+ * were checked. */
 static enum kx_status check_claims(struct plan *plan)
 {
     const struct kx_commit *commit = plan->commit;

@@ -1,13 +1,13 @@
 /* Mutations on keys that belong to an index. A program that keeps its indexes
- * by hand may go on doing so: what it writes must be what the index has written
- * of its own accord, and then there is nothing left to do. */
+ * by hand may continue to do so: its write must equal the index's own entry
+ * after the commit, and then nothing remains to be done. */
 #include "catalog/row_form.h"
 #include "plan/plan.h"
 #include "plan/plan_refuse.h"
 #include "entry/value.h"
 
-/* What the index holds under a key of its own: KX_OK, KX_ABSENT, errors. What
- * it has not taken over yet it holds as it is. */
+/* The entry that the index holds under one of its keys: KX_OK, KX_ABSENT,
+ * errors. A hand-kept entry that is not taken over yet counts as held. */
 static enum kx_status held_entry(struct plan *plan, const struct index *index,
                                  struct kx_slice key, struct kx_entry *held_out)
 {
@@ -23,8 +23,9 @@ static enum kx_status held_entry(struct plan *plan, const struct index *index,
     return record_expired(&record, plan->now_ms) ? KX_ABSENT : KX_OK;
 }
 
-/* A set must say the very value, a delete must be of a key that the index does
- * not hold (NULL); nothing else can agree. KX_OK, KX_ABSENT, KX_NO_MEMORY. */
+/* A set must carry exactly the indexed value, a delete must name a key that the
+ * index does not hold (NULL); anything else is refused. KX_OK, KX_ABSENT,
+ * KX_NO_MEMORY. */
 static enum kx_status says_the_same(const struct plan *plan,
                                     const struct kx_mutation *mutation,
                                     const struct kx_entry *held)

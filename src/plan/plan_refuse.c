@@ -37,7 +37,8 @@ static bool names(const struct kx_mutation *mutation, struct kx_slice key)
            kx_stamp_parse(part.bytes, &stamp);
 }
 
-/* The last mutation that names the key, 0 when none does (a range). */
+/* The last mutation that names the key; 0 when no mutation names it (a range).
+ */
 static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
 {
     size_t i = commit->mutation_count;

@@ -11,8 +11,8 @@
 struct duplicate {
     const struct index *index;
     struct kx_slice index_key; /* of the index entry */
-    struct kx_slice owner;     /* who has it: a key without the prefix */
-    struct kx_slice attempted; /* key of the entry that wants it */
+    struct kx_slice owner; /* the entry that has it: a key without the prefix */
+    struct kx_slice attempted; /* key of the entry that claims it */
 };
 
 /* Fills the commit's refusal and returns KX_UNIQUE_VIOLATION. */
@@ -47,9 +47,9 @@ enum kx_status plan_refuse_unready(struct kx_refusal *refusal,
 enum kx_status plan_refuse_many(struct kx_commit *commit, size_t changes);
 enum kx_status plan_refuse_large(struct kx_commit *commit, size_t bytes);
 
-/* Says of an entry that background work on an index cannot go beyond which one
- * it is, and why; or that a commit would refuse its index entries for their
- * size. mem is a talloc context. Returns KX_NOT_INDEXABLE. */
+/* Names an entry that background work on an index cannot pass, and the reason;
+ * the second form: a commit would refuse its index entries for their size. mem
+ * is a talloc context. Returns KX_NOT_INDEXABLE. */
 enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
                                  struct kx_slice key, struct kx_slice why);
 enum kx_status plan_refuse_entry_bytes(struct kx_fault *fault, void *mem,
