@@ -11,7 +11,8 @@
 #include "cli/cli_http.h"
 #include "cli/cli_options.h"
 
-/* One line, written at once: others may write to the same place. */
+/* Prints one line with one call, since other processes may write to the same
+ * file. */
 static void complain(const char *format, va_list arguments, const char *end)
 {
     char text[4096];
@@ -40,7 +41,8 @@ int cli_fail(const char *format, ...)
     return CLI_ERROR;
 }
 
-/* The option that says what the first argument says, too; NULL: none does. */
+/* The option that was given although the first argument has the same meaning;
+ * NULL: none. */
 static const char *said_twice(const struct cli *cli)
 {
     const char *may = cli->command->arguments;
@@ -86,10 +88,10 @@ static int run(struct cli *cli, int argc, char **argv)
     return status == CLI_OK ? cli->command->run(cli) : status;
 }
 
-/* A reader of the output that has gone, such as head, is no error to report;
- * what could not be written for another reason is, unless the command has said
- * so itself. The reason of a write that failed before is still in errno, unless
- * another call has failed since. */
+/* A reader that has closed the pipe, such as head, is not reported. Any other
+ * failed write is, unless the command has printed an error itself. The reason
+ * of an earlier failed write is still in errno, unless another call has failed
+ * since. */
 int cli_finish(int status)
 {
     if (!ferror(stdout))

@@ -1,9 +1,9 @@
-/* The command line: what a person types, spoken to a server over HTTP. Each
- * command has a row in cli_commands.c, each option one in cli_options.c; help,
- * completion and the manual page are made of these two tables.
+/* The command line: a client of the server over HTTP. Each command has a row in
+ * commands/cli_commands.c, each option one in cli_options.c; help, completion
+ * and the manual page are generated from these two tables.
  *
- * A command returns its exit status. One thread; what is allocated lives under
- * cli->memory and ends with the program. */
+ * A command returns its exit status. One thread. Memory is allocated in
+ * cli->memory and freed at the end of the program. */
 #ifndef API_CLI_H
 #define API_CLI_H
 
@@ -17,20 +17,20 @@ enum cli_exit {
     CLI_ERROR,
     CLI_MISUSE,
     CLI_ABSENT,
-    CLI_CONFLICT, /* or a precondition that does not hold */
+    CLI_CONFLICT, /* also a precondition that does not hold */
     CLI_UNAVAILABLE
 };
 
 enum cli_output { CLI_DEFAULT, CLI_JSON, CLI_TABLE, CLI_RAW };
 
-/* One command line, read. The texts are those of argv and the environment. */
+/* A parsed command line. The texts lie in argv and the environment. */
 struct cli {
     const struct cli_command *command;
-    int count;    /* of words, the arguments that are no options */
-    char **words; /* count of them */
+    int count;    /* number of words */
+    char **words; /* the arguments that are not options */
     void *memory; /* talloc context */
     void *curl;   /* made by the first request */
-    bool colour;  /* standard output is a terminal */
+    bool colour;  /* if standard output is a terminal */
     enum cli_output form;
     const char *url;
     const char *token;
@@ -90,40 +90,40 @@ struct cli_command {
     const char *name;      /* one or two words */
     const char *arguments; /* as help shows them */
     const char *summary;
-    const char *takes; /* keys of its options, besides those of all */
-    int least, most;   /* how many arguments; most -1: any */
+    const char *takes; /* keys of its options, without the common ones */
+    int least, most;   /* number of arguments; most -1: any */
     int (*run)(struct cli *cli);
     const char *more; /* sentences for help; NULL: none */
-    bool asks;        /* a server: it takes the options that are for one */
+    bool asks;        /* it sends requests: it takes the server options */
 };
 
 /* The commands, *count_out of them. */
 const struct cli_command *cli_commands(size_t *count_out);
-/* The command that the first words of argv (argc of them) name, and how many
- * words that is; NULL when there is none. */
+/* The command named by the first words of argv[0..argc-1], and the number of
+ * those words; NULL: there is none. */
 const struct cli_command *cli_find(int argc, char **argv, int *words_out);
 
-/* Says to standard error that the words (one or more) begin with no command,
- * and which one may be meant. Returns CLI_MISUSE. */
+/* Prints to standard error that the words (one or more) do not begin with a
+ * command, and suggests one. Returns CLI_MISUSE. */
 int cli_unknown(int argc, char **argv);
 
-/* Is this the first word of a command that has two? */
+/* True if this is the first word of the command, or of any command, that has
+ * two. */
 bool cli_in_group(const struct cli_command *command, const char *word);
 bool cli_is_group(const char *word);
 
-/* Does the line argv[0..argc-1] begin with the name of a command? Then runs it,
- * with *exit_out the exit status of the program. */
+/* True if argv[0..argc-1] begins with the name of a command: it has been run,
+ * and *exit_out is the exit status of the program. */
 bool cli_main(int argc, char **argv, int *exit_out);
 
-/* The exit status of a program that would end with this one, once what it has
- * printed is written: CLI_ERROR, with a line that says why, if that fails. */
+/* Flushes standard output and returns the exit status of the program: `status`,
+ * or CLI_ERROR if status is CLI_OK and the output could not be written. */
 int cli_finish(int status);
 
-/* Says to standard error what is wrong with the command line. Returns
- * CLI_MISUSE. */
+/* Prints an error in the command line to standard error. Returns CLI_MISUSE. */
 int cli_misuse(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Says to standard error what went wrong. Returns CLI_ERROR. */
+/* Prints an error to standard error. Returns CLI_ERROR. */
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The commands, by file. */

@@ -1,11 +1,11 @@
-/* The command that is meant by the first words of a line. */
+/* Finds the command named by the first words of a line. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "config/suggestion.h"
 
-/* What other programs call them. */
+/* Names that other programs have for these commands. */
 static const struct synonym SYNONYMS[] = {
     {"put", "set"},       {"store", "set"},     {"insert", "set"},
     {"read", "get"},      {"delete", "del"},    {"rm", "del"},
@@ -55,8 +55,8 @@ bool cli_is_group(const char *word)
     return false;
 }
 
-/* The words that a line may begin with; after `group`, those that may follow
- * it. */
+/* Offers the words that a line may begin with or, with `group`, those that may
+ * follow that word. */
 static void offer_words(const char *group, struct suggestion *suggestion)
 {
     size_t count;

@@ -1,4 +1,4 @@
-/* kindex help: what the tables of commands and options say. */
+/* kindex help: texts generated from the tables of commands and options. */
 #include "cli/cli_help.h"
 
 #include <ctype.h>
@@ -67,8 +67,8 @@ static void print_group(const char *word)
             print_line(commands[i].name, commands[i].summary);
 }
 
-/* What is no command but has a help of its own: nothing, serve, and the first
- * of two words. */
+/* Prints help for words that are not a command: none, serve, and the first word
+ * of commands with two. False: there is no help for them. */
 static bool print_others(const struct cli *cli)
 {
     const char *word = cli->count > 0 ? cli->words[0] : NULL;

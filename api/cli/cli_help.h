@@ -4,10 +4,10 @@
 
 #include "cli/cli.h"
 
-/* What kindex --help prints: a line for every command. */
+/* Prints the text of kindex --help: a line for every command. */
 void cli_help_print_all(void);
 
-/* Prints usage, options and what there is more to say to standard output. */
+/* Prints usage, options and further text of a command to standard output. */
 void cli_help_print(const struct cli_command *command);
 
 #endif

@@ -1,4 +1,4 @@
-/* One request after the other on one connection, with libcurl. */
+/* Requests one after the other on one connection, with libcurl. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -10,16 +10,16 @@
 
 enum { CONNECT_SECONDS = 10, LINE_MAX_BYTES = 256 << 20 };
 
-/* A reply while it comes in. */
+/* A reply while it is received. */
 struct incoming {
     CURL *curl;
     const struct cli_call *call;
     struct cli_reply *reply;
-    struct kx_buffer line; /* begun, its end has not come */
-    bool stopped;          /* by the one who takes the lines */
+    struct kx_buffer line; /* the incomplete line */
+    bool stopped;          /* call->line or call->bytes returned false */
 };
 
-/* Copies the value of the header line, if it is the named one. */
+/* Copies the value of the header line if it has this name. */
 static void copy_header(const char *name, struct kx_slice line, char *out,
                         size_t size)
 {
@@ -45,7 +45,7 @@ static size_t take_header(char *data, size_t one, size_t size, void *target)
     return one * size;
 }
 
-/* Hands out the lines that end in data. False when no more are wanted. */
+/* Passes on the lines that end in data. False: the stream is stopped. */
 static bool take_lines(struct incoming *incoming, const char *data, size_t size)
 {
     const char *end;
@@ -68,7 +68,7 @@ static bool take_lines(struct incoming *incoming, const char *data, size_t size)
     return !incoming->line.failed && incoming->line.size < LINE_MAX_BYTES;
 }
 
-/* Gives a stream to who wants it, lines or bytes. */
+/* Passes a part of a stream on, as lines or as bytes. */
 static bool stream_body(struct incoming *incoming, const char *data,
                         size_t size)
 {
@@ -92,7 +92,7 @@ static size_t take_body(char *data, size_t one, size_t size, void *target)
     return incoming->reply->body.failed ? 0 : size;
 }
 
-/* A control character, such as the end of a line, would make others of it. */
+/* Refuses control characters: a line end would begin another header. */
 static bool add_line(struct curl_slist **headers, const char *line)
 {
     for (const char *at = line; *at != '\0'; at++)
@@ -126,7 +126,8 @@ static bool add_type(struct curl_slist **headers, const struct cli_call *call)
     return call->body.data == NULL || add_header(headers, "Content-Type", type);
 }
 
-/* libcurl would ask before it sends a large body; nobody answers that. */
+/* The empty Expect header keeps libcurl from waiting for "100 Continue" before
+ * it sends a large body. */
 static bool make_headers(const struct cli *cli, const struct cli_call *call,
                          struct curl_slist **headers)
 {
@@ -177,7 +178,7 @@ static bool set_file(CURL *curl, CURLoption option, const char *file)
     return file == NULL || curl_easy_setopt(curl, option, file) == CURLE_OK;
 }
 
-/* Nothing below TLS 1.2, which is also what our server takes. */
+/* At least TLS 1.2, as for the server. */
 static bool set_tls(const struct cli *cli, CURL *curl)
 {
     return curl_easy_setopt(curl, CURLOPT_SSLVERSION,

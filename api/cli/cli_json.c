@@ -1,4 +1,4 @@
-/* Members of what a server has answered. */
+/* Reading the members of replies. */
 #include "cli/cli_json.h"
 
 #include <stdlib.h>

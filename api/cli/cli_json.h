@@ -1,21 +1,21 @@
-/* The members of a JSON object that a server has answered. */
+/* Reading the members of a JSON object in a reply. */
 #ifndef API_CLI_MEMBER_H
 #define API_CLI_MEMBER_H
 
 #include "cli/cli.h"
 #include "kindex.h"
 
-/* The member that has the name, if there is one: raw text. */
+/* The raw text of the member with this name. False: there is none. */
 bool cli_json_member(struct kx_slice object, const char *name,
                      struct kx_slice *value_out);
-/* The same for a text member, unescaped and ended by NUL under cli->memory;
- * NULL when there is none. */
+/* A text member, unescaped, NUL-terminated, in cli->memory; NULL: there is
+ * none. */
 char *cli_text(const struct cli *cli, struct kx_slice object, const char *name);
-/* A member that is a whole number; 0 when there is none. */
+/* A member that is a whole number; 0: there is none. */
 uint64_t cli_number(struct kx_slice object, const char *name);
 
-/* A byte as it may be shown: what others have written must not command a
- * terminal. */
+/* The byte to show in place of `byte`: stored data must not send control
+ * sequences to a terminal. */
 uint8_t cli_shown(uint8_t byte);
 
 #endif

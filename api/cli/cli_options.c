@@ -1,5 +1,5 @@
-/* The table of the command line's options, and reading them. The texts are read
- * by options_parse.c, as those of the server are. */
+/* The table of the commands' options, and their parsing. The values are parsed
+ * by options_parse.c, like those of the server's options. */
 #include "cli/cli_options.h"
 
 #include <stdio.h>
@@ -113,7 +113,7 @@ bool cli_has_variable(const struct cli_option *option)
     return option->common && option->word != NULL;
 }
 
-/* An empty one says nothing. */
+/* The value of the option's variable; NULL if it is not set or empty. */
 static const char *from_environment(const struct cli_option *option, char *name,
                                     size_t size)
 {
@@ -135,7 +135,7 @@ static bool read_start(struct cli *cli)
     return true;
 }
 
-/* The options of the command; `which` tells the row of each. */
+/* The options of the command; `which` is the row of each. */
 struct command_flags {
     struct flag flags[ROWS];
     size_t which[ROWS];
@@ -173,7 +173,7 @@ static bool take_option(struct cli *cli, const struct flag_reader *reader,
     return set(cli, option, reader->value != NULL ? reader->value : "1", name);
 }
 
-/* What is no option moves to the front of argv. */
+/* Reads the options; other arguments move to the front of argv. */
 static bool read_flags(struct cli *cli, int argc, char **argv)
 {
     struct command_flags list;
@@ -216,8 +216,8 @@ static bool read_output(struct cli *cli)
     return cli->form != CLI_DEFAULT;
 }
 
-/* Nothing can be put behind a query or a fragment, and a line's end in a token
- * would end the header. */
+/* The URL must have no query or fragment, since paths are appended to it. A
+ * token must have no line end, which would end the header. */
 static bool check_server(const struct cli *cli)
 {
     if (strpbrk(cli->url, "?#") != NULL) {

@@ -1,4 +1,4 @@
-/* The options of the command line: rows as the server's options have them
+/* The options of the commands: rows like those of the server's options
  * (options.h), with a letter and a word for the value. */
 #ifndef API_CLI_OPTIONS_H
 #define API_CLI_OPTIONS_H
@@ -8,28 +8,28 @@
 
 struct cli_option {
     struct option_row row; /* offset is of struct cli */
-    const char *word;      /* what help calls the value; NULL: it takes none */
-    char letter;           /* -o; 0: none */
-    bool common;     /* every command takes it, with a word those that ask */
-    const char *key; /* its name in cli_command.takes, where another option of
-                      * the same name and member means something else; NULL:
-                      * row.name */
+    const char *word;      /* the value's name in help; NULL: no value */
+    char letter;           /* as in -o; 0: none */
+    bool common;     /* every command takes it; if it has a value, only those
+                      * that send requests */
+    const char *key; /* its name in cli_command.takes, if another option has the
+                      * same name with another meaning; NULL: row.name */
 };
 
 /* The table, *count_out rows. */
 const struct cli_option *cli_options(size_t *count_out);
 
-/* Does the command take the option? */
+/* True if the command takes the option. */
 bool cli_takes(const struct cli_command *command,
                const struct cli_option *option);
 
-/* Can it be set by a variable? Only what every command takes: one that changed
- * what a command does would surprise. */
+/* True if an environment variable can set the option. This is so for common
+ * options only: a variable must not change the effect of one command. */
 bool cli_has_variable(const struct cli_option *option);
 
-/* Reads defaults, environment and the words behind the command's name into cli
- * (command is set); options may stand anywhere before "--". What is no option
- * becomes cli->words. False when a mistake was named to standard error. */
+/* Reads defaults, environment and the arguments after the command's name into
+ * cli, whose command is set. Options may stand anywhere before "--"; the other
+ * arguments become cli->words. False: an error has been printed. */
 bool cli_options_read(struct cli *cli, int argc, char **argv);
 
 #endif

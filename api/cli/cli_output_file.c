@@ -15,7 +15,7 @@ static bool is_special(const char *path)
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
 }
 
-/* Through a link to a plain file, which stays a link. */
+/* Follows a link, so that the link stays and its target is replaced. */
 static const char *find_target(struct cli_output_file *save)
 {
     char *target = realpath(save->path, NULL);
@@ -28,8 +28,8 @@ static const char *find_target(struct cli_output_file *save)
     return save->target;
 }
 
-/* The part is this command's alone, as long as it has that name. False with
- * errno: another one writes it. */
+/* Locks the part for this process and empties it. False with errno EBUSY:
+ * another process writes it, or has just renamed or removed it. */
 static bool own(const struct cli_output_file *save, int fd)
 {
     struct stat mine, there;
@@ -51,7 +51,7 @@ static int open_part(const struct cli_output_file *save, mode_t mode)
     return -1;
 }
 
-/* Its descriptor, -1 with errno. */
+/* Returns the descriptor, or -1 with errno. */
 static int open_path(struct cli_output_file *save, mode_t mode)
 {
     if (is_special(save->path))
@@ -91,7 +91,7 @@ static void note(struct cli_output_file *save, bool done)
         save->error = errno;
 }
 
-/* On disk before it has its name. */
+/* The bytes are on disk already. Renames the part, or removes or keeps it. */
 static void end_part(struct cli_output_file *save, bool whole)
 {
     if (whole && save->error == 0)

@@ -1,4 +1,4 @@
-/* Files that commands write: one has its name only when it is whole. */
+/* Files that commands write: a file gets its name when it is complete. */
 #ifndef API_CLI_SAVE_H
 #define API_CLI_SAVE_H
 
@@ -10,27 +10,28 @@
 
 struct cli_output_file {
     FILE *out;
-    const char *path; /* "standard output", too */
-    const char *name; /* of the file: path, or where that link leads */
+    const char *path; /* as given, or "standard output" */
+    const char *name; /* of the file: path, or the target of that link */
     char target[4000];
-    char part[4096]; /* its name until then; "": see below */
-    bool keep;       /* the part, if there was no error of writing */
-    int error;       /* the first, of errno */
+    char part[4096]; /* its name until it is complete; "": written in place */
+    bool keep;       /* keep an incomplete part, unless a write failed */
+    int error;       /* errno of the first failed write */
 };
 
-/* Opens what is to be written; path NULL or "-" is standard output. What is
- * there under that name and is no plain file, such as a pipe, is written as it
- * stands; a link to a file stays a link. False when it cannot be, which was
- * said to standard error. */
+/* Opens the output; path NULL or "-" is standard output. An existing object
+ * that is not a plain file, such as a pipe, is written in place. A link to a
+ * file stays a link. False: it cannot be opened, and the message has been
+ * printed. */
 bool cli_output_file_open(struct cli_output_file *save, const char *path,
                           mode_t mode);
 
-/* False when they cannot be written, which cli_output_file_end says. */
+/* False: the bytes cannot be written; cli_output_file_end prints the message.
+ */
 bool cli_output_file_write(struct cli_output_file *save, struct kx_slice bytes);
 
-/* With CLI_OK all that was written is on disk before the file has its name;
- * else it is removed, or kept as its part. Returns status, or CLI_ERROR after
- * having said what went wrong. */
+/* Closes the output. With CLI_OK all bytes are on disk before the file gets its
+ * name; with any other status the part is removed, or kept if `keep` is set.
+ * Returns status, or CLI_ERROR after printing an error. */
 int cli_output_file_end(struct cli_output_file *save, int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* One request for each page, from where the one before says it ended. */
+/* One request for each page, with the cursor of the page before. */
 #include "cli/cli_pages.h"
 
 #include "cli/cli_json.h"

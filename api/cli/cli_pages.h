@@ -1,5 +1,5 @@
-/* Lists that a server gives in pages: access tokens, groups of conflicts.
- * (Those of entries are streams: cli_list.h.)
+/* Lists that the server sends in pages: access tokens, groups of conflicts.
+ * (Lists of entries are streams: commands/cli_list.h.)
  */
 #ifndef API_CLI_PAGES_H
 #define API_CLI_PAGES_H
@@ -10,9 +10,9 @@
 typedef void cli_element_fn(const struct cli *cli, void *target,
                             struct kx_slice element);
 
-/* Gets `path` page by page and hands over each element of the array that is the
- * member `list` of a page. Returns the exit status; what was wrong has been
- * said. */
+/* Gets `path` page by page and passes each element of the page's member `list`,
+ * an array, to `take`. Returns the exit status; the message of a failure has
+ * been printed. */
 int cli_pages(struct cli *cli, struct kx_slice path, const char *list,
               cli_element_fn *take, void *target);
 

@@ -1,5 +1,5 @@
-/* Addresses of requests: keys as they are typed, with what a shell user may
- * write and a URL may not escaped. An escape that is there stays. */
+/* Addresses of requests: keys as they are typed. Characters that a URL must not
+ * have are escaped; existing escapes stay. */
 #include "cli/cli_http.h"
 
 #include <ctype.h>

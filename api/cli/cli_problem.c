@@ -1,4 +1,4 @@
-/* Replies that are no success, told to a person, and their exit statuses. */
+/* Prints replies that are not a success, and chooses their exit statuses. */
 #include "cli/cli_problem.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
     }
 }
 
-/* Members that say which entry or place is meant, shown as they are. */
+/* Prints the members that name the entry or place concerned, unchanged. */
 static void print_members(struct kx_slice document)
 {
     static const char *const NAMES[] = {"failedChecks", "existingKey",
@@ -74,7 +74,8 @@ static void print_members(struct kx_slice document)
     }
 }
 
-/* What to do, in words of the command line: the service speaks of addresses. */
+/* A hint in terms of the command line, since those of the service name
+ * addresses. */
 static const char *hint_of(const struct cli *cli, struct kx_slice document)
 {
     static const struct {
@@ -121,8 +122,9 @@ static void print_document(struct kx_slice document)
     talloc_free(memory.memory);
 }
 
-/* Statuses that a problem document comes with; others may be a proxy's, or of
- * KV Connect, which answers in plain text. */
+/* True for the statuses that Kindex sends with a problem document only. Other
+ * statuses may come from a proxy, or from KV Connect, which answers in plain
+ * text. */
 static bool needs_document(long status)
 {
     enum cli_exit exit = cli_exit_of(status);

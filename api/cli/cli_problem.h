@@ -1,18 +1,18 @@
-/* What the command line says when a request did not succeed. */
+/* Messages and exit statuses for requests that did not succeed. */
 #ifndef API_CLI_PROBLEM_H
 #define API_CLI_PROBLEM_H
 
 #include "cli/cli_http.h"
 
-/* Says why no reply came, or not all of it. Returns the exit status. */
+/* Prints why no reply came, or only a part. Returns the exit status. */
 int cli_unreachable(const struct cli *cli, CURLcode code);
 
-/* The exit status that a status of HTTP stands for. */
+/* The exit status for an HTTP status. */
 int cli_exit_of(long status);
 
-/* Says to standard error what a problem document says; returns the exit
- * status. Only such a document can say that an entry is not there, or has
- * changed: without one the server is not Kindex, which is CLI_ERROR. */
+/* Prints a problem document to standard error and returns the exit status.
+ * Statuses such as 404 and 412 count only with such a document: without one the
+ * reply is not from Kindex, which is CLI_ERROR. */
 int cli_problem(const struct cli *cli, const struct cli_reply *reply);
 
 #endif

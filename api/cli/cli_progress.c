@@ -1,4 +1,4 @@
-/* The line that shows how far a long command is. */
+/* The progress line. */
 #include "cli/cli_progress.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* How far a long command is: a line on standard error that is drawn again and
- * again, on a terminal only. */
+/* The progress of a long command: a line on standard error that is redrawn, on
+ * a terminal only. */
 #ifndef API_CLI_PROGRESS_H
 #define API_CLI_PROGRESS_H
 
@@ -14,15 +14,15 @@ struct cli_progress {
     bool drawn;
 };
 
-/* Begins to count the time. */
+/* Starts the time. */
 void cli_progress_begin(struct cli_progress *progress, const char *what);
 
-/* Draws the line if a tenth of a second has passed: `count` entries; `part` of
- * `whole` says how much of it that is (0: nobody knows). */
+/* Redraws the line if the last time was a tenth of a second ago: `count`
+ * entries, and the share `part` of `whole` (0: unknown). */
 void cli_progress_show(struct cli_progress *progress, uint64_t count,
                        uint64_t part, uint64_t whole);
 
-/* Takes the line away. */
+/* Removes the line. */
 void cli_progress_clear(struct cli_progress *progress);
 
 /* Seconds since begin. */

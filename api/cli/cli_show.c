@@ -1,4 +1,4 @@
-/* Entries as lines of a table, of JSON, or bare. */
+/* Prints entries as a table, as JSON or raw. */
 #include "cli/cli_show.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ bool cli_key_path(const struct cli *cli, struct kx_slice array,
     return read && !out->failed;
 }
 
-/* Characters that would not be seen, or would change what is around them. */
+/* Characters that are invisible or change the text around them. */
 static bool is_hidden(uint32_t point)
 {
     static const uint32_t RANGES[][2] = {
@@ -69,7 +69,7 @@ static uint32_t code_point(struct kx_slice character)
     return point;
 }
 
-/* Of valid UTF-8, one place for each character. */
+/* The width of valid UTF-8, with one column for each character. */
 static size_t width_of(struct kx_slice text)
 {
     size_t width = 0;
@@ -78,15 +78,15 @@ static size_t width_of(struct kx_slice text)
     return width;
 }
 
-/* Is it one character of more than a byte, to be shown? */
+/* True for one visible character of more than one byte. */
 static bool is_shown(struct kx_slice character)
 {
     return kx_utf8_valid(character) && width_of(character) == 1 &&
            !is_hidden(code_point(character));
 }
 
-/* Appends the character that the escapes at the beginning of text mean, if it
- * is to be shown. Returns how many bytes those are, or 0. */
+/* If the escapes at the start of text stand for a visible character, appends it
+ * and returns the number of their bytes; otherwise returns 0. */
 static size_t show_escaped(struct kx_slice text, struct kx_buffer *out)
 {
     size_t before = out->size;
@@ -139,7 +139,7 @@ void cli_show_document(const struct cli *cli, struct kx_slice document)
     }
 }
 
-/* Characters of a terminal's line, 0 when standard output is none. */
+/* The width of the terminal; 0 if standard output is not a terminal. */
 static size_t line_width(void)
 {
     struct winsize window = {.ws_col = 0};
@@ -150,7 +150,8 @@ static size_t line_width(void)
     return window.ws_col;
 }
 
-/* How many bytes of a value fit behind the key. */
+/* The number of bytes of the value that fit in the line after `used` columns.
+ */
 static size_t value_room(struct kx_slice value, size_t used)
 {
     size_t width = line_width();
@@ -192,7 +193,7 @@ void cli_show_heading(const struct cli *cli)
                STAMP_WIDTH, "VERSIONSTAMP", "VALUE", cli_plain(cli));
 }
 
-/* The table's row, or the path alone. */
+/* Prints the row of the table, or only the path. */
 static void show_path(const struct cli *cli, struct kx_slice entry)
 {
     struct kx_buffer path, shown;

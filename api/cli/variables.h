@@ -1,10 +1,10 @@
-/* The variables KINDEX_* of the environment: those that no option reads are
- * most likely misspelt. */
+/* The environment variables KINDEX_*: one that no option reads is most likely
+ * misspelt. */
 #ifndef API_VARIABLES_H
 #define API_VARIABLES_H
 
-/* Says to standard error, in a line each, which are set that neither an option
- * of the server nor one of the command line reads, and which may be meant. */
+/* Prints a line to standard error for each variable that is set but read by no
+ * option, neither of the server nor of the commands, with a suggestion. */
 void variables_check(void);
 
 #endif
