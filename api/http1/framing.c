@@ -1,4 +1,4 @@
-/* Follows a stream from request to request and remembers where the last good
+/* Follows a stream from request to request and remembers where the last valid
  * one ended. The work is divided by what is being read: framing_fast.c takes
  * the plain heads in one pass, framing_head.c and framing_request.c all others,
  * framing_body.c bodies; framing_state.h is what they share. mhd_socket.c is

@@ -1,5 +1,5 @@
 /* Strict framing of HTTP/1.x requests: where each request of a byte stream
- * ends, and whether everyone on the way must agree on that. A pure state
+ * ends, and whether all readers on the way must agree on that. A pure state
  * machine: it is shown the bytes in the order and the pieces in which they
  * arrive, keeps no copy of them, allocates nothing and cannot fail. The pieces
  * never change the verdict. */
@@ -21,9 +21,9 @@ enum framing_limit {
     FRAMING_ANSWER_MAX = 1024       /* enough for every framing_answer */
 };
 
-/* What a server is willing to take, in bytes and lines. Over one of them the
- * fault is that of size (413, 414, 431), so that the client can tell it from a
- * mistake. */
+/* What a server is willing to take, in bytes and lines. A request above one of
+ * them gets a fault of size (413, 414, 431), so that the client can tell it
+ * from a mistake. */
 struct framing_limits {
     uint64_t body_max;         /* bytes of a body, without chunk framing */
     uint32_t target_max;       /* bytes of a request target */
@@ -108,8 +108,8 @@ bool framing_is_host(const uint8_t *text, size_t size);
 
 /* Writes the whole HTTP/1.1 answer to a fault (a problem document; it closes
  * the connection) with this identifier into out, without a NUL. Returns its
- * size, at most FRAMING_ANSWER_MAX; 0 when it does not fit into size or fault
- * is none. */
+ * size, at most FRAMING_ANSWER_MAX; 0 if it does not fit into size or fault is
+ * FRAMING_NO_FAULT. */
 size_t framing_answer(enum framing_fault fault, const char *id, char *out,
                       size_t size);
 /* The HTTP status that it answers. */

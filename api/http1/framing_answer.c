@@ -1,6 +1,6 @@
-/* What a client is told about a fault of its framing. This answer is written
- * straight to the socket, past handlers and HTTP library, so it is a whole
- * HTTP/1.1 message; its body has the form of every other problem. */
+/* The answer to a fault of framing. It is written straight to the socket, past
+ * handlers and HTTP library, so it is a whole HTTP/1.1 message. Its body has
+ * the form of every other problem. */
 #include "http1/framing.h"
 
 #include <stdio.h>

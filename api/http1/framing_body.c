@@ -1,6 +1,6 @@
 /* The body of a request: bytes that are counted, or chunks (RFC 9112 sections
- * 6.2 and 7.1). Its contents pass by unseen; what matters is where they end.
- * After the last chunk the trailers are read by the half that reads headers. */
+ * 6.2 and 7.1). Its contents are not looked at; only its end matters. After the
+ * last chunk framing_head.c reads the trailers. */
 #include "http1/framing_state.h"
 
 /* Past the counted bytes, as far as they are in this piece. */
@@ -76,7 +76,7 @@ static const uint8_t *chunk_extension(struct framing *f, const uint8_t *p,
     return enter(f, CHUNK_LF, p + 1);
 }
 
-/* A size of zero ends the chunks; trailer lines follow, counted anew. */
+/* A size of zero ends the chunks; trailer lines follow, counted from zero. */
 static const uint8_t *chunk_lf(struct framing *f, const uint8_t *p)
 {
     if (f->body_left != 0)

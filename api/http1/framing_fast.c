@@ -1,7 +1,7 @@
-/* The short way: most requests come as a whole head in one piece, without a
+/* The fast path: most requests come as a whole head in one piece, without a
  * body, and nothing about them is in doubt. They are taken in one pass without
- * any state. Whatever looks different is left to the state machine, whose
- * verdicts these must always be. */
+ * any state. All others are left to the state machine. The fast path accepts
+ * only what the state machine would accept. */
 #include "http1/framing_state.h"
 
 /* The piece ends with LF, so that nothing here runs past its end: LF is in no

@@ -236,8 +236,8 @@ static bool is_cookie(const uint8_t *name, size_t size)
 }
 
 /* A name within one piece is looked at in place; one that is split is put
- * together in f->name, whose size every decisive name fits into with room to
- * tell a longer one apart. */
+ * together in f->name, which is larger than every name that matters, so that a
+ * longer name is told apart. */
 static const uint8_t *name(struct framing *f, const uint8_t *p,
                            const uint8_t *end)
 {

@@ -124,7 +124,7 @@ static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
     return p;
 }
 
-/* Goes on with another state, whose element has no bytes yet. */
+/* Continues in another state, whose element has no bytes yet. */
 static inline const uint8_t *enter(struct framing *f, enum state state,
                                    const uint8_t *p)
 {

@@ -1,9 +1,9 @@
 /* The only file that knows libmicrohttpd. It turns the library's callbacks into
- * exchanges: the target when the request line is parsed, gates at the first
+ * exchanges: the target when the request line is parsed, admission at the first
  * call of the access handler, the body piece by piece, the handler at the last
  * call. A parked exchange is a suspended connection; its reply is queued while
- * it is suspended, then it is resumed. A reply that may last for hours is not
- * the library's any more (http1_stream.c). */
+ * it is suspended, then it is resumed. A reply that may last for hours leaves
+ * the library (http1_stream.c). */
 #include "http1/http1.h"
 
 #include <microhttpd.h>
@@ -19,7 +19,7 @@
 enum {
     KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
     REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
-                                         * headers: a Location, and the rest */
+                                           headers: a Location and others */
     HEADER_MEMORY = 64, /* what the library keeps for each header */
     STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
 };
@@ -177,9 +177,9 @@ static int descriptor_of(struct MHD_Connection *connection)
         ->connect_fd;
 }
 
-/* Of an exchange that was parked: its reply or next chunk can be made now. The
- * connection has an HTTP status once its reply is queued; then it is a stream
- * that goes on. */
+/* The reply or the next chunk of a parked exchange can be made now. The
+ * connection has an HTTP status once its reply is queued; the exchange is then
+ * a stream that continues. */
 static void on_ready(struct exchange *exchange)
 {
     struct MHD_Connection *connection = exchange->request.connection;
@@ -189,7 +189,7 @@ static void on_ready(struct exchange *exchange)
     MHD_resume_connection(connection);
 }
 
-/* The client sees the end of the connection before that of the reply. */
+/* The connection ends before the reply is complete. */
 static void cut(struct exchange *exchange)
 {
     mhd_socket_cut(descriptor_of(exchange->request.connection));
@@ -234,8 +234,8 @@ static bool is_lasting(const struct exchange *exchange)
            exchange->request.method != METHOD_HEAD;
 }
 
-/* All of the request is there. MHD_NO makes the library let go of the
- * connection, with which a stream that was adopted goes on. */
+/* The whole request has arrived. MHD_NO makes the library release the
+ * connection, on which an adopted stream then continues. */
 static enum MHD_Result answer(struct http1 *http1, const char *version,
                               void **context)
 {
@@ -298,9 +298,9 @@ static enum MHD_Result on_request(void *closure,
     return MHD_YES;
 }
 
-/* The query is cut off after its '?' in the library's buffer: it would make a
- * list of parameters that nobody reads, and hang when that fills the memory of
- * the connection. */
+/* The query is cut off after its '?' in the library's buffer: the library would
+ * make a list of parameters, which is not used here, and would hang when the
+ * list fills the memory of the connection. */
 static void *on_target(void *closure, const char *target,
                        struct MHD_Connection *connection)
 {
@@ -315,8 +315,8 @@ static void *on_target(void *closure, const char *target,
     return exchange;
 }
 
-/* A request is over, well or not: its reply is sent, or the client is gone.
- * Only here does an exchange that was parked or streaming end. */
+/* A request has ended: its reply is sent, or the client is gone. Only here does
+ * an exchange that was parked or streaming end. */
 static void on_completed(void *closure, struct MHD_Connection *connection,
                          void **context, enum MHD_RequestTerminationCode reason)
 {
@@ -354,9 +354,9 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
         connection_end(http1->desk->service, &visit);
 }
 
-/* Enough for the largest head that framing.h lets through and that of any reply
- * to it, which the library would not send otherwise, whatever was done. Only
- * what is used of it takes memory. */
+/* Enough for the largest head that framing.h accepts and for the head of any
+ * reply, which the library could not send otherwise. Only the part that is used
+ * takes memory. */
 static size_t connection_memory(const struct options *options)
 {
     return options->headers_max + HEADER_MEMORY * options->header_count_max +
@@ -428,7 +428,8 @@ void http1_add(struct http1 *http1, struct connection *visit)
         connection_close(http1->desk->service, visit);
         return;
     }
-    /* What the library cannot take it closes, which ends the visit. */
+    /* The library closes a socket that it cannot take; __wrap_close() then ends
+     * the connection. */
     MHD_add_connection(http1->daemon, visit->fd,
                        (const struct sockaddr *)&visit->peer, visit->peer_size);
 }

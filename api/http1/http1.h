@@ -11,8 +11,8 @@
 
 struct http1;
 
-/* A server without sockets whose exchanges come from desk; those whose replies
- * may last go on in streams. NULL when it cannot be started. */
+/* A server without sockets whose exchanges come from desk; replies that may
+ * last continue in streams. NULL when it cannot be started. */
 struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams);
 /* Closes all connections and frees the server. No exchange may be parked. */
 void http1_close(struct http1 *http1);
@@ -22,7 +22,7 @@ int http1_descriptor(const struct http1 *http1);
 /* Milliseconds after which http1_run must be called anyway, for the idle
  * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
-/* Takes over a visit, which is ended with its connection, or on failure. */
+/* Takes over a connection, also on failure, which closes it. */
 void http1_add(struct http1 *http1, struct connection *visit);
 /* Does all that can be done without waiting: reads, runs handlers, writes, and
  * closes. Also needed after `ready` was called for an exchange. */

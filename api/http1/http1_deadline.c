@@ -1,5 +1,5 @@
-/* Two lists, as all heads have the same time and all bodies have: who comes
- * last is due last. */
+/* Two lists: all heads have the same time, and so have all bodies, so the
+ * socket that is added last is due last. */
 #include "http1/http1_deadline.h"
 
 #include "kindex.h"

@@ -1,6 +1,6 @@
-/* When the rest of a request must be there: the head, then the body. The times
- * of one thread's sockets stand in one list for each of the two, in their
- * order. All functions belong to the thread that owns the socket. */
+/* Until when a request must have arrived: the head, then the body. The
+ * deadlines of one thread's sockets are in one list for each of the two, the
+ * earliest first. All functions belong to the thread that owns the socket. */
 #ifndef API_HTTP1_DEADLINE_H
 #define API_HTTP1_DEADLINE_H
 
@@ -23,10 +23,10 @@ void http1_deadline_start(uint64_t head_ms, uint64_t body_ms);
 /* From now on this part is awaited, for its whole time. */
 void http1_deadline_set(struct http1_deadline *deadline, enum http1_part part);
 
-/* The first of this thread whose time is over by now; NULL: none. It stays in
- * its list until it is set. */
+/* The first deadline of this thread that has expired by now_ns; NULL: none. It
+ * stays in its list until it is set. */
 struct http1_deadline *http1_deadline_over(uint64_t now_ns);
-/* When the next time is over; 0: none is set. */
+/* When the next deadline expires; 0: none is set. */
 uint64_t http1_deadline_next(void);
 
 #endif

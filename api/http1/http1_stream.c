@@ -1,6 +1,6 @@
 /* A stream waits for its exchange or for its client, and is due when one of
- * them may have got further. What its exchange has to say goes straight to the
- * socket; no more is asked for while the client has not taken that. */
+ * them may have got further. The output of its exchange goes straight to the
+ * socket; further output is not made until the client has taken it. */
 #include "http1/http1_stream.h"
 
 #include <stdio.h>
@@ -190,7 +190,7 @@ static void give_all(struct http1_streams *all)
 
 /* ---- What it waits for -------------------------------------------------- */
 
-/* The exchange has something to say again, or is nobody else's. */
+/* The exchange has further output, or is no longer used elsewhere. */
 static void on_ready(struct exchange *exchange)
 {
     struct http1_stream *stream = exchange->request.connection;

@@ -1,9 +1,9 @@
 /* Replies over HTTP/1.1 that may last for hours: watches. Thousands of them
  * wait at a time. In the library each would keep the memory of its connection,
- * and all would be looked at whenever any parked request goes on; so it lets go
- * of the connection when such a reply begins, and the reply is sent from here,
- * until it or the connection ends. All functions belong to the thread of the
- * loop. */
+ * and all would be looked at whenever a parked request continues. So the
+ * library releases the connection when such a reply begins, and the reply is
+ * sent from here until it or the connection ends. All functions belong to the
+ * thread of the loop. */
 #ifndef API_HTTP1_STREAM_H
 #define API_HTTP1_STREAM_H
 
@@ -26,7 +26,7 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
                          int fd, bool chunked);
 
 /* At the end of each turn of the loop: sends what there is to send, and closes
- * what is over or whose client has taken nothing for too long. */
+ * streams that have ended or whose client has taken nothing for too long. */
 void http1_streams_run(struct http1_streams *all);
 /* Milliseconds after which http1_streams_run must be called anyway; -1:
  * none. */

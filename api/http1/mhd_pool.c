@@ -14,7 +14,7 @@ struct MemoryPool {
     _Alignas(ALIGNMENT) uint8_t bytes[];
 };
 
-/* Less than `bytes` when there is no such number. */
+/* Less than `bytes` on overflow. */
 static size_t rounded(size_t bytes)
 {
     return (bytes + (ALIGNMENT - 1)) & ~(size_t)(ALIGNMENT - 1);
@@ -77,7 +77,7 @@ MHD_pool_try_alloc(struct MemoryPool *pool, size_t bytes, size_t *missing_out)
     return block;
 }
 
-/* False when there is no room. */
+/* False when there is no space. */
 static bool resize_last(struct MemoryPool *pool, size_t start, size_t bytes)
 {
     if (bytes > pool->back - start || rounded(start + bytes) > pool->back)

@@ -21,7 +21,7 @@ void MHD_init_mem_pools_(void);
 
 /* A pool of so many bytes, or NULL; it ends with MHD_pool_destroy(). */
 struct MemoryPool *MHD_pool_create(size_t bytes);
-/* Ends all blocks with it. NULL is allowed. */
+/* Frees the pool with all its blocks. NULL is allowed. */
 void MHD_pool_destroy(struct MemoryPool *pool);
 
 /* How many bytes are in no block. */
@@ -35,9 +35,9 @@ void *MHD_pool_allocate(struct MemoryPool *pool, size_t bytes, bool from_back);
 void *MHD_pool_try_alloc(struct MemoryPool *pool, size_t bytes,
                          size_t *missing_out);
 /* Makes a block of the front larger or smaller: in place when it is the last
- * one, otherwise by a copy when it has to be larger. `old` may also be the rest
- * of a block, up to its end, or NULL. NULL, and the block as it was, when there
- * is no room. */
+ * one, otherwise by a copy when it has to be larger. `old` may also be the tail
+ * of a block, up to its end, or NULL. Returns NULL and leaves the block as it
+ * was if there is no space. */
 void *MHD_pool_reallocate(struct MemoryPool *pool, void *old, size_t old_bytes,
                           size_t new_bytes);
 

@@ -3,9 +3,9 @@
  * comes back on another thread, its contents were published with release and
  * are read with acquire.
  *
- * A fault shows while reading, but its answer must come after those to the good
- * requests that arrived before it. Two counts tell when: requests that the
- * framing saw complete, and requests that the library has answered. */
+ * A fault shows while reading, but its answer must come after those to the
+ * valid requests that arrived before it. Two counts tell when: requests that
+ * the framing saw complete, and requests that the library has answered. */
 #include "http1/mhd_socket.h"
 
 #include <errno.h>
@@ -216,8 +216,8 @@ int __wrap_close(int fd)
 
 /* ---- Faults ------------------------------------------------------------- */
 
-/* What does not fit into the socket's buffer at once is given up: the answer is
- * short, and a client whose buffer is full does not read. */
+/* Sends what fits into the socket's buffer at once and drops the remainder: the
+ * answer is short, and a client whose buffer is full does not read. */
 static void answer(const struct connection *visit, enum framing_fault fault)
 {
     char text[FRAMING_ANSWER_MAX];
@@ -229,7 +229,7 @@ static void answer(const struct connection *visit, enum framing_fault fault)
 }
 
 /* Answers the fault, once, and drops what still arrives. Closing with unread
- * input, or before the rest of it arrives, would reset the connection, and the
+ * input, or before all of it has arrived, would reset the connection, and the
  * client might never read the answer (RFC 9112 section 9.6). Returns -1 with
  * errno as __wrap_recv. */
 static ssize_t turn_away(struct mhd_socket *socket)
@@ -251,8 +251,9 @@ static ssize_t turn_away(struct mhd_socket *socket)
 }
 
 /* An end that came together with the requests gives no further sign, and the
- * library has not seen it. That is how `nc -N` asks; who asks again and again
- * is not looked at again and again. */
+ * library has not seen it. `nc -N` ends its input like this. The socket is
+ * looked at once only, so that a client that sends many requests does not cost
+ * a call for each. */
 static bool has_ended(struct mhd_socket *socket)
 {
     char byte;
@@ -288,8 +289,8 @@ static void settle_due(void)
     }
 }
 
-/* While the requests before it are being answered it is not the client who is
- * slow. What is sent to a client that dribbles is not waited for. */
+/* While earlier requests are being answered the client is not the slow side.
+ * The answer to a slow client is sent without waiting. */
 static void settle_late(struct http1_deadline *deadline)
 {
     struct mhd_socket *socket = (struct mhd_socket *)deadline;
@@ -367,10 +368,10 @@ static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
     return good > 0 ? (ssize_t)good : turn_away(socket);
 }
 
-/* Input of a socket without a fault so far. The end of a client's input is not
- * the library's to see while answers are due: it would drop them. Where a
- * request has begun and the socket is empty, the client may wait for an
- * acknowledgement to send the rest. */
+/* Input of a socket without a fault so far. The end of a client's input is
+ * hidden from the library while answers are due, since the library would drop
+ * them. If a request has begun and the socket is empty, the client may be
+ * waiting for an acknowledgement before it sends the remainder. */
 static ssize_t take(struct mhd_socket *socket, void *buffer, size_t size,
                     int flags)
 {

@@ -1,10 +1,11 @@
 /* Stands between the HTTP library and its sockets: the linker sends every
  * recv(), send(), sendmsg(), shutdown() and close() of the program (--wrap)
  * through here. What arrives on a registered socket is checked by framing.h
- * first, so that the library only sees requests whose ends are beyond doubt.
- * The others are answered from here, after the answers to the good requests
- * before them; so are those that take too long to come. The library does not
- * know of TLS: what it sends and receives goes through that, too. */
+ * first, so that the library gets only requests whose end is beyond doubt. The
+ * others are answered from here, after the answers to the valid requests before
+ * them. Requests that take too long to arrive are answered from here, too. The
+ * library does not know of TLS: what it sends and receives goes through that,
+ * too. */
 #ifndef API_HTTP1_SOCKET_H
 #define API_HTTP1_SOCKET_H
 
@@ -26,36 +27,39 @@ bool mhd_socket_start(const struct mhd_socket_limits *limits);
 /* Frees the table; no socket is open any more. */
 void mhd_socket_stop(void);
 
-/* Registers the socket of a visit, which it takes over, before the library gets
- * it. False when memory ran out or fd is past the table: the visit is still the
- * caller's then. */
+/* Takes over a connection and registers its socket, before the library gets it.
+ * False when memory ran out or fd is past the table: the connection is still
+ * the caller's then. */
 bool mhd_socket_open(const struct connection *visit);
 /* Forgets the socket, while it is still open (its number may be reused at once
- * after that), and gives the visit back, with its TLS. False when it is not
- * registered, or was bequeathed. */
+ * after that), and gives the connection back, with its TLS. False when it is
+ * not registered, or was transferred. */
 bool mhd_socket_close(int fd, struct connection *visit_out);
 
-/* Whose connection it is; NULL when it is not registered. */
+/* The client address that the connection is counted for; NULL when the socket
+ * is not registered. */
 struct guest *mhd_socket_guest(int fd);
 /* How many bytes it has taken. */
 uint64_t mhd_socket_sent(int fd);
-/* Its client stalls while others need what it holds: the rest of a request is
- * not waited for (408), a reply breaks off. The library closes it next. */
+/* Its client stalls while others need what it holds: a request that is
+ * incomplete is answered 408, a reply breaks off. The library closes it
+ * next. */
 void mhd_socket_cut(int fd);
 
-/* The library is about to close the socket (it is made to, by the caller), but
- * somebody else goes on with it: instead of being closed it is given to take,
- * with its visit, and is registered no more. */
+/* Gives the socket to another owner when the library closes it, which the
+ * caller must bring about: instead of being closed the socket is passed to
+ * take, with its connection, and is no longer registered. */
 typedef void http1_take_fn(void *heir, const struct connection *visit);
 void mhd_socket_transfer(int fd, http1_take_fn *take, void *heir);
 
 /* The library has sent the whole answer to a request. Must be called for every
- * request: a bad one that came in one piece with good ones is due when these
- * are answered, and the library, which waits for more input, would not ask. */
+ * request: a faulty one that came in one piece with valid ones is due when
+ * these are answered, and the library, which waits for more input, would not
+ * call again. */
 void mhd_socket_answered(int fd);
-/* After each run of the library, on the thread that ran it: answers the bad
+/* After each run of the library, on the thread that ran it: answers the faulty
  * requests that are due, except where the library has closed the socket, and
- * those whose time is over. */
+ * those whose deadline has expired. */
 void mhd_socket_settle(void);
 /* Milliseconds after which mhd_socket_settle must be called anyway; -1:
  * none. */
@@ -74,9 +78,9 @@ ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 int __wrap_shutdown(int fd, int how);
 /* In place of close(2): a registered socket that the library closes by itself,
- * because it could not take the connection, is forgotten first, and its visit
- * ended. One that was bequeathed changes hands here, and is neither closed nor
- * shut down. */
+ * because it could not take the connection, is forgotten first, and its
+ * connection ended. A transferred socket changes its owner here, and is neither
+ * closed nor shut down. */
 int __wrap_close(int fd);
 
 enum { MHD_SOCKET_DRAIN_MAX = 1 << 24 };
