@@ -53,7 +53,7 @@ struct kx_figures {
     uint64_t expiry_bytes;  /* file size: expiry times */
     uint64_t catalog_bytes; /* file size: declarations */
     uint64_t disk_free;     /* bytes */
-    uint64_t disk_full;     /* 1: less than disk_floor is free */
+    uint64_t disk_full;     /* 1: too little is free (see disk_floor) */
     uint64_t stamp;         /* last versionstamp */
     /* Owned by the store, valid until kx_close. */
     const struct kx_histogram *commit_times; /* from submission to flush */

@@ -39,9 +39,12 @@ struct kx_options {
     bool unpaced; /* verifications ignore pauses and throttles, for a caller
                    * that waits for the result */
     uint64_t disk_floor; /* bytes: commits are refused (KX_DISK_FULL) while
-                          * less is free on the disk. A file of this size
-                          * reserves space for recovery; it is removed when
-                          * less than half of this is free. 0: neither */
+                          * less than this, and the log since the last
+                          * checkpoint, is free on the disk. A file of this
+                          * size reserves space for recovery; it is removed
+                          * when less than half of this is free, and until
+                          * it is there again twice as much must be free. 0:
+                          * neither */
     /* Names of files, ended by NULL, that may be in the directory before there
      * is a store in it, such as a token file; NULL: none. A directory that has
      * other files and no store is refused. Used by kx_open only. */
