@@ -1,13 +1,13 @@
 /* From a planned batch to one transaction.
  *
- * The rows of entries are gathered outside the gate, so that readers are kept
- * out only while they are written. Inside it those of a large batch are applied
- * slice by slice, but the last slice (batch_slices.c). Then the catalog in
- * memory changes, because its rows are written from it; then the rows are
- * applied; then cache and lists follow. When the transaction fails the catalog
- * takes its old values back before the gate opens: no view ever sees a state
- * that was not applied. Glances go on until the rows are applied, unless the
- * catalog changes in what they look at. */
+ * The rows of entries are gathered before view_apply_begin, so that readers are
+ * kept out only while rows are written. After it, the rows of a large batch are
+ * applied slice by slice, except the last slice (batch_slices.c). Then the
+ * catalog in memory changes, because its rows are written from it; then the
+ * remaining rows are applied; then cache and lists follow. When the transaction
+ * fails, the catalog gets its old values back before views are let in: no view
+ * ever sees a state that was not applied. Glances continue until the rows are
+ * applied, unless the batch changes a part of the catalog that they read. */
 #include "commit/batch.h"
 
 #include <talloc.h>
@@ -21,15 +21,16 @@
 #include "commit/watch.h"
 
 /* Rows that no reader can have asked for since build_merge.c made the cache
- * forget them. Those of a successor can be: under the name that is another's
- * still. */
+ * forget them. Rows of a successor can have been read, under the name that
+ * still belongs to its predecessor. */
 static bool are_unread(const struct batch *batch)
 {
     return batch->new_index_rows && batch->index->replaces == 0;
 }
 
-/* Inside the gate, after success: what is in memory follows the tables. The
- * cache remembers clients' records; of indexes it only replaces what it has. */
+/* No view is open, and the rows are applied: what is in memory follows the
+ * tables. The cache takes clients' records; of indexes it only replaces the
+ * records that it has. */
 static void publish(struct kx_store *store, const struct rows *rows,
                     const struct batch *batch)
 {
@@ -42,8 +43,8 @@ static void publish(struct kx_store *store, const struct rows *rows,
                           memory_order_relaxed);
 }
 
-/* Readers go on while the batch is flushed, by the catalog as it was. Whether
- * it is on disk is not known after a failure. */
+/* Views are let in while the batch is flushed, with the catalog as it was.
+ * After a failed flush it is not known whether the batch is on disk. */
 static enum kx_status flush_unseen(struct kx_store *store)
 {
     view_apply_cancel(&store->gate);
@@ -53,7 +54,8 @@ static enum kx_status flush_unseen(struct kx_store *store)
     return status == KX_OK ? KX_OK : KX_UNKNOWN;
 }
 
-/* More of the catalog than counts, which no glance looks at? */
+/* Does the batch change more of the catalog than its counts, which glances do
+ * not read? */
 static bool changes_catalog(const struct batch *batch)
 {
     const struct plan *plan = batch->plan;
@@ -65,8 +67,9 @@ static bool changes_catalog(const struct batch *batch)
     return false;
 }
 
-/* Inside the gate: the catalog takes its new state before its rows are written
- * from it. What slices have applied is part of the same transaction. */
+/* No view is open: the catalog takes its new state before its rows are written
+ * from it. The slices that were applied before belong to the same transaction.
+ */
 static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
                                  struct batch *batch, struct former *former)
 {
@@ -83,8 +86,8 @@ static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
                      rows->count - rows->applied, order);
 }
 
-/* Inside the gate: all but the slices. The catalog takes its old state back
- * when the transaction fails. */
+/* No view is open: applies everything but the slices. The catalog gets its old
+ * state back when the transaction fails. */
 static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
                                  struct batch *batch)
 {
@@ -105,7 +108,8 @@ static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
     return status;
 }
 
-/* Wakes those who wait for it; entries go out with the answers (watch.h). */
+/* Notes the batch for watches and waiters for index news. Their tickets are
+ * answered later: those of watches with the next answers (watch.h). */
 static void announce(struct kx_store *store, const struct batch *batch,
                      enum kx_index_state before, const struct rows *rows)
 {
@@ -117,8 +121,8 @@ static void announce(struct kx_store *store, const struct batch *batch,
         index_news_note(store);
 }
 
-/* The plan before this one is freed only when the gate points to the keys of
- * the new one: until then a view may compare with them. */
+/* The previous plan is freed only when the view points to the keys of the new
+ * one: until then a reader may compare with the old keys. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out)
 {

@@ -8,16 +8,17 @@
 
 enum catalog_action {
     CATALOG_KEEP,
-    CATALOG_ADD,    /* index is new; one of its name that has failed goes: if
-                     * this is to come in another's place, one that was to */
-    CATALOG_DROP,   /* its name is free at once, its entries go later */
+    CATALOG_ADD,  /* index is new; a failed one of its name is dropped; if index
+                   * is to replace another, a failed successor of that one is
+                   * dropped */
+    CATALOG_DROP, /* its name is free at once, its entries go later */
     CATALOG_FORGET, /* its entries are gone */
     CATALOG_BUILD,  /* it gets `state` and `build`; when it becomes ready it
-                     * comes in the place of the one that it replaces */
-    CATALOG_AGAIN,  /* the same, and `pace`: its build begins anew */
+                     * takes the place of the one that it replaces */
+    CATALOG_AGAIN,  /* the same, and `pace`: its build starts over */
     CATALOG_PACE,   /* it gets `pace` */
-    CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; one that has
-                     * failed to come in its place goes */
+    CATALOG_FORM,   /* it gets `declaration`, `form` and `build`; a failed
+                     * successor of it is dropped */
     CATALOG_VERIFY  /* it gets `verification` */
 };
 
@@ -31,11 +32,11 @@ struct batch {
     /* The catalog as a whole. */
     uint64_t stamp;  /* last stamp given, 0: as it was */
     int64_t entries; /* added to the number of clients' entries */
-    bool durable;    /* it is on disk before anybody sees it; without a plan */
+    bool durable;    /* on disk before a view sees it; without a plan */
 
     /* One index, and what the action gives it. */
     enum catalog_action action;
-    struct index *index;       /* NULL: none, and CATALOG_KEEP */
+    struct index *index;       /* NULL: only with CATALOG_KEEP */
     int64_t index_entries;     /* added to its count */
     int64_t index_conflicts;   /* and to that of its conflict rows */
     enum kx_index_state state; /* CATALOG_BUILD */
@@ -50,13 +51,13 @@ struct batch {
     struct kx_adoption *adoption; /* CATALOG_BUILD: changes places with the
                                    * index's; NULL: that stays */
 
-    struct index *other; /* set by batch_apply: one that goes with it */
+    struct index *other; /* set by batch_apply: dropped together with it */
 };
 
-/* Applies the batch: KX_OK, then it is visible, and on disk after the next
- * flush; *number_out is what view_flushed wants. Otherwise nothing changed;
- * KX_UNKNOWN: of a durable one, which may be on disk all the same. The store
- * keeps the plan until the next batch. */
+/* Applies the batch. KX_OK: it is visible, and on disk after the next flush;
+ * *number_out is the argument for view_flushed; the store keeps the plan until
+ * the next batch. Otherwise nothing has changed, except with KX_UNKNOWN: a
+ * durable batch that may be on disk all the same. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out);
 

@@ -1,5 +1,5 @@
 /* The catalog takes the values of a batch before its rows are written from it,
- * and has its old ones back when they could not be written. */
+ * and gets the old ones back when the rows cannot be written. */
 #include "commit/batch_catalog.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct index *batch_catalog_other(const struct catalog *catalog,
     return NULL;
 }
 
-/* Adds what the plan counted, or with sign -1 takes it off again. */
+/* Adds the plan's counts, or with sign -1 subtracts them again. */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)
 {
@@ -51,7 +51,8 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
     }
 }
 
-/* With the plan's last conflicts of an index its state changes, and back. */
+/* An index whose last conflicts the plan has removed changes its state; the
+ * second call, with the states swapped, changes it back. */
 static void turn(const struct plan *plan, enum kx_index_state from,
                  enum kx_index_state to)
 {
@@ -61,7 +62,8 @@ static void turn(const struct plan *plan, enum kx_index_state from,
             plan->totals[i].index->state = to;
 }
 
-/* What a job takes over, or with the second call, has not taken over. */
+/* Swaps the adoption counts of the job with those of the index; a second call
+ * swaps them back. */
 static void swap_adoption(const struct batch *batch)
 {
     if (batch->adoption == NULL)
@@ -102,7 +104,7 @@ static void put_back(struct index *index, const struct former_index *former)
     index->pace = former->pace;
 }
 
-/* Its build counts from now on what is freed of it. */
+/* From now on its build progress counts the freed entries. */
 static void begin_drop(struct index *index)
 {
     index->state = KX_INDEX_DROPPING;
@@ -197,8 +199,8 @@ void batch_catalog_change(struct catalog *catalog, struct batch *batch,
     index->replaces = 0;
 }
 
-/* The same backwards: what the plan has counted of an index lies below what the
- * batch itself has made of it. */
+/* Undoes batch_catalog_change in the reverse order: the plan's counts of an
+ * index were added before the batch's own values. */
 void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
                            const struct former *former)
 {

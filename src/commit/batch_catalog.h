@@ -1,5 +1,5 @@
-/* What a batch changes of the catalog in memory. Writer only, inside the gate's
- * apply. */
+/* The changes of a batch to the catalog in memory. Writer only, after
+ * view_apply_begin. */
 #ifndef BATCH_CATALOG_H
 #define BATCH_CATALOG_H
 
@@ -17,30 +17,29 @@ struct former_index {
     struct throttle pace;
 };
 
-/* What the catalog was before; of the indexes only those that the batch has are
- * filled. What the plan has counted, and what changes places with something of
- * the batch, is found there. */
+/* The catalog's former values. Only the indexes that the batch names are filled
+ * in. The plan's counts are not here: batch_catalog_restore subtracts them;
+ * values that are swapped with the batch are swapped back. */
 struct former {
     uint64_t stamp;
     struct former_index index;
     struct former_index other;
 };
 
-/* The index that is dropped together with what the batch does: the one that is
- * replaced, or the one that would have replaced it, or has failed to; or NULL.
- */
+/* The index that is dropped together with the batch's action: the replaced one,
+ * or one that would have replaced it or has failed to; or NULL. */
 struct index *batch_catalog_other(const struct catalog *catalog,
                                   const struct batch *batch);
 
-/* Gives the catalog the batch's values, of batch->other as well. No lists
- * change: batch_catalog_restore takes all of it back. */
+/* Gives the catalog the batch's values, also those of batch->other. No lists
+ * change: batch_catalog_restore undoes all of it. */
 void batch_catalog_change(struct catalog *catalog, struct batch *batch,
                           struct former *former_out);
 void batch_catalog_restore(struct catalog *catalog, struct batch *batch,
                            const struct former *former);
 
-/* The changes that cannot be taken back, after the rows are in the tables:
- * pointers move between the lists, or the index is freed. */
+/* The changes that cannot be undone, after the rows are in the tables: indexes
+ * move between the lists, or the index is freed. */
 void batch_catalog_rearrange(struct catalog *catalog,
                              const struct batch *batch);
 

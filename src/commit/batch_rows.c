@@ -19,8 +19,9 @@ static void add_row(struct rows *rows, struct txn_write write)
     rows->list[rows->count++] = write;
 }
 
-/* When a client's entry expires, 0 for never or no entry. Index entries have no
- * row in the expiry table: they go with the entry they belong to. */
+/* When a client's entry expires; 0: never, or no entry. Index entries have no
+ * row in the expiry table: they are removed with the entry that they belong to.
+ */
 static int64_t expiry_of(struct kx_slice bytes)
 {
     struct record record;
@@ -46,7 +47,8 @@ static void add_expiry_row(struct rows *rows, enum txn_write_type type,
                                      .key = kx_slice(bytes, 8 + key.size)});
 }
 
-/* A presumption is tested by an insertion, even of what is removed again. */
+/* A presumption is tested by an insertion, even of an entry that the batch
+ * removes again. */
 static void add_entry_rows(struct rows *rows, const struct net_change *change)
 {
     struct txn_write write = {.type = change->presumed ? TXN_INSERT : TXN_PUT,
@@ -61,9 +63,9 @@ static void add_entry_rows(struct rows *rows, const struct net_change *change)
 }
 
 /* The rows that one changed key needs. A key that the batch both made and
- * removed needs none; one that was never read may be stored, and is removed to
- * be sure. An expiry that comes too early into next_expiry_ms, when the batch
- * fails, costs only a look in vain. */
+ * removed needs no row. A removed key that was never read may be stored, and is
+ * deleted in any case. If the batch fails, next_expiry_ms may be too early,
+ * which costs only one look-up. */
 static void add_change(struct kx_store *store, struct rows *rows,
                        const struct net_change *change)
 {
@@ -104,8 +106,8 @@ static bool adopts(const struct count_delta *delta)
     return delta->adopted[KX_KEPT] != 0 || delta->adopted[KX_MENDED] != 0;
 }
 
-/* The rows of the indexes that the plan has made ready, or that have taken over
- * hand-kept entries. */
+/* The catalog rows of the indexes that the plan has made ready, and of those
+ * that have taken over hand-kept entries. */
 static void add_index_rows(struct rows *rows, const struct plan *plan)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
@@ -121,7 +123,7 @@ static void add_removal(struct rows *rows, const struct index *index)
 }
 
 /* The facts, with the last stamp and the counts, are part of every batch: after
- * a crash they fit to the clients' entries that are there. */
+ * a crash they agree with the clients' entries in the table. */
 static void add_facts(struct rows *rows, const struct catalog *catalog)
 {
     struct txn_write write;

@@ -1,12 +1,13 @@
-/* The rows of one batch: those of entries, which need no gate, and those that
- * are written from the catalog in memory. Writer thread only. */
+/* The rows of one batch: rows of entries, which are gathered while views are
+ * open, and rows that are written from the catalog in memory. Writer thread
+ * only. */
 #ifndef BATCH_ROWS_H
 #define BATCH_ROWS_H
 
 #include "commit/batch.h"
 
-/* While they are gathered. Keys and values point into the plan's overlay, or
- * lie in mem. `failed` is looked at once, before they are applied. */
+/* The rows while they are gathered. Keys and values point into the plan's
+ * overlay, or lie in mem. `failed` is tested once, before they are applied. */
 struct rows {
     void *mem;
     struct txn_write *list;

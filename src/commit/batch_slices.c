@@ -1,7 +1,7 @@
-/* Views that get in between two slices see the shadow in place of the rows that
- * are applied, and so the state before the batch. All that can refuse the batch
- * is found before the first slice: taking many rows back takes as long as
- * applying them, and then no view gets in. */
+/* Views that get in between two slices see the shadow in place of the applied
+ * rows, and so the state before the batch. Everything that can refuse the batch
+ * is found before the first slice: undoing many rows takes as long as applying
+ * them, and no view gets in meanwhile. */
 #include "commit/batch_slices.h"
 
 #include "base/arena.h"
@@ -18,8 +18,8 @@ enum {
 /* Bytes of a row's key in the expiry table before that of the entry. */
 enum { EXPIRY_TIME = 8 };
 
-/* A row that was there is kept with the plan, as long as the gate points to the
- * change. KX_NO_MEMORY: it is not settled. */
+/* Reads the stored row of a change. The copy lives as long as the plan, because
+ * the view points to the change. KX_NO_MEMORY: the change is not settled. */
 static enum kx_status settle(struct kx_store *store, struct arena *arena,
                              struct net_change *change)
 {

@@ -1,4 +1,4 @@
-/* Nothing here is needed for correctness: a wait that is cut short, or that
+/* Correctness does not depend on this file: a wait that is cut short, or that
  * takes its whole time, only makes another batch. */
 #include "commit/commit_delay.h"
 
@@ -18,8 +18,9 @@ static bool is_enough(const struct commit_delay_state *linger, uint32_t queued)
            atomic_load(&linger->feeders) == 0;
 }
 
-/* Whoever rests looks at `waiting` after `feeders` has changed, and here it is
- * the other way round: one of the two sees the other. */
+/* The thread that calls commit_delay_done stores `feeders`, then loads
+ * `waiting`; the writer stores `waiting`, then loads `feeders`. So at least one
+ * sees the other. */
 void commit_delay_wait(struct commit_delay_state *linger, pthread_mutex_t *lock,
                        const uint32_t *queued, uint64_t first_ns)
 {
@@ -44,8 +45,8 @@ void commit_delay_expect(struct commit_delay_state *linger)
     atomic_fetch_add(&linger->feeders, 1);
 }
 
-/* The lock is needed so that the signal does not come between the writer's last
- * look and its wait. */
+/* The lock keeps the signal from coming between the writer's last test and its
+ * wait. */
 void commit_delay_done(struct commit_delay_state *linger, pthread_mutex_t *lock)
 {
     if (atomic_fetch_sub(&linger->feeders, 1) != 1 ||

@@ -1,10 +1,10 @@
-/* Lingering: how long the writer waits for more commits before it begins with a
- * small batch. A flush costs the processor the same for one commit as for many;
- * among many reads the commits trickle in one by one, and each would be flushed
- * by itself. So while a thread has work at hand that may bring commits, and the
- * batch before was small as well, the writer waits for COMMIT_DELAY_COMMITS,
- * but no longer than COMMIT_DELAY_NS from the first. Large batches come about
- * by themselves, during the flush of the one before, and nobody waits. */
+/* How long the writer waits for more commits before it begins a small batch. A
+ * flush costs the processor the same for one commit as for many; among many
+ * reads, commits arrive one by one, and each would get its own flush. So the
+ * writer waits for COMMIT_DELAY_COMMITS commits while a thread has work at hand
+ * that may bring commits and the previous batch was small as well, but at most
+ * COMMIT_DELAY_NS from the first commit. Large batches form by themselves
+ * during the flush of the previous one, and need no wait. */
 #ifndef COMMIT_DELAY_H
 #define COMMIT_DELAY_H
 
@@ -27,16 +27,16 @@ struct commit_delay_state {
 /* Before anything else; nothing has to be given back. */
 void commit_delay_init(struct commit_delay_state *linger);
 
-/* The writer, with `lock` held, which is released while it waits: until
- * `*queued` commits, the first of which came at first_ns (kx_monotonic_ns), are
- * enough. Does not wait when there are none. */
+/* The writer, with `lock` held; the lock is released while it waits. Waits
+ * until `*queued` commits are enough; the first of them came at first_ns
+ * (kx_monotonic_ns). Does not wait when the queue is empty. */
 void commit_delay_wait(struct commit_delay_state *linger, pthread_mutex_t *lock,
                        const uint32_t *queued, uint64_t first_ns);
 
-/* With the store's lock held: so many commits wait now. */
+/* With the store's lock held: `queued` commits wait now. */
 void commit_delay_look(struct commit_delay_state *linger, uint32_t queued);
 
-/* A thread has work at hand, and has none any more; any thread. */
+/* A thread has work at hand; it no longer has. Any thread. */
 void commit_delay_expect(struct commit_delay_state *linger);
 void commit_delay_done(struct commit_delay_state *linger,
                        pthread_mutex_t *lock);

@@ -1,5 +1,5 @@
-/* A list in the order in which the commits came, and two notes of who is at the
- * writer's work; all of it under the store's lock. */
+/* A list in the order in which the commits came, and two flags that say which
+ * thread does the writer's work; all of it under the store's lock. */
 #include "commit/commit_queue.h"
 
 #include "store/job_scheduler.h"
@@ -7,8 +7,8 @@
 
 enum { IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */ };
 
-/* Inside the lock: why a commit cannot be taken now, or KX_OK. That a token is
- * revoked cannot wait for somebody to make room. */
+/* Inside the lock: why a commit cannot be taken now, or KX_OK. The revocation
+ * of a token is taken on a full disk, too. */
 static enum kx_status refusal(const struct kx_store *store,
                               enum kx_commit_kind kind)
 {
@@ -21,9 +21,8 @@ static enum kx_status refusal(const struct kx_store *store,
     return store->queued == store->options.queue_max ? KX_BUSY : KX_OK;
 }
 
-/* Inside the lock: puts the commit at the end of the queue; true when it is the
- * only one. Then the writer may have to be woken, which sleeps only while the
- * queue is empty. */
+/* Inside the lock: puts the commit at the end of the queue. True when it is the
+ * only one: then the writer may sleep and has to be woken. */
 static bool enqueue(struct kx_store *store, struct kx_commit *commit)
 {
     bool only = store->first == NULL;
@@ -53,8 +52,8 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
 }
 
 /* Until when (kx_monotonic_ns) an idle writer may sleep: the next job, or the
- * next look at the clock, which a test can set and which tells when to compact
- * pages. */
+ * next look at the clock. A test can set that clock, and compaction becomes due
+ * by time. */
 static uint64_t sleep_until_ns(const struct kx_store *store)
 {
     int64_t wait_ms = job_scheduler_due_ms(store) - kx_now_ms();

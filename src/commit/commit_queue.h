@@ -1,22 +1,21 @@
-/* The queue in front of the writer, which kx_submit fills, and whose turn it is
- * to do the writer's work: that of its own thread, or of a caller who borrows
- * it while it sleeps.
- */
+/* The queue in front of the writer, which kx_submit fills, and the right to do
+ * the writer's work: the writer's own thread has it, or a caller that borrows
+ * it while the writer sleeps. */
 #ifndef COMMIT_QUEUE_H
 #define COMMIT_QUEUE_H
 
 #include "commit/store_state.h"
 
-/* The writer's: takes all that is in the queue; waits for a commit when `idle`.
- * False: stop. While it waits its work may be borrowed. */
+/* For the writer: takes all commits in the queue; waits for a commit when
+ * `idle`. While it waits its work may be borrowed. False: stop. */
 bool commit_queue_take(struct kx_store *store, bool idle,
                        struct kx_commit **list_out);
 
-/* Borrows the writer's work for the calling thread, any thread; false when the
- * writer has some, or a commit cannot be taken now. */
+/* Borrows the writer's work for the calling thread, any thread. False when the
+ * writer has work, or a commit cannot be taken now. */
 bool commit_queue_borrow(struct kx_store *store);
-/* Gives it back; afterwards the writer looks at what has come meanwhile, with
- * `sooner` also at its jobs: one is due before it would wake. */
+/* Gives it back. The writer then takes the commits that came meanwhile, and
+ * with `sooner` looks at its jobs: one is due before it would wake. */
 void commit_queue_give_back(struct kx_store *store, bool sooner);
 
 #endif

@@ -1,7 +1,8 @@
-/* Commits leave `disk_floor` bytes free, beside what the next checkpoint will
- * write: new pages in the cache have no room on the disk until then. While the
- * ballast is not there they leave as much again, for it has to come back first:
- * what it gave up is for recovery and checkpoints only. */
+/* Commits leave `disk_floor` bytes free, in addition to the volume of the next
+ * checkpoint: new pages in the cache have no space on the disk until then.
+ * While the ballast is not there they leave twice as much, because the ballast
+ * has to be made again first: the space that it released is for recovery and
+ * checkpoints only. */
 #include "commit/disk_guard.h"
 
 #include "bdb/ballast.h"
@@ -20,7 +21,8 @@ static void look(struct kx_store *store)
                (unsigned long long)reserve);
 }
 
-/* Returns whether it is there. */
+/* Returns whether the ballast needs no further space: it is there, or the file
+ * system does not support it. */
 static bool keep_ballast(struct kx_store *store)
 {
     const char *directory = store->options.directory;

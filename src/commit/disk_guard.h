@@ -1,19 +1,19 @@
-/* Room on the disk: when there is too little of it commits are refused, so that
- * there is always enough for what must be written, and reads go on.
- */
+/* Free space on the disk: when there is too little of it commits are refused,
+ * so that enough remains for checkpoints and the log, and reads continue. */
 #ifndef DISK_GUARD_H
 #define DISK_GUARD_H
 
 #include "commit/store_state.h"
 
-/* Gives up or makes the ballast as the free room asks for, then looks whether
- * commits may go on (store->disk_full), with a line in the log when that has
- * changed. Before the store's threads start, then the keeper only. */
+/* Removes or makes the ballast according to the free space, then decides
+ * whether commits are accepted (store->disk_full), with a line in the log when
+ * that has changed. Called before the store's threads start, then by the
+ * checkpointer only. */
 void disk_guard_keep(struct kx_store *store);
 
-/* Looks whether commits may go on, if the last look was not just now: a fast
- * writer fills much of a disk between two looks of the keeper. Whoever does the
- * writer's work. */
+/* Decides again whether commits are accepted, unless the last look was just
+ * now: a fast writer fills much of a disk between two looks of the
+ * checkpointer. For the thread that does the writer's work. */
 void disk_guard_look_soon(struct kx_store *store);
 
 #endif

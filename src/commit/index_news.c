@@ -1,6 +1,6 @@
-/* One list of tickets, and a number that grows each time they are answered.
- * Whoever waits says which number it has seen before it looked: what happened
- * while it looked is not missed. */
+/* One list of tickets, and a number that grows each time they are answered. A
+ * waiting caller passes the number that it saw before it read the state, so
+ * that a change during the reading is not missed. */
 #include "commit/index_news.h"
 
 enum { INTERVAL_NS = 50000000 };

@@ -39,15 +39,15 @@ bool job_reads_on(const struct kx_store *store, size_t read, size_t limit)
     return read < limit && range_bytes(store->range) < JOB_BYTES_MAX;
 }
 
-/* On failure nothing has changed; the plan is then of no more use. */
+/* On failure nothing has changed, and the plan can no longer be used. */
 enum kx_status job_apply(struct kx_store *store, struct batch *batch)
 {
     uint64_t number = 0;
     enum kx_status status = batch_apply(store, batch, &number);
     if (status == KX_OK) {
-        /* Nobody can see these keys, so no reply has to wait for the disk; but
-         * one that shows their range may have been parked just now. To watches
-         * it is news that an entry has expired. */
+        /* No client can see these keys, so no reply has to wait for the disk.
+         * But a reply that shows their range may have been parked just now. For
+         * watches the expiry of an entry is a change. */
         view_flushed(&store->gate, number);
         writer_release(store);
         return KX_OK;
@@ -58,7 +58,7 @@ enum kx_status job_apply(struct kx_store *store, struct batch *batch)
     return status;
 }
 
-/* The writes as changes of a plan, whose keys the gate knows. */
+/* The writes as changes of a plan, so that the view knows their keys. */
 static struct plan *plan_writes(struct kx_store *store,
                                 const struct batch *batch)
 {

@@ -1,6 +1,6 @@
-/* What the service files share: the open store. Which thread may touch what is
- * said at each group. There are three kinds of threads: the callers' (commits
- * and readers), the writer, the keeper. */
+/* The open store, which this room and the rooms that use it share. Each group
+ * of members says which thread may touch it. There are three kinds of threads:
+ * callers' threads (commits and readers), the writer, the checkpointer. */
 #ifndef STORE_STATE_H
 #define STORE_STATE_H
 
@@ -42,13 +42,13 @@ struct kx_store {
     pthread_t keeper;
     struct archive *archive; /* or NULL */
 
-    /* Changed by the writer inside the gate's apply; read inside a view. */
+    /* Changed by the writer while no view is open; read inside a view. */
     struct catalog *catalog;
     struct view gate;
 
     /* Under `lock`. */
     pthread_mutex_t lock;
-    pthread_cond_t stop;     /* for the keeper */
+    pthread_cond_t stop;     /* for the checkpointer */
     pthread_cond_t archived; /* for the archiver: to stop */
     bool stopping;
     /* The same, for commit_queue.c. */
@@ -56,23 +56,23 @@ struct kx_store {
     pthread_cond_t returned; /* for the writer: its work is its own again */
     bool working;            /* the writer is at work, on commits or jobs */
     bool lent;               /* another thread does its work */
-    struct kx_commit *first; /* of those that wait, in order; NULL: none */
+    struct kx_commit *first; /* waiting commits, in order; or NULL */
     struct kx_commit *last;
     uint32_t queued; /* how many wait */
     struct commit_delay_state
-        linger; /* has words of its own on who may touch what */
+        linger; /* commit_delay.h says which thread may use which member */
     /* The same: tickets that wait. */
     struct kx_ticket *curious; /* for news of indexes */
     struct kx_ticket *parked;  /* replies, for the present flush */
 
-    /* The writer's own, or of whoever does its work. */
-    struct plan *plan; /* of the last batch: the gate points into it */
+    /* Only for the thread that does the writer's work. */
+    struct plan *plan; /* of the last batch: gate points into it */
     struct range *range;
-    unsigned doubtful;        /* so many batches are not to presume (plan.h) */
-    int64_t next_expiry_ms;   /* no entry's time is over before this */
+    unsigned doubtful;        /* batches left that must not presume (plan.h) */
+    int64_t next_expiry_ms;   /* no entry expires before this */
     size_t job_size;          /* entries per background job */
     struct build_scan *sweep; /* of the indexes being built, or NULL */
-    bool sweep_is_read;       /* and now it is written */
+    bool sweep_is_read;       /* and is being written now */
     unsigned sweep_shift;     /* it takes less by so many powers of two */
     struct tidy tidy;
     uint64_t last_commit_ns;     /* when the last commits were carried out */
@@ -80,11 +80,11 @@ struct kx_store {
     uint64_t jobs_rest_until_ns; /* kx_monotonic_ns: one has failed */
     bool news_due;               /* something about an index has changed */
     uint64_t news_told_ns;
-    struct touched_keys *touched; /* keys changed during the sweep, or NULL */
+    struct touched_keys *touched; /* keys changed during the scan, or NULL */
     struct kx_milestones times;   /* of the present batch */
     uint64_t looked_at_disk_ns;   /* kx_monotonic_ns */
 
-    /* The keeper's own. */
+    /* The checkpointer's own. */
     bool no_ballast; /* the file system cannot */
 
     /* Any thread. */

@@ -41,7 +41,7 @@ struct touched_keys *touched_keys_create(void *mem, struct kx_slice start,
     return touched;
 }
 
-/* From the first key that is not taken in the set is of no more use. */
+/* After the first key that is not taken in, the set can no longer be used. */
 static void add(struct touched_keys *touched, struct kx_slice key)
 {
     if (touched_keys_has(touched, key))

@@ -1,7 +1,6 @@
-/* The keys of one range that commits change while something else, made from
- * their older values, is being prepared: a sweep of builds (build_scan.h).
- * Bounded: when there are too many it says so, and what was prepared is thrown
- * away.
+/* The keys of one range that commits change while a build scan prepares rows
+ * from their older values (build_scan.h). Bounded: when there are too many, the
+ * set overflows, and the prepared rows are discarded.
  *
  * Writer thread only. */
 #ifndef TOUCHED_KEYS_H
@@ -27,7 +26,8 @@ bool touched_keys_has(const struct touched_keys *touched, struct kx_slice key);
 /* Nothing was touched so far. */
 bool touched_keys_empty(const struct touched_keys *touched);
 
-/* Has the set become too large, or memory run out? Then it is not complete. */
+/* Has the set become too large, or has memory run out? Then it is incomplete.
+ */
 bool touched_keys_overflowed(const struct touched_keys *touched);
 
 #endif

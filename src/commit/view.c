@@ -1,17 +1,17 @@
 /* Two reader-writer locks and the sorted keys of the batch in flight.
  *
  * There is at most one batch between apply and flush, so one list of keys is
- * enough. The list is the plan's own (no copy): it must live until the next
- * apply publishes another, because a view may look at it at any time, even when
- * the flush is over. `applied`, `keys` and `key_count` change under both write
- * locks and are read under one of the read locks; only `flushed` changes while
- * views are open, and is atomic. */
+ * enough. The list is the plan's own (no copy). It must live until the next
+ * apply publishes another, because a view may read it at any time, even after
+ * the flush. `applied`, `keys` and `key_count` change under both write locks
+ * and are read under one of the read locks. Only `flushed` changes while views
+ * are open, and is atomic. */
 #include "commit/view.h"
 
 #include "kindex/clock.h"
 #include "base/cond_wait.h"
 
-/* What the writer waits at most for those who know that the gate is open. */
+/* The longest time that the writer waits for parked callers to try again. */
 static const uint64_t TRIES_NS = 20 * KX_MS_NS;
 
 enum kx_status view_init(struct view *gate, kx_answer_fn *answer,
@@ -40,7 +40,7 @@ void view_finish(struct view *gate)
     pthread_rwlock_destroy(&gate->lock);
 }
 
-/* Most views find it set: no other thread's copy of the line has to go. */
+/* Most views find it set, and do not write: the cache line stays shared. */
 static void seek(struct view *gate)
 {
     if (!atomic_load_explicit(&gate->sought, memory_order_relaxed))
@@ -59,8 +59,9 @@ bool view_try_enter(struct view *gate)
     return pthread_rwlock_tryrdlock(&gate->lock) == 0;
 }
 
-/* The lock is free before the gate counts as open: a try that fails then finds
- * the list, or is made again. */
+/* The lock is released before the list of parked tickets is taken. So after a
+ * failed try the ticket is put into the list, or the list is gone and the try
+ * is repeated. */
 bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket)
 {
     while (!view_try_enter(gate)) {
@@ -75,7 +76,7 @@ bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket)
     return true;
 }
 
-/* One that comes after the writer has given up waiting finds nothing owed. */
+/* A call after the writer has stopped waiting finds `owed` at 0. */
 void view_tried(struct view *gate)
 {
     unsigned owed = atomic_load(&gate->owed);
@@ -102,7 +103,7 @@ static void wait_for_tries(struct view *gate)
     atomic_store(&gate->owed, 0);
 }
 
-/* The list has the last one first. */
+/* The list has the last ticket first; the result has the first one first. */
 static struct kx_ticket *take_parked(struct view *gate, unsigned *count_out)
 {
     struct kx_ticket *list = NULL;
@@ -135,8 +136,8 @@ void view_glance_end(struct view *gate)
 }
 
 /* The usual case on a store that is mostly read: no search in the keys. A flush
- * that ends just now may be missed; then a reply waits for a flush that is
- * done, and is told so when it asks to be parked. */
+ * that ends just now may be missed; then the reply asks to be parked, and is
+ * told that the flush is done. */
 static bool nothing_in_flight(const struct view *gate)
 {
     return gate->key_count == 0 ||

@@ -2,16 +2,15 @@
  * applied but not on disk yet.
  *
  * A view (view_enter to view_leave) sees one state of the store. A batch is
- * applied while no view is open, then flushed while views go on; until it is
+ * applied while no view is open, then flushed while views are open. Until it is
  * flushed, a reply that shows one of its keys must be kept back. A batch of
- * many rows is applied in slices, between which views get in: the shadow has
- * what they see of the rows that are in the tables already.
+ * many rows is applied in slices, between which views get in: in place of the
+ * rows that are already in the tables they see the shadow.
  *
- * A glance (view_glance_begin to view_glance_end) sees what is in memory only:
- * the catalog without its counts, the cache and the keys in flight. These
- * change at the very end of the applying (view_publish to view_apply_end), so
- * until then a glance sees the state of before, which is on disk.
- */
+ * A glance (view_glance_begin to view_glance_end) sees only memory: the catalog
+ * without its counts, the cache and the keys in flight. These change at the
+ * very end of the applying (view_publish to view_apply_end), so until then a
+ * glance sees the previous state, which is on disk. */
 #ifndef VIEW_H
 #define VIEW_H
 
@@ -26,13 +25,14 @@ struct view {
     pthread_rwlock_t lock;
     pthread_rwlock_t memory; /* of glances; taken after `lock` */
     bool publishing;         /* the writer has `memory`; its own */
-    /* Of those that want a view and cannot wait for it, linked by next. NULL:
-     * the gate is open; `closed` ends the list while it is not. */
+    /* Tickets of callers that want a view and cannot wait for it, linked by
+     * next. NULL: views may be entered; `closed` ends the list while they may
+     * not. */
     _Atomic(struct kx_ticket *) parked;
     struct kx_ticket closed;
-    kx_answer_fn *answer; /* lets them know that it has opened */
+    kx_answer_fn *answer; /* tells them that views may be entered */
     void *answer_context;
-    atomic_uint owed; /* those who know it and have not tried again */
+    atomic_uint owed; /* answered ones that have not tried again */
     pthread_mutex_t tries;
     pthread_cond_t tried; /* `owed` is 0 */
     /* Changed under both locks, read under either. */
@@ -44,9 +44,9 @@ struct view {
     atomic_bool sought;   /* a view, since the last view_apply_begin */
 };
 
-/* KX_OK or KX_NO_MEMORY. answer: called by the writer with those that
- * view_enter_or_park has parked, when the gate opens, in the order in which
- * they came. finish: no view may be open. */
+/* KX_OK or KX_NO_MEMORY. answer: called by the writer, when views may be
+ * entered again, with the tickets that view_enter_or_park has parked, in the
+ * order in which they came. finish: no view may be open. */
 enum kx_status view_init(struct view *gate, kx_answer_fn *answer,
                          void *answer_context);
 void view_finish(struct view *gate);
@@ -57,13 +57,13 @@ void view_finish(struct view *gate);
 void view_enter(struct view *gate);
 void view_leave(struct view *gate);
 
-/* A view, if that needs no waiting: false when it does. */
+/* Enters a view if that needs no waiting, else returns false. */
 bool view_try_enter(struct view *gate);
 
-/* The same; if false, the ticket will be answered when it is worth another try,
- * after which, or if there is to be none, view_tried is called once. The writer
- * waits for that a moment before it keeps views out again, so that those with
- * tickets get in between two batches, or two slices of one. */
+/* The same. If false, the ticket will be answered when another try is worth it.
+ * After that try, or when no try will follow, view_tried is called once. The
+ * writer waits a moment for that before it keeps views out again, so that
+ * parked callers get in between two batches, or two slices of one. */
 bool view_enter_or_park(struct view *gate, struct kx_ticket *ticket);
 void view_tried(struct view *gate);
 
@@ -79,30 +79,30 @@ uint64_t view_pending_range(const struct view *gate, struct kx_slice start,
                             struct kx_slice end);
 
 /* The writer only: no view is open between begin and end, and no glance between
- * publish and end. Waits for the open ones; new ones wait behind it. A second
- * publish does nothing. end wants a publish before it; it publishes the keys,
- * in key order, which must live until the next end, and gives the batch its
- * number. */
+ * publish and end. begin waits for the open views; new ones wait until end. A
+ * second publish does nothing. end needs a publish before it. It publishes the
+ * keys, in key order, which must live until the next end, and gives the batch
+ * its number. */
 void view_apply_begin(struct view *gate);
 void view_publish(struct view *gate);
 uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
                         size_t count);
 /* Instead of end, when nothing was applied. */
 void view_apply_cancel(struct view *gate);
-/* Between begin and publish, for a batch of which some rows are in the tables
+/* Between begin and publish, for a batch some of whose rows are in the tables
  * and not committed: views that get in see these keys as the shadow has them
- * (shadow.h). The changes must live until the end or cancel, which takes the
- * shadow away. */
+ * (shadow.h). The changes must live until end or cancel, which removes the
+ * shadow. */
 void view_cast(struct view *gate, const struct net_change *changes,
                size_t count);
-/* Between two slices of it: open lets the views in that wait, close waits until
- * these are done and keeps new ones out again. */
+/* Between two slices of it: open lets the waiting views in, close waits until
+ * these have ended and keeps new ones out again. */
 void view_open(struct view *gate);
 void view_close(struct view *gate);
-/* Did anybody ask for a view since begin? One who asks at this very moment may
- * be missed. */
+/* Was a view sought since begin? A caller that asks at this very moment may be
+ * missed. */
 bool view_sought(const struct view *gate);
-/* The batch is on disk, and with it all before it: replies that show it may go.
+/* The batch is on disk, and all before it: replies that show it may be sent.
  * Called by the writer; is_flushed by any thread. */
 void view_flushed(struct view *gate, uint64_t batch);
 bool view_is_flushed(struct view *gate, uint64_t batch);

@@ -1,9 +1,9 @@
-/* A hash from each watched key to the watches on it. A change either sends the
- * ticket of a watch on its way or, when its owner is busy with what it was told
- * before, is remembered as one bit: any number of changes are one.
+/* A hash from each watched key to the watches on it. A change answers the
+ * ticket of a watch. If the watch's owner is still busy with an earlier change,
+ * the new one is remembered as one bit: any number of changes are one.
  *
- * Nothing gets lost: a change is noted after it can be read. Whoever reads
- * before that is told afterwards; whoever is told reads it. */
+ * No change gets lost: it is noted after it can be read. A watch that was read
+ * before the change is told afterwards; one that was told reads it. */
 #include "commit/watch.h"
 
 #include <stdatomic.h>
@@ -29,9 +29,8 @@ struct interest {
 
 LIST_HEAD(interests, interest);
 
-/* A key that is watched, or a prefix: that is there behind a byte with which no
- * key begins. It is malloc's, for the threads of its watches are
- * many. */
+/* A watched key, or a watched prefix after a byte with which no key begins. It
+ * is malloc's, because its watches belong to many threads. */
 struct topic {
     UT_hash_handle hh;
     struct interests interests;
@@ -42,18 +41,18 @@ struct topic {
 struct kx_watch {
     struct watch_set *set;
     LIST_ENTRY(kx_watch) all;
-    struct kx_ticket *ticket; /* NULL: nobody waits */
+    struct kx_ticket *ticket; /* NULL: the owner does not wait */
     bool told;                /* the ticket will go out with the answers */
-    bool changed;             /* since somebody last waited */
+    bool changed;             /* since the last wait */
     struct dirty_keys *dirty; /* of a prefix: which keys, else NULL */
     size_t count;
     struct interest interests[];
 };
 
-/* Most keys that are written are watched by nobody: for most of them a small
- * table says so, without a walk through the topics. It has a place for each
- * value of 14 bits of a key's hash, with the number of its topics; one that has
- * once been full stays so. */
+/* Most written keys are not watched: for most of them a small table says so,
+ * without a search in the topics. It has a counter for each value of 14 bits of
+ * a key's hash, with the number of its topics. A counter that was once full
+ * stays full. */
 enum { PLACES = 1 << 14, PLACE_FULL = UINT8_MAX };
 
 struct watch_set {
@@ -61,7 +60,7 @@ struct watch_set {
     uint8_t places[PLACES];
     struct topic *topics;
     LIST_HEAD(, kx_watch) all;
-    struct kx_ticket *told; /* to be answered, and out of their watches */
+    struct kx_ticket *told; /* to be answered; no longer in a watch */
     atomic_size_t count;    /* of watches */
     size_t prefixes;        /* how many of them are of a prefix */
     size_t dirty_bytes;     /* what those have collected */
@@ -164,8 +163,8 @@ static void tell(struct kx_watch *watch)
 
 /* ---- For the writer ----------------------------------------------------- */
 
-/* A watch that is opened while this looks reads what was applied: it enters its
- * view later. */
+/* A watch that is opened during this test reads the applied state: it enters
+ * its view later. */
 static bool is_unused(const struct watch_set *set)
 {
     return atomic_load_explicit(&set->count, memory_order_acquire) == 0;
@@ -194,8 +193,8 @@ static void note_under(const struct topic *topic, struct kx_slice key)
     }
 }
 
-/* Under each prefix that has fewer parts; no key that somebody may see has more
- * than KX_KEY_MAX bytes. */
+/* Notes the key under each prefix that has fewer parts. No key that a client
+ * can see has more than KX_KEY_MAX bytes. */
 static void note_prefixes(struct watch_set *set, struct kx_slice key)
 {
     uint8_t marked[1 + KX_KEY_MAX];

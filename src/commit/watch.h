@@ -1,9 +1,8 @@
-/* Who waits for which keys. The writer notes what it has changed, and the
- * tickets of those who wait for it go out with the next answers. They are told
+/* Watches of keys and prefixes. The writer notes the changed keys, and the
+ * tickets of their watches are answered with the next answers. The answer says
  * that something has changed, not what, so nothing has to be kept for a slow
- * one; a watch of a prefix collects the changed keys, but not too many of them
- * (dirty_keys.h).
- */
+ * reader. A watch of a prefix also collects the changed keys, but a bounded
+ * number of them (dirty_keys.h). */
 #ifndef WATCH_H
 #define WATCH_H
 
@@ -16,21 +15,21 @@ struct batch;
  * memory ran out. */
 struct watch_set *watch_set_create(void *mem);
 
-/* Some rows were applied: those who watch one of their keys will be told. Any
- * thread; cheap while nobody watches anything. */
+/* Some rows were applied: the watches of their keys will be answered. Any
+ * thread; cheap while there are no watches. */
 void watch_note(struct watch_set *set, const struct txn_write *rows,
                 size_t count);
-/* The state of an index has changed, and with it what can be read: everybody
- * will be told. */
+/* The state of an index has changed, and with it the readable keys: all watches
+ * will be answered. */
 void watch_note_all(struct watch_set *set);
-/* A batch was applied, as these rows: one of the two, as needed. before: the
- * state that its index had. */
+/* A batch was applied, as these rows: calls one of the two above, as needed.
+ * before: the former state of its index. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
                  enum kx_index_state before, const struct txn_write *rows,
                  size_t count);
 
-/* The tickets of those who are to be told now, linked by next, in front of
- * `list`. What was noted since is on disk. */
+/* The tickets to be answered now, linked by next, in front of `list`. The
+ * changes that were noted are on disk. */
 struct kx_ticket *watch_take(struct watch_set *set, struct kx_ticket *list);
 
 /* Watches that are open now. Any thread. */

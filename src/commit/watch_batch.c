@@ -1,8 +1,8 @@
-/* What of a batch is news to those who watch. */
+/* Decides which changes of a batch its watches are told. */
 #include "commit/batch.h"
 #include "commit/watch.h"
 
-/* Whether a name's keys have become readable, or stopped being so. */
+/* Have a name's keys become readable, or stopped being readable? */
 static bool changes_view(const struct batch *batch, enum kx_index_state before)
 {
     switch (batch->action) {
@@ -24,8 +24,8 @@ static bool changes_view(const struct batch *batch, enum kx_index_state before)
     return batch->state != before;
 }
 
-/* Rows of an index that nobody can read yet are no news; that it can be read
- * is. */
+/* Rows of an index that is not readable yet are not reported. That it has
+ * become readable is. */
 void watch_batch(struct watch_set *set, const struct batch *batch,
                  enum kx_index_state before, const struct txn_write *rows,
                  size_t count)
