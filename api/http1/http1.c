@@ -19,7 +19,7 @@
 enum {
     KEY_TEXT_MAX = 7 * KX_KEY_MAX, /* one of truth values: "=false/" for each */
     REPLY_MEMORY = KEY_TEXT_MAX + 2048, /* of a connection, beside the request's
-                                           headers: a Location and others */
+                                         * headers: a Location and others */
     HEADER_MEMORY = 64, /* what the library keeps for each header */
     STREAM_BLOCK = 1024 /* made for each stream, used for HTTP/1.0 only */
 };
