@@ -43,8 +43,8 @@ static void spend(struct http2_connection *connection)
         connection->flooded = true;
 }
 
-/* Frames of types that nobody knows have no meaning (RFC 9113 section 5.5), but
- * they are counted: the library would pass over them. */
+/* Frames of unknown types have no meaning (RFC 9113 section 5.5). They are
+ * counted here, since the library would skip them. */
 static int ignore_extension(nghttp2_session *session, void **payload,
                             const nghttp2_frame_hd *head, void *user)
 {
@@ -82,8 +82,8 @@ static size_t head_size_max(const struct http2_connection *connection)
     return options->headers_max + FIELD_EXTRA * options->header_count_max;
 }
 
-/* Through the table of the compression a byte can stand for kilobytes: a head
- * that goes on far beyond its limit is not read to its end. */
+/* A byte that refers to the compression table can stand for kilobytes: a head
+ * far beyond its limit is not read to its end. */
 static int count_field(struct http2_connection *connection, size_t size)
 {
     connection->head_size += size + FIELD_EXTRA;
@@ -180,9 +180,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
     return 0;
 }
 
-/* However it ended. A stream that ends in an error is idle talk as well, also
- * when it was the client who made us reset it; not one that we had no room for,
- * nor is a reset by the client counted twice. */
+/* Called however the stream ended. A stream that ends in an error counts as an
+ * idle frame, also if the client caused the server to reset it. A stream that
+ * was refused for lack of a place does not count, and a reset by the client is
+ * not counted twice. */
 static int on_close(nghttp2_session *session, int32_t id, uint32_t error,
                     void *user)
 {

@@ -1,9 +1,8 @@
-/* HTTP/2 by nghttp2: the second door beside http1.h, for plain connections that
- * begin with its preface (prior knowledge) and for TLS that agreed on it. Every
- * request of every connection is an exchange like those of HTTP/1.1, so
- * handlers and limits are the same. What the replies of one turn of the event
- * loop have to say to a connection is sent at once. All functions belong to the
- * thread of that loop. */
+/* HTTP/2 by nghttp2, beside http1.h: for plain connections that begin with its
+ * preface (prior knowledge) and for TLS that agreed on it. Every request of
+ * every connection is an exchange like those of HTTP/1.1, so handlers and
+ * limits are the same. All output of one turn of the event loop to a connection
+ * is sent at once. All functions belong to the thread of that loop. */
 #ifndef API_HTTP2_H
 #define API_HTTP2_H
 
@@ -18,10 +17,10 @@ struct http2 *http2_open(struct run_queue *desk, int epoll_fd);
 /* Closes all connections and frees the door. No exchange may be parked. */
 void http2_close(struct http2 *http2);
 
-/* Takes over a visit, which is ended with its connection, or on failure. */
+/* Takes over a connection, also on failure, which closes it. */
 void http2_add(struct http2 *http2, struct connection *visit);
 /* At the end of each turn of the loop: sends what there is to send, and closes
- * what is over or was silent for too long. */
+ * connections that have ended or were silent for too long. */
 void http2_run(struct http2 *http2);
 /* Milliseconds after which http2_run must be called anyway; -1: none. */
 int http2_timeout_ms(const struct http2 *http2);

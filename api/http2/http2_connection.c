@@ -1,5 +1,5 @@
 /* The connections of the door: bytes to the library and from it, once in a turn
- * of the loop each, and the times after which a silent client is given up. */
+ * of the loop each, and the deadlines after which a silent client is closed. */
 #include "http2/http2_state.h"
 
 #include <sys/epoll.h>
@@ -109,9 +109,9 @@ static void on_ready(struct event_source *source)
 
 /* ---- Output ------------------------------------------------------------- */
 
-/* After something was sent, which carries the acknowledgement of what came in.
- * Where there was nothing to send the client is told without it: it may keep
- * back the rest of a request, or its next one, until then. */
+/* Output carries the acknowledgement of the input. If there was nothing to
+ * send, the acknowledgement is sent alone: the client may hold back the
+ * remainder of a request, or its next one, until then. */
 static void acknowledge(struct http2_connection *connection, size_t sent)
 {
     if (sent > 0)
@@ -121,13 +121,13 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
     connection->heard = false;
 }
 
-/* One send for all that is there. A connection with more than that waits for
- * the next turn; one whose client does not take it, for the socket. */
+/* Sends all that is there in one call. A connection that has more waits for the
+ * next turn; one whose client does not read waits for the socket. */
 static void give(struct http2_connection *connection)
 {
     struct socket_io *wire = &connection->wire;
     struct kx_buffer *output = &connection->door->output;
-    bool more = socket_io_blocked(wire); /* nobody asked the session yet */
+    bool more = socket_io_blocked(wire); /* the session was not asked yet */
     output->size = 0;
     if (!more && !http2_session_give(connection, output)) {
         farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
@@ -164,9 +164,9 @@ static void flush(struct http2 *http2)
 
 /* ---- Times -------------------------------------------------------------- */
 
-/* A client that lets a stream wait for too long, for the rest of its request or
- * for room for its reply, loses it. The connection has time to say so, unless
- * its client takes nothing: then its own time runs on. */
+/* Resets a stream that has waited too long for the remainder of its request or
+ * for its client to read its reply. The connection gets time to send the reset,
+ * unless its client reads nothing: its own deadline then stays. */
 static void expire_stream(struct http2_stream *stream)
 {
     struct http2_connection *connection = stream->connection;
@@ -185,8 +185,8 @@ static void expire_streams(struct http2 *http2)
         expire_stream(stream);
 }
 
-/* Heads of one connection come one after the other: who does not end one will
- * not begin another. A body that is late concerns its stream only. */
+/* Heads of one connection come one after the other, so a late head ends the
+ * connection. A late body ends its stream only. */
 static void expire_requests(struct http2 *http2)
 {
     struct http2_stream *stream;
@@ -204,8 +204,8 @@ static void expire_requests(struct http2 *http2)
         http2_stream_late(stream);
 }
 
-/* While a request is with us, or its answer has just come and is not sent yet,
- * it is not the client who is silent. */
+/* While a request is being answered, or its answer is not sent yet, the client
+ * is not the silent side. */
 static void expire_connection(struct http2_connection *connection)
 {
     bool takes =

@@ -1,5 +1,5 @@
-/* A bucket of frames that is refilled as time passes. The clock is only looked
- * at when the bucket is empty: who is calm never gets there. */
+/* A bucket of frames that is refilled as time passes. The clock is only read
+ * when the bucket is empty; a well-behaved client never empties it. */
 #include "http2/http2_flood.h"
 
 #include "kindex.h"
@@ -9,7 +9,7 @@ void http2_flood_init(struct http2_flood *calm, uint64_t now_ns)
     *calm = (struct http2_flood){.left = CALM_BURST, .since_ns = now_ns};
 }
 
-/* What is over CALM_BURST is lost, and with it the time it stands for. */
+/* Frames beyond CALM_BURST are lost, and with them the time they stand for. */
 static void refill(struct http2_flood *calm, uint64_t now_ns)
 {
     uint64_t frames =

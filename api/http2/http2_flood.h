@@ -1,4 +1,4 @@
-/* How much idle talk a client of HTTP/2 may cause. Frames that bring no request
+/* How many idle frames an HTTP/2 client may cause. Frames that bring no request
  * nearer to its reply (PING, SETTINGS, resets, unknown types, DATA that is
  * empty but for its padding ...) cost little each and are needed now and then;
  * thousands of them are an attack. */
@@ -21,9 +21,9 @@ struct http2_flood {
 };
 
 void http2_flood_init(struct http2_flood *calm, uint64_t now_ns);
-/* One such frame came; false when that was one too many. */
+/* Counts an idle frame; false when it exceeds the limit. */
 bool http2_flood_spend(struct http2_flood *calm, uint64_t now_ns);
-/* A part of a reply was sent, for which the client may answer something. */
+/* Counts a sent part of a reply, which the client may answer with a frame. */
 void http2_flood_earn(struct http2_flood *calm);
 
 #endif

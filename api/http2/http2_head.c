@@ -67,7 +67,7 @@ static void take_host(struct http2_head *head, struct kx_slice value)
                         "address, with or without a port.");
 }
 
-/* False when the field is over a limit. */
+/* False when the field exceeds a limit. */
 static bool fits(struct http2_head *head, struct kx_slice name,
                  struct kx_slice value, bool pseudo)
 {

@@ -1,7 +1,8 @@
-/* The head of an HTTP/2 request: its header fields, and the gate that they pass
- * through. The library has checked what HTTP/2 says about any message (names,
- * order, no connection headers, a length that agrees with the body); here is
- * what this service asks for on top, as framing.h does for HTTP/1.1. */
+/* The head of an HTTP/2 request: its header fields, and the checks that they
+ * pass. The library has checked what HTTP/2 says about any message (names,
+ * order, no connection headers, a length that agrees with the body); this file
+ * checks what this service requires in addition, as framing.h does for
+ * HTTP/1.1. */
 #ifndef API_HTTP2_HEAD_H
 #define API_HTTP2_HEAD_H
 
@@ -24,14 +25,14 @@ void http2_head_init(struct http2_head *head, const struct options *options,
                      const void *owner);
 
 /* Takes a copy of a field; ":authority" becomes Host, the other pseudo fields
- * are only counted. Over a limit, or after a flaw, nothing is kept. */
+ * are only counted. Above a limit, or after a flaw, nothing is kept. */
 void http2_head_add(struct http2_head *head, struct kx_slice name,
                     struct kx_slice value);
 /* Notes a flaw; the first one stays. The text is a constant. */
 void http2_head_flaw(struct http2_head *head, enum problem_code why,
                      const char *flaw);
-/* All fields are there and target is that of the request: looks for what is
- * missing. */
+/* All fields are there and target is the request's target: looks for missing
+ * fields. */
 void http2_head_end(struct http2_head *head, struct kx_slice target);
 
 /* The value of a field by its name (any case), NULL when absent; lines of the

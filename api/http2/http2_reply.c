@@ -24,7 +24,7 @@ static const char *date(struct http2 *http2)
     return http2->date;
 }
 
-/* Nobody knows a stream's, and a 204 must not have one. */
+/* The length of a stream is not known, and a 204 must not have one. */
 static bool has_length(const struct reply *reply)
 {
     return reply->stream == NULL && reply->status != 204;

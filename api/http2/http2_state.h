@@ -31,7 +31,7 @@ enum {
                                 * although there is no memory for them */
     HTTP2_HEADS_MAX = 4,       /* times the size of a head that is announced:
                                 * a longer one ends the connection */
-    HTTP2_LEAVE_MS = 2000,     /* for the rest of a request that is answered */
+    HTTP2_LEAVE_MS = 2000,     /* for the remainder of an answered request */
     HTTP2_DRAIN_MAX = 1 << 20, /* thrown away after a farewell */
     HTTP2_FIELDS_MAX = REPLY_HEADERS_MAX + 4
 };
@@ -81,7 +81,7 @@ struct http2_connection {
     struct http2 *door;
     struct nghttp2_session *session; /* NULL: the farewell is said */
     struct http2_flood calm;
-    bool flooded;     /* the client was not calm */
+    bool flooded;     /* the client exceeded http2_flood */
     bool starved;     /* the library had no memory to send; it would now free a
                        * frame twice, so what the session holds is left */
     bool dirty;       /* in the door's list */
@@ -144,9 +144,9 @@ void http2_session_stop(struct http2_connection *connection);
 
 /* Hands the stream's reply over. */
 void http2_session_reply(struct http2_stream *stream);
-/* The rest of a reply that was kept back may be asked for again. */
+/* The remainder of a reply that was held back may be read again. */
 void http2_session_resume(struct http2_stream *stream);
-/* Tells the client to go on sending the body. */
+/* Tells the client to send the body (100 Continue). */
 void http2_session_continue(struct http2_stream *stream);
 /* Breaks a stream off. */
 void http2_session_reset(struct http2_stream *stream, enum http2_error why);
@@ -161,13 +161,14 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
 /* Takes a field of the head. */
 void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
                         struct kx_slice value);
-/* The head is complete: through the gates. What is refused is queued. False:
- * there was no place for it, and it is gone (REFUSED_STREAM). */
+/* The head is complete: admits or refuses the request. A refused request is
+ * queued. False: there was no place for the stream, and it is reset
+ * (REFUSED_STREAM). */
 bool http2_stream_open(struct http2_stream *stream);
 /* Takes some of the body. */
 void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
                        size_t size);
-/* The client's side is over: the stream is queued. */
+/* The request is complete: queues the stream. */
 void http2_stream_end(struct http2_stream *stream);
 /* Runs the streams that are queued, for a millisecond and as long as the client
  * takes the replies; the others when the connection is looked at again. */
@@ -181,9 +182,9 @@ enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
 void http2_stream_late(struct http2_stream *stream);
 /* Its reply was sent to the end. */
 void http2_stream_sent(struct http2_stream *stream);
-/* Bytes of it went their way: it has time again. */
+/* Bytes of the stream were moved: its deadline starts again. */
 void http2_stream_touch(struct http2_stream *stream);
-/* The stream is over, well or not. */
+/* The stream has ended, with or without an error. */
 void http2_stream_close(struct http2_stream *stream);
 
 /* ---- http2_reply.c ------------------------------------------------------ */

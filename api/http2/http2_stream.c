@@ -1,9 +1,9 @@
 /* From a stream to an exchange and back. A stream is run at the end of the
- * input that completed it, so that the requests of one piece of input are
- * begun before the first is answered: they share a flush of the disk.
+ * input that completed it, so that the requests of one piece of input are begun
+ * before the first is answered: they share a flush of the disk.
  *
- * A stream whose exchange is parked when the client goes away stays behind
- * without a connection until its answer comes. */
+ * A stream whose exchange is parked when the client goes away remains without a
+ * connection until its answer comes. */
 #include "http2/http2_state.h"
 
 #include <stdlib.h>
@@ -37,8 +37,9 @@ void http2_stream_touch(struct http2_stream *stream)
     TAILQ_INSERT_TAIL(&http2->waiting, stream, order);
 }
 
-/* What is awaited of the request, with a time of its own that no progress
- * extends: the rest of its head, the rest of its body, nothing (NULL). */
+/* Sets which part of the request is awaited: the remainder of its head, the
+ * remainder of its body, nothing (NULL). Progress does not extend the
+ * deadline. */
 static void await(struct http2_stream *stream, struct http2_streams *list,
                   uint64_t allowed_ms)
 {
@@ -193,10 +194,10 @@ static void go_on(struct http2_stream *stream)
         http2_session_continue(stream);
 }
 
-/* A head of which a part got lost must not be acted upon: what is missing may
- * be a condition. Whose request it is, and so whose places it takes, is known
- * only when it is complete. The second half of these is for connections with
- * few. */
+/* A head that lost a part must not be acted upon: the missing part may be a
+ * condition. Which token the request has, and so which places it takes, is
+ * known only when the head is complete. The second half of the places is for
+ * connections with few streams. */
 bool http2_stream_open(struct http2_stream *stream)
 {
     struct exchange *exchange = stream->exchange;
@@ -219,9 +220,10 @@ bool http2_stream_open(struct http2_stream *stream)
     return true;
 }
 
-/* A client whose request was refused may be sending it still: some stop when
- * they read the reply, and take a stream that is reset for a failure that has
- * none. What comes is dropped, up to a limit (RFC 9113 section 8.1). */
+/* A client whose request was refused may still be sending it. Some clients stop
+ * when they read the reply, and take a stream that is reset for a failure
+ * without a reply. The input is dropped, up to a limit (RFC 9113 section
+ * 8.1). */
 static void drop(struct http2_stream *stream, size_t size)
 {
     enqueue(stream);
@@ -250,9 +252,9 @@ void http2_stream_end(struct http2_stream *stream)
     enqueue(stream);
 }
 
-/* Without memory a client that takes its replies gets small ones still; those
- * that wait for it must not add up to large ones, and while they do nobody
- * gives way to it. */
+/* When memory is short, a client that reads its replies still gets small ones.
+ * The request is refused if the replies that wait for the client already add up
+ * to more than HTTP2_SMALL. */
 static void run(struct http2_stream *stream)
 {
     struct exchange *exchange = stream->exchange;
@@ -266,7 +268,7 @@ static void run(struct http2_stream *stream)
         reply(stream);
 }
 
-/* Is the time over that began with the first call? */
+/* Has the period that began with the first call expired? */
 static bool is_over(uint64_t *until_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -310,8 +312,8 @@ void http2_stream_late(struct http2_stream *stream)
     http2_stream_run_queue(connection);
 }
 
-/* The rest of a request that was refused is not waited for as long as that of
- * one that may still be answered. */
+/* The remainder of an answered request is awaited for a shorter time than that
+ * of a request that may still be answered. */
 void http2_stream_sent(struct http2_stream *stream)
 {
     if (!stream->whole)
