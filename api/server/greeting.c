@@ -37,7 +37,7 @@ void greeting_print(const struct service *service,
     if (file != NULL)
         printf("export KINDEX_TOKEN=$(cat %s)\n", file);
     print_commands(url, tokens ? " --oauth2-bearer $KINDEX_TOKEN" : "");
-    /* Without one Deno does not even ask the server, which takes any. */
+    /* Without a token Deno does not connect; the server accepts any. */
     printf("Deno.openKv(\"%s\") // DENO_KV_ACCESS_TOKEN=%s\n\n", url,
            tokens ? "$KINDEX_TOKEN" : "any");
     fflush(stdout);

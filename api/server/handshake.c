@@ -1,5 +1,5 @@
-/* Each connection that shakes hands is a source of the loop. What does not
- * begin as TLS does is no TLS: it is told so in plain words. */
+/* Each connection that shakes hands is a source of the loop. A connection that
+ * does not begin as TLS gets a plain answer that says so. */
 #include "server/handshake.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ struct handshakes *handshakes_open(struct service *service, int epoll_fd,
     return all;
 }
 
-/* The visit is its caller's from here on. */
+/* The connection is the caller's from here on. */
 static struct connection forget(struct handshake *handshake)
 {
     struct handshakes *all = handshake->all;

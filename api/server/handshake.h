@@ -1,5 +1,5 @@
-/* The connections of one loop that are not through with TLS yet. Each has a
- * limited time for that, however it dribbles. All functions belong to the
+/* The connections of one loop whose TLS handshake has not ended. Each has a
+ * limited time for it, which no progress extends. All functions belong to the
  * loop's thread. */
 #ifndef API_HANDSHAKE_H
 #define API_HANDSHAKE_H
@@ -10,14 +10,15 @@ struct handshakes;
 
 typedef void lead_fn(void *owner, struct connection *visit);
 
-/* Sockets are watched in epoll_fd; `lead` gets each visit that is through,
- * which is its own then. NULL when memory ran out. */
+/* Sockets are watched in epoll_fd; `lead` gets each connection whose handshake
+ * has ended, and owns it. NULL when memory ran out. */
 struct handshakes *handshakes_open(struct service *service, int epoll_fd,
                                    lead_fn *lead, void *owner);
 /* Closes the connections and frees it. NULL is allowed. */
 void handshakes_close(struct handshakes *handshakes);
 
-/* Takes over a visit whose TLS has not begun; it may be led on at once. */
+/* Takes over a connection whose TLS has not begun; `lead` may be called at
+ * once. */
 void handshakes_add(struct handshakes *handshakes,
                     const struct connection *visit);
 

@@ -1,5 +1,5 @@
-/* The sockets that the server listens on: one for each address and event
- * loop. All functions belong to the main thread, but socket_set_close. */
+/* The sockets that the server listens on: one for each address and event loop.
+ * All functions belong to the main thread, except socket_set_close. */
 #ifndef API_LISTEN_SOCKETS_H
 #define API_LISTEN_SOCKETS_H
 

@@ -70,7 +70,7 @@ static void unwatch(struct listener *listener, struct event_source *source)
     epoll_ctl(listener->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
-/* The visit goes on to the door, or is closed by the caller. */
+/* The caller hands the connection to its door, or closes it. */
 static struct connection forget(struct greeting *greeting)
 {
     struct connection visit = greeting->visit;
@@ -90,7 +90,7 @@ static void give_up(struct greeting *greeting)
 enum speech { SILENT, SPEAKS_HTTP1, SPEAKS_HTTP2, GONE };
 
 /* Waits for one byte more than there are: the socket would be ready all the
- * time otherwise. One wakes without more bytes: no more will come. */
+ * time otherwise. If it wakes without further bytes, none will come. */
 static enum speech hear_more(int fd, size_t size, size_t *seen)
 {
     const int wanted = (int)size + 1;
@@ -186,7 +186,8 @@ static void greet(struct listener *listener, struct connection *visit)
         lead(listener, visit, speech);
 }
 
-/* Over a limit. What could be said before the handshake is no TLS. */
+/* The connection exceeds a limit. With TLS there is no answer, since it would
+ * have to come before the handshake. */
 static void refuse(const struct listener *listener,
                    const struct connection *visit,
                    enum connection_verdict verdict)
@@ -203,7 +204,7 @@ static void refuse(const struct listener *listener,
 
 /* Nagle's algorithm would hold back the last piece of a reply. Without the
  * second option the kernel takes megabytes for a client that does not read; on
- * a system that lacks it, it goes on doing so. */
+ * a system without the option it still does. */
 static void set_up(int fd)
 {
     const int on = 1, unsent = UNSENT_MAX;
@@ -313,7 +314,7 @@ void listener_close(struct listener *listener)
     talloc_free(listener);
 }
 
-/* Of two times of which 0 is none. */
+/* The earlier of two times; 0 means no time. */
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     if (a == 0 || b == 0)

@@ -1,7 +1,7 @@
 /* Each turn: wait, let the ready sources work, continue what was answered and
  * what waits for its turn, then let the doors read and write. There are two
  * levels of epoll: HTTP/1.1 has a descriptor of its own, which is one source
- * here beside the listening sockets, the connections of HTTP/2, the desk's
+ * here beside the listening sockets, the connections of HTTP/2, the run queue's
  * eventfd and the one for stopping. */
 #include "server/loop.h"
 
@@ -34,7 +34,7 @@ struct loop {
     struct http1_streams *streams;
     struct http2 *http2;
     struct wake door;    /* http1's epoll descriptor */
-    struct wake answers; /* the desk's eventfd */
+    struct wake answers; /* the run queue's eventfd */
     struct wake stop;    /* an eventfd */
     int epoll_fd;
     pthread_t thread;
@@ -143,8 +143,9 @@ static int turn(struct loop *loop)
     return count;
 }
 
-/* Everything is answered, or the time for that is over. What waits for the
- * core is waited for: its answer comes, and it needs the exchange. */
+/* True if everything is answered, or the time for that has expired. An exchange
+ * that waits for the core is always waited for: its answer will come and needs
+ * it. */
 static bool finished(struct loop *loop, int ready)
 {
     if (loop->give_up_ns == 0)
@@ -238,8 +239,8 @@ void loop_join(struct loop *loop)
     free_parts(loop);
 }
 
-/* Sorts the tickets by loop, so that each desk is locked and woken once for a
- * flush, however many commits it settled. */
+/* Sorts the tickets by loop, so that each run queue is locked and woken once
+ * for a flush, however many commits it settled. */
 void loops_answer(void *context, struct kx_ticket *first)
 {
     struct run_queue *desks[LOOPS_MAX] = {NULL};

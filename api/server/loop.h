@@ -1,8 +1,8 @@
 /* One event loop: a thread, its listening sockets, its exchanges and its doors.
- * It ends when told to stop: it accepts no more, finishes what is in flight,
- * and gives up what takes too long. Loops share the store and the counters
- * (service.h) and nothing else: a connection stays with the loop that accepted
- * it. */
+ * When told to stop it accepts no further connections, finishes the requests in
+ * flight, and gives up those that take too long. Loops share the store and the
+ * counters (service.h) and nothing else: a connection stays with the loop that
+ * accepted it. */
 #ifndef API_LOOP_H
 #define API_LOOP_H
 

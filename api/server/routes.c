@@ -1,6 +1,6 @@
-/* The contents page of the service: every method and path, and who answers. The
- * first row that fits is taken. HEAD and OPTIONS need no rows (router.c,
- * admission.c). */
+/* The contents page of the service: every method and path, and the handler that
+ * answers. The first row that fits is taken. HEAD and OPTIONS need no rows
+ * (router.c, admission.c). */
 #include "http/handlers.h"
 #include "http/router.h"
 
@@ -45,7 +45,7 @@ const struct route ROUTES[] = {
     {METHOD_POST, "/v2/atomic_write",  "atomicWrite",      SCOPE_WRITE, BODY_MESSAGE, kvconnect_write,    kvconnect_write_finish, false},
     {METHOD_POST, "/v2/watch",         "watch",            SCOPE_WATCH, BODY_KEYS,    kvconnect_watch,    NULL, true},
 
-    /* Who may do what. */
+    /* Access tokens. */
     {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list,   NULL, false},
     {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, token_create_finish, false},
     {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show,   NULL, false},

@@ -48,8 +48,9 @@ static bool complain(const char *what, const char *which, const char *why)
 
 /* ---- Signals and limits ------------------------------------------------- */
 
-/* Before any thread is made: all of them inherit the mask. Who rotates logs
- * sends SIGUSR1 to any daemon; this one's log is its standard error. */
+/* Before any thread is made: all of them inherit the mask. SIGUSR1, which log
+ * rotation sends to daemons, must not end this one, whose log is its standard
+ * error. */
 static bool catch_signals(struct server *server)
 {
     sigset_t signals;
@@ -240,8 +241,8 @@ static bool complain_open(const struct options *options)
     return false;
 }
 
-/* Who may come in: holders of tokens, or everybody, when nobody else can reach
- * the server or it was said to be so. */
+/* Decides how clients are admitted: with tokens, or without if the server
+ * listens on loopback addresses only or has --insecure. */
 static bool settle_access(const struct server *server)
 {
     const struct options *options = &server->options;
@@ -266,7 +267,8 @@ static bool start_loops(struct server *server)
     return true;
 }
 
-/* All are told before any is waited for: they end side by side. */
+/* All loops are told before any is waited for, so that they end side by
+ * side. */
 static void stop_loops(struct server *server)
 {
     server->service.stopping = true;
@@ -278,7 +280,8 @@ static void stop_loops(struct server *server)
 
 /* ---- Serving ------------------------------------------------------------ */
 
-/* Written beside it first: who sees the file sees the whole number. */
+/* Written to another file first and renamed, so that a reader sees the whole
+ * number. */
 static bool write_port_file(const struct server *server)
 {
     const char *path = server->options.port_file;
@@ -330,8 +333,9 @@ static void wait_for_end(struct server *server)
     }
 }
 
-/* The port file comes after the loops: who reads it can connect. The store is
- * closed last, as the loops' exchanges wait for its answers. */
+/* The port file is written after the loops have started, so its reader can
+ * connect. The store is closed last, as the loops' exchanges wait for its
+ * answers. */
 static bool serve(struct server *server)
 {
     bool started =

@@ -1,5 +1,5 @@
-/* --token-file: the access token that the operator of a server has without
- * having asked it for one. */
+/* --token-file: the access token that the operator of a server has from its
+ * start. */
 #ifndef API_TOKEN_FILE_H
 #define API_TOKEN_FILE_H
 
