@@ -1,6 +1,6 @@
 /* GET /indexes/{name}/conflicts: the groups of entries that have the same value
  * in a unique index, a page of them at a time. A page ends at a group, or
- * within one that has very many entries: the next page then goes on in it. */
+ * within one that has very many entries: the next page then continues in it. */
 #include "http/handlers.h"
 
 #include "access/access.h"

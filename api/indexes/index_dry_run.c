@@ -1,6 +1,7 @@
-/* POST /indexes?dry=1 with adopt: beside what any dry declaration tells, what
- * would become of the entries that are kept by hand under the name. Found out
- * in slices, so that a large index holds up nobody. */
+/* POST /indexes?dry=1 with adopt: in addition to the answer of any dry
+ * declaration, what would become of the entries that are kept by hand under the
+ * name. They are read in slices, so that a large index does not delay
+ * commits. */
 #include "indexes/indexes.h"
 
 #include "access/access.h"

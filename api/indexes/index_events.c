@@ -87,7 +87,8 @@ static void add_event(struct events *events, const char *type,
     events->sent_ns = kx_monotonic_ns();
 }
 
-/* Nobody else says that the index is gone: the status was sent long ago. */
+/* Only this event can tell that the index is gone: the status was sent long
+ * ago. */
 static void add_gone(struct events *events, struct kx_buffer *chunk)
 {
     kx_add_text(&events->now, "{\"name\":");
@@ -105,8 +106,8 @@ static bool add_silence(struct events *events, struct kx_buffer *chunk)
     return true;
 }
 
-/* The last event of a server that stops is none: a client that connects again
- * finds out how the index is. */
+/* A stopping server sends no final event: a client that connects again gets the
+ * state of the index. */
 static bool next(struct stream *stream, struct kx_buffer *chunk,
                  uint64_t *flush_out)
 {

@@ -1,6 +1,6 @@
 /* Another `store` or `unique` for a declared index: PATCH /indexes/{name}
  * begins the migration, DELETE /indexes/{name}/migration takes it back. The
- * index is read in its old form until it is over. */
+ * index is read in its old form until the migration has ended. */
 #include "http/handlers.h"
 
 #include "rest/answer.h"

@@ -1,6 +1,6 @@
 /* Pausing, resuming and throttling the background work on an index: its build,
- * its migration. What is said is stored and holds until something else is
- * said, also for work that begins later. */
+ * its migration. The setting is stored and holds until it is changed, also for
+ * work that begins later. */
 #include "http/handlers.h"
 
 #include "rest/answer.h"

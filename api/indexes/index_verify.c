@@ -1,6 +1,6 @@
-/* POST /indexes/{name}/verify compares an index with its entries, and mends it
- * with ?repair=true; GET shows how far that is and what was found, also long
- * after its end. */
+/* POST /indexes/{name}/verify compares an index with its entries, and repairs
+ * it with ?repair=true; GET shows the progress and the findings, also long
+ * after the end. */
 #include "http/handlers.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "http/request.h"
 
 /* Has its state settled? That of a migration has, too, when it is conflicted:
- * it goes on only when the entries are mended. */
+ * it continues only when the conflicting entries have been changed. */
 bool index_settled(const struct kx_index_info *info);
 
 /* Appends the index to the body of the reply; first waits until its state has

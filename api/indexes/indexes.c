@@ -1,7 +1,8 @@
 /* /indexes: declarations, their states, and entries looked up by them. What a
  * declaration may say is the core's business (kx_commit's KX_DECLARE_INDEX);
  * here it is only known to be JSON. Declaring and dropping are commits like any
- * other and are answered when they are durable; building goes on afterwards. */
+ * other and are answered when they are durable; building continues
+ * afterwards. */
 #include "indexes/indexes.h"
 
 #include "http/accept.h"

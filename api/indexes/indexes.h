@@ -18,9 +18,8 @@ enum progress index_missing(struct request *request, struct reply *reply,
 enum progress index_refused(struct request *request, struct reply *reply,
                             struct kx_slice name);
 
-/* The index of this name, for what may go on for longer: one that is not for
- * the caller to know has taken the name since, and is not found. Inside a
- * view. */
+/* The index of this name, for handlers that last: an index that the caller may
+ * not see, and that has taken the name since, is not found. Inside a view. */
 bool index_find(const struct request *request, struct kx_slice name,
                 struct kx_index_info *info_out);
 
