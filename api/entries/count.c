@@ -1,5 +1,5 @@
 /* GET /count: the number of entries of a range, counted in slices so that a
- * long count never holds up anybody. */
+ * long count does not delay commits. */
 #include "http/handlers.h"
 
 #include <stdio.h>
@@ -25,7 +25,8 @@ struct count {
     uint64_t flush; /* the last one that a slice depends on */
 };
 
-/* Only their number is wanted: an index's entries are not followed. */
+/* Only their number is needed: the rows of an index are counted without reading
+ * their entries. */
 static bool begin(struct request *request, struct count *count,
                   struct input_error *flaw)
 {

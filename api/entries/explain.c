@@ -184,7 +184,8 @@ static bool keep_names(struct explanation *explanation)
 }
 
 /* KX_OK; *advice is the declaration when one is wanted and there is one.
- * Whether its name is free is told only to those who may list everything. */
+ * Whether its name is free is told only to a caller that may list
+ * everything. */
 static enum kx_status find_out(struct explanation *explanation,
                                struct kx_buffer *advice)
 {

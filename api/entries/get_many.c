@@ -68,7 +68,7 @@ static bool add_keys(struct get_many *batch)
     return true;
 }
 
-/* A page that found nothing so far is one: its cursor goes on. */
+/* A page that found nothing so far is complete: its cursor continues. */
 static bool add_pages(struct get_many *batch)
 {
     struct kx_buffer *out = batch->out;

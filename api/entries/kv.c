@@ -168,7 +168,8 @@ enum progress kv_patch(struct request *request, struct reply *reply)
     return write_entry(request, reply, KX_PATCH, body_patch);
 }
 
-/* Whether there was an entry before is told only to those who may read it. */
+/* Whether there was an entry before is told only to a caller that may read
+ * it. */
 static bool may_tell_before(const struct request *request)
 {
     return access_sees(request, SCOPE_READ, request->commit.mutations[0].key);

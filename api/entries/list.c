@@ -1,7 +1,7 @@
 /* GET and DELETE /list: a page of a range, a stream of it, or its removal. All
  * three select by the same parameters (selector.h). A page is one view and is
  * written at once (page.h); a stream is many short views one after another
- * (list_stream.h), so that a long list holds up nobody. */
+ * (list_stream.h), so that a long list does not delay commits. */
 #include "http/handlers.h"
 
 #include <stdio.h>
@@ -122,8 +122,8 @@ static enum progress not_acceptable(struct request *request,
     return input_error_reply(request, reply, &flaw);
 }
 
-/* The form decides first: without a limit a stream goes on to the end of the
- * range, a page has a hundred entries. */
+/* The form decides first: without a limit a stream continues to the end of the
+ * range, and a page has PAGE_LIMIT_DEFAULT entries. */
 enum progress list_get(struct request *request, struct reply *reply)
 {
     const char *accept = request->header(request, "Accept");

@@ -1,5 +1,5 @@
-/* A list without end: a stream (request.h) whose state is the page, with its
- * range narrowed after each slice to what is left. */
+/* A list of any length: a stream (request.h) whose state is the page, with its
+ * range narrowed after each slice to the remainder. */
 #include "entries/list_stream.h"
 
 #include <stdio.h>

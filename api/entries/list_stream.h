@@ -1,4 +1,4 @@
-/* A list without end: entries as NDJSON, made while they are sent. The memory
+/* A list of any length: entries as NDJSON, made while they are sent. The memory
  * it takes is that of one slice, and commits never wait longer than for one; in
  * return it is no single view: an entry that is written meanwhile is shown as
  * it is when the stream gets to its key. The last line tells a complete list

@@ -1,6 +1,6 @@
 /* One page of a scan as JSON: for GET /list and for each range of POST /get. It
  * joins the selector (which entries) with the cursor (where the last page
- * ended). list_stream.h is the same for lists that are sent without end. */
+ * ended). list_stream.h is the same for lists of any length. */
 #ifndef API_PAGE_H
 #define API_PAGE_H
 
@@ -21,7 +21,7 @@ struct page {
 enum {
     PAGE_LIMIT_DEFAULT = 100, /* entries, when no limit is given */
     PAGE_BYTES_MAX = 4 << 20  /* bytes of values after which a page ends early:
-                               * its cursor goes on */
+                               * its cursor continues */
 };
 
 /* Makes a page of a selection, continued at cursor when that is not empty.
@@ -35,7 +35,7 @@ bool page_begin(struct page *page, struct selection *selection,
 /* Appends `"entries":[...],"cursor":...` and sets `more`. Within a view. KX_OK,
  * or as kx_scan and kx_scan_next; out then holds a torn text, to be replaced by
  * a problem. KX_AGAIN: nothing was found so far, and out holds an empty page
- * with a cursor; the page goes on from there when it is written again in
+ * with a cursor; the page continues from there when it is written again in
  * another view. */
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
                           struct kx_buffer *out, struct kx_fault *fault);

@@ -1,4 +1,4 @@
-/* ULIDs: 26 characters, sorted by time, unique without asking anybody. */
+/* ULIDs: 26 characters, sorted by time, unique without coordination. */
 #ifndef API_ULID_H
 #define API_ULID_H
 

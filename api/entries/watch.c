@@ -1,7 +1,8 @@
 /* GET /watch?key=...&key=... or ?prefix=...: server-sent events, each with the
- * entries that have changed since the one before (watch_stream.c). Of keys the
- * first one has them all, or, for a client that says what it has seen, those
- * that are not so any more; of a prefix it says that they have to be listed. */
+ * entries that have changed since the one before (watch_stream.c). For keys the
+ * first event has all of them; for a client that sends what it has seen, only
+ * those that differ from that. For a prefix the first event tells the client to
+ * list it. */
 #include "entries/watch_stream.h"
 
 #include <talloc.h>
@@ -188,7 +189,8 @@ static void try_prefix(const struct watch_stream *watching, struct reply *reply)
         refuse(watching->stream.request, reply, watching->prefix, &fault);
 }
 
-/* A client that has seen something knows what there is. */
+/* Sets the range below the only watched key, unless the client sends what it
+ * has seen of that key. */
 static void prepare_under(struct watch_stream *watching)
 {
     struct request *request = watching->stream.request;

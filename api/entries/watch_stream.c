@@ -1,6 +1,6 @@
 /* The events of a watch. An event is made when the client has room for it, from
- * what the entries are by then: who reads slowly gets fewer events, and nothing
- * is kept for it. */
+ * the entries as they are then: a client that reads slowly gets fewer events,
+ * and nothing is kept for it. */
 #include "entries/watch_stream.h"
 
 #include <stdatomic.h>
