@@ -1,15 +1,13 @@
 /* KV Connect, the protocol by which Deno and @deno/kv reach a remote store:
  *
- *   kvconnect_metadata.c  the exchange that tells a client where to read and
- *                         write
- *   kvconnect_read.c      snapshot_read: ranges in one view
- *   kvconnect_rows.c      and its reply
- *   kvconnect_write.c     atomic_write: checks and mutations
- *   kvconnect_watch.c     watch: entries again whenever they have changed
+ * kvconnect_metadata.c the exchange that tells a client where to read and write
+ * kvconnect_read.c snapshot_read: ranges in one view kvconnect_rows.c and its
+ * reply kvconnect_write.c atomic_write: checks and mutations kvconnect_watch.c
+ * watch: entries again whenever they have changed
  *
- * What was wrong is answered as plain text with a 4xx status, since clients
- * show the text to their user and repeat a request for ever after a 5xx. Only
- * the kvconnect files know the messages of datapath.proto. */
+ * An error is answered as plain text with a 4xx status, since clients show the
+ * text to their user and repeat a request forever after a 5xx. Only the
+ * kvconnect files know the messages of datapath.proto. */
 #ifndef API_KVCONNECT_H
 #define API_KVCONNECT_H
 

@@ -204,7 +204,7 @@ static bool is_look_up(const Datapath__ReadRange *message,
            (to_the_end || is_one_key(range));
 }
 
-/* The range becomes that of its first key alone. False without memory. */
+/* Narrows the range to its first key. False without memory. */
 static bool narrow(struct request *request, Datapath__ReadRange *message)
 {
     size_t size = message->start.len;
@@ -285,7 +285,7 @@ static enum progress end_reply(struct reply *reply)
     return kvconnect_answer(reply);
 }
 
-/* Not all is written: the rest has another turn. */
+/* Not all rows are written: the remainder gets another turn. */
 static enum progress go_on(struct request *request, struct reply *reply,
                            const struct kvconnect_rows *rows)
 {

@@ -32,8 +32,8 @@ void kvconnect_rows_init(struct kvconnect_rows *rows,
     kvconnect_writer_init(&rows->writer, request, request->memory, out);
 }
 
-/* The length of the range that is being written gets the room which it will
- * need, lest megabytes be moved at its end. */
+/* Reserves the bytes that the length of the range being written will need, so
+ * that no megabytes are moved at its end. */
 static void expect(struct kvconnect_rows *rows)
 {
     struct kx_buffer *out = rows->writer.out;

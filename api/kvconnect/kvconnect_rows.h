@@ -2,7 +2,7 @@
  * A small one is written while it is read. Of a large one the rows are only
  * copied inside the view, since commits wait until that ends and making a value
  * for JavaScript takes ten times as long; they are written afterwards, some at
- * a time, so that others have their turn between. */
+ * a time, so that other requests have their turn between. */
 #ifndef API_KVCONNECT_ROWS_H
 #define API_KVCONNECT_ROWS_H
 

@@ -3,12 +3,14 @@
  * every key: Deno takes one that is called unchanged for absent. A frame of
  * length 0 says that the connection is alive.
  *
- * A frame is made when the client has room for it, from what the entries are by
- * then: who reads slowly gets fewer frames, and nothing is kept for it.
+ * A frame is made when the client has room for it, from the entries as they are
+ * then: a client that reads slowly gets fewer frames, and nothing is kept for
+ * it.
  *
- * Clients take no frame of more than 16 MiB. They say nothing of it and ask
- * again, so it is refused in words while there is no reply yet; when the frame
- * becomes so large later, the reply ends and they are refused. */
+ * Clients take no frame of more than 16 MiB. They report no error and repeat
+ * the request, so a watch with such a frame is refused with a text while there
+ * is no reply yet. If a frame becomes that large later, the reply ends and the
+ * next request is refused. */
 #include "http/handlers.h"
 
 #include <stdatomic.h>
