@@ -1,5 +1,5 @@
-/* GET /backup: a backup of the store as it is sent. Nothing is kept for it but
- * a slice: a client that reads slowly only makes it last. */
+/* GET /backup: a backup of the store as it is sent. Only a slice of it is in
+ * memory: for a client that reads slowly it takes longer, not more memory. */
 #include <talloc.h>
 
 #include "http/handlers.h"

@@ -1,4 +1,4 @@
-/* What an operator or a program asks about the service itself. /livez is for
+/* Requests of operators and programs about the service itself. /livez is for
  * supervisors: it fails only when the process cannot answer, so restart it.
  * /readyz, which says whether to send it work, is in ready.c. */
 #include "http/handlers.h"

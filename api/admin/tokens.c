@@ -1,6 +1,6 @@
 /* /tokens: making, listing and revoking access tokens. An administrator for
- * some keys deals with the tokens that are for those keys alone; of others it
- * is not even told that they exist. */
+ * some keys deals with the tokens that are for those keys alone; other tokens
+ * look absent to it. */
 #include "http/handlers.h"
 
 #include <talloc.h>
@@ -37,8 +37,8 @@ static struct kx_token *find(const struct request *request)
     return NULL;
 }
 
-/* The token of a request without parameters. NULL: *progress_out says how the
- * request goes on, which is answered with what is wrong. */
+/* The token of a request without parameters. NULL: the reply says what is
+ * wrong, and *progress_out is what the handler returns. */
 static struct kx_token *wanted(struct request *request, struct reply *reply,
                                enum progress *progress_out)
 {
@@ -173,9 +173,9 @@ static bool has_all_of(struct request *request, struct reply *reply,
     return true;
 }
 
-/* Nobody gives what is not theirs to give, neither keys nor scopes. That an
- * index's entries may be read by who may read what it covers does not make its
- * name theirs: a grant outlives the index. */
+/* A caller can grant only keys and scopes that it has. A caller that may read
+ * the entries of an index, because it may read what the index covers, does not
+ * thereby have the index's name: a grant outlives the index. */
 static bool may_grant(struct request *request, struct reply *reply,
                       const struct kx_token *token)
 {
