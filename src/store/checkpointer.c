@@ -1,4 +1,4 @@
-/* The keeper thread's loop. It never touches entries: a checkpoint goes on
+/* The checkpointer thread's loop. It never touches entries: a checkpoint runs
  * beside the writer, as the library allows. */
 #include "store/checkpointer.h"
 
@@ -6,7 +6,7 @@
 #include "base/cond_wait.h"
 #include "storage/log_witness.h"
 
-/* By time in any case; by volume when enough log was written since the last. */
+/* Checkpoints after an interval, or sooner after enough log. */
 static void checkpoint(struct kx_store *store, unsigned *seconds, bool now)
 {
     bool due = ++*seconds >= store->options.checkpoint_seconds || now;
@@ -28,8 +28,8 @@ static bool wait_second(struct kx_store *store)
     return !stopping;
 }
 
-/* When the disk has become full there is a checkpoint while there is still room
- * for one: what recovery would have to write is on disk then. */
+/* When the disk becomes full a checkpoint is written while there is still space
+ * for it: then recovery has little to write. */
 void *checkpointer_run(void *argument)
 {
     struct kx_store *store = argument;

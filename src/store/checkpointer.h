@@ -1,7 +1,6 @@
-/* The keeper: a thread that looks after the storage once a second. It writes
- * checkpoints, so that recovery stays short and log files are removed, and
- * watches the room on the disk.
- */
+/* The checkpointer: a thread that checks the storage once a second. It writes
+ * checkpoints, so that recovery stays short and log files can be removed, and
+ * watches the free space on the disk. */
 #ifndef CHECKPOINTER_H
 #define CHECKPOINTER_H
 

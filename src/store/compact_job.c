@@ -1,9 +1,8 @@
-/* Merging half-empty pages, when the entries have grown or shrunk a good deal
- * and nothing else is to do. Pages that become free stay in the file and are
- * used again; it becomes shorter when the store is closed (compact.h). So a
- * step costs what its rows cost, however many pages are free, and a pass costs
- * no more than a few times what it frees.
- */
+/* Merges half-empty pages after the entries have grown or shrunk considerably,
+ * while the store is idle. Freed pages stay in the file and are used again; the
+ * file becomes shorter when the store is closed (compact.h). So a step costs
+ * what its rows cost, independent of the number of free pages, and a pass costs
+ * a few times what it frees at most. */
 #include "store/compact_job.h"
 
 #include <inttypes.h>
@@ -23,13 +22,13 @@ enum {
     STEP_BYTES = 32 << 10, /* on the rows' own pages */
     ON_PAGE_MAX = 1024,    /* larger values are on pages of their own */
 
-    /* Bytes of log for each byte that becomes free, at most, and what a pass
-     * may write beside them to find out. */
+    /* Upper bound: bytes of log for each freed byte, and what a pass may write
+     * in addition before its yield is known. */
     PRICE = 4,
     TRIAL_BYTES = 4 << 20,
 
-    /* So much log goes to the disk at a time, outside the gate. Else the
-     * library would write its whole buffer when it is full, inside it. */
+    /* So much log is flushed at a time, while views may be open. Otherwise the
+     * library would write its whole full buffer while they are kept out. */
     FLUSH_BYTES = 1 << 20
 };
 
@@ -45,7 +44,8 @@ void compact_job_reset(struct kx_store *store)
     tidy->pages = compact_pages(store->env, TABLE_ENTRIES);
 }
 
-/* Worth the work: grown by half, or a good part of the rows removed. */
+/* Is a pass worth its work? The file has grown by half, or many rows were
+ * removed. */
 static bool has_changed(struct kx_store *store)
 {
     const struct tidy *tidy = &store->tidy;
@@ -57,7 +57,8 @@ static bool has_changed(struct kx_store *store)
 }
 
 /* Compaction keeps readers out while a step lasts, so it waits for an idle
- * store. What a backup copies is not moved: its part of the log would grow. */
+ * store. Nothing is moved during a backup: the log that the backup contains
+ * would grow. */
 bool compact_job_waiting(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;
@@ -75,8 +76,8 @@ int64_t compact_job_due_ms(const struct kx_store *store, int64_t now_ms)
     return rest_ms == 0 ? INT64_MAX : now_ms + rest_ms;
 }
 
-/* The key some rows after `start`, but never that one itself; KX_END when the
- * table ends before. */
+/* The key some rows after `start`, never that row itself; KX_END when the table
+ * ends before. */
 static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
                                 struct kx_slice *stop_out)
 {
@@ -95,9 +96,9 @@ static enum kx_status find_stop(struct kx_store *store, struct kx_slice start,
     return status;
 }
 
-/* In the gate, since pages move under the readers; what is in flight stays as
- * it is. Where somebody reads, compaction has a hundredth of the time: hardly
- * any of them finds the gate closed. */
+/* No view is open, since pages move under the readers; the keys in flight stay
+ * as they are. When readers wait, compaction gets a hundredth of the time, so
+ * that few of them have to wait. */
 static enum kx_status compact(struct kx_store *store, struct compact_step *step)
 {
     view_apply_begin(&store->gate);
@@ -111,8 +112,8 @@ static enum kx_status compact(struct kx_store *store, struct compact_step *step)
     return status;
 }
 
-/* A pass that was not worth its price ends early, and the next one begins
- * there. */
+/* A pass that writes too much log for the pages that it frees ends early. The
+ * next pass begins at that key. */
 static void end_pass(struct kx_store *store)
 {
     const struct tidy *tidy = &store->tidy;
@@ -145,8 +146,9 @@ static void go_on_from(struct kx_store *store, struct kx_slice key)
     store->tidy.resume_size = key.size;
 }
 
-/* Each step begins where the last ended, by key: rows that came or went
- * meanwhile do no harm. After an error all is begun again some other time. */
+/* Each step begins at the key where the last ended: rows that were added or
+ * removed meanwhile do no harm. After an error the job starts over at a later
+ * time. */
 void compact_job_step(struct kx_store *store)
 {
     struct tidy *tidy = &store->tidy;

@@ -1,6 +1,6 @@
-/* What the library would not notice: it makes a file that is gone anew, and
- * takes a damaged record for the end of the log, and what follows for never
- * written. */
+/* Finds damage that the library would not notice: it creates a missing file
+ * again, and takes a damaged record for the end of the log, and the records
+ * after it for never written. */
 #include "store/dir_inspect.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static bool same_start(FILE *whole, FILE *start)
     return same;
 }
 
-/* KX_DAMAGED: it is another file, or none. */
+/* KX_DAMAGED: the file is missing or does not begin like the archived one. */
 static enum kx_status compare(const char *path, const char *start,
                               struct kx_fault *fault)
 {
@@ -51,8 +51,9 @@ static enum kx_status compare(const char *path, const char *start,
     return status;
 }
 
-/* The log can be read in whole, at least as far as the archive has it: then it
- * is the archive that is damaged. Its part is put aside, and copied again. */
+/* True if the whole log can be read, at least as far as the archive has it:
+ * then the archive is damaged. Its part is renamed, so that it will be copied
+ * again. */
 static bool log_is_right(const char *directory, uint32_t file, const char *tail)
 {
     struct kx_fault fault;
@@ -71,7 +72,8 @@ static bool log_is_right(const char *directory, uint32_t file, const char *tail)
     return true;
 }
 
-/* The archive has the beginning of the log file that was written last. */
+/* Compares the log file that was archived last, which may be incomplete there,
+ * with the directory's. */
 static enum kx_status look_at_log(const struct kx_options *options,
                                   struct kx_fault *fault)
 {
@@ -88,7 +90,7 @@ static enum kx_status look_at_log(const struct kx_options *options,
         return errno == ENOENT ? KX_OK : file_failed(timeline, fault);
     if (!log_files_span(options->directory, &first, &newest))
         return file_failed(options->directory, fault);
-    if (first > last) /* the store went on without its archive */
+    if (first > last) /* the store ran without its archive */
         return KX_OK;
     archive_tail_path(timeline, last, tail);
     log_files_name(last, name);
@@ -101,7 +103,7 @@ static enum kx_status look_at_log(const struct kx_options *options,
                : status;
 }
 
-/* Of one that is missing it is 0. */
+/* A missing table has size 0. */
 static enum kx_status measure_table(const char *directory, enum table table,
                                     uint64_t *size_out, struct kx_fault *fault)
 {
@@ -111,8 +113,9 @@ static enum kx_status measure_table(const char *directory, enum table table,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* Tables are made in the order of their numbers, so a crash can only leave out
- * the last ones, of a store without entries that was never complete. */
+/* Tables are made in the order of their numbers. So only the last ones can be
+ * missing after a crash, in a store without entries whose init never finished.
+ */
 static enum kx_status look_at_tables(const char *directory,
                                      struct kx_fault *fault)
 {
@@ -146,7 +149,7 @@ enum kx_status dir_inspect(const struct kx_options *options,
                        "a restore into it did not come to its end");
     if (status == KX_ABSENT)
         status = format_look(options->directory, fault);
-    if (status != KX_OK) /* by whose rules nothing here is damaged */
+    if (status != KX_OK) /* of another format: not damaged */
         return status;
     status = look_at_tables(options->directory, fault);
     if (status == KX_OK)

@@ -1,16 +1,16 @@
-/* What is looked at before a data directory is opened. */
+/* The checks of a data directory before it is opened. */
 #ifndef DIR_INSPECT_H
 #define DIR_INSPECT_H
 
 #include "kindex.h"
 
-/* Looks whether a restore into options->directory has come to its end, whether
- * this program knows its format, whether all tables are there and every page
- * has its checksum, and whether the log can be read, as far as the archive
- * (options->archive, or NULL) has it. Changes nothing but that an archive's
- * damaged part of a sound log is put aside, to be copied again. KX_OK;
- * KX_DAMAGED, with a sentence that says what; KX_BAD_DIRECTORY: it does not
- * know the format; other errors when something could not be looked at. */
+/* Checks that a restore into options->directory has finished, that this program
+ * knows its format, that all tables are there and every page has its checksum,
+ * and that the log can be read as far as the archive (options->archive, or
+ * NULL) has it. Changes one thing only: when the log is sound and the archive's
+ * copy of it is damaged, that copy is renamed, to be made again. KX_OK;
+ * KX_DAMAGED, with a sentence that says what is damaged; KX_BAD_DIRECTORY:
+ * unknown format; other errors when a check could not be made. */
 enum kx_status dir_inspect(const struct kx_options *options,
                            struct kx_fault *fault);
 

@@ -1,9 +1,9 @@
-/* Removing entries whose time is over. Readers do not see them any more; this
- * frees their space and that of their index entries.
+/* Removes expired entries. Readers no longer see them; this frees their space
+ * and the space of their index entries.
  *
  * TABLE_EXPIRY has a row for each entry that expires, in the order of time.
  * batch_rows.c keeps it in step with the entries, so the first row tells when
- * there is something to do: until then the writer does not look. */
+ * there is work: until then the writer does not read the table. */
 #include "store/expire_job.h"
 
 #include <talloc.h>
@@ -22,8 +22,8 @@ static int64_t row_time(struct kx_slice row)
     return (int64_t)time;
 }
 
-/* Index entries go in the same batch: of an entry with many the next one may
- * have to wait. */
+/* Index entries are removed in the same batch: after an entry with many of them
+ * the next entry may have to wait. */
 static bool is_full(const struct kx_store *store, const struct batch *batch)
 {
     return batch->write_count == store->job_size ||
@@ -31,8 +31,9 @@ static bool is_full(const struct kx_store *store, const struct batch *batch)
            overlay_bytes(batch->plan->overlay) >= JOB_BYTES_MAX;
 }
 
-/* Plans the removal of the entries due by now, as many as make a job. KX_OK,
- * and *next_out: when the first that is left is due, which may be now. */
+/* Plans the removal of the entries due by now, as many as fit into a job.
+ * KX_OK, and *next_out: when the first remaining one is due, which may be now.
+ */
 static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
                                int64_t *next_out)
 {
@@ -67,8 +68,8 @@ static enum kx_status plan_due(struct kx_store *store, struct batch *batch,
     return KX_OK;
 }
 
-/* The row goes in the same batch as its entry. When it fails both stay, and the
- * next look finds them again. */
+/* The expiry row is removed in the same batch as its entry. On failure both
+ * stay, and the next step finds them again. */
 void expire_job_step(struct kx_store *store)
 {
     struct batch batch = {.plan = plan_create(&store->base)};

@@ -1,4 +1,4 @@
-/* Freeing the entries whose time is over. Writer thread only. */
+/* Removes expired entries. Writer thread only. */
 #ifndef EXPIRE_JOB_H
 #define EXPIRE_JOB_H
 

@@ -1,6 +1,6 @@
 /* Which background job comes next: expiry as soon as it is due, then one of the
- * others. Builds go before the freeing of dropped entries, since somebody waits
- * for them, and compaction comes last. */
+ * others. Builds come before the freeing of dropped entries, since clients wait
+ * for them; compaction comes last. */
 #include "store/job_scheduler.h"
 
 #include "indexes/adopt_job.h"
@@ -16,7 +16,7 @@ enum {
     JOB_MAX = 4096,
     STEP_NS_MIN = 50000,   /* of a step while commits come in */
     STEP_NS_BUSY = 500000, /* and at most then */
-    STEP_NS_MAX = 2000000, /* when there are none */
+    STEP_NS_MAX = 2000000, /* when no commits come in */
     QUIET_NS = 20000000    /* since the last commit */
 };
 
@@ -71,9 +71,9 @@ bool job_scheduler_waiting(struct kx_store *store)
            compact_job_waiting(store);
 }
 
-/* How long a step may take: while commits come in, no longer than a third of
- * the time that they take themselves, so that they keep the greater part of it.
- * A reader waits for a step, too, at any time. */
+/* How long a step may take: while commits come in, at most a third of the time
+ * that the last ones took, so that commits get the greater part of the time. A
+ * reader may have to wait for a step at any time. */
 static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
 {
     if (now_ns - store->last_commit_ns > QUIET_NS)
@@ -84,9 +84,9 @@ static uint64_t step_ns(const struct kx_store *store, uint64_t now_ns)
     return third_ns < STEP_NS_BUSY ? third_ns : STEP_NS_BUSY;
 }
 
-/* By the time that the last step took, without its flush, which a larger one
- * needs as well. A step of another kind, or under other conditions, has another
- * price: the sizes follow within a few steps. */
+/* Sets the size of the next step by the time of the last one, without its
+ * flush, which a larger step needs as well. A step of another kind, or under
+ * other conditions, takes another time: the size follows within a few steps. */
 static void size_next(struct kx_store *store, uint64_t began_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
@@ -101,9 +101,9 @@ static void size_next(struct kx_store *store, uint64_t began_ns)
     store->job_size = size < JOB_MAX ? size : JOB_MAX;
 }
 
-/* One step of the first work there is; false when there is none. A sweep may
- * have a round of an index that was dropped: it is forgotten before the index
- * is. */
+/* One step of the first job that is waiting; false when no job is. Builds come
+ * first: a build scan may hold rows of an index that was dropped, and discards
+ * them before drop_job frees the index. */
 static bool run_step(struct kx_store *store)
 {
     if (build_waiting(store))
@@ -119,7 +119,7 @@ static bool run_step(struct kx_store *store)
     return true;
 }
 
-/* On a full disk nothing is done, for jobs write, too. */
+/* On a full disk no job runs, because jobs write, too. */
 int64_t job_scheduler_rest_ms(const struct kx_store *store)
 {
     if (env_failed(store->env) || atomic_load(&store->disk_full))

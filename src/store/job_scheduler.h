@@ -1,8 +1,9 @@
 /* Background work of the writer, in small jobs: building indexes, freeing the
- * entries of dropped ones, removing expired entries, compaction. Each job is
- * a batch of its own between those of commits, and short, so that no commit
- * waits long; what it changes is mostly not visible until it is all done, so it
- * needs no flush. What a crash takes back is done again. Writer thread only. */
+ * entries of dropped ones, removing expired entries, compaction. Each job is a
+ * separate batch between the batches of commits, and short, so that no commit
+ * waits long. Its changes are mostly not visible until the whole work is done,
+ * so it needs no flush. A job that a crash undoes is done again. Writer thread
+ * only. */
 #ifndef JOB_SCHEDULER_H
 #define JOB_SCHEDULER_H
 
@@ -15,12 +16,11 @@ bool job_scheduler_run(struct kx_store *store);
 /* Is there a job to do now? Reads the clock. */
 bool job_scheduler_waiting(struct kx_store *store);
 
-/* For how long none is done, whatever waits: 0, or some milliseconds after a
- * failure, or INT64_MAX on a full disk. */
+/* For how long no job may run, even if some are waiting: 0, or some
+ * milliseconds after a failure, or INT64_MAX on a full disk. */
 int64_t job_scheduler_rest_ms(const struct kx_store *store);
 
-/* When a job will have to be done (Unix time), INT64_MAX if that is not known.
- */
+/* When the next job is due (Unix time); INT64_MAX if that is not known. */
 int64_t job_scheduler_due_ms(const struct kx_store *store);
 
 #endif

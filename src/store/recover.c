@@ -1,7 +1,7 @@
-/* What dir_inspect.c finds damaged, or the library cannot open, goes aside when
- * an archive has the store, and what the archive has comes in its place, with
- * the rest of the log from among the damaged files. Without one nothing
- * changes. */
+/* If dir_inspect.c finds damage, or the library cannot open the directory, and
+ * an archive has the store: the store's files are moved aside, the archive's
+ * state takes their place, and the remaining log is replayed from the damaged
+ * files. Without an archive nothing changes. */
 #include "store/recover.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 #include "base/file.h"
 #include "backup/restore.h"
 
-static const char ASIDE[] = "damaged-"; /* and the time */
+static const char ASIDE[] = "damaged-"; /* then the time */
 enum { ASIDE_MAX = 9 /* of one second */ };
 
-/* The files of the store, but the lock, the ballast, what went aside before,
- * and the note that says so. What else lies there is not ours: a token file, or
- * an archive. */
+/* The files of the store, except the lock, the ballast, the directories of
+ * earlier damaged files, and the marker of an unfinished restore. Other files
+ * are not the store's: a token file, or an archive. */
 static bool goes_aside(const char *name)
 {
     static const char *const starts[] = {"log.",     "next-log",  "format",
@@ -41,8 +41,9 @@ struct move {
     const char *to;
 };
 
-/* What is there already went aside before a mending that broke off: then this
- * is only what that had restored. */
+/* A file that is already aside was moved there by a recovery that was
+ * interrupted: then the one here is only what that recovery had restored, and
+ * is removed. */
 static bool move_file(void *target, const char *name)
 {
     const struct move *move = target;
@@ -56,7 +57,7 @@ static bool move_file(void *target, const char *name)
     return errno == ENOENT && rename(old, new) == 0;
 }
 
-/* The names are in the order of their times. */
+/* The order of the names is the order of their times. */
 static bool find_newest(void *target, const char *name)
 {
     char *newest = target;
@@ -65,7 +66,8 @@ static bool find_newest(void *target, const char *name)
     return true;
 }
 
-/* A new one: a mending of the same second may have come no further. */
+/* Makes a new directory, with a number if an earlier recovery of the same
+ * second made one. */
 static bool make_aside(const char *directory, char *aside)
 {
     char moment[32];
@@ -82,8 +84,8 @@ static bool make_aside(const char *directory, char *aside)
     return made;
 }
 
-/* The directory for the damaged files: that of a mending that broke off, whose
- * log is the only one that has all, or a new one. */
+/* The directory for the damaged files: the one of an interrupted recovery,
+ * which has the only complete log, or a new one. */
 static bool choose_aside(const char *directory, char *aside)
 {
     char newest[NAME_MAX + 1] = "";
@@ -97,8 +99,8 @@ static bool choose_aside(const char *directory, char *aside)
     return true;
 }
 
-/* The note comes before the files go: a directory from which all has gone would
- * be taken for a new one. */
+/* The restore marker is written before the files are moved: a directory from
+ * which all files were moved would be taken for a new one. */
 static enum kx_status put_aside(const char *directory, char *aside,
                                 struct kx_fault *fault)
 {
@@ -110,8 +112,8 @@ static enum kx_status put_aside(const char *directory, char *aside,
     return file_failed(aside, fault);
 }
 
-/* Nothing is passed over: what is neither in the archive nor can be read is for
- * the user to decide about. */
+/* No damage is skipped: the user has to decide about data that is not in the
+ * archive and cannot be read. */
 static enum kx_status give_up(const char *timeline, const char *aside,
                               enum kx_status status, struct kx_fault *fault)
 {
@@ -125,9 +127,9 @@ static enum kx_status give_up(const char *timeline, const char *aside,
                    detail, timeline, aside);
 }
 
-/* Where the archive has the store: by the directory's own note, which a mending
- * that broke off has put aside. Another store's timeline is never taken.
- * KX_ABSENT: it has nothing of it. */
+/* The store's timeline in the archive, according to the directory's note, which
+ * an interrupted recovery may have moved aside. Another store's timeline is
+ * never taken. KX_ABSENT: the archive has no base of this store. */
 static enum kx_status find_timeline(const struct kx_options *options,
                                     char *timeline, struct kx_fault *fault)
 {
@@ -144,8 +146,7 @@ static enum kx_status find_timeline(const struct kx_options *options,
     return status == KX_OK && !archive_has_base(timeline) ? KX_ABSENT : status;
 }
 
-/* Of the damaged files the log is used, as far as the archive has not got it.
- */
+/* Replays the damaged directory's log from where the archive ends. */
 static enum kx_status recover(const struct kx_options *options,
                               const char *timeline, struct dir_lock *lock,
                               struct kx_fault *fault)
@@ -192,7 +193,7 @@ static enum kx_status open_or_mend(struct kx_store *store,
     if (status == KX_OK)
         status = dir_inspect(&store->options, fault);
     if (status != KX_OK && status != KX_DAMAGED)
-        return status; /* what could not be looked at stays as it is */
+        return status; /* without a finding nothing is changed */
     if (status == KX_OK)
         status = env_open(store, options, &store->env, fault);
     if (status != KX_DAMAGED && status != KX_FAILED)
@@ -208,7 +209,7 @@ static enum kx_status open_or_mend(struct kx_store *store,
                            : status;
 }
 
-/* The caller may not want to know why; this file does. */
+/* The caller's fault may be NULL; this file needs one. */
 enum kx_status recover_open(struct kx_store *store,
                             const struct env_options *options,
                             struct kx_fault *fault)

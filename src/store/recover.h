@@ -1,15 +1,13 @@
-/* Opening a data directory that may be damaged.
- */
+/* Opens a data directory that may be damaged. */
 #ifndef RECOVER_H
 #define RECOVER_H
 
 #include "commit/store_state.h"
 
 /* Opens the environment of store->options.directory into store->env, after
- * every page of it was looked at. One that is damaged is put together again
- * from the archive, if there is one: the damaged files go aside, into a
- * directory beside them. KX_DAMAGED, with a sentence that says what to do; or
- * as env_open. */
+ * every page of it was checked. A damaged one is restored from the archive, if
+ * there is one: the damaged files are moved into a directory inside it.
+ * KX_DAMAGED, with a sentence that says what to do; or as env_open. */
 enum kx_status recover_open(struct kx_store *store,
                             const struct env_options *options,
                             struct kx_fault *fault);

@@ -1,5 +1,5 @@
-/* The store's counters, gathered for who asks. They are not read at one moment;
- * each is right by itself. */
+/* The store's counters. They are not read at one moment; each is right by
+ * itself. */
 #include "commit/store_state.h"
 #include "commit/watch.h"
 

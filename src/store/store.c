@@ -1,10 +1,10 @@
-/* Opening and closing a store, and its door for waiting.
+/* Opening and closing a store, and kx_wait, by which a reply waits for a flush.
  *
- * A store has two threads of its own: the writer (writer.c), which alone
- * changes data, and the keeper (checkpointer.c), which looks after log and
- * disk; with an archive a third one (archive.c). Everything hangs under one
- * talloc context, except the sweep and the last plan, which are made and freed
- * by the writer while others work. */
+ * A store has two threads: the writer (writer.c), which alone changes data, and
+ * the checkpointer (checkpointer.c), which looks after log and disk. With an
+ * archive it has a third one (archive.c). Everything belongs to one talloc
+ * context, except the build scan and the last plan, which the writer makes and
+ * frees while other threads run. */
 #include <talloc.h>
 
 #include "backup/archive.h"
@@ -77,7 +77,7 @@ static enum kx_status open_storage(struct kx_store *store,
                                   .disk_floor = store->options.disk_floor};
     enum kx_status status = recover_open(store, &options, fault);
     if (status == KX_OK) {
-        if (store->options.archive != NULL) /* which knows what it has */
+        if (store->options.archive != NULL) /* keep all until it sets this */
             log_files_keep_from(store->env, 0);
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
@@ -100,7 +100,7 @@ static enum kx_status open_storage(struct kx_store *store,
     return status;
 }
 
-/* What the writer leaves: it has ended. */
+/* Frees the writer's data after its thread has ended. */
 static void free_writers(struct kx_store *store)
 {
     build_job_end(store);
@@ -108,7 +108,7 @@ static void free_writers(struct kx_store *store)
     view_finish(&store->gate);
 }
 
-/* Both threads run, or none. */
+/* On failure neither thread runs. */
 static enum kx_status start_threads(struct kx_store *store)
 {
     if (pthread_create(&store->writer, NULL, writer_run, store) != 0) {
@@ -155,8 +155,8 @@ enum kx_status kx_open(const struct kx_options *options,
     return KX_OK;
 }
 
-/* The last work on the storage, for which nothing waits: pages that are free
- * are given back, if there is room for the log of that. */
+/* The last work on the storage, after the last commit: returns free pages to
+ * the file system, if there is space for the log of that. */
 static void shorten(struct kx_store *store)
 {
     uint64_t reserve = atomic_load(&store->disk_reserve) + COMPACT_FILE_LOG_MAX;
@@ -165,8 +165,8 @@ static void shorten(struct kx_store *store)
         compact_file(store->env, TABLE_ENTRIES);
 }
 
-/* First the threads end (the writer after all that waits is answered), then
- * what they used is freed. */
+/* First the threads end (the writer after all waiting commits are answered),
+ * then their data is freed. */
 void kx_close(struct kx_store *store)
 {
     if (store == NULL)
@@ -205,8 +205,8 @@ void kx_rest(struct kx_store *store)
     commit_delay_done(&store->linger, &store->lock);
 }
 
-/* Under the lock that the writer takes for the parked tickets after it has
- * noted the flush: a ticket is either seen by it or finds the flush done. */
+/* The writer notes the flush, then takes the parked tickets under this lock. So
+ * a ticket is either taken by it or finds the flush done. */
 enum kx_status kx_wait(struct kx_store *store, uint64_t number,
                        struct kx_ticket *ticket)
 {

@@ -1,9 +1,10 @@
-/* A sorted array of tokens under a lock. A token that is revoked is taken out
- * and marked: who holds it sees that, and those who sleep are woken to look.
+/* A sorted array of tokens under a lock. A revoked token is removed from it and
+ * marked: holders of a reference see the mark, and waiting requests are woken
+ * to check it.
  *
- * The array changes when the batch is applied, before it is flushed: a token
- * that is revoked is of no use from then on, and of a new one nobody knows the
- * secret before its commit is answered. */
+ * The array changes when the batch is applied, before it is flushed. A revoked
+ * token is refused from then on. The secret of a new one is not known to a
+ * client before its commit is answered. */
 #include "store/tokens.h"
 
 #include <talloc.h>
@@ -28,7 +29,7 @@ static int free_all(struct tokens *tokens)
     return pthread_rwlock_destroy(&tokens->lock);
 }
 
-/* The place of the first token whose id is not less. */
+/* The position of the first token whose id is not less. */
 static size_t place_of(const struct tokens *tokens, struct kx_slice id)
 {
     size_t low = 0;
@@ -63,8 +64,8 @@ static bool has_room(struct tokens *tokens)
     return list != NULL;
 }
 
-/* Inside the lock, with room: takes the token over, in the place of one with
- * the same id. */
+/* Inside the lock, with room: takes ownership of the token, and replaces one
+ * with the same id. */
 static void put(struct tokens *tokens, struct kx_token *token)
 {
     size_t at;
@@ -193,7 +194,8 @@ enum kx_status kx_token_fix(struct kx_store *store,
     return status;
 }
 
-/* Nobody gives more than they have, so one must have everything. */
+/* A token can give other tokens only rights that it has, so one must have every
+ * right. */
 static bool is_admin(const struct kx_token *token, int64_t now_ms)
 {
     for (unsigned scope = 1; scope < KX_MAY_ALL; scope <<= 1)
@@ -202,8 +204,8 @@ static bool is_admin(const struct kx_token *token, int64_t now_ms)
     return token->expires_at_ms == 0 || token->expires_at_ms > now_ms;
 }
 
-/* The array is changed by the writer alone once the store is open, so that it
- * may look without the lock. */
+/* Only the writer's work changes the array once the store is open, so it may
+ * read it without the lock. */
 static bool has_admin(const struct tokens *tokens,
                       const struct kx_token *without)
 {
@@ -244,7 +246,7 @@ static enum kx_status may_add(const struct tokens *tokens,
                    "it makes the others");
 }
 
-/* Those who wait for something may have lost the right to it. */
+/* Waiting requests may have lost the right to what they wait for. */
 static void wake_all(struct kx_store *store)
 {
     watch_note_all(store->watches);
@@ -273,7 +275,7 @@ void tokens_add(struct kx_store *store, struct kx_commit *commit,
     pthread_rwlock_unlock(&tokens->lock);
     commit->created = commit->status == KX_OK;
     if (commit->created && tokens->count == 1)
-        wake_all(store); /* who came in when nobody needed a token */
+        wake_all(store); /* requests that came before a token was needed */
     commit->stamp = store->catalog->stamp;
 }
 

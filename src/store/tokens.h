@@ -1,12 +1,12 @@
-/* The tokens of an open store: rows of the catalog, and all of them in memory,
- * where any thread looks one up. Changing them is a commit of the writer's.
- */
+/* The tokens of an open store: rows of the catalog table, and all of them in
+ * memory, where any thread looks them up. They are changed by a commit in the
+ * writer. */
 #ifndef TOKENS_H
 #define TOKENS_H
 
 #include "commit/store_state.h"
 
-/* Makes store->tokens, which belongs to the store, of what is stored. KX_OK,
+/* Makes store->tokens, which belongs to the store, from the stored rows. KX_OK,
  * KX_NO_MEMORY, KX_FAILED. */
 enum kx_status tokens_load(struct kx_store *store, struct kx_fault *fault);
 

@@ -33,7 +33,7 @@ enum {
     BATCH_ROWS_MAX = 8192,      /* a batch is closed when it changes so many */
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
     ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
-    DOUBTFUL_BATCHES = 64, /* do not presume, after one that was mistaken */
+    DOUBTFUL_BATCHES = 64, /* without presumptions, after one that was wrong */
     JOB_SIZE = 256         /* entries of the first background job */
 };
 
@@ -54,8 +54,8 @@ static bool is_full(const struct plan *plan, size_t count)
            overlay_bytes(plan->overlay) >= BATCH_BYTES_MAX;
 }
 
-/* Plans commits from the list, at least one, on one plan: each sees what those
- * before it have left. Returns the first that is not part of this batch. */
+/* Plans commits from the list, at least one, on one plan: each sees the changes
+ * of those before it. Returns the first that is not part of this batch. */
 static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
                                     size_t *count_out)
 {
@@ -70,10 +70,10 @@ static struct kx_commit *plan_batch(struct plan *plan, struct kx_commit *first,
 }
 
 /* Gives every commit of [first, end) that held so far another outcome: their
- * batch was not applied, or perhaps not stored. Those that were planned behind
- * the first of them get one, too, for a refusal, or the result of a dry run,
- * may show what is not stored; they have certainly stored nothing themselves.
- */
+ * batch was not applied, or perhaps not stored. All commits that were planned
+ * after the first of them get one, too: a refusal, or the result of a dry run,
+ * may show an entry that is not stored. Those commits have certainly stored
+ * nothing themselves. */
 static void fail_all(struct kx_commit *first, const struct kx_commit *end,
                      enum kx_status status)
 {
@@ -90,9 +90,9 @@ static void fail_all(struct kx_commit *first, const struct kx_commit *end,
     }
 }
 
-/* When a batch is answered nothing is in flight, so all that are parked may go.
- * kx_wait asks under the same lock whether the flush is still to come: none is
- * left behind. */
+/* When a batch is answered nothing is in flight, so all parked tickets may be
+ * answered. kx_wait tests under the same lock whether the flush is still to
+ * come, so no ticket is left in the list. */
 static struct kx_ticket *take_parked(struct kx_store *store)
 {
     pthread_mutex_lock(&store->lock);
@@ -102,7 +102,7 @@ static struct kx_ticket *take_parked(struct kx_store *store)
     return parked;
 }
 
-/* How it ended, and how long that took if it is stored. */
+/* Counts the commit's outcome, and its time if it is stored. */
 static void count_commit(struct kx_store *store, struct kx_commit *commit)
 {
     uint64_t submitted_ns = commit->times.submitted_ns;
@@ -117,8 +117,8 @@ static void count_commit(struct kx_store *store, struct kx_commit *commit)
                          store->times.flushed_ns - submitted_ns);
 }
 
-/* Hands over all tickets that this flush settles. From then on the commits are
- * their owners' again. */
+/* Answers all tickets that this flush settles. From then on the commits belong
+ * to their owners again. */
 static void answer(struct kx_store *store, struct kx_commit *first,
                    const struct kx_commit *end)
 {
@@ -135,9 +135,9 @@ static void answer(struct kx_store *store, struct kx_commit *first,
         store->options.answer(store->options.answer_context, list);
 }
 
-/* Makes the batch durable and lets replies about it go. When the sync fails
- * nobody can say what is on disk: KX_UNKNOWN, and the environment refuses all
- * further work until it is opened anew. */
+/* Makes the batch durable and lets replies about it be sent. When the sync
+ * fails it is unknown what is on disk: KX_UNKNOWN, and the environment refuses
+ * all further work until it is opened again. */
 static enum kx_status flush(struct kx_store *store, uint64_t number)
 {
     uint64_t began_ns = kx_monotonic_ns();
@@ -172,7 +172,7 @@ static void count_batch(struct kx_store *store, size_t size)
         atomic_store_explicit(&store->batch_max, size, memory_order_relaxed);
 }
 
-/* As if they had not been planned. */
+/* Resets the commits to their state before planning. */
 static void forget_results(struct kx_commit *first, const struct kx_commit *end)
 {
     for (struct kx_commit *commit = first; commit != end;
@@ -187,8 +187,8 @@ static void forget_results(struct kx_commit *first, const struct kx_commit *end)
 }
 
 /* Plans and applies one batch, and sets *end_out to the first commit that is
- * not part of it. KX_CHECK_FAILED: something was presumed and is not so,
- * nothing is changed and no commit has a result. */
+ * not part of it. KX_CHECK_FAILED: a presumption was wrong, nothing has changed
+ * and no commit has a result. */
 static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
                                 struct kx_commit **end_out,
                                 uint64_t *number_out)
@@ -217,8 +217,8 @@ static enum kx_status try_batch(struct kx_store *store, struct kx_commit *first,
 }
 
 /* Plans and applies a batch of KX_WRITE commits and sets their results. Returns
- * the first commit that is not part of it; *number_out stays when nothing has
- * changed, because then there is nothing to flush. */
+ * the first commit that is not part of it. *number_out is unchanged when
+ * nothing has changed, because then there is nothing to flush. */
 static struct kx_commit *write_entries(struct kx_store *store,
                                        struct kx_commit *first,
                                        uint64_t *number_out)
@@ -236,9 +236,9 @@ static struct kx_commit *write_entries(struct kx_store *store,
     return end;
 }
 
-/* One batch from the head of the list through all four steps. Returns the rest
- * of the list, which goes into the next batch: nothing of it is answered yet.
- */
+/* One batch from the head of the list through all four steps. Returns the
+ * remainder of the list, which goes into the next batch: none of its commits is
+ * answered yet. */
 static struct kx_commit *run_batch(struct kx_store *store,
                                    struct kx_commit *first)
 {
@@ -283,8 +283,8 @@ static struct kx_commit *run_batch(struct kx_store *store,
     return end;
 }
 
-/* Is it done in a moment, whatever is stored and indexed? The thread that
- * borrows the writer's work has other work to do. */
+/* Is the commit short, independent of the stored entries and the indexes? The
+ * thread that borrows the writer's work has other work to do. */
 static bool is_short(const struct kx_store *store,
                      const struct kx_commit *commit)
 {
@@ -311,7 +311,7 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     return KX_OK;
 }
 
-/* Jobs take their measure from how long the commits take. */
+/* Notes how long the commits took: it limits the steps of jobs. */
 static void run_batches(struct kx_store *store, struct kx_commit *list)
 {
     uint64_t began_ns = kx_monotonic_ns();
