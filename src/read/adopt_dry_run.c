@@ -1,7 +1,8 @@
-/* What adopting hand-kept entries would do, without doing it. First all entries
- * are looked at, and the index keys they would have are noted, with how the
- * hand-kept entry there compares; then the hand-kept ones are counted by that.
- * Commits go on between the steps, so the numbers are of no one moment. */
+/* The dry run of an adoption: what adopting hand-kept entries would do. The
+ * first pass reads all covered entries and notes each index key that they would
+ * have, with how the hand-kept entry under it compares. The second pass counts
+ * the hand-kept entries by these notes. Commits continue between the steps, so
+ * the numbers do not describe one state of the store. */
 #include <talloc.h>
 
 #include "plan/plan_adopt.h"
@@ -24,7 +25,7 @@ struct kx_rehearsal {
     bool incomplete; /* there are too many keys */
 };
 
-/* Behind prefix, and all that begins with it. */
+/* The keys that begin with prefix. */
 static void set_bounds(struct kx_rehearsal *rehearsal, struct kx_slice prefix)
 {
     rehearsal->start.size = 0;

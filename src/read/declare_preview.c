@@ -26,7 +26,7 @@ enum {
     TEXT_MAX = 400 /* three keys, or a key and a detail */
 };
 
-/* A value of a unique index, and who has it. */
+/* A value of a unique index, and the entry that has it. */
 struct owned {
     struct kx_slice value;
     struct kx_slice owner;

@@ -48,8 +48,8 @@ static void count_run(struct walk *walk, uint64_t rows, struct kx_slice next)
                                  kx_buffer_slice(&walk->start), next);
 }
 
-/* From walk->start, which then is behind the last row. KX_END: there are no
- * more rows. */
+/* Takes up to `count` rows from walk->start on, and moves it after the last
+ * one. KX_END: the range has ended. */
 static enum kx_status take_run(struct walk *walk, size_t count)
 {
     struct range *range = walk->store->range;
@@ -104,7 +104,7 @@ static uint64_t number_at(const struct kx_buffer *key, size_t at)
     return number;
 }
 
-/* Moves walk->start on to the n-th place, if that is not behind it. */
+/* Moves walk->start forward to the n-th place, never back. */
 static void go_to(struct walk *walk, size_t n)
 {
     size_t common = 0;

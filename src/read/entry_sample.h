@@ -6,7 +6,7 @@
 
 #include "commit/store_state.h"
 
-/* It blocks the writer, so it is ended by its cost, too. */
+/* A sample blocks the writer, so its cost in bytes is limited, too. */
 enum { ENTRY_SAMPLE_MAX = 2000, ENTRY_SAMPLE_COST_MAX = 16 << 20 };
 
 /* Is given each stored entry, in key order, none twice; its slices are valid

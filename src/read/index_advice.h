@@ -6,14 +6,15 @@
 #include "read/query.h"
 
 /* Makes its declaration under talloc context mem, without a name:
- * index_advice_name makes one. What is equal comes first in its fields, then
- * the order or a range; what an order of fields cannot answer becomes its
- * `where`. KX_OK; KX_ABSENT: there is none; KX_NO_MEMORY. */
+ * index_advice_name makes one. Its fields are first those of conditions of
+ * equality, then those of the order or of a range; a condition that an order of
+ * fields cannot answer becomes its `where`. KX_OK; KX_ABSENT: no index would
+ * answer the question; KX_NO_MEMORY. */
 enum kx_status index_advice_make(void *mem, const struct kx_question *question,
                                  struct declaration **declaration_out);
 
 /* Appends a name made of prefix and fields, such as users_by_color; n > 1 is
- * put behind it. */
+ * appended to it. */
 void index_advice_name(const struct declaration *declaration, unsigned n,
                        struct kx_buffer *out);
 

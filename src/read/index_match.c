@@ -80,7 +80,8 @@ static void take_range(struct match *match, const struct field *field,
     match_bounds_close(span);
 }
 
-/* A bound stands behind what is equal. Without memory *failed is set. */
+/* A bound follows the encoded parts that are equal. Without memory *failed is
+ * set. */
 static struct kx_slice join(void *mem, struct kx_slice prefix,
                             struct kx_slice part, bool *failed)
 {
@@ -117,8 +118,8 @@ static bool take_bounds(struct match *match, void *mem)
 
 /* ---- Order -------------------------------------------------------------- */
 
-/* Behind the fields of an index that is not unique come the parts of the key.
- */
+/* The fields of an index that is not unique are followed by the parts of the
+ * key. */
 static struct field build_merge_at(const struct declaration *index, size_t n)
 {
     if (n < index->field_count)
@@ -156,9 +157,10 @@ static bool is_given(const struct match *match, const struct field *field)
     return is_said(match, field->path, false);
 }
 
-/* Behind all fields of a unique index there is nothing left to be ordered, but
- * what has no place in the order must not come. Behind those of another come
- * entries that do not have the part of the key as well. */
+/* After all fields of a unique index nothing is left to be ordered, but entries
+ * without a place in the order must not be among the results. After the fields
+ * of another index come the parts of the key, also for entries that lack the
+ * part that is asked for. */
 static void check_order(struct match *match)
 {
     const struct declaration *index = match->index;

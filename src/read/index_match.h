@@ -21,7 +21,7 @@ enum kx_status index_match_entries(void *mem,
 /* ---- match_implied.c --------------------------------------------------------
  */
 
-/* Does the condition say that there is something that can be indexed? */
+/* Does the condition imply a value that can be indexed? */
 bool match_implied_needs_value(const struct condition *condition);
 
 /* Is it about a value as it stands at its path? */
@@ -34,14 +34,14 @@ bool match_implied(const struct condition *list, size_t count,
 /* ---- match_bounds.c -------------------------------------------------------
  */
 
-/* Bounds of a range as encoded parts behind what is equal. */
+/* Bounds of a range as encoded parts, which follow the equal ones. */
 struct span {
     struct kx_buffer low;  /* inclusive; empty: none */
     struct kx_buffer high; /* exclusive; empty: none */
 };
 
-/* Narrows the span by a condition that is gt, ge, lt or le; false when it
- * cannot be said by bounds. A span begins with two empty buffers. */
+/* Narrows the span by a condition that is gt, ge, lt or le; false when
+ * bounds cannot express it. A span begins with two empty buffers. */
 bool match_bounds_narrow(struct span *span, const struct condition *condition);
 
 /* Replaces out by the encoding of the part that comes next after this one.

@@ -1,12 +1,12 @@
-/* A path that leads nowhere is most often a misspelt one: the members that are
- * there instead are compared with it. */
+/* A path that leads nowhere most often has a spelling error: it is compared
+ * with the members that the document has in its place. */
 #include "read/path_survey.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Only in so many documents is looked for what was meant. */
+/* The nearest name is looked for in so many documents only. */
 enum { COMPARED_MAX = 200, SHOWN = 120 };
 
 /* A path is named once, in the first of its roles. */

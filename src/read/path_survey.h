@@ -27,11 +27,11 @@ void path_survey_init(struct path_survey *survey, void *mem,
                       const struct declaration *declaration);
 
 /* Looks for them in one more document (checked JSON; size 0 for a value that
- * has no members). What memory fails for is not noted. */
+ * has no members). Findings for which memory runs out are not noted. */
 void path_survey_add(struct path_survey *survey, struct kx_slice document);
 
 /* Appends a JSON string for each path that was found in no document, with
- * commas between them and behind what is in out. */
+ * commas between them and after what is in out. */
 void path_survey_warn(const struct path_survey *survey, struct kx_buffer *out);
 
 /* Appends one more JSON string, formatted, to a list of them. */

@@ -1,9 +1,9 @@
 /* Point reads inside a view, and what is known about indexes. Scans are in
  * reader_scan.c.
  *
- * No read waits for a flush. Instead each look-up asks the gate whether its key
+ * No read waits for a flush. Instead each look-up asks the view whether its key
  * is part of the batch in flight, also when nothing is found there (it may just
- * have been removed), and the view remembers the answer: kx_read_end tells
+ * have been removed), and the reader keeps the answer: kx_read_end tells
  * which flush the reply must wait for. */
 #include <stdio.h>
 #include <talloc.h>
@@ -94,7 +94,8 @@ void kx_read_begin(struct kx_reader *reader)
     begin(reader);
 }
 
-/* The largest value of all would else stay in each reader. */
+/* Otherwise each reader would keep a buffer of the largest value it has read.
+ */
 static void trim(struct kx_buffer *buffer)
 {
     if (buffer->capacity > KEPT_MAX)
@@ -278,7 +279,7 @@ static void describe_build(const struct index *built,
     snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 
-/* The progress is that of what is built in its place, if there is such. */
+/* The progress is the successor's, if one is built in the index's place. */
 static void describe(const struct catalog *catalog, const struct index *index,
                      struct kx_index_info *info)
 {

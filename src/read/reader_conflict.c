@@ -1,13 +1,13 @@
 /* The groups of entries that have the same value in a unique index. Only
  * conflict rows are scanned, which lie together in the order of their values;
- * who has the index entry itself is looked up once for each group.
+ * the owner of the index entry itself is looked up once for each group.
  *
  * The first entry of a group is given out when a second one is found: while an
  * expired entry is not removed yet, a conflict row may be alone. */
 #include "plan/conflict_rows.h"
 #include "read/reader_state.h"
 
-/* Behind a position its group goes on. */
+/* A scan after a position continues the group of that position. */
 static void resume_group(struct kx_reader *reader, const struct index *index,
                          struct kx_slice after)
 {
@@ -72,7 +72,7 @@ static void set_primary(struct kx_reader *reader, struct kx_slice owner)
     reader->group.found = true;
 }
 
-/* A new group begins with whoever has the index entry, unless that one has
+/* A new group begins with the owner of the index entry, unless that entry has
  * expired. */
 static enum kx_status begin_group(struct kx_reader *reader,
                                   struct kx_slice value)

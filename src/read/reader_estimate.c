@@ -1,5 +1,6 @@
 /* How much there is in a range, without reading all of it: a bounded number of
- * rows is read, and the rest is told from the shape of the tree. */
+ * rows is read, and the size of the others is estimated from the shape of the
+ * tree. */
 #include "read/reader_state.h"
 #include "bdb/table.h"
 

@@ -1,5 +1,5 @@
-/* Explanations inside a view: the indexes there are, one by one, and the one
- * that there could be. */
+/* Explanations inside a view: each declared index, the entries themselves, and
+ * the index that would answer the question. */
 #include <talloc.h>
 
 #include "read/index_advice.h"

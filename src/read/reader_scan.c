@@ -7,11 +7,12 @@
  * millisecond. */
 enum { PASSED_MAX = 1000 };
 
-/* Bytes of rows that it looks at, those it shows included: some milliseconds,
- * however little of them is wanted. */
+/* Bytes of all rows that such a scan reads, shown or not, before it yields:
+ * some milliseconds. */
 enum { SCAN_BYTES_MAX = 4 << 20 };
 
-/* After so many it is worth going down the tree to be behind all of them. */
+/* After so many passed rows a new descent of the tree is cheaper than passing
+ * over the others. */
 enum { PASSED_FEW = 64 };
 
 static enum kx_status begin(struct kx_reader *reader,
@@ -32,8 +33,8 @@ static enum kx_status begin(struct kx_reader *reader,
     return status;
 }
 
-/* From bounds relative to a name (empty: none) to bounds in the table. FF comes
- * behind every part that can follow the name. */
+/* From bounds relative to a name (empty: none) to bounds in the table. FF sorts
+ * after every part that can follow the name. */
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range)
 {
@@ -118,8 +119,7 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
 }
 
 /* KX_ABSENT: not to be seen, as is a row without bytes (range.h). In an index
- * scan a row that carries another id was left behind by a dropped index of the
- * same name. */
+ * scan a row with another id belongs to a dropped index of the same name. */
 static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out)
 {
@@ -136,8 +136,8 @@ static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
     return KX_OK;
 }
 
-/* An index at whose rows the scan is, of which nobody is to see any; NULL: it
- * is not so. */
+/* The index that owns the row at which the scan is, if all its rows are hidden;
+ * else NULL. */
 static const struct index *hidden_index(const struct kx_reader *reader)
 {
     const struct index *index = catalog_sole_owner(
@@ -217,8 +217,8 @@ struct kx_slice kx_scan_position(struct kx_reader *reader)
 }
 
 /* The keys between the scan's beginning and where it stopped were looked at,
- * whether present or not: a batch in flight may have removed one of them. What
- * lies behind was not, and is of no concern. */
+ * whether present or not: a batch in flight may have removed one of them. Keys
+ * after that were not looked at and do not count. */
 static void note_seen(struct kx_reader *reader)
 {
     const struct view *gate = &reader->store->gate;

@@ -18,7 +18,7 @@ struct kx_reader {
     struct kx_store *store;
     int64_t now_ms;
     uint64_t flush;          /* what kx_read_end will return */
-    bool held;               /* the gate is entered for its views */
+    bool held;               /* the view is entered until kx_read_release */
     bool glances;            /* it may look at the cache, not at a table */
     struct range *rows;      /* the scan */
     struct range *primaries; /* look-ups of what index entries point to */
@@ -29,7 +29,7 @@ struct kx_reader {
     bool count_only;
     bool fields_stored;     /* all that is asked for is in the index's rows */
     struct kx_reads *reads; /* where to count */
-    struct kx_reads own;    /* when nobody wants to know */
+    struct kx_reads own;    /* when the caller gives none to count in */
     uint64_t resolved;      /* entries looked up in this view, by an index */
     uint64_t looked;        /* bytes of all rows looked at in this view */
     uint64_t yielded_at;    /* `looked`, when the scan began or gave up last */
@@ -87,8 +87,8 @@ void reader_asks(struct kx_reader *reader, const struct index *index,
                  const struct kx_slice *fields, size_t count);
 
 /* The entry that a row of an index stands for, as clients see it. Its key lies
- * in reader->primary, the rest in the row or the reader's buffers, until the
- * next call. KX_OK, KX_ABSENT (it is not to be seen), KX_NO_MEMORY, KX_FAILED.
+ * in reader->primary, the record in the row or the reader's buffers, until the
+ * next call. KX_OK, KX_ABSENT (it is hidden), KX_NO_MEMORY, KX_FAILED.
  */
 enum kx_status reader_resolve(struct kx_reader *reader,
                               const struct index *index, struct kx_slice key,
