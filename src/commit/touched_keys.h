@@ -20,7 +20,7 @@ struct touched_keys *touched_keys_create(void *mem, struct kx_slice start,
 void touched_keys_note(struct touched_keys *touched,
                        const struct net_change *changes, size_t count);
 
-/* Right only as long as the set has not overflowed. */
+/* Correct only as long as the set has not overflowed. */
 bool touched_keys_has(const struct touched_keys *touched, struct kx_slice key);
 
 /* Nothing was touched so far. */

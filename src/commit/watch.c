@@ -258,7 +258,7 @@ size_t watch_count(const struct watch_set *set)
     return atomic_load(&set->count);
 }
 
-/* ---- For those who wait ------------------------------------------------- */
+/* ---- For waiting callers ------------------------------------------------ */
 
 static int forget(struct kx_watch *watch)
 {

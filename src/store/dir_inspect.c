@@ -149,7 +149,7 @@ enum kx_status dir_inspect(const struct kx_options *options,
                        "a restore into it did not come to its end");
     if (status == KX_ABSENT)
         status = format_look(options->directory, fault);
-    if (status != KX_OK) /* of another format: not damaged */
+    if (status != KX_OK) /* an unknown format is no damage */
         return status;
     status = look_at_tables(options->directory, fault);
     if (status == KX_OK)
