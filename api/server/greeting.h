@@ -1,4 +1,4 @@
-/* What a person at the terminal sees of a server that has started. */
+/* What a started server prints on the terminal. */
 #ifndef API_TOUR_H
 #define API_TOUR_H
 

@@ -7,8 +7,9 @@
 
 /* Once, before there is a second thread. */
 void heap_configure(void);
-/* Now and then, by one thread: gives back what lies free, when the bodies of
- * requests and replies take much less than they did at most since then. */
+/* Called now and then by one thread. Gives free memory back to the system when
+ * the bodies of requests and replies take much less than their peak since the
+ * last time. */
 void heap_tend(struct counters *counters);
 
 #endif

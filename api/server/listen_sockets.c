@@ -89,7 +89,7 @@ static bool is_left_out(const struct address *address)
 }
 
 /* *free_port is what an address with port 0 gets; 0: the kernel chooses, and it
- * is set. False: address_out could not be had. */
+ * is set. False: address_out could not be bound. */
 static bool bind_all(struct listen_sockets *sockets,
                      const struct addresses *wanted, size_t loops,
                      uint16_t *free_port, struct address *address_out)

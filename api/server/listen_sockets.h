@@ -7,7 +7,7 @@
 
 enum { LOOPS_MAX = 64 };
 
-/* The sockets of one loop; zeroed, there are none. */
+/* The sockets of one loop; zeroed, the set is empty. */
 struct socket_set {
     int fds[ADDRESSES_MAX];
     size_t count;
@@ -22,7 +22,7 @@ struct listen_sockets {
 
 /* Binds and listens, for so many loops. An address with port 0 takes a free
  * one, the same for all of them. False with errno: where_out, with room for
- * ADDRESS_TEXT_MAX bytes, is the address that could not be had. */
+ * ADDRESS_TEXT_MAX bytes, is the address that could not be bound. */
 bool listen_sockets_open(struct listen_sockets *sockets,
                          const struct addresses *wanted, size_t loops,
                          char *where_out);

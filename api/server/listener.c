@@ -22,13 +22,13 @@ enum {
     UNSENT_MAX = 128 * 1024       /* of a reply, kept by the kernel */
 };
 
-/* What HTTP/2 begins with (RFC 9113 section 3.4). No request of HTTP/1.1 does:
- * a byte that differs settles it. */
+/* The preface of HTTP/2 (RFC 9113 section 3.4). No request of HTTP/1.1 begins
+ * with it: the first byte that differs decides. */
 static const char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 enum { PREFACE_SIZE = sizeof PREFACE - 1 };
 
-/* A connection of which it is not known yet what it speaks. */
+/* A connection whose protocol is not known yet. */
 struct greeting {
     struct event_source source;
     struct listener *listener;
@@ -131,7 +131,7 @@ static void lead(struct listener *listener, struct connection *visit,
         http1_add(listener->http1, visit);
 }
 
-/* Through with TLS, by which the protocol was agreed upon. */
+/* The TLS handshake has ended and has agreed on the protocol. */
 static void lead_by_tls(void *owner, struct connection *visit)
 {
     lead(owner, visit, tls_is_http2(visit->tls) ? SPEAKS_HTTP2 : SPEAKS_HTTP1);

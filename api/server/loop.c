@@ -25,8 +25,8 @@ struct wake {
     bool woken;
 };
 
-/* All members are the loop thread's own while it runs, but stop's descriptor,
- * to which any thread may write. */
+/* All members belong to the loop's thread while it runs, except stop's
+ * descriptor, to which any thread may write. */
 struct loop {
     struct run_queue desk;
     struct listener *listener; /* NULL once the loop is stopping */

@@ -203,8 +203,8 @@ static void look_at_floor(const struct options *options)
                "on a full disk there may be no room to start\"");
 }
 
-/* Such a value is never taken, or only by PUT: not by POST /atomic, an import
- * or KV Connect. */
+/* Such a value is never accepted, or only by PUT: not by POST /atomic, an
+ * import or KV Connect. */
 static void look_at_sizes(const struct options *options)
 {
     if (options->value_max > options->bodies_max)
@@ -218,7 +218,7 @@ static void look_at_sizes(const struct options *options)
                "mutations, imports and KV Connect\"");
 }
 
-/* Are there addresses that only holders of tokens may come in by? */
+/* Are there addresses where clients need a token? */
 static bool is_closed(const struct options *options)
 {
     return addresses_open(&options->listen) != NULL && !options->insecure;
@@ -299,9 +299,9 @@ static bool write_port_file(const struct server *server)
            complain("cannot write", path, strerror(errno));
 }
 
-/* False when the signal asks for something else than the end: SIGHUP does so
- * where there are certificates to be read again, and where it comes from a
- * supervisor and not from a terminal that was closed. */
+/* Returns true if the signal means shut down. SIGHUP does not if there are
+ * certificates to be read again, or if it comes from a supervisor and not from
+ * a terminal that was closed. */
 static bool take_signal(const struct server *server)
 {
     struct signalfd_siginfo info;
@@ -317,8 +317,8 @@ static bool take_signal(const struct server *server)
     return true;
 }
 
-/* Waits for a signal to stop, or until the storage has failed: then only a new
- * start, which recovers it, can help. */
+/* Waits for a signal to stop, or until the storage has failed: only a new
+ * start, which recovers it, can help then. */
 static void wait_for_end(struct server *server)
 {
     struct pollfd signals = {.fd = server->signal_fd, .events = POLLIN};
@@ -374,7 +374,7 @@ int server_run(const struct options *options)
     server.options = *options;
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
-    /* Nothing is made where there is nothing, least of all a token. */
+    /* Without a data directory nothing is created, and no token either. */
     if (needs_token(options) && access(options->data, F_OK) != 0) {
         complain_open(options);
         return 1;
@@ -386,7 +386,7 @@ int server_run(const struct options *options)
     if (!catch_signals(&server) || !start_framing(options) ||
         !start_visits(&server))
         return 1;
-    /* The port first: when it is in use the data stay untouched. */
+    /* The port is bound first: if it is in use the data stay untouched. */
     bool served =
         open_sockets(&server) && open_store(&server) && serve(&server);
     listen_sockets_close(&server.sockets);

@@ -16,7 +16,7 @@ static bool complain(const char *path, const char *why)
     return false;
 }
 
-/* It is there as a whole or not at all, also after a crash. */
+/* The file exists as a whole or not at all, also after a crash. */
 static bool make(const char *path, struct credential *credential_out)
 {
     char text[CREDENTIAL_SIZE + 2];

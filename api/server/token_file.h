@@ -6,8 +6,8 @@
 #include "kindex.h"
 
 /* Reads the token in the file, or makes the file with a new one, and lets it do
- * everything for as long as the store is open. The file must be no one's to
- * read but its owner's and group's. False when a line on standard error says
+ * everything for as long as the store is open. Only the owner and the group may
+ * have the right to read the file. False when a line on standard error says
  * what is wrong. */
 bool token_file_use(const char *path, struct kx_store *store);
 
