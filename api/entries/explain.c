@@ -140,7 +140,7 @@ static void add_fits(struct explanation *explanation)
 
 /* ---- Finding out -------------------------------------------------------- */
 
-/* Other indexes than the caller's are not spoken of. */
+/* Indexes that the caller may not see are not mentioned. */
 static bool may_name(const struct request *request, struct kx_slice name)
 {
     struct kx_index_info info;

@@ -28,8 +28,8 @@ struct get_many {
     bool too_large;
 };
 
-/* A missing key is an answer as well: its place in the list is kept by an entry
- * whose value and versionstamp are null. */
+/* A missing key keeps its place in the list: an entry whose value and
+ * versionstamp are null. */
 static enum kx_status add_key(struct get_many *batch, struct kx_slice key)
 {
     struct kx_entry entry;

@@ -81,8 +81,8 @@ static enum progress send_page(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* Begins the scan once for nothing: what is wrong with it (an index that is
- * absent or not ready) can have a status only before the stream has begun. */
+/* Begins the scan once as a trial: an error (an index that is absent or not
+ * ready) can have a status only before the stream has begun. */
 static enum progress send_stream(struct request *request, struct reply *reply,
                                  struct page *page)
 {

@@ -76,7 +76,7 @@ static enum kx_status read_slice(struct list_stream *scroll,
     return status;
 }
 
-/* The status is sent long since: the error can only be the last line. It is
+/* The status has already been sent: the error can only be the last line. It is
  * wrapped, so that no entry can look like it. */
 static void add_error(struct kx_buffer *chunk, const struct kx_fault *fault)
 {

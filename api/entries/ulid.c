@@ -48,8 +48,8 @@ static unsigned five_bits(unsigned at)
 }
 
 /* Crockford's base 32: no I, L, O, U, and in the order of ASCII, so that texts
- * sort as the numbers do. A clock that goes back is waited for by counting
- * up. */
+ * sort as the numbers do. While the clock is behind the last time, the random
+ * bits count up. */
 void ulid_next(char *out)
 {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

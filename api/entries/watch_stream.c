@@ -15,7 +15,8 @@
 #include "rest/subkeys.h"
 #include "http/watch_wait.h"
 
-/* Beyond, fewer keys have to be watched; a prefix has to be listed. */
+/* Above this size fewer keys have to be watched, or a prefix has to be
+ * listed. */
 enum { EVENT_BYTES_MAX = 16 << 20 };
 
 /* After so long without an event a comment is sent: proxies keep the connection
@@ -75,7 +76,7 @@ static enum kx_status add_key(struct watch_stream *watching, size_t i,
     return event->out->size > EVENT_BYTES_MAX ? KX_COMMIT_TOO_LARGE : KX_OK;
 }
 
-/* The status is sent long since: the error can only be an event. */
+/* The status has already been sent: the error can only be an event. */
 static void add_error(const struct event *event, size_t start)
 {
     bool large = event->fault.status == KX_COMMIT_TOO_LARGE;
@@ -213,8 +214,7 @@ static bool may_go_on(const struct watch_stream *watching)
                            watching->count);
 }
 
-/* The client of a server that stops finds the reply at its end, and asks
- * again. */
+/* When the server stops, the reply ends and the client connects again. */
 bool watch_stream_next(struct stream *stream, struct kx_buffer *chunk,
                        uint64_t *flush_out)
 {
