@@ -177,7 +177,7 @@ enum progress index_refused(struct request *request, struct reply *reply,
 
 /* 201 when it can be used at once, 202 while it is built, 200 when the same was
  * declared before: declaring is idempotent. The state is read after the commit,
- * so a short build may be over already. */
+ * so a short build may have ended already. */
 enum progress index_declare_finish(struct request *request, struct reply *reply)
 {
     struct kx_buffer name;
