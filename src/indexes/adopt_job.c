@@ -1,7 +1,7 @@
 /* The end of taking over hand-kept entries: all entries have been indexed, and
  * commits have kept the index up to date since. So what clients' entries are
  * left under the name belong to no entry, and are removed, some in each job.
- * After a crash the work goes on from the last stored key. */
+ * After a crash the job continues from the last stored key. */
 #include "indexes/adopt_job.h"
 
 #include <inttypes.h>
@@ -24,7 +24,8 @@ struct index *adopt_next(const struct kx_store *store)
     return NULL;
 }
 
-/* Expired ones are freed with the others, but nobody has seen them go. */
+/* Expired entries are removed with the others, but not counted as removed: they
+ * were already hidden. */
 static enum kx_status remove_row(void *mem, struct batch *batch,
                                  struct kx_slice key,
                                  const struct record *record)
@@ -37,8 +38,8 @@ static enum kx_status remove_row(void *mem, struct batch *batch,
     return KX_OK;
 }
 
-/* From where the work goes on. What is not under the name is no place of it: to
- * read on from there would remove entries that are in nobody's way. */
+/* The key from which the job continues. A stored key that is not under the name
+ * is ignored: a scan from there would remove entries of others. */
 static struct kx_slice last_read(const struct index *index)
 {
     const struct build_progress *build = &index->build;

@@ -1,6 +1,6 @@
 /* Building declared indexes from the entries that are there already, in sweeps
  * (build_scan.h) of small steps. A round's progress is stored when all its
- * index entries are: after a crash the build goes on where the last stored
+ * index entries are: after a crash the build continues where the last stored
  * round ended, and a round done twice changes nothing.
  */
 #include "indexes/build_job.h"
@@ -120,7 +120,7 @@ struct index *build_job_next(const struct kx_store *store)
     return first;
 }
 
-/* The sweep lets go of the store's set of touched keys by itself. */
+/* Freeing the sweep detaches its set of touched keys from the store. */
 void build_job_end(struct kx_store *store)
 {
     talloc_free(store->sweep);
@@ -206,7 +206,7 @@ static enum kx_status begin_sweep(struct kx_store *store, struct index *index)
     return KX_OK;
 }
 
-/* Gives up a sweep that is of no more use. */
+/* Ends a sweep that is void or has no rounds left. */
 static void look_at_sweep(struct kx_store *store)
 {
     if (store->sweep == NULL)

@@ -26,8 +26,8 @@ struct placing {
 /* What to do with a row. */
 enum verdict {
     ROW_IS_NEW,
-    ROW_OVERWRITES, /* what is there was left behind by a dropped index */
-    ROW_REPLACES,   /* or by an owner whose time is over */
+    ROW_OVERWRITES, /* the stored row belongs to a dropped index */
+    ROW_REPLACES,   /* or to an owner that has expired */
     ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
     ROW_CONFLICTS,  /* another live entry has this unique value */
     ROW_ADOPTS,     /* a client has written an entry there */

@@ -1,11 +1,11 @@
 /* Gathering index entries of one index.
  *
- * Between the steps of a sweep commits go on, and keep the index up to date for
- * the entries they change. What the round has made of such an entry is
- * outdated: adding it could bring back a value that the entry has no more. So
- * the keys that commits touch are noted from the sweep's beginning, and rows
- * whose owner is among them are left out when they are taken: the commit has
- * written the right row, or none. */
+ * Between the steps of a sweep commits continue, and keep the index up to date
+ * for the entries they change. The rows that the round has made of such an
+ * entry are outdated: adding them could bring back a value that the entry no
+ * longer has. So the keys that commits touch are noted from the sweep's
+ * beginning, and rows whose owner is among them are left out when they are
+ * taken: the commit has written the right row, or none. */
 #include "indexes/build_rows.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ static void join(struct build_rows *round, struct kx_slice start)
     round->from = kx_slice(build->resume, build->resume_size);
 }
 
-/* The build's rate is reckoned from its first round in this process. */
+/* The build's rate is measured from its first round in this process. */
 static void begin_clock(struct build_progress *build)
 {
     if (build->run_started_ns != 0)
@@ -142,8 +142,8 @@ static enum kx_status add_row(struct build_rows *round, size_t n)
     return KX_OK;
 }
 
-/* The build has failed, for the first of these; it counts what else there is of
- * them in its sweep, so that all can be mended before it is begun anew. */
+/* The build has failed because of the first such entry. The others in its sweep
+ * are counted, so that all can be corrected before the build begins again. */
 static void note_obstacle(struct build_rows *round, struct kx_slice key)
 {
     struct kx_buffer why;

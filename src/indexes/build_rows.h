@@ -3,10 +3,10 @@
  * neighbours meet on the same page. Commits go on meanwhile; an index entry
  * whose owner they changed is left to them. Writer thread only.
  *
- * What an index still has to read is one stretch of keys: from behind
+ * What an index still has to read is one stretch of keys: from after
  * `build.resume` to the end of its prefix. An index that has read nothing yet
  * begins where the sweep is, its origin; when it comes to the end of its prefix
- * it goes on at the beginning, up to the origin.
+ * it continues at the beginning, up to the origin.
  */
 #ifndef BUILD_ROWS_H
 #define BUILD_ROWS_H
@@ -23,7 +23,7 @@ void build_rows_stretch(const struct index *index, struct kx_slice *from_out,
 
 /* What all rounds of a sweep have in common. */
 struct passage {
-    struct kx_slice start;        /* the sweep reads the keys behind this */
+    struct kx_slice start;        /* the sweep reads the keys after this */
     struct kx_slice end;          /* and before this */
     struct touched_keys *touched; /* keys that commits change meanwhile */
     uint64_t stamp;               /* of the pointers that are made */

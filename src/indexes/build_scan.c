@@ -1,5 +1,5 @@
-/* The scan of builds, in steps, and who takes part in it. A build that is
- * throttled goes alone: others would have to wait for it. */
+/* The scan of builds, in steps, and which builds share it. A throttled build
+ * has a scan to itself: others would have to wait for it. */
 #include "indexes/build_scan.h"
 
 #include <talloc.h>
@@ -105,8 +105,8 @@ struct build_scan *build_scan_create(struct kx_store *store,
     return sweep;
 }
 
-/* Behind the last key that was read. The bound lies in a buffer of its own,
- * because the position changes while the scan goes on. */
+/* Begins after the last key that was read. The bound has a separate buffer,
+ * because the position changes during the scan. */
 static enum kx_status begin_scan(struct build_scan *sweep)
 {
     const struct kx_buffer *last =
@@ -186,7 +186,7 @@ static void stop(struct build_scan *sweep, bool at_end)
                          at_end ? sweep->passage.end : none);
 }
 
-/* Each step begins its scan anew, because commits change pages in between. */
+/* Each step begins its scan again, because commits change pages in between. */
 enum kx_status build_scan_read(struct build_scan *sweep, size_t limit)
 {
     struct range *range = sweep->store->range;

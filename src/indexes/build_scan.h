@@ -10,7 +10,7 @@
 
 struct build_scan;
 
-/* A sweep that begins where the build of `leader` goes on and takes about
+/* A sweep that begins where the build of `leader` stopped and takes about
  * `limit` entries. NULL when memory ran out. */
 struct build_scan *build_scan_create(struct kx_store *store,
                                      struct index *leader, size_t limit);

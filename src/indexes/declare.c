@@ -27,7 +27,7 @@ static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
     return out.failed ? kx_slice(NULL, 0) : kx_buffer_slice(&out);
 }
 
-/* The scan goes on behind all rows of the index. */
+/* The scan continues after all rows of the index. */
 static enum kx_status pass_over(struct kx_store *store, void *mem,
                                 const struct index *index, struct kx_slice end)
 {
@@ -135,9 +135,9 @@ static enum kx_status check_adopt(const struct catalog *catalog,
     return KX_OK;
 }
 
-/* An index owns all keys under its name, so there must be none yet, or it must
- * be said that they are to be taken over. Entries of a dropped index of this
- * name, which carry its id, are in nobody's way. */
+/* An index owns all keys under its name, so there must be none yet, unless the
+ * declaration adopts them. Rows of a dropped index of this name, which have its
+ * id, do not count as conflicts. */
 static enum kx_status check_new(struct kx_store *store,
                                 struct kx_commit *commit, struct index *index)
 {
@@ -223,8 +223,8 @@ static enum kx_status gather_again(struct kx_store *store,
     return status;
 }
 
-/* One that begins anew has another id, unless it adopts: what the failed one,
- * `have`, has written is nobody's then. */
+/* An index that begins again gets another id, unless it adopts. So the rows
+ * that the failed one, `have`, has written belong to no index. */
 static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
                             struct index *index, struct index *have,
                             uint64_t *number_out)
@@ -246,7 +246,7 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
 
 /* Declaring the same again is no change and no error. On success, unless it was
  * there or this is a dry run, the catalog owns the index, or has one that
- * begins anew. */
+ * begins again. */
 static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {

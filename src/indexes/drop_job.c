@@ -1,8 +1,8 @@
 /* Freeing the entries of a dropped index, some in each job. Its name may have
- * been declared anew meanwhile: only rows that carry its own id are removed.
- * Nobody can see these rows any more (catalog_shows), so there is no hurry and
- * no flush; after a crash the work goes on from the last stored key or a little
- * before it. */
+ * been declared again meanwhile: only rows with the dropped index's id are
+ * removed. These rows are already hidden (catalog_shows), so the job needs no
+ * flush. After a crash it continues from the last stored key or a little before
+ * it. */
 #include "indexes/drop_job.h"
 
 #include <talloc.h>

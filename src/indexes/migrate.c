@@ -27,7 +27,8 @@ static bool may_change(struct kx_slice name)
            kx_equal(name, kx_text("\"unique\""));
 }
 
-/* The first member of a that b has not the same; its name with quotes. */
+/* The first member of a that is missing from b or differs there; its name with
+ * quotes. */
 static bool find_change(struct kx_slice a, struct kx_slice b,
                         struct kx_slice *name_out)
 {
@@ -84,7 +85,8 @@ static enum kx_status read_patch(struct wish *wish, void *mem)
     return status == KX_OK ? check_change(wish) : status;
 }
 
-/* A migration that has failed is none: it can begin anew. */
+/* The declaration that the index migrates to. A failed migration does not
+ * count: it can begin again. */
 static const struct declaration *target_of(const struct catalog *catalog,
                                            const struct index *index)
 {
@@ -127,7 +129,8 @@ static enum kx_status check_state(struct wish *wish)
     return KX_OK;
 }
 
-/* All views that knew what the catalog pointed to before are over. */
+/* All views that saw the former declarations have ended, so that these can be
+ * freed. */
 enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
                               uint64_t *number_out)
 {

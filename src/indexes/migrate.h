@@ -26,8 +26,8 @@ void migrate_begin(struct kx_store *store, struct kx_commit *commit,
 void migrate_undo(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out);
 
-/* Applies a CATALOG_FORM batch and frees the declarations that the index has no
- * more. As batch_apply. */
+/* Applies a CATALOG_FORM batch and frees the declarations that the index no
+ * longer has. As batch_apply. */
 enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
                               uint64_t *number_out);
 

@@ -1,8 +1,8 @@
 /* Rewriting the rows of an index, some in each job: in both forms while it
- * migrates, and afterwards in one. A row is made anew from the entry that it
- * stands for; commits go on between the jobs and write their rows the same way.
- * What a crash takes back is done again. The last job of the first pass changes
- * what is shown. */
+ * migrates, and afterwards in one. A row is made again from the entry that it
+ * stands for; commits continue between the jobs and write their rows the same
+ * way. What a crash takes back is done again. The last job of the first pass
+ * changes what is shown. */
 #include "indexes/migrate_job.h"
 
 #include <inttypes.h>
@@ -101,7 +101,7 @@ static enum kx_status check_bytes(struct step *step, struct kx_slice made)
     return KX_COMMIT_TOO_LARGE;
 }
 
-/* A row that nothing stands behind could not be shown in another form. */
+/* A row without an entry is removed: it could not be shown in another form. */
 static enum kx_status rewrite(struct step *step, struct kx_slice key,
                               struct kx_slice bytes, struct record *row)
 {

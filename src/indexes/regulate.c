@@ -1,5 +1,6 @@
-/* A new pace is one change of the catalog. Whatever works on the index compares
- * paces before its next step, and begins anew what it did at the former one. */
+/* A new pace is one change of the catalog. A job on the index compares
+ * paces before its next step, and begins again what it did at the former one.
+ */
 #include "indexes/regulate.h"
 
 #include "commit/batch.h"

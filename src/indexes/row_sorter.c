@@ -14,11 +14,11 @@ enum {
     CHUNK_BYTES = 1 << 20,
     LINE_BYTES = 64, /* of the processor's cache */
     FETCH_BYTES =
-        256 /* of a longer row the processor fetches the rest itself */
+        256 /* the processor fetches the remainder of a longer row itself */
 };
 
 struct row {
-    uint64_t head;        /* of the key behind the common bytes, big endian */
+    uint64_t head;        /* of the key after the common bytes, big endian */
     const uint8_t *bytes; /* the key, then the value */
     uint32_t key_size;
     uint32_t value_size;
@@ -213,8 +213,8 @@ static bool begin_taking(struct row_sorter *sorter)
     return true;
 }
 
-/* In key order the bytes lie all over memory. Whoever takes rows takes some of
- * them before it looks into the first. */
+/* In key order the bytes lie all over memory. The caller takes some rows
+ * before it reads the first, so that fetching overlaps. */
 static void fetch_bytes(const struct row *row)
 {
     size_t size = (size_t)row->key_size + row->value_size;

@@ -1,5 +1,5 @@
 /* The beginning of a verification. Its state lies with the index in the
- * catalog, so it goes on after a restart. */
+ * catalog, so it continues after a restart. */
 #include "indexes/verify.h"
 
 #include <talloc.h>

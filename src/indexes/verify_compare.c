@@ -1,16 +1,16 @@
 /* What a verification compares: a row with its entry, an entry with its rows.
  * The jobs that it comes in are verify_job.c's.
  *
- * What is in the tables is compared while no commit is planned, so whatever is
- * found wrong is wrong. */
+ * What is in the tables is compared while no commit is planned, so a difference
+ * that is found is a real one. */
 #include "bdb/table.h"
 #include "entry/value.h"
 #include "indexes/verify_state.h"
 
-/* ---- Mending ------------------------------------------------------------ */
+/* ---- Repair ------------------------------------------------------------- */
 
 /* Notes a place, and writes what should be there (size 0: nothing), if it is to
- * be mended. count: by how much the number of index entries is wrong. */
+ * be repaired. count: by how much the number of index entries is wrong. */
 static enum kx_status found(struct verify *job, enum kx_damage damage,
                             struct kx_slice index_key, struct kx_slice key,
                             int64_t count)
@@ -46,7 +46,7 @@ static enum kx_status found_useless(struct verify *job, enum kx_damage damage,
 }
 
 /* Makes the row that a stand says; a new pointer has the stamp of the commit
- * that mends it. */
+ * that repairs it. */
 static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
 {
     job->made.size = 0;

@@ -1,6 +1,6 @@
 /* The jobs of a verification: first the rows of the index, then the entries.
- * What a job mends is a commit of its own: with a stamp, on disk before the
- * next one, known to those who watch the keys. */
+ * The repairs of a job are one commit: with a stamp, on disk before the next
+ * one, reported to watches of the keys. */
 #include "indexes/verify_job.h"
 
 #include <talloc.h>
