@@ -1,7 +1,8 @@
 /* Once a second the archiver copies what has come to the log: whole files
  * compressed, the one that is being written as it grows. Backups, from which a
- * restore begins, are made when there is none yet, and after a time. What goes
- * wrong is logged and tried again the next second; log files then wait. */
+ * restore begins, are made when the archive has none, and at an interval.
+ * Errors are logged and the work is tried again the next second; log files
+ * wait. */
 #include "backup/archive.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * directory with its timeline's name, and in it backups, called bases
  * (base-STAMP-LOG-TIME.tar.zst), compressed log files (log.0000000007.zst), and
  * what there is of the log file that is being written (log.0000000008.tail). A
- * restored store has a timeline of its own: two stores that go on from one
+ * restored store begins a new timeline: two stores that continue from one
  * state never mix their logs.
  */
 #ifndef ARCHIVE_NAMES_H
@@ -31,7 +31,7 @@ int archive_compare_bases(const struct archive_base *left,
 /* The path of a file of a timeline, to out, which holds ARCHIVE_PATH bytes. */
 void archive_log_path(const char *timeline, uint32_t number, char *out);
 void archive_tail_path(const char *timeline, uint32_t number, char *out);
-/* The highest number of a log file, or of a part of one; 0: there is none.
+/* The highest number of a log file, or of a part of one; 0: there are no files.
  * False with errno: the directory cannot be read. */
 bool archive_last_log(const char *timeline, uint32_t *last_out);
 

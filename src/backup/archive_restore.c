@@ -1,4 +1,4 @@
-/* A base, then log file after log file. The log is cut behind a mark
+/* A base, then log file after log file. The log is cut after a mark
  * (log_marks.h). */
 #include "backup/archive_restore.h"
 
@@ -27,7 +27,8 @@ struct choice {
     char rival[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
 };
 
-/* Timelines are told apart by their times, as one goes on from another. */
+/* Bases of different timelines are compared by their times, as one timeline
+ * continues another. */
 static bool is_better(const struct archive_base *base,
                       const struct archive_base *best)
 {
@@ -75,8 +76,8 @@ static bool look_at_time(void *target, const char *name)
     return true;
 }
 
-/* A timeline to which nothing came any more when the chosen one began is what
- * that goes on from, or was given up. One that went on is another store's. */
+/* A timeline that ended before the chosen one began is the one that it
+ * continues, or was given up. One that continued belongs to another store. */
 static void look_for_rival(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
@@ -251,8 +252,8 @@ static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
     return KX_OK;
 }
 
-/* Files that the base holds all of are right as they are. Behind one that is
- * missing, or damaged in the archive, none is of use: *lack_out says so. */
+/* Log files that the base holds whole are kept. After one that is missing, or
+ * damaged in the archive, no further file is usable: *lack_out says so. */
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
                                 char *lack_out, struct kx_fault *fault)
 {
@@ -277,9 +278,9 @@ struct cut {
     struct log_place base_end;
     uint64_t base_stamp;
     char lack[KX_DETAIL_MAX]; /* of the log; "": nothing */
-    struct mark last;         /* not behind the point */
+    struct mark last;         /* not after the point */
     uint64_t known;
-    bool beyond; /* there are marks behind it */
+    bool beyond; /* there are marks after it */
 };
 
 static bool look_at_mark(void *target, const struct mark *mark)
@@ -301,7 +302,7 @@ static bool is_behind(const struct log_place *a, const struct log_place *b)
     return a->file > b->file || (a->file == b->file && a->offset > b->offset);
 }
 
-/* Removes a log file, or what it has behind the place. */
+/* Removes a log file, or its bytes after the place. */
 static enum kx_status cut_file(const char *path, uint32_t n,
                                struct log_place place, struct kx_fault *fault)
 {
@@ -315,7 +316,7 @@ static enum kx_status cut_file(const char *path, uint32_t n,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* Removes all of the log behind the place. */
+/* Removes all of the log after the place. */
 static enum kx_status cut_log(const char *directory, struct log_place place,
                               struct kx_fault *fault)
 {
@@ -350,8 +351,8 @@ static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
     return KX_OK;
 }
 
-/* A log that went on behind what can be read of it is cut there, if that was
- * asked for. */
+/* A log that continues after its readable part is cut there, if that was asked
+ * for. */
 static enum kx_status look_behind(const struct cut *cut, struct kx_fault *fault)
 {
     char detail[KX_DETAIL_MAX];

@@ -6,9 +6,9 @@
 #include "backup/archive_names.h"
 
 /* Fills restore->directory with the newest base that has nothing later than the
- * wanted point, and the log behind it up to that point. The source is an
+ * wanted point, and the log after it up to that point. The source is an
  * archive, or the directory of one timeline in it: that must be named when
- * several of them went on at the same time. *known_out is the
+ * several of them continued at the same time. *known_out is the
  * highest versionstamp in the archive's log; restore->at_ms when the last
  * commit was, if that is known. KX_OK; KX_BAD_ARCHIVE, also when there is no
  * such base or a part of the log is missing; others of the storage. */

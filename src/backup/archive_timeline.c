@@ -1,5 +1,5 @@
-/* A data directory has the name of its timeline in the file "timeline". Who
- * archives there has a lock on the timeline's directory. */
+/* A data directory has the name of its timeline in the file "timeline". The
+ * process that archives there has a lock on the timeline's directory. */
 #include "backup/archive_timeline.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/uuid.h"
 
-/* KX_ABSENT: there is none, or what is there is none. */
+/* KX_ABSENT: the file is missing or does not hold a timeline's name. */
 static enum kx_status read_timeline(const char *directory, char *name,
                                     struct kx_fault *fault)
 {

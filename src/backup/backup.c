@@ -3,18 +3,18 @@
  * It is a copy of the files, not of the entries: a list of all entries that is
  * one state of the store would need what this store does not have (old versions
  * of pages) or writers that wait, and restoring it would build every tree and
- * index anew. Copied are first the data files, page by page, each with a right
+ * index again. Copied are first the data files, page by page, each with a right
  * checksum, though each from another moment; then the log, from the file on
  * that the last checkpoint before needs up to what is on disk by then. No page
  * holds more than that part of the log, and what a page lacks the log has, so
  * that replaying the log makes one state of them all: the one of the log's end,
  * with every commit that was answered before the backup began. Meanwhile no log
- * file is removed; nobody waits for anything.
+ * file is removed; no reader or writer waits.
  *
  * A data file may become shorter meanwhile: Berkeley DB cuts it when its last
  * page becomes free. The pages that are gone are copied as zeros, which is how
  * a hole in the file reads: the log's replay leaves such a page alone until it
- * has come to the page being freed, or allocated anew (the library's log.h
+ * has come to the page being freed, or allocated again (the library's log.h
  * says so at CHECK_LSN).
  *
  * The same log with more at its end leads to later states (restore.c). */
@@ -35,7 +35,7 @@
 #include "bdb/page_check.h"
 
 enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
-/* A page that is just being written is right when that is over, which takes
+/* A page that is being written is right when the write has ended, which takes
  * long only when its writer does not get the processor. */
 static const uint64_t WRONG_NS = 10000000000;
 

@@ -13,7 +13,7 @@ struct backup_pack;
 struct backup_pack *backup_pack_create(void *mem);
 
 /* From here on what is ready is appended to out, whose `failed` is set when
- * anything goes wrong: nothing that follows can mend that. */
+ * anything goes wrong: later calls cannot repair that. */
 void backup_pack_target(struct backup_pack *pack, struct kx_buffer *out);
 /* Begins a member of exactly `size` bytes; the last one is complete. */
 void backup_pack_member(struct backup_pack *pack, const char *name,

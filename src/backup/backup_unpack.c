@@ -1,4 +1,4 @@
-/* The archive's reading side. It makes the list of digests anew from what it
+/* The archive's reading side. It computes the list of digests from what it
  * reads; the last member must be the same list. */
 #include "backup/backup_unpack.h"
 

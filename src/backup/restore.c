@@ -27,7 +27,8 @@ static const uint64_t CACHE_BYTES = 64 << 20;
  * which was restored from the same backup before: of those nothing is known
  * here. So versionstamps go on where the clock is, by so many to a millisecond
  * since 1970 as no store gives (2^10); all stay below 2^53, exact as a double,
- * too. By a clock that is behind what is known they go on so far above that. */
+ * too. If the clock is lower than the known versionstamps, they begin so
+ * far above those. */
 enum { CLOCK_SHIFT = 10 };
 static const uint64_t LEAP = 1ull << 40;
 
@@ -129,7 +130,7 @@ static enum kx_status feed(const struct kx_restore *restore,
     return status == KX_OK ? backup_unpack_end(unpack, fault) : status;
 }
 
-/* The fault names the archive, whatever went wrong. */
+/* Makes every fault name the archive. */
 static enum kx_status explain(enum kx_status status, const char *path,
                               const struct target *target,
                               struct kx_fault *fault)

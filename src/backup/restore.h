@@ -7,7 +7,7 @@
 #include "base/dir_lock.h"
 
 /* KX_OK: this is the directory of a restore that did not come to its end;
- * KX_ABSENT: it is not; other statuses: nobody can tell. */
+ * KX_ABSENT: it is not; other statuses: it cannot be told. */
 enum kx_status restore_broken_off(const char *directory,
                                   struct kx_fault *fault);
 

@@ -38,7 +38,7 @@ static void put_size(uint8_t *block, uint64_t size)
         block[SIZE_AT + SIZE_SIZE - 1 - i] = (uint8_t)(size >> (8 * i));
 }
 
-/* The sum is reckoned as if its own field were spaces. */
+/* The sum is computed as if its own field were spaces. */
 static unsigned sum_of(const uint8_t *block)
 {
     unsigned sum = 0;

@@ -15,7 +15,7 @@ struct tar_member {
 
 /* Writes the block that stands before a member's bytes. */
 void tar_write(const struct tar_member *member, int64_t now_ms, uint8_t *block);
-/* Reads one: KX_OK, KX_END for the zeros behind the last member; KX_BAD_ARCHIVE
+/* Reads one: KX_OK, KX_END for the zeros after the last member; KX_BAD_ARCHIVE
  * for anything that is no plain file with a plain name. */
 enum kx_status tar_read(const uint8_t *block, struct tar_member *member_out);
 /* Zero bytes that follow a member of this size. */
