@@ -1,9 +1,9 @@
-/* The check that every JSON value passes on its way in: one pass, no tree, no
- * recursion. What is open is kept in an array of levels.
+/* The check that every JSON value passes on its way in: one pass, without a
+ * tree or recursion. An array of levels holds the open objects and arrays.
  *
- * Outside strings nothing asks whether the text ends: there is always a `stop`
- * that is passed only by closing a level. It is the last bracket of the text,
- * or in a copy of the text the NUL behind it. */
+ * Outside strings, nothing tests for the end of the text: there is always a
+ * `stop` byte that the scan passes only by closing a level. It is the last
+ * bracket of the text, or the NUL after a copy of the text. */
 #include "kindex/json.h"
 
 #include <talloc.h>
@@ -59,7 +59,7 @@ static inline const uint8_t *add_name(struct scan *scan, const uint8_t *start,
     return NULL;
 }
 
-/* A name with characters outside ASCII or escapes. */
+/* Scans a name with characters outside ASCII or with escapes. */
 static __attribute__((noinline)) const uint8_t *
 scan_special_name(struct scan *scan, const uint8_t *at)
 {
@@ -91,7 +91,7 @@ static inline const uint8_t *scan_name(struct scan *scan, const uint8_t *at)
 
 /* ---- Objects and arrays ------------------------------------------------- */
 
-/* Says what would have been right for the level that is open. */
+/* Notes what was expected at the open level. */
 static const uint8_t *expected_close(struct scan *scan, const uint8_t *at)
 {
     return json_wrong(&scan->check, at,
@@ -100,7 +100,7 @@ static const uint8_t *expected_close(struct scan *scan, const uint8_t *at)
                           : "expected ',' or ']' after an element");
 }
 
-/* From an opening bracket to what follows. */
+/* Opens a level at a bracket; returns the position of the next token. */
 static inline const uint8_t *open_level(struct scan *scan, const uint8_t *at)
 {
     if (scan->top == scan->deepest) {
@@ -135,7 +135,8 @@ static inline const uint8_t *close_level(struct scan *scan, const uint8_t *at)
     return at + 1;
 }
 
-/* An empty object or array never gets here: a bracket stands after a ','. */
+/* Empty objects and arrays were handled before, so a bracket here follows a
+ * ','. */
 static const uint8_t *expected_name(struct scan *scan, const uint8_t *at)
 {
     return json_wrong(&scan->check, at,
@@ -143,7 +144,7 @@ static const uint8_t *expected_name(struct scan *scan, const uint8_t *at)
                                  : "expected a member's name in quotes");
 }
 
-/* A value that is no string, object or array. */
+/* Scans a number or literal. */
 static inline const uint8_t *scan_plain(struct scan *scan, const uint8_t *at)
 {
     const uint8_t *end = json_check_plain(&scan->check, at);
@@ -153,7 +154,7 @@ static inline const uint8_t *scan_plain(struct scan *scan, const uint8_t *at)
     return end;
 }
 
-/* From where a member or an element starts to its value. */
+/* From the start of a member or element to its value. */
 static inline const uint8_t *scan_to_value(struct scan *scan, const uint8_t *at)
 {
     if (scan->top->close == ']')
@@ -170,8 +171,9 @@ static inline const uint8_t *scan_to_value(struct scan *scan, const uint8_t *at)
     return skip_space(at + 1);
 }
 
-/* After a value: closes what ends here and goes to the next member or element.
- * NULL after the outermost value, whose end is noted. */
+/* After a value: closes the levels that end here and returns the next member or
+ * element. Returns NULL after the outermost value, whose end it notes in
+ * `done`. */
 static inline const uint8_t *scan_after(struct scan *scan, const uint8_t *at)
 {
     at = skip_space(at);
@@ -188,7 +190,7 @@ static inline const uint8_t *scan_after(struct scan *scan, const uint8_t *at)
     return skip_space(at + 1);
 }
 
-/* From a member or element to the next one, or to the first one in it. */
+/* From a member or element to the next one, or to the first one inside it. */
 static inline const uint8_t *scan_next(struct scan *scan, const uint8_t *at)
 {
     at = scan_to_value(scan, at);
@@ -230,8 +232,8 @@ static const uint8_t *scan_value(struct scan *scan, const uint8_t *at)
 
 /* ---- Whole texts -------------------------------------------------------- */
 
-/* Big objects notice a repeated name only when they end: one of those that are
- * still open may have one in front of the place found. */
+/* Large objects are searched for repeated names only at their end. So an object
+ * that is still open may have one before the error found. */
 static void find_earlier(struct scan *scan)
 {
     size_t end = json_names_count(&scan->names);
@@ -244,7 +246,8 @@ static void find_earlier(struct scan *scan)
     }
 }
 
-/* Scans from `start` to the end, where there is a stop in between. */
+/* Scans from `start` to the end of the text; scan->stop must lie between
+ * them. */
 static enum kx_status scan_text(struct scan *scan, const uint8_t *start)
 {
     struct json_check *check = &scan->check;
@@ -289,7 +292,7 @@ struct place {
     size_t column; /* in characters, from 1 */
 };
 
-/* Where the text before a place ends, for a person with an editor. */
+/* The line and column of the byte after this text, as editors count them. */
 static struct place locate(struct kx_slice before)
 {
     struct place place = {.line = 1, .column = 1};
@@ -317,7 +320,7 @@ static enum kx_status describe(const struct json_check *check,
     return check->status;
 }
 
-/* Scans a text where it is when it ends with a bracket. */
+/* Scans a text in place if it ends with a bracket, otherwise a copy of it. */
 static enum kx_status scan_any(struct scan *scan, struct kx_slice text)
 {
     const uint8_t *last = text.data + text.size - 1;

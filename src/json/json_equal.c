@@ -1,5 +1,5 @@
-/* Whether two JSON texts are the same value. The recursion is as deep as the
- * texts are, at most KX_JSON_DEPTH_MAX. */
+/* Comparison of two JSON texts by value. The recursion is as deep as the texts,
+ * at most KX_JSON_DEPTH_MAX. */
 #include "kindex/json.h"
 #include "kindex/text.h"
 
@@ -28,7 +28,7 @@ static bool equal_arrays(struct kx_slice a, struct kx_slice b)
     return !kx_json_next(&iter_b, &none, &y);
 }
 
-/* The value of a name, found slowly: where there is no memory to sort. */
+/* Finds a member by linear search, if there was no memory to sort them. */
 static bool search(struct kx_slice object, struct kx_slice wanted,
                    struct kx_slice *value_out)
 {
@@ -46,7 +46,7 @@ static bool search(struct kx_slice object, struct kx_slice wanted,
 struct lookup {
     struct kx_slice object;
     struct json_members members;
-    bool sorted; /* there was memory for it */
+    bool sorted; /* false if there was no memory for it */
 };
 
 static bool has_equal_member(struct lookup *lookup, struct kx_slice name,
@@ -59,8 +59,9 @@ static bool has_equal_member(struct lookup *lookup, struct kx_slice name,
     return found && kx_json_equal(value, other);
 }
 
-/* As many members, and each of a is in b: names are unique in both, so then all
- * of b's are in a. members.count is right even without memory to sort. */
+/* Names are unique within an object, so two objects are equal if they have the
+ * same number of members and each member of a is in b. members.count is valid
+ * even without memory to sort. */
 static bool equal_objects(struct kx_slice a, struct kx_slice b)
 {
     struct lookup lookup;
@@ -79,7 +80,7 @@ static bool equal_objects(struct kx_slice a, struct kx_slice b)
     return equal && count == lookup.members.count;
 }
 
-/* Texts that are written alike need no closer look. */
+/* Texts with equal bytes are equal without further comparison. */
 bool kx_json_equal(struct kx_slice a, struct kx_slice b)
 {
     enum kx_json_type type = kx_json_type(a);

@@ -1,7 +1,7 @@
-/* Finding one's way in JSON text that kx_json_check accepted: what a value is,
- * where it ends, what is in it. Nothing is allocated and nothing recurses.
- * Since the text is known to be valid, it is passed over by its brackets and
- * quotes alone: what lies between them is not looked at again. */
+/* Navigation in JSON text that kx_json_check accepted: the type of a value, its
+ * end, its members and elements. Nothing is allocated and nothing recurses.
+ * Since the text is known to be valid, values are skipped by brackets and
+ * quotes alone. */
 #include "kindex/json.h"
 
 #include "json/json_scan.h"
@@ -30,7 +30,7 @@ enum kx_json_type kx_json_type(struct kx_slice text)
 
 /* ---- Passing over values ------------------------------------------------ */
 
-/* Within an array or object: its closing bracket is a stop. */
+/* Only within an array or object, whose closing bracket ends the loop. */
 static inline const uint8_t *skip_space(const uint8_t *at)
 {
     while (*at <= ' ')
@@ -38,7 +38,8 @@ static inline const uint8_t *skip_space(const uint8_t *at)
     return at;
 }
 
-/* Outside strings only brackets look like these, and they match. */
+/* Outside strings, only '[' and '{' (']' and '}') pass these tests, and in
+ * valid text they match. */
 static inline bool is_open(uint8_t byte)
 {
     return (byte | 0x20) == '{';
@@ -67,8 +68,8 @@ static const uint8_t *skip_container(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* From a value's first byte to the one after it. A number or word ends where
- * something begins that cannot be part of it. */
+/* From a value's first byte to the byte after the value. A number or literal
+ * ends at the first byte that cannot be part of it. */
 static inline const uint8_t *skip_value(const uint8_t *at, const uint8_t *end)
 {
     if (*at == '"')
@@ -87,7 +88,8 @@ static inline struct kx_slice between(const uint8_t *start, const uint8_t *end)
 
 /* ---- Members and elements ----------------------------------------------- */
 
-/* rest begins behind the bracket and always has the closing one in it. */
+/* `rest` begins after the opening bracket and always includes the closing
+ * one. */
 bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out)
 {
     const uint8_t *end = text.data + text.size;
@@ -100,7 +102,7 @@ bool kx_json_iterate(struct kx_slice text, struct kx_json_iter *iter_out)
     return true;
 }
 
-/* A name token that starts at `at`, and whether there are escapes in it. */
+/* A name token, and whether it has escapes. */
 struct name {
     struct kx_slice token;
     bool escaped;
@@ -148,7 +150,8 @@ bool kx_json_next(struct kx_json_iter *iter, struct kx_slice *name_out,
 
 /* ---- Pointers ----------------------------------------------------------- */
 
-/* A reference token as it stands in the pointer, with its ~0 and ~1. */
+/* Takes the first reference token from the pointer, with ~0 and ~1 as they
+ * are. */
 static struct kx_slice take_token(struct kx_slice *pointer)
 {
     const uint8_t *end = pointer->data + pointer->size;
@@ -160,8 +163,8 @@ static struct kx_slice take_token(struct kx_slice *pointer)
     return between(start, at);
 }
 
-/* Takes a character from a reference token; false for a '~' that does not
- * stand for anything. */
+/* Takes a character from a reference token; false for a '~' that is not part of
+ * ~0 or ~1. */
 static bool take_character(struct kx_slice *token, uint32_t *character_out)
 {
     *character_out = json_string_next_plain(token);
@@ -175,7 +178,7 @@ static bool take_character(struct kx_slice *token, uint32_t *character_out)
     return true;
 }
 
-/* Character by character, through both kinds of escapes: \ in the name's body,
+/* Compares by characters, decoding both kinds of escapes: \ in the name's body,
  * ~ in the pointer's token. */
 static bool stand_for_the_same(struct kx_slice body, struct kx_slice token)
 {
@@ -209,7 +212,7 @@ static bool find_member(struct kx_json_iter iter, struct kx_slice token,
     return false;
 }
 
-/* The number that digits stand for; false when there is another byte. */
+/* Reads a number; false if any byte is not a digit. */
 static bool read_digits(struct kx_slice digits, size_t *number_out)
 {
     size_t number = 0;
@@ -222,7 +225,8 @@ static bool read_digits(struct kx_slice digits, size_t *number_out)
     return true;
 }
 
-/* An index has no leading zeros, and fewer digits than would overflow. */
+/* An array index has no leading zeros. It has at most 18 digits, which cannot
+ * overflow. */
 static bool read_index(struct kx_slice token, size_t *index_out)
 {
     if (token.size == 0 || token.size > 18)
@@ -245,7 +249,7 @@ static bool find_element(struct kx_json_iter iter, struct kx_slice token,
     return false;
 }
 
-/* From value to value, one token of the pointer at a time. */
+/* Descends from value to value, a token of the pointer at a time. */
 bool kx_json_find(struct kx_slice text, struct kx_slice pointer,
                   struct kx_slice *value_out)
 {

@@ -1,6 +1,5 @@
-/* Members of an object as a sorted array. Few of them need no memory but the
- * struct's own. Names are compared by their characters, whatever escapes they
- * are written with. */
+/* Members of an object as a sorted array. A few need no memory besides the
+ * struct. Names are compared by their unescaped characters. */
 #include "json/json_members.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* JSON Merge Patch (RFC 7396) on texts. Members that the patch does not name
- * are copied with the white space around them, so that a document looks after
- * a patch as it did before. The recursion is as deep as the patch is. */
+ * are copied with the white space around them, so that a patch keeps the layout
+ * of a document. The recursion is as deep as the patch is. */
 #include "kindex/json.h"
 
 #include "json/json_members.h"
 
-/* An object that is being written. */
+/* The object being written. */
 struct merge {
     struct kx_buffer *out;
     bool some; /* it has a member already */
@@ -14,8 +14,8 @@ struct merge {
 static void merge_value(struct kx_slice target, struct kx_slice patch,
                         struct kx_buffer *out);
 
-/* From the end of the member before to this one: a comma with white space,
- * except at the first. */
+/* Copies the bytes from the end of the previous member to this one: a comma and
+ * white space. The comma is left out before the first member written. */
 static void add_gap(struct merge *merge, const uint8_t *start,
                     const uint8_t *end)
 {
@@ -27,7 +27,7 @@ static void add_gap(struct merge *merge, const uint8_t *start,
     merge->some = true;
 }
 
-/* The members that the target has: kept, changed or left out. */
+/* Writes the target's members: kept, changed or left out. */
 static void merge_old(struct merge *merge, struct kx_json_iter *target,
                       struct json_members *patch)
 {
@@ -48,7 +48,7 @@ static void merge_old(struct merge *merge, struct kx_json_iter *target,
     }
 }
 
-/* The members that only the patch has, in its order. */
+/* Writes the members that only the patch has, in its order. */
 static void merge_new(struct merge *merge, struct kx_json_iter iter,
                       const struct json_members *patch)
 {
@@ -67,8 +67,8 @@ static void merge_new(struct merge *merge, struct kx_json_iter iter,
     }
 }
 
-/* The old closing bracket comes with what is left of the target, white space in
- * front of it included. */
+/* The target's closing bracket is copied with the remainder of the target,
+ * including the white space before it. */
 static void merge_object(struct kx_slice target, struct kx_slice patch,
                          struct kx_buffer *out)
 {
@@ -89,7 +89,8 @@ static void merge_object(struct kx_slice target, struct kx_slice patch,
     json_members_free(&members);
 }
 
-/* Both without white space around them; an empty target is none. */
+/* Both texts have no white space around them; an empty target means that there
+ * was no value. */
 static void merge_value(struct kx_slice target, struct kx_slice patch,
                         struct kx_buffer *out)
 {

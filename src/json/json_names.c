@@ -1,6 +1,7 @@
-/* Names are compared by a 64-bit hash first. It is a cheap one and can be
- * forged, so nothing but speed depends on it: small objects compare a new name
- * with those before it, big ones are sorted once when they end. */
+/* Names are compared by a 64-bit hash first. The hash is cheap and collisions
+ * can be forged, so only speed depends on it, never a result. Small objects
+ * compare a new name with those before it; large ones are sorted once at their
+ * end. */
 #include "json/json_names.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ bool json_name_hash_escaped(struct kx_slice token, uint64_t *hash_out)
     return done;
 }
 
-/* Doubles the stack; from the first time on it is on the heap. */
+/* Doubles the stack, which moves to the heap the first time. */
 static bool make_room(struct json_names *names)
 {
     size_t count = json_names_count(names);
@@ -60,8 +61,8 @@ static bool is_known(const struct json_names *names, size_t first)
     return false;
 }
 
-/* The place at `next` must stay free for the name to come, so room is made as
- * soon as the last one is taken. */
+/* The element at `next` must be free for the next name, so the stack grows as
+ * soon as its last element is used. */
 enum kx_status json_names_add_slowly(struct json_names *names,
                                      struct json_object *object)
 {
@@ -74,7 +75,7 @@ enum kx_status json_names_add_slowly(struct json_names *names,
     return full && !make_room(names) ? KX_NO_MEMORY : KX_OK;
 }
 
-/* By name, the same names in the order of the text. */
+/* By hash, then name; equal names in the order of the text. */
 static int compare_names(const void *a, const void *b)
 {
     const struct json_name *x = a;

@@ -1,6 +1,6 @@
-/* The member names of the objects that are open while a text is checked, so
- * that a name used twice is found. The names of an object lie together at the
- * end of one stack, which is popped when the object is closed. */
+/* The member names of the objects that are open while a text is checked; they
+ * reveal duplicate names. The names of the innermost object are the top of one
+ * stack, and are popped when the object is closed. */
 #ifndef JSON_NAMES_H
 #define JSON_NAMES_H
 
@@ -10,24 +10,24 @@
 
 struct json_name {
     struct kx_slice token; /* with its quotes */
-    uint64_t hash;         /* of the characters, however they are written */
+    uint64_t hash;         /* of the unescaped characters */
 };
 
-/* One open object: its names are those from `first` on. */
+/* One open object: its names begin at `first`. */
 struct json_object {
     size_t first;
-    uint64_t seen; /* one bit for each hash: a clear one proves a new name */
+    uint64_t seen; /* a bit for each hash; if clear, the name is new */
 };
 
 enum {
     JSON_NAMES_FEW = 64,
-    JSON_NAMES_COMPARED = 32 /* a bigger object is sorted when it ends */
+    JSON_NAMES_COMPARED = 32 /* a larger object is sorted at its end */
 };
 
 struct json_names {
-    struct json_name *items; /* few, or on the heap when they are many */
-    struct json_name *next;  /* behind the last; there is room for it */
-    struct json_name *last;  /* of the room */
+    struct json_name *items; /* `few`, or on the heap if there are more */
+    struct json_name *next;  /* the next free element; there always is one */
+    struct json_name *last;  /* the last element allocated */
     struct json_name few[JSON_NAMES_FEW];
 };
 
@@ -43,7 +43,7 @@ static inline size_t json_names_count(const struct json_names *names)
     return (size_t)(names->next - names->items);
 }
 
-/* An object is opened, or the one opened last is closed. */
+/* Opens an object, or closes the one opened last. */
 static inline struct json_object json_names_open(const struct json_names *names)
 {
     return (struct json_object){.first = json_names_count(names)};
@@ -55,10 +55,10 @@ static inline void json_names_close(struct json_names *names,
     names->next = names->items + object->first;
 }
 
-/* Frees what lies on the heap. */
+/* Frees the memory on the heap. */
 void json_names_free(struct json_names *names);
 
-/* The eight bytes at `at`, as they lie there. */
+/* The eight bytes at `at` in native byte order. */
 static inline uint64_t json_name_word(const uint8_t *at)
 {
     uint64_t word;
@@ -66,8 +66,8 @@ static inline uint64_t json_name_word(const uint8_t *at)
     return word;
 }
 
-/* Hash of the characters from `name` to its closing quote in a text, without
- * escapes, that ends at `end`. */
+/* Hash of a name without escapes, from `name` to its closing quote. The text
+ * ends at `end`. */
 static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
                                       const uint8_t *end)
 {
@@ -83,21 +83,22 @@ static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
         memcpy(&tail, name, 8);
     else
         memcpy(&tail, name, size + 1);
-    /* The quote counts, too: there is no shift by 64. */
+    /* The quote is hashed, too: without it, an empty name would be a shift by
+     * 64. */
     return (le64toh(tail) << (56 - 8 * size)) * HASH_FACTOR;
 }
 
-/* The same of the characters of a token with escapes. False when memory runs
- * out. */
+/* The same hash for a token with escapes. False if memory runs out. */
 bool json_name_hash_escaped(struct kx_slice token, uint64_t *hash_out);
 
-/* json_names_add where there is no more room or the name may be a known one. */
+/* The slow path of json_names_add: the stack is full, or the name may be a
+ * duplicate. */
 enum kx_status json_names_add_slowly(struct json_names *names,
                                      struct json_object *object);
 
-/* Adds the name in names->next to the object opened last. KX_OK; KX_BAD_JSON
- * when the object has it already (a big one finds out in json_names_twice);
- * KX_NO_MEMORY. */
+/* Adds the name in names->next to the object opened last. KX_OK; KX_BAD_JSON if
+ * the object has that name already (for an object with more than
+ * JSON_NAMES_COMPARED names, json_names_twice detects it); KX_NO_MEMORY. */
 static inline enum kx_status json_names_add(struct json_names *names,
                                             struct json_object *object)
 {
@@ -109,9 +110,10 @@ static inline enum kx_status json_names_add(struct json_names *names,
     return KX_OK;
 }
 
-/* The first name that the object repeats, or NULL. `end` is where its names
- * end; only objects with more than JSON_NAMES_COMPARED are looked at, the
- * others have been. The order of the names is lost. */
+/* The first name that the object repeats, or NULL. `end` is the number of names
+ * up to its last. Only objects with more than JSON_NAMES_COMPARED names are
+ * searched, since json_names_add has checked the others. The order of the names
+ * is lost. */
 const uint8_t *json_names_twice(struct json_names *names,
                                 const struct json_object *object, size_t end);
 

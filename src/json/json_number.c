@@ -1,5 +1,6 @@
-/* Doubles as decimal text and back. Both directions pass digits and a power of
- * ten to libc and never a decimal point, so that no locale changes anything. */
+/* Conversion of doubles to decimal text and back. Between this file and libc go
+ * only digits and a power of ten, never a decimal point, so that the result
+ * does not depend on the locale. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +9,11 @@
 
 enum {
     DIGITS_MAX = 17,    /* enough for every double */
-    DIGITS_EXACT = 15,  /* so many always survive a round trip */
-    POINT_MAX = 21,     /* from here on JavaScript writes an exponent */
-    POINT_MIN = -6,     /* and below this, too */
-    SIGNIFICANT = 780,  /* later digits of a token only matter as not zero */
-    EXPONENT_MAX = 5000 /* beyond it everything is 0 or infinite */
+    DIGITS_EXACT = 15,  /* this many always survive a round trip */
+    POINT_MAX = 21,     /* above this JavaScript writes an exponent */
+    POINT_MIN = -6,     /* and from this down, too */
+    SIGNIFICANT = 780,  /* of later digits only matters whether all are 0 */
+    EXPONENT_MAX = 5000 /* beyond it every number is 0 or infinite */
 };
 
 /* 0.DIGITS times ten to the power of point. */
@@ -22,8 +23,9 @@ struct decimal {
     int point;
 };
 
-/* The double nearest to digits times ten^exponent. Few digits with a small
- * exponent need a single operation on exact numbers, the rest is for libc. */
+/* The double nearest to digits times ten^exponent. A few digits with a small
+ * exponent need a single operation on exact numbers. All others are left to
+ * libc. */
 static double join(const char *digits, size_t count, int64_t exponent)
 {
     static const double tens[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -46,7 +48,7 @@ static double join(const char *digits, size_t count, int64_t exponent)
     return strtod(text, NULL);
 }
 
-/* How the digits would be read back. */
+/* The double that the digits are read back as. */
 static double value_of(const struct decimal *decimal)
 {
     return join(decimal->digits, (size_t)decimal->count,
@@ -55,8 +57,8 @@ static double value_of(const struct decimal *decimal)
 
 /* ---- Writing ------------------------------------------------------------ */
 
-/* The nearest decimal with `count` digits. Between the first digit and the
- * others printf writes a decimal point, which depends on the locale. */
+/* The nearest decimal with `count` digits. The decimal point that printf writes
+ * after the first digit depends on the locale, and is skipped. */
 static void round_to(double number, int count, struct decimal *out)
 {
     char text[40];
@@ -83,9 +85,9 @@ static void step_up(struct decimal *decimal)
     }
 }
 
-/* Does a decimal of this length read back as number? Below a power of two the
- * doubles lie closer together than above it: there the nearest decimal may miss
- * although the next one up does not. */
+/* True if a decimal of this length reads back as the number. Below a power of
+ * two, doubles lie closer together than above it. So for a power of two the
+ * nearest decimal may not read back although the next larger one does. */
 static bool fits(double number, int count, struct decimal *out)
 {
     round_to(number, count, out);
@@ -98,10 +100,10 @@ static bool fits(double number, int count, struct decimal *out)
     return value_of(out) == number;
 }
 
-/* Fewest digits that read back as number, which is positive. */
+/* The fewest digits that read back as the number, which must be positive. */
 static void shorten(double number, struct decimal *out)
 {
-    /* Subnormal numbers have fewer digits than printf can know of. */
+    /* Subnormal numbers have less precision, so fewer digits may suffice. */
     int count = number < 0x1p-1022 ? 1 : DIGITS_EXACT;
     while (count < DIGITS_MAX && !fits(number, count, out))
         count++;
@@ -163,8 +165,9 @@ static char *put_whole(char *out, uint64_t number)
     return put(out, first, (int)(digits + sizeof digits - first));
 }
 
-/* Numbers with few digits behind the point, such as prices: the fewest that
- * give the number back are its shortest form. NULL for other numbers. */
+/* Writes numbers with at most four digits after the point, such as prices. The
+ * fewest digits that read back as the number are its shortest form. NULL for
+ * other numbers. */
 static char *put_short(char *out, double number)
 {
     static const double tens[] = {1e1, 1e2, 1e3, 1e4};
@@ -186,8 +189,8 @@ static char *put_short(char *out, double number)
     return NULL;
 }
 
-/* Whole numbers below 2^53, the most common by far, go without the search for
- * the shortest digits. */
+/* Whole numbers below 2^53, by far the most common, need no search for the
+ * shortest digits. */
 size_t kx_number_text(double number, char *out)
 {
     char *at = out;
@@ -213,7 +216,7 @@ size_t kx_number_text(double number, char *out)
 
 /* ---- Reading ------------------------------------------------------------ */
 
-/* A token on its way: digits without leading zeros, times ten^exponent. */
+/* A token being read: digits without leading zeros, times ten^exponent. */
 struct scan {
     const uint8_t *at;
     const uint8_t *end;
@@ -222,7 +225,8 @@ struct scan {
     int64_t exponent;
 };
 
-/* The place for digits is not cleared: that would take longer than a number. */
+/* `digits` is not cleared, because that would take longer than reading a
+ * number. */
 static void start(struct scan *scan, struct kx_slice token)
 {
     scan->at = token.data;
@@ -244,9 +248,9 @@ static bool skip(struct scan *scan, char wanted)
     return true;
 }
 
-/* Digits beyond SIGNIFICANT cannot change which double is nearest, except by
- * not all being 0: then the last kept one is made a 1. `step` is what a digit
- * adds to the exponent: -1 behind the point. */
+/* Digits beyond SIGNIFICANT can change which double is nearest only by not all
+ * being 0. If one is not 0, the last digit kept becomes a 1. `step` is added to
+ * the exponent for each digit: -1 after the point. */
 static void take_digit(struct scan *scan, int64_t step)
 {
     char digit = (char)*scan->at++;
@@ -261,7 +265,7 @@ static void take_digit(struct scan *scan, int64_t step)
         scan->digits[SIGNIFICANT - 1] = '1';
 }
 
-/* A zero in front stands alone, as JSON wants it. */
+/* JSON allows a leading zero only if no digit follows. */
 static bool take_whole(struct scan *scan)
 {
     if (skip(scan, '0'))

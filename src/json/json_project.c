@@ -1,9 +1,8 @@
-/* Some members of an object, nested as they are in it. Nothing is looked at
- * twice that is not asked for twice: the members are found one by one, and
- * copied as they are written. */
+/* Projection: selected members of an object, nested as in the text. Each member
+ * is searched separately, and its value is copied byte for byte. */
 #include "kindex/json.h"
 
-/* Takes the first reference token off a JSON Pointer that is not empty. */
+/* Takes the first reference token from a JSON Pointer that is not empty. */
 static struct kx_slice take_token(struct kx_slice *pointer)
 {
     struct kx_slice rest =
@@ -15,7 +14,7 @@ static struct kx_slice take_token(struct kx_slice *pointer)
     return kx_slice(rest.data, size);
 }
 
-/* A reference token as the name of a member. */
+/* Writes a reference token as the name of a member. */
 static void write_name(struct kx_slice token, struct kx_buffer *out)
 {
     uint8_t plain[KX_POINTER_MAX];
@@ -30,8 +29,9 @@ static void write_name(struct kx_slice token, struct kx_buffer *out)
     kx_add_byte(out, ':');
 }
 
-/* What is left of those paths that begin with the n-th one's token; false when
- * a path before it does: they were written together. */
+/* Collects the remainders of all paths that begin with the same token as the
+ * n-th path. False if an earlier path has that token: then they have all been
+ * written. */
 static bool group(const struct kx_slice *paths, size_t count, size_t n,
                   struct kx_slice *rests_out, size_t *rest_count_out)
 {
@@ -59,8 +59,8 @@ static bool find_member(struct kx_slice object, struct kx_slice path,
                         value_out);
 }
 
-/* The object whose members are meant: the value itself, or what its typed form
- * wraps. False when it is none. */
+/* The object whose members are selected: the value itself, or in the typed form
+ * the object that it wraps. False if it is not an object. */
 static bool members_of(struct kx_slice value, bool typed,
                        struct kx_slice *object_out)
 {
@@ -86,8 +86,8 @@ static void write_object(struct kx_slice object, const struct kx_slice *paths,
         kx_add_byte(out, '}');
 }
 
-/* No path begins another, so that a group with an empty rest has one path. The
- * recursion is as deep as the document. */
+/* No path covers another, so a group in which a path ends has only that path.
+ * The recursion is as deep as the document. */
 static void project(struct kx_slice object, const struct kx_slice *paths,
                     size_t count, bool typed, struct kx_buffer *out)
 {

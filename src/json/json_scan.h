@@ -1,6 +1,6 @@
-/* How JSON text is passed over quickly: white space byte by byte, because
- * there is little of it; strings in blocks of 16 bytes where the processor has
- * SSE2, of 8 bytes in one word elsewhere. */
+/* Fast skipping over JSON text. White space is skipped byte by byte, because
+ * there is little of it. Strings are skipped in blocks of 16 bytes where the
+ * processor has SSE2, elsewhere in words of 8 bytes. */
 #ifndef JSON_SCAN_H
 #define JSON_SCAN_H
 
@@ -40,16 +40,17 @@ static inline const uint8_t *json_skip_space(const uint8_t *at,
     return at;
 }
 
-/* Does a string end at this byte, or is it one that needs a closer look: a
- * backslash, a control character, a part of a character outside ASCII? */
+/* True for a byte that ends a string, and for one that needs a closer look: a
+ * backslash, a control character, a part of a character outside ASCII. */
 static inline bool json_is_stop(uint8_t byte)
 {
     return byte == '"' || byte == '\\' || byte < ' ' || byte >= 0x80;
 }
 
-/* Of the JSON_BLOCK bytes at `at`: json_stops marks those that json_is_stop,
- * json_ends the quotes and backslashes. 0 when there is none, else json_first
- * tells how many bytes are in front of the first. */
+/* Marks within the JSON_BLOCK bytes at `at`: json_stops marks the bytes for
+ * which json_is_stop is true, json_ends the quotes and backslashes. Without
+ * any, the marks are 0; otherwise json_first is the number of bytes before the
+ * first. */
 #ifdef __SSE2__
 
 enum { JSON_BLOCK = 16 };
@@ -95,7 +96,8 @@ static inline uint64_t json_word(const uint8_t *at)
 }
 
 /* A high bit for each byte that is 0, in a word without other high bits. A
- * borrow can set more, but only above the lowest, which is right. */
+ * borrow can set further bits, but only above the lowest one, which is always
+ * correct. */
 static inline uint64_t json_zeros(uint64_t word)
 {
     return word - JSON_ONES;
@@ -125,7 +127,8 @@ static inline size_t json_first(uint64_t marks)
 
 #endif
 
-/* To the first byte that json_is_stop; NULL when the text ends before. */
+/* The first byte from `at` on for which json_is_stop is true; NULL if the text
+ * has none. */
 static inline const uint8_t *json_skip_plain(const uint8_t *at,
                                              struct json_text text)
 {
@@ -136,7 +139,8 @@ static inline const uint8_t *json_skip_plain(const uint8_t *at,
     }
 #ifdef __SSE2__
     if (text.end - text.start >= JSON_BLOCK) {
-        /* What is left is the end of the text's last block. */
+        /* The remainder is the end of the text's last block; the marks of the
+         * bytes before it are shifted out. */
         uint64_t stops = json_stops(text.end - JSON_BLOCK);
         stops >>= JSON_BLOCK - (text.end - at);
         return stops != 0 ? at + json_first(stops) : NULL;
@@ -148,7 +152,7 @@ static inline const uint8_t *json_skip_plain(const uint8_t *at,
     return NULL;
 }
 
-/* To the next quote or backslash, which is known to come. */
+/* The next quote or backslash; the text must have one. */
 static inline const uint8_t *json_skip_to_end(const uint8_t *at,
                                               const uint8_t *end)
 {
@@ -162,7 +166,8 @@ static inline const uint8_t *json_skip_to_end(const uint8_t *at,
     return at;
 }
 
-/* From the opening quote of a valid string to the byte after the closing. */
+/* From the opening quote of a valid string to the byte after the closing
+ * quote. */
 static inline const uint8_t *json_skip_string(const uint8_t *at,
                                               const uint8_t *end)
 {

@@ -1,5 +1,5 @@
-/* Escapes of JSON strings: read, written, and seen through when strings are
- * compared. */
+/* Escapes of JSON strings: decoded, written, and compared by the characters
+ * that they denote. */
 #include "json/json_string.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "json/json_scan.h"
 
-/* Of digits that were checked, in either case. */
+/* Reads four checked hexadecimal digits of either case. */
 static uint32_t hex4(const uint8_t *digits)
 {
     uint32_t unit = 0;
@@ -19,7 +19,7 @@ static uint32_t hex4(const uint8_t *digits)
     return unit;
 }
 
-/* After "\u"; takes both halves of a surrogate pair. */
+/* Takes the digits after "\u", and both halves of a surrogate pair. */
 static uint32_t next_unicode(struct kx_slice *body)
 {
     uint32_t unit = hex4(body->data);
@@ -55,7 +55,7 @@ static uint32_t next_escape(struct kx_slice *body)
     }
 }
 
-/* Never stands still, even where the text is not valid UTF-8. */
+/* Always advances, even in text that is not valid UTF-8. */
 uint32_t json_string_next_plain(struct kx_slice *text)
 {
     int32_t point = 0;
@@ -78,7 +78,7 @@ static struct kx_slice skip_bytes(struct kx_slice text, size_t count)
     return kx_slice(text.data + count, text.size - count);
 }
 
-/* Passes over what is written the same, up to an escape or a difference. */
+/* Skips equal bytes, up to an escape or a difference. */
 static void skip_same(struct kx_slice *a, struct kx_slice *b)
 {
     size_t size = a->size < b->size ? a->size : b->size;
@@ -95,8 +95,8 @@ int json_string_compare(struct kx_slice a, struct kx_slice b)
     a = json_string_body(a);
     b = json_string_body(b);
     for (skip_same(&a, &b); a.size > 0 && b.size > 0; skip_same(&a, &b)) {
-        /* Bytes of UTF-8, even within a character, have the order of their
-         * code points; an escape begins where the other's character does. */
+        /* Bytes of UTF-8, even within a character, order as their code points
+         * do. An escape begins where a character of the other string begins. */
         uint32_t x = *a.data;
         uint32_t y = *b.data;
         if (x == '\\' || y == '\\') {
@@ -114,7 +114,7 @@ static bool has_escape(struct kx_slice text)
     return memchr(text.data, '\\', text.size) != NULL;
 }
 
-/* Without escapes, tokens that are the same have the same bytes. */
+/* Without escapes, equal tokens have equal bytes. */
 bool json_string_equal(struct kx_slice a, struct kx_slice b)
 {
     if (kx_equal(a, b))
@@ -140,7 +140,7 @@ void kx_json_unescape(struct kx_slice token, struct kx_buffer *out)
     }
 }
 
-/* The short forms where JSON has them, \u00xx for other control characters. */
+/* Writes the short form if JSON has one, otherwise \u00xx. */
 static void escape_byte(uint8_t byte, struct kx_buffer *out)
 {
     static const char letters[] = "btn?fr";
@@ -152,8 +152,8 @@ static void escape_byte(uint8_t byte, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* From `at` on to the next byte that must be escaped, or the end. What is left
- * behind whole blocks is the end of the last one of the text. */
+/* The next byte from `at` on that must be escaped, or the end. After the whole
+ * blocks, the text's last JSON_BLOCK bytes are tested once more as a block. */
 static const uint8_t *skip_plain(const uint8_t *at, struct kx_slice text)
 {
     const uint8_t *end = text.data + text.size;

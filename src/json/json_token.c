@@ -1,10 +1,10 @@
-/* Strings with more than plain ASCII in them, numbers, and true, false, null.
- */
+/* Checks of strings with escapes or characters outside ASCII, of numbers, and
+ * of true, false and null. */
 #include "json/json_token.h"
 
 #include <utf8proc.h>
 
-/* From this power of ten on a number can be too large for a double. */
+/* A number from this power of ten on can be too large for a double. */
 enum { DOUBLE_POWER_MAX = 308 };
 
 const uint8_t *json_wrong(struct json_check *check, const uint8_t *wrong,
@@ -18,7 +18,7 @@ const uint8_t *json_wrong(struct json_check *check, const uint8_t *wrong,
 
 /* ---- Strings ------------------------------------------------------------ */
 
-/* All characters outside ASCII that follow each other. */
+/* Checks a run of characters outside ASCII. */
 static const uint8_t *check_utf8(struct json_check *check, const uint8_t *at)
 {
     const uint8_t *end = check->text.end;
@@ -62,7 +62,7 @@ static const uint8_t *lone_half(struct json_check *check, const uint8_t *escape)
     return json_wrong(check, escape, "a surrogate escape needs its other half");
 }
 
-/* Behind the escape of a high half. */
+/* After the escape of a high half. */
 static const uint8_t *check_low_half(struct json_check *check,
                                      const uint8_t *at, const uint8_t *escape)
 {
@@ -109,7 +109,7 @@ static const uint8_t *check_escape(struct json_check *check, const uint8_t *at)
     }
 }
 
-/* From stop to stop: what lies between needs no look. */
+/* Goes from stop to stop; the plain bytes between them are skipped. */
 const uint8_t *json_check_special(struct json_check *check, const uint8_t *at)
 {
     while (at != NULL && *at != '"') {
@@ -128,7 +128,8 @@ const uint8_t *json_check_special(struct json_check *check, const uint8_t *at)
 
 /* ---- Numbers and literals ----------------------------------------------- */
 
-/* Of "e-12"; saturates beyond what the length of a text can make up for. */
+/* Reads "e-12". Saturates at a value that no number of digits can
+ * compensate. */
 static int64_t read_exponent(const uint8_t *at, const uint8_t *end)
 {
     bool negative = end - at > 1 && at[1] == '-';
@@ -139,7 +140,7 @@ static int64_t read_exponent(const uint8_t *at, const uint8_t *end)
     return negative ? -exponent : exponent;
 }
 
-/* The power of ten of a number's first digit that is not 0. */
+/* The power of ten of a number's first digit that is not 0; INT64_MIN for 0. */
 static int64_t read_power(const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *e = at;
@@ -189,8 +190,8 @@ static const uint8_t *check_whole(struct json_check *check, const uint8_t *at)
     return check_digits(check, at);
 }
 
-/* Only a number with many digits or an exponent can be too large, so others are
- * not reckoned at all. */
+/* Only a number with many digits or an exponent can be too large, so only those
+ * are converted. */
 static const uint8_t *check_number(struct json_check *check, const uint8_t *at)
 {
     const uint8_t *start = at;

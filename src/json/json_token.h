@@ -1,6 +1,6 @@
-/* The check of one string, number or literal. A scan function gets the place
- * where its piece starts and returns the place after it, or NULL after noting
- * what was wrong. */
+/* Checks of one string, number or literal. Each function takes the position
+ * where its token starts. It returns the position after the token, or NULL
+ * after noting the error. */
 #ifndef JSON_TOKEN_H
 #define JSON_TOKEN_H
 
@@ -19,16 +19,16 @@ struct json_check {
 const uint8_t *json_wrong(struct json_check *check, const uint8_t *wrong,
                           const char *sentence);
 
-/* A value that is no string, object or array. Behind it, at the end of the
- * text at the latest, there is a byte that can be read and is part of no
- * number: a bracket or NUL. */
+/* Checks a number or literal. It must be followed, at the end of the text at
+ * the latest, by a readable byte that is not part of a number: a bracket or
+ * NUL. */
 const uint8_t *json_check_plain(struct json_check *check, const uint8_t *at);
 
-/* The rest of a string from a byte that json_is_stop, NULL when the text ends
- * before there is one. */
+/* Checks the remainder of a string from `at`, a byte for which json_is_stop is
+ * true, or NULL if the text ended before one. */
 const uint8_t *json_check_special(struct json_check *check, const uint8_t *at);
 
-/* A string, from its opening quote. */
+/* Checks a string from its opening quote. */
 static inline const uint8_t *json_check_string(struct json_check *check,
                                                const uint8_t *at)
 {
