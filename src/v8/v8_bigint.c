@@ -1,5 +1,5 @@
-/* Arithmetic of bigints with GMP's low-level functions, on arrays of ours: the
- * others end the process when memory runs out. */
+/* Arithmetic of bigints with GMP's low-level functions on our own arrays. GMP's
+ * high-level functions abort the process if memory runs out. */
 #include "v8/v8_bigint.h"
 
 #include <endian.h>
@@ -10,12 +10,12 @@ _Static_assert(GMP_NUMB_BITS == 64, "a limb is a word of V8's");
 enum {
     LIMBS_MAX = KX_V8_BIGINT_MAX / 8,
     DIGITS_MAX = KX_V8_BIGINT_MAX * 2409 / 1000 + 2, /* log 256 = 2.4083 */
-    ROOM = LIMBS_MAX + 2 /* GMP writes a limb ahead */
+    ROOM = LIMBS_MAX + 2 /* GMP may write one limb more */
 };
 
 struct limbs {
     mp_limb_t at[ROOM];
-    mp_size_t count; /* without leading zeros */
+    mp_size_t count; /* without leading zero limbs */
 };
 
 static void trim(struct limbs *limbs)
@@ -104,7 +104,7 @@ static int compare_limbs(const struct limbs *a, const struct limbs *b)
     return a->count == 0 ? 0 : mpn_cmp(a->at, b->at, a->count);
 }
 
-/* A 0 has no sign. */
+/* Zero has no sign. */
 static bool is_negative(struct v8_bigint number, const struct limbs *limbs)
 {
     return number.negative && limbs->count > 0;
@@ -124,7 +124,7 @@ int v8_bigint_compare(struct v8_bigint a, struct v8_bigint b)
     return negative ? -order : order;
 }
 
-/* large is not smaller than small. */
+/* The magnitude of large must be at least that of small. */
 static void combine(const struct limbs *large, const struct limbs *small,
                     bool subtract, struct limbs *out)
 {

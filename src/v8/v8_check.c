@@ -1,16 +1,16 @@
-/* The check of V8 values that come from outside. Beside what the reader checks,
- * no object may have two members of one name: V8 writes none, and JSON could
- * not show them.
+/* The check of V8 values that come from outside. In addition to the reader's
+ * checks, no object may have two members with the same name: V8 never writes
+ * them, and JSON cannot show them.
  *
- * Names are compared by hashes of 64 bits. Names that are not the same but have
- * the same hash do not come about by chance. */
+ * Names are compared by 64-bit hashes alone. A random collision of two names is
+ * negligible. */
 #include <stdlib.h>
 
 #include "json/json_string.h"
 #include "v8/v8_reader.h"
 
-/* The hashes of the names in all objects that are open, one after the other;
- * `note` of an object's frame is how many lie before its own. */
+/* The hashes of the names in all open objects, as one stack; `note` of an
+ * object's frame is the number of hashes before its own. */
 struct names {
     struct kx_buffer hashes;
 };
@@ -26,7 +26,8 @@ static inline uint64_t add_unit(uint64_t hash, uint32_t unit)
     return hash ^ hash >> 32;
 }
 
-/* Of the units of UTF-16, whichever way they are written. */
+/* Hashes the UTF-16 units of a string, so that the hash does not depend on its
+ * encoding. */
 static uint64_t hash_of(const struct v8_string *string)
 {
     struct kx_slice bytes = string->bytes;
@@ -88,8 +89,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Closes an object whose names begin at `first`: false when two are the same.
- */
+/* Closes an object whose names begin at `first`. False if two are equal. */
 static bool close_names(struct names *names, size_t first)
 {
     uint64_t *hashes = (uint64_t *)(void *)names->hashes.data + first;
@@ -104,7 +104,8 @@ static bool close_names(struct names *names, size_t first)
     return true;
 }
 
-/* The frame of a container that was closed is still there. */
+/* At a V8_END, the closed container's frame is still valid, one above the
+ * top. */
 static bool take_token(struct v8_reader *reader, const struct v8_token *token,
                        struct names *names)
 {

@@ -1,5 +1,5 @@
-/* Days are counted in the Gregorian calendar without end in both directions,
- * in years that begin in March, so that the leap day is a year's last. */
+/* Days are counted in the proleptic Gregorian calendar, in years that begin in
+ * March, so that the leap day is the last day of a year. */
 #include "v8/v8_date.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* Of a day since 1970. */
+/* The date of a day counted from 1970. */
 static void from_day(int64_t day, int64_t *year_out, int *month_out,
                      int *day_out)
 {
@@ -79,7 +79,7 @@ static bool take(struct kx_slice *text, char wanted)
     return true;
 }
 
-/* So many digits, for a number up to `most`. */
+/* Takes exactly `count` digits; false if their number is larger than `most`. */
 static bool take_digits(struct kx_slice *text, unsigned count, int most,
                         int *number_out)
 {
@@ -109,7 +109,7 @@ static bool take_year(struct kx_slice *text, int *year_out)
     return !negative || *year_out != 0;
 }
 
-/* Digits behind the third are nothing that a Date can hold. */
+/* Digits after the third are ignored: a Date holds milliseconds. */
 static bool take_fraction(struct kx_slice *text, int *ms_out)
 {
     int digit;
@@ -125,7 +125,7 @@ static bool take_fraction(struct kx_slice *text, int *ms_out)
     return true;
 }
 
-/* Z, or the time that a clock there is ahead. */
+/* Takes Z, or an offset from UTC. */
 static bool take_zone(struct kx_slice *text, int *minutes_out)
 {
     int hours;

@@ -4,9 +4,9 @@
 
 #include "kindex.h"
 
-/* Writes the text of a time in milliseconds, NUL terminated, to at least 32
- * bytes; "Invalid Date" for NaN. False for what no Date can hold: fractions
- * and times more than 8.64e15 ms from 1970. */
+/* Writes a time in milliseconds since 1970 as text, NUL terminated; out holds
+ * at least 32 bytes. NaN is "Invalid Date". False for times that a Date cannot
+ * hold: fractions of a millisecond, and more than 8.64e15 ms from 1970. */
 bool v8_date_write(double time, char *out);
 
 /* Reads "Invalid Date" or a day, "2023-04-23", alone or followed by the time of

@@ -1,7 +1,7 @@
-/* JSON text as V8 serializes what JSON.parse makes of it. The recursion is as
- * deep as the text, at most KX_JSON_DEPTH_MAX. However deep it is, all of it is
- * passed over twice: since the length of an array comes before its elements,
- * those are counted first, of all arrays at once. */
+/* The conversion of JSON text to the bytes that V8 writes for the result of
+ * JSON.parse. The recursion is as deep as the text, at most KX_JSON_DEPTH_MAX.
+ * The text is scanned twice, at any depth: the length of an array comes before
+ * its elements, so a first scan counts the elements of all arrays. */
 #include "v8/v8_encode.h"
 
 #include "json/json_scan.h"
@@ -9,7 +9,7 @@
 
 typedef void put_fn(struct v8_writer *writer, struct kx_slice utf8);
 
-/* Most strings have no escapes. */
+/* Most strings have no escapes and are written without a copy. */
 static void put_token(struct v8_writer *writer, struct kx_slice token,
                       put_fn *put)
 {
@@ -49,20 +49,20 @@ uint32_t v8_count(struct kx_slice json)
     return count;
 }
 
-/* A text under way. */
+/* The state of a conversion. */
 struct encoding {
     struct v8_writer *writer;
     const uint8_t *end;
-    struct kx_buffer lengths; /* uint32_t, of arrays in the order in which they
-                               * open */
-    size_t next;              /* to be taken */
+    struct kx_buffer lengths; /* uint32_t, of all arrays in the order of their
+                                 opening brackets */
+    size_t next;              /* number of the next length */
 };
 
 /* ---- The lengths of arrays ---------------------------------------------- */
 
 enum { NO_ARRAY = SIZE_MAX >> 1 };
 
-/* The array at each depth, by its number, or NO_ARRAY. */
+/* The number of the array at each depth; NO_ARRAY in an object and outside. */
 struct nesting {
     size_t array[KX_JSON_DEPTH_MAX + 1];
     size_t depth;
@@ -78,7 +78,7 @@ static void open_bracket(struct encoding *encoding, struct nesting *nesting,
         kx_add(&encoding->lengths, &none, sizeof none);
 }
 
-/* The elements of an array are one more than its commas, unless it has none. */
+/* A non-empty array has one element more than commas. */
 static void count_byte(struct encoding *encoding, struct nesting *nesting,
                        uint8_t byte)
 {
@@ -119,7 +119,7 @@ static struct kx_slice between(const uint8_t *start, const uint8_t *end)
     return kx_slice(start, (size_t)(end - start));
 }
 
-/* Behind a child, to the next one or the closing bracket. */
+/* From after a child to the next one or the closing bracket. */
 static const uint8_t *skip_comma(const struct encoding *encoding,
                                  const uint8_t *at)
 {
@@ -127,8 +127,8 @@ static const uint8_t *skip_comma(const struct encoding *encoding,
     return *at == ',' ? skip_space(encoding, at + 1) : at;
 }
 
-/* From behind the bracket. An array's length comes first, the number of an
- * object's members last. */
+/* Begins after the opening bracket. The length of an array is written before
+ * its elements, the number of an object's members after them. */
 static const uint8_t *encode_elements(struct encoding *encoding,
                                       const uint8_t *at)
 {
@@ -165,7 +165,7 @@ static const uint8_t *encode_members(struct encoding *encoding,
     return at + 1;
 }
 
-/* It ends where something begins that cannot be part of it. */
+/* A number ends at the first byte that cannot be part of it. */
 static const uint8_t *encode_number(struct encoding *encoding,
                                     const uint8_t *at)
 {
@@ -186,7 +186,7 @@ static const uint8_t *encode_word(struct encoding *encoding, char tag,
     return end;
 }
 
-/* From the first byte of a value; returns what follows it. */
+/* Encodes the value at `at`; returns the position after it. */
 static const uint8_t *encode(struct encoding *encoding, const uint8_t *at)
 {
     const uint8_t *end;
@@ -222,7 +222,7 @@ void v8_encode(struct v8_writer *writer, struct kx_slice json)
     kx_buffer_free(&encoding.lengths);
 }
 
-/* White space around the whole is not part of its value. */
+/* kx_json_find drops the white space around the value. */
 void kx_v8_from_json(struct kx_slice json, struct kx_buffer *out)
 {
     struct v8_writer writer;

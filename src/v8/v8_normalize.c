@@ -1,11 +1,11 @@
-/* Writing a V8 value anew, token by token. Objects get new numbers, since a
- * typed array of Node's is one object and one of V8's are two. */
+/* Rewrites a V8 value token by token. Objects get new numbers, because a typed
+ * array is one object in Node's form and two in V8's. */
 #include "v8/v8_normalize.h"
 
 #include "v8/v8_reader.h"
 #include "v8/v8_writer.h"
 
-/* A part of what is written, from the beginning of the value. */
+/* A part of the output; `at` counts from the beginning of the value. */
 struct stretch {
     size_t at;
     size_t size;
@@ -13,7 +13,7 @@ struct stretch {
 
 enum { LATE_FIELDS = 2 /* message, stack */ };
 
-/* The cause of an error, and the fields that came behind it. */
+/* The position of an error's cause, and the fields that follow it. */
 struct cause {
     size_t at;
     struct stretch late[LATE_FIELDS];
@@ -24,10 +24,10 @@ struct normal {
     struct v8_reader reader;
     struct v8_token token;
     struct v8_writer writer;
-    struct kx_buffer ids; /* the new number of each object */
+    struct kx_buffer ids; /* uint32_t, the new number of each object */
     uint32_t next;
     struct kx_buffer causes; /* struct cause, in the order of `at` */
-    struct kx_buffer late;   /* struct stretch, likewise: of all of them */
+    struct kx_buffer late;   /* struct stretch, of all causes in order */
 };
 
 /* ---- Numbers of objects ------------------------------------------------- */
@@ -101,7 +101,8 @@ static void write_bigint(struct normal *normal)
         normal->writer.out->data[at] = 'z';
 }
 
-/* What comes behind a cause is noted with it, to be moved in front of it. */
+/* Writes a field. A field after the cause is noted as late, so that
+ * order_fields moves it before the cause. */
 static void write_field(struct normal *normal, char tag)
 {
     struct kx_buffer *out = normal->writer.out;
@@ -204,7 +205,7 @@ static void write_open(struct normal *normal)
         v8_put_varint(writer, UINT32_MAX);
 }
 
-/* The frame that was closed is still there. */
+/* The closed container's frame is still valid, one above the top. */
 static void write_end(struct normal *normal)
 {
     struct v8_writer *writer = &normal->writer;
@@ -266,8 +267,8 @@ static write_fn *const WRITE[V8_KINDS] = {
 
 /* ---- The whole ---------------------------------------------------------- */
 
-/* The number of a cause is noted in the frame of its error, which is the one
- * below a container that is itself the cause. */
+/* Notes the number of a cause in the frame of its error. If the cause is a
+ * container, its own frame is the top, and the error's is below it. */
 static void note_cause(struct normal *normal)
 {
     size_t depth = normal->reader.depth;
@@ -303,8 +304,8 @@ static void add_late(const struct cause *cause, const uint8_t *written,
         kx_add(whole, written + cause->late[i].at, cause->late[i].size);
 }
 
-/* The order of an error's fields is message, stack, cause. All that came late
- * is moved at once, since errors may be causes of each other a thousandfold. */
+/* Puts the fields of errors in the order message, stack, cause. All late fields
+ * are moved in one pass, since causes may be nested a thousand deep. */
 static enum kx_status order_fields(struct normal *normal)
 {
     const struct cause *cause = (const struct cause *)normal->causes.data;
@@ -363,7 +364,7 @@ enum kx_status v8_normalize(struct kx_slice bytes, struct kx_buffer *out)
     return status;
 }
 
-/* A message or a stack that follows a cause. */
+/* True for a message or stack that follows the cause. */
 static bool is_late(const struct v8_reader *reader,
                     const struct v8_token *token)
 {
@@ -372,8 +373,9 @@ static bool is_late(const struct v8_reader *reader,
            (reader->frames[reader->depth].length & CAUSE_BIT) != 0;
 }
 
-/* Could there be a host object or an error at all? They begin with a backslash,
- * or with an r and the tag of what is in it, perhaps after padding. */
+/* False if there cannot be a host object or an error. A host object begins with
+ * a backslash; an error that has a prototype or fields, with an r, perhaps
+ * padding, and one of these tags. */
 static bool may_be_foreign(struct kx_slice bytes)
 {
     static const char inner[] = "EFRSTUmsc"; /* and NUL, the padding */

@@ -1,11 +1,12 @@
-/* The containers of V8's serialization: what is open, what may follow, when it
- * is complete. */
+/* The containers of V8's serialization: the open frames, the tokens that may
+ * follow in each, and the end of a value. */
 #include "v8/v8_reader.h"
 
 enum {
     VERSION_MIN = 13,
     VERSION_MAX = 16,
-    /* References can make a short value long. */
+    /* Limits the tokens read through references, which can make a short value
+     * very long. */
     STEPS_FACTOR = 4,
     STEPS_LEAST = 16384
 };
@@ -47,7 +48,7 @@ struct v8_object v8_object_at(const struct v8_reader *reader, uint32_t id)
     return object;
 }
 
-/* While a reference is followed, what is met has its number already. */
+/* Objects that are read through a reference were numbered before. */
 bool v8_add_object(struct v8_reader *reader, struct v8_token *token, size_t at,
                    uint32_t buffer)
 {
@@ -97,7 +98,7 @@ static bool is_prototype(uint8_t tag)
     return tag != 0 && strchr("EFRSTU", tag) != NULL;
 }
 
-/* An error's kind comes before its fields. */
+/* The letter of an error's prototype comes before its fields. */
 static bool open_error(struct v8_reader *reader, struct v8_token *token)
 {
     token->letter = v8_peek_tag(reader);
@@ -133,7 +134,7 @@ static bool open_host(struct v8_reader *reader, struct v8_token *token,
                 (struct v8_frame){.kind = V8_HOST, .start = (uint32_t)start});
 }
 
-/* Any value, in the container that is open. */
+/* Reads any value in the innermost container. */
 static bool read_value(struct v8_reader *reader, struct v8_token *token,
                        enum v8_role role)
 {
@@ -168,7 +169,7 @@ static bool close_container(struct v8_reader *reader, struct v8_token *token)
     return true;
 }
 
-/* Takes the tag that ends a container, and the number of its children. */
+/* Takes the tag that ends a container, and the number that must follow it. */
 static bool take_end(struct v8_reader *reader, uint32_t expected)
 {
     uint8_t tag;
@@ -212,7 +213,7 @@ static uint8_t closing_tag(enum v8_kind kind)
     return kind == V8_OBJECT ? '{' : kind == V8_ARRAY ? '$' : '@';
 }
 
-/* Names and members; in a dense array after its elements. */
+/* Reads a name or member; in a dense array, its elements come first. */
 static bool step_members(struct v8_reader *reader, struct v8_token *token)
 {
     const struct v8_frame *frame = v8_top(reader);
@@ -247,7 +248,8 @@ static bool step_set(struct v8_reader *reader, struct v8_token *token)
            close_container(reader, token);
 }
 
-/* Each field at most once, in any order: `length` has a bit for each. */
+/* Each field may occur once, in any order. The frame's `length` has a bit for
+ * each field that was read. */
 static bool step_error(struct v8_reader *reader, struct v8_token *token)
 {
     static const struct {
@@ -329,7 +331,7 @@ void v8_close(struct v8_reader *reader)
     kx_buffer_free(&reader->objects);
 }
 
-/* Returns from references whose object has been read. */
+/* Leaves the references whose object has been read completely. */
 static struct v8_frame *leave_references(struct v8_reader *reader)
 {
     struct v8_frame *frame = v8_top(reader);
@@ -364,8 +366,8 @@ enum kx_status v8_next(struct v8_reader *reader, struct v8_token *token_out)
     return STEPS[frame->kind](reader, token_out) ? KX_OK : reader->status;
 }
 
-/* A value that is open, directly or through a reference, cannot be read in
- * itself without end. */
+/* True if the object at this position is open, directly or through a reference.
+ * It contains itself then, and entering it would never end. */
 static bool is_open(const struct v8_reader *reader, uint32_t at)
 {
     for (size_t i = 1; i <= reader->depth; i++)
@@ -380,7 +382,7 @@ bool v8_enter(struct v8_reader *reader, const struct v8_token *reference)
     struct v8_object object = v8_object_at(reader, reference->id);
     if (is_open(reader, object.at) || reader->depth == KX_V8_DEPTH_MAX)
         return false;
-    /* What the search took. */
+    /* The cost of is_open. */
     reader->steps_left -=
         reader->depth < reader->steps_left ? reader->depth : reader->steps_left;
     reader->frames[++reader->depth] =

@@ -5,7 +5,7 @@
 
 /* ---- Taking bytes ------------------------------------------------------- */
 
-/* False when there are not so many bytes. */
+/* False if fewer bytes are left. */
 static bool take_bytes(struct v8_reader *reader, size_t size,
                        struct kx_slice *bytes_out)
 {
@@ -16,7 +16,8 @@ static bool take_bytes(struct v8_reader *reader, size_t size,
     return true;
 }
 
-/* Seven bits in each byte, the lowest first. V8's lengths have 32 bits. */
+/* Seven bits in each byte, the lowest first. V8's lengths have at most 32
+ * bits. */
 bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out)
 {
     uint64_t number = 0;
@@ -59,7 +60,7 @@ static bool read_constant(struct v8_reader *reader, struct v8_token *token,
     return true;
 }
 
-/* Only an element can be missing. */
+/* A hole is allowed only as an element of a dense array. */
 static bool read_hole(struct v8_reader *reader, struct v8_token *token,
                       uint8_t tag)
 {
@@ -91,7 +92,8 @@ static bool read_double(struct v8_reader *reader, struct v8_token *token,
            v8_add_object(reader, token, reader->at - 9, V8_NO_BUFFER);
 }
 
-/* One bit says the sign, the others the number of bytes. */
+/* The lowest bit of the field is the sign, the others are the number of
+ * bytes. */
 static bool read_bigint(struct v8_reader *reader, struct v8_token *token,
                         uint8_t tag)
 {
@@ -122,7 +124,7 @@ static bool read_string(struct v8_reader *reader, struct v8_token *token,
            v8_wrong(reader, "the string is not valid UTF-8");
 }
 
-/* An object around a primitive value has a number of its own. */
+/* An object around a primitive value, such as new Number(1), is numbered. */
 static bool read_boxed(struct v8_reader *reader, struct v8_token *token,
                        uint8_t tag)
 {
@@ -202,7 +204,7 @@ size_t v8_element_size(uint8_t type)
     }
 }
 
-/* The type and its place in the buffer, which is known. */
+/* Checks a view's type, and its place in the buffer, which was read before. */
 static bool check_view(struct v8_reader *reader, struct v8_token *token)
 {
     const struct v8_view *view = &token->view;
@@ -221,7 +223,7 @@ static bool check_view(struct v8_reader *reader, struct v8_token *token)
     return true;
 }
 
-/* After the tag. */
+/* Takes a view after its tag. */
 static bool take_view(struct v8_reader *reader, struct v8_token *token)
 {
     uint32_t type;
@@ -241,7 +243,8 @@ static bool take_view(struct v8_reader *reader, struct v8_token *token)
            v8_add_object(reader, token, start, token->buffer.id);
 }
 
-/* A buffer that is referred to is read without the view that follows it. */
+/* Reads a buffer, and a view that follows it. A buffer that is read through a
+ * reference is read without the view. */
 static bool read_buffer(struct v8_reader *reader, struct v8_token *token,
                         uint8_t tag)
 {
@@ -257,7 +260,7 @@ static bool read_buffer(struct v8_reader *reader, struct v8_token *token,
     return v8_take_tag(reader, &tag) && take_view(reader, token);
 }
 
-/* The buffer with this number is read where it appeared. */
+/* Reads the buffer with this number again, where it appeared. */
 static bool reload_buffer(struct v8_reader *reader, uint32_t id,
                           struct v8_buffer *out)
 {
@@ -270,7 +273,7 @@ static bool reload_buffer(struct v8_reader *reader, uint32_t id,
     return done;
 }
 
-/* A view without its buffer: one that is referred to. */
+/* Reads a view without a buffer before it, which only a reference leads to. */
 static bool read_view(struct v8_reader *reader, struct v8_token *token,
                       uint8_t tag)
 {
@@ -282,7 +285,7 @@ static bool read_view(struct v8_reader *reader, struct v8_token *token,
            take_view(reader, token);
 }
 
-/* Node's numbers of its typed arrays; 10 is its Buffer, 13 came last. */
+/* The types by Node's numbers for them; 10 is its Buffer, 13 was added last. */
 static const char NODE_TYPES[] = "bBCwWdDfF?BqQh";
 
 static bool take_node_view(struct v8_reader *reader, struct v8_token *token,
@@ -301,7 +304,7 @@ static bool take_node_view(struct v8_reader *reader, struct v8_token *token,
     return check_view(reader, token);
 }
 
-/* Node writes its typed arrays as host objects, Deno its Blob and others. */
+/* Node writes typed arrays as host objects; Deno writes Blob and others so. */
 static bool read_host(struct v8_reader *reader, struct v8_token *token,
                       uint8_t tag)
 {

@@ -1,4 +1,5 @@
-/* The loop over the tokens of a V8 value, and JSON's small pieces. */
+/* The loop over the tokens of a V8 value, and the parts of JSON that the forms
+ * share. */
 #include "v8/v8_text.h"
 
 #include <math.h>
@@ -8,12 +9,13 @@
 #include "json/json_scan.h"
 
 enum {
-    TEXT_FACTOR = 32, /* bytes of text for one of a value */
+    TEXT_FACTOR = 32, /* bytes of text for a byte of the value */
     TEXT_SLACK = 65536,
-    HOLES_MAX = 4096 /* that follow each other */
+    HOLES_MAX = 4096 /* in a row */
 };
 
-/* No token makes so much text by itself: references and holes do. */
+/* The limit is reached only through references and holes, never by the text of
+ * a single token. */
 static bool is_too_long(const struct v8_text *text, size_t more)
 {
     return text->out->size - text->start + more >
@@ -90,7 +92,7 @@ static uint32_t unit_at(struct kx_slice bytes, size_t i)
     return bytes.data[i] | (uint32_t)bytes.data[i + 1] << 8;
 }
 
-/* False when half a surrogate pair was replaced. */
+/* False if a lone surrogate was replaced. */
 static bool from_utf16(struct kx_slice bytes, struct kx_buffer *utf8)
 {
     bool whole = true;
@@ -111,7 +113,7 @@ static bool from_utf16(struct kx_slice bytes, struct kx_buffer *utf8)
     return whole;
 }
 
-/* Most strings are ASCII and have nothing to escape. */
+/* True for ASCII without characters to escape, as most strings are. */
 static bool is_simple(const struct v8_text *text,
                       const struct v8_string *string)
 {
@@ -162,7 +164,7 @@ bool v8_text_number(struct v8_text *text, double number)
     return true;
 }
 
-/* A name that is a number is written as JavaScript would: in quotes. */
+/* A name that is a number is written in quotes, as JavaScript does. */
 bool v8_text_name(struct v8_text *text)
 {
     bool whole = true;
@@ -183,7 +185,7 @@ bool v8_text_name(struct v8_text *text)
 
 /* ---- Sparse arrays ------------------------------------------------------ */
 
-/* `note` of the array's frame is the index that comes next. */
+/* `note` of the array's frame is the index of the next element. */
 static bool add_holes(struct v8_text *text, struct v8_frame *frame, uint32_t to,
                       const char *hole)
 {
@@ -213,7 +215,7 @@ bool v8_text_index(struct v8_text *text, const char *hole)
     return true;
 }
 
-/* The frame is no longer open, but still there. */
+/* The closed array's frame is still valid, one above the top. */
 bool v8_text_last(struct v8_text *text, const char *hole)
 {
     struct v8_frame *frame = &text->reader.frames[text->reader.depth + 1];
@@ -239,8 +241,8 @@ bool v8_text_try_enter(struct v8_text *text)
     return v8_text_enter(text);
 }
 
-/* In the place of the outermost reference that was tried comes null. False:
- * none is, or the memory has run out. */
+/* Replaces the text of the outermost reference by null. False if no reference
+ * was tried, or if memory has run out. */
 static bool abandon(struct v8_text *text)
 {
     struct v8_reader *reader = &text->reader;

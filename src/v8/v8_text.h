@@ -1,74 +1,78 @@
-/* V8 values as text: what the two forms, plain JSON and typed JSON, have in
- * common. A form is a table of functions, one for each kind of token. */
+/* Conversion of V8 values to JSON text. A form of that text (plain JSON, typed
+ * JSON, the fields of an index) is a table with a function for each kind of
+ * token; this file has the parts that the forms share. */
 #ifndef V8_TEXT_H
 #define V8_TEXT_H
 
 #include "v8/v8_reader.h"
 
-/* A conversion under way. */
+/* The state of a conversion. */
 struct v8_text {
     struct v8_reader reader;
-    struct v8_token token; /* the present one */
+    struct v8_token token; /* the current token */
     struct kx_buffer *out;
-    size_t start;    /* of the text in out */
-    unsigned levels; /* arrays and objects that are open in the text */
-    bool changed;    /* something could not be written as it is */
-    size_t name_at;  /* where the last member's name begins */
-    bool tried;      /* with v8_text_try_enter: what follows holds */
+    size_t start;    /* position of the text in out */
+    unsigned levels; /* arrays and objects open in the text */
+    bool changed;    /* some part was not written exactly */
+    size_t name_at;  /* position of the last member's name */
+    bool tried; /* v8_text_try_enter was used: the members below are valid */
     bool abandoned;
-    size_t entered_at; /* where the text of the outermost reference begins */
+    size_t entered_at; /* position of the outermost reference's text */
     unsigned entered_levels;
     struct kx_buffer scratch;
 };
 
-/* Writes the present token. False when the form has no way to write it. */
+/* Writes the current token. False if the form cannot express it. */
 typedef bool v8_write_fn(struct v8_text *text);
 
-/* Appends a value to out. KX_OK; KX_ABSENT, with nothing appended: it has no
- * such text, or one that references make much longer than 32 times its bytes;
- * KX_BAD_VALUE, also when they would make it endless; KX_NO_MEMORY. changed_out
- * (NULL is allowed): did a function of the form say that it changed something?
- */
+/* Appends a value to out. KX_OK; KX_ABSENT: the form cannot express the value,
+ * or references make the text much longer than 32 times its bytes;
+ * KX_BAD_VALUE, also if references take too many steps; KX_NO_MEMORY. On errors
+ * nothing is appended. *changed_out (changed_out may be NULL): a function of
+ * the form set `changed`, or a reference was replaced by null. */
 enum kx_status v8_text_write(struct kx_slice bytes, v8_write_fn *const *form,
                              struct kx_buffer *out, bool *changed_out);
 
-/* Opens or closes brackets; `levels` of them. False when the text would be
- * deeper than KX_JSON_DEPTH_MAX. */
+/* Appends brackets that open or close so many levels. v8_text_open returns
+ * false if the text becomes deeper than KX_JSON_DEPTH_MAX. */
 bool v8_text_open(struct v8_text *text, const char *brackets, unsigned levels);
 bool v8_text_close(struct v8_text *text, const char *brackets, unsigned levels);
 
-/* Appends a comma unless something was opened last. */
+/* Appends a comma, except at the start of the text and after '[', '{' and
+ * ':'. */
 void v8_text_comma(struct v8_text *text);
 
-/* Appends what goes in front of the present token in its place. */
+/* Appends the comma before the current token if it is an element. */
 void v8_text_begin(struct v8_text *text);
-/* The same, and null. */
+/* The same, followed by null. */
 void v8_text_null(struct v8_text *text);
 
-/* Appends a JSON string. False when the string has half a surrogate pair, for
- * which U+FFFD is then written. */
+/* Appends a JSON string. False if the string has a lone surrogate, which is
+ * written as U+FFFD. */
 bool v8_text_string(struct v8_text *text, const struct v8_string *string);
 
-/* Appends a member's name from the token, with comma and colon. False as
+/* Appends the token as a member's name, with comma and colon. False as for
  * v8_text_string. */
 bool v8_text_name(struct v8_text *text);
 
-/* The name of an element in a V8_SPARSE array, its index: goes to its place,
- * writing `hole` for each element that is missing before it, and appends the
- * comma. False when it is no index, out of order, or far behind the others; a
- * hole of NULL: when any is missing. */
+/* The name of an element in a V8_SPARSE array, which is its index: appends
+ * `hole` for each missing element before it, and the comma. False if the name
+ * is not an index, is out of order, or follows too many holes. With hole NULL,
+ * false if any element is missing. */
 bool v8_text_index(struct v8_text *text, const char *hole);
-/* After the V8_END of a V8_SPARSE array: the same for those behind the last. */
+/* After the V8_END of a V8_SPARSE array: the same for missing elements after
+ * the last. */
 bool v8_text_last(struct v8_text *text, const char *hole);
 
-/* Appends a double as JSON; false, appending nothing, for what JSON has no
- * number for: -0, NaN and the infinite ones. */
+/* Appends a double as a JSON number. False, appending nothing, for -0, NaN and
+ * infinities. */
 bool v8_text_number(struct v8_text *text, double number);
 
-/* Goes on with the object that the token refers to. */
+/* Continues with the object that the token refers to. */
 bool v8_text_enter(struct v8_text *text);
-/* The same, but where that makes the text too long, null is written instead,
- * and for each reference behind it. False: it cannot be followed. */
+/* The same. But if that makes the text too long, null is written instead, and
+ * for each later reference this returns false. False also if the reference
+ * cannot be followed. */
 bool v8_text_try_enter(struct v8_text *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* The pieces of V8's serialization, written as V8 itself writes them. */
+/* The parts of V8's serialization, byte for byte as V8 writes them. */
 #include "v8/v8_writer.h"
 
 #include <endian.h>
@@ -77,7 +77,7 @@ static size_t varint_size(uint32_t number)
     return size;
 }
 
-/* The characters begin at an even place. */
+/* Padding puts the characters at an even position. */
 static void begin_utf16(struct v8_writer *writer, uint32_t size)
 {
     size_t at = writer->out->size - writer->start + 1 + varint_size(size);
@@ -93,14 +93,14 @@ void v8_put_utf16(struct v8_writer *writer, struct kx_slice utf16)
     v8_put_bytes(writer, utf16);
 }
 
-/* How a text is written: its characters, and whether one is over U+00FF. */
+/* The size of a text, and whether a character of it is above U+00FF. */
 struct measure {
     uint32_t units; /* of UTF-16 */
     bool wide;
 };
 
-/* By the first bytes of its characters: those up to C3 stand for at most
- * U+00FF, those from F0 on for two units. */
+/* Decides by the first bytes of the characters: up to C3 they are at most
+ * U+00FF, from F0 on they are two units. */
 static struct measure measure(struct kx_slice utf8)
 {
     struct measure measure = {.units = 0};
@@ -176,7 +176,7 @@ void v8_put_string(struct v8_writer *writer, struct kx_slice utf8)
     add_latin1(utf8, writer->out);
 }
 
-/* The index of an array has no leading zeros and is at most 2^32 - 2. */
+/* An array index has no leading zeros and is at most 2^32 - 2. */
 static bool may_be_index(struct kx_slice text)
 {
     return text.size == 1 ||
