@@ -1,8 +1,9 @@
-/* Keys as bytes: the tuple encoding of Deno KV, in which the order of the bytes
- * is the order of the parts. Each part begins with a tag; bytes and strings end
- * with a zero byte (a zero inside is followed by FF), bigints tell their length
- * by the tag or the byte after it, numbers have eight bytes. Numbers and
- * bigints are turned so that smaller ones have smaller bytes. */
+/* The byte encoding of keys: the tuple encoding of Deno KV, in which the order
+ * of the bytes is the order of the parts. Each part begins with a tag. Bytes
+ * and strings end with a zero byte; a zero inside is followed by FF. The size
+ * of a bigint is in its tag or in the byte after it. Numbers have eight bytes.
+ * Numbers and bigints are transformed so that smaller ones have smaller
+ * bytes. */
 #include <math.h>
 
 #include "kindex/key.h"
@@ -12,20 +13,20 @@ enum {
     TAG_BYTES = 0x01,
     TAG_STRING = 0x02,
     TAG_NEGATIVE_LONG = 0x0b, /* bigint of more than eight bytes */
-    TAG_ZERO = 0x14,          /* bigint; 14 + n and 14 - n have n bytes */
+    TAG_ZERO = 0x14,          /* bigint; 0x14 + n and 0x14 - n have n bytes */
     TAG_POSITIVE_LONG = 0x1d,
     TAG_NUMBER = 0x21,
     TAG_FALSE = 0x26,
     TAG_TRUE = 0x27,
     ZERO_ESCAPE = 0xff, /* after a zero byte that is not the end */
-    BIGINT_SHORT = 8,   /* bytes of a bigint whose tag tells its length */
+    BIGINT_SHORT = 8,   /* largest size of a bigint that the tag holds */
     NUMBER_SIZE = 9
 };
 #define SIGN_BIT (UINT64_C(1) << 63)
 
 /* ---- Writing ------------------------------------------------------------ */
 
-/* A single addition that failed has left the key as it was. */
+/* After a single addition, which leaves the key unchanged if it fails. */
 static enum kx_status added(const struct kx_buffer *key)
 {
     return key->failed ? KX_NO_MEMORY : KX_OK;
@@ -57,9 +58,9 @@ static void put_escaped(uint8_t *out, struct kx_slice bytes)
     }
 }
 
-/* Tag, bytes with each zero escaped, and the zero that ends them: a part that
- * another one begins with sorts first. Room for everything is made first, so
- * that a key never has half a part. */
+/* Appends the tag, the bytes with each zero escaped, and the final zero. So a
+ * part that is the beginning of another sorts before it. All memory is reserved
+ * first, so that a key never has half a part. */
 static enum kx_status add_terminated(struct kx_buffer *key, uint8_t tag,
                                      struct kx_slice bytes)
 {
@@ -91,8 +92,8 @@ enum kx_status kx_key_add_bytes(struct kx_buffer *key, struct kx_slice bytes)
 }
 
 /* A positive number gets its sign bit set, a negative one has all bits
- * inverted: then bytes have the order of the numbers, -0 before 0. All NaNs of
- * one sign are the same key. */
+ * inverted. So the bytes have the order of the numbers, with -0 before 0. All
+ * NaNs of one sign are the same key. */
 enum kx_status kx_key_add_number(struct kx_buffer *key, double number)
 {
     uint64_t bits;
@@ -131,8 +132,9 @@ static void put_inverted(uint8_t *out, struct kx_slice bytes)
         out[i] = (uint8_t)~bytes.data[i];
 }
 
-/* The length comes first, so that more bytes sort as larger; for negative ones
- * everything is inverted. Zero has no bytes and no sign. */
+/* The size comes first, so that a magnitude of more bytes sorts as larger. For
+ * negative numbers, size and bytes are inverted. Zero has no bytes and no
+ * sign. */
 static enum kx_status add_magnitude(struct kx_buffer *key,
                                     struct kx_slice magnitude, bool negative)
 {
@@ -181,14 +183,14 @@ static bool is_bigint(uint8_t tag)
     return tag >= TAG_NEGATIVE_LONG && tag <= TAG_POSITIVE_LONG;
 }
 
-/* Bytes of an encoded bigint in front of its magnitude. */
+/* Bytes of an encoded bigint before its magnitude. */
 static size_t bigint_head(uint8_t tag)
 {
     return tag == TAG_NEGATIVE_LONG || tag == TAG_POSITIVE_LONG ? 2 : 1;
 }
 
-/* Bytes that the head promises, perhaps more than there are; the caller looks.
- */
+/* The size of a bigint by its head; 0 if the head is incomplete. The size may
+ * exceed rest: the caller checks it. */
 static size_t bigint_size(struct kx_slice rest)
 {
     uint8_t tag = rest.data[0];
@@ -202,8 +204,8 @@ static size_t bigint_size(struct kx_slice rest)
     return head + (size_t)(tag < TAG_ZERO ? TAG_ZERO - tag : tag - TAG_ZERO);
 }
 
-/* Text may be checked piece by piece, for no character but NUL has a zero.
- * *escaped_out: is any zero inside? */
+/* Text is checked in the pieces between zeros, since no character but NUL has a
+ * zero byte. *escaped_out: the part has an escaped zero. */
 static size_t terminated_size(struct kx_slice rest, bool *escaped_out)
 {
     bool is_text = rest.data[0] == TAG_STRING;
@@ -237,8 +239,9 @@ static size_t fixed_size(uint8_t tag)
     }
 }
 
-/* Never reads behind rest, whatever the bytes are: keys in cursors and from
- * other programs pass here first. */
+/* The size of the first part, or 0 if it is not valid. Never reads past rest:
+ * keys from cursors and other programs are checked here before any other
+ * use. */
 static size_t part_size(struct kx_slice rest, bool *escaped_out)
 {
     *escaped_out = false;
@@ -285,8 +288,8 @@ void kx_key_read(struct kx_key_reader *reader, struct kx_slice key)
     reader->rest = key;
 }
 
-/* The bytes between tag and end without their escapes, in scratch. False when
- * they do not fit there: no key that was checked is so long. */
+/* Copies the bytes of a part to scratch without their escapes. False if they do
+ * not fit, which cannot happen for a checked key. */
 static bool unescape(struct kx_slice inner, uint8_t *scratch,
                      struct kx_slice *bytes_out)
 {
@@ -302,7 +305,7 @@ static bool unescape(struct kx_slice inner, uint8_t *scratch,
     return true;
 }
 
-/* A long form with leading zeros, which nobody writes, reads as its value. */
+/* Leading zeros of a magnitude are never written; they are ignored here. */
 static void read_bigint(struct kx_slice encoded, uint8_t *scratch,
                         struct kx_part *part)
 {
@@ -329,7 +332,8 @@ static double read_number(const uint8_t *encoded)
     return number;
 }
 
-/* Member by member: made and copied as a whole it takes four times as long. */
+/* The members of part_out are set one by one: to build a struct and copy it
+ * takes four times as long. */
 enum kx_status kx_key_next(struct kx_key_reader *reader,
                            struct kx_part *part_out)
 {

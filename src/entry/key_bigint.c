@@ -1,13 +1,14 @@
-/* Bigint parts as decimal text and back. GMP's low-level functions work on
- * arrays of ours: the others end the process when memory runs out. */
+/* Bigint parts to decimal text and back, with GMP's low-level functions on our
+ * own arrays. GMP's high-level functions abort the process if memory runs
+ * out. */
 #include <gmp.h>
 
 #include "kindex/key.h"
 
 enum {
     DECIMAL_MAX = 615, /* digits of the largest magnitude */
-    /* The limbs that 615 digits can need at most, and one to spare, for GMP
-     * writes a limb ahead. */
+    /* The limbs that 615 digits need at most, and one more, because GMP may
+     * write an additional limb. */
     LIMBS_MAX = (DECIMAL_MAX * 10 / 3 + 1) / GMP_NUMB_BITS + 2,
     BYTES_MAX = LIMBS_MAX * (int)sizeof(mp_limb_t) + 1
 };
@@ -21,7 +22,7 @@ static bool take_sign(struct kx_slice *decimal)
     return true;
 }
 
-/* Drops leading digits that are `zero`, but never the last. */
+/* Drops leading digits equal to `zero`, but never the last digit. */
 static void skip_zeros(struct kx_slice *digits, uint8_t zero)
 {
     while (digits->size > 1 && digits->data[0] == zero) {
@@ -30,7 +31,7 @@ static void skip_zeros(struct kx_slice *digits, uint8_t zero)
     }
 }
 
-/* The values of the digits, as GMP wants them. */
+/* The values of the digits, as GMP expects them. */
 static bool digit_values(struct kx_slice digits, uint8_t *values)
 {
     if (digits.size == 0 || digits.size > DECIMAL_MAX)
@@ -43,8 +44,8 @@ static bool digit_values(struct kx_slice digits, uint8_t *values)
     return true;
 }
 
-/* More digits than DECIMAL_MAX cannot fit; fewer are measured in bytes by
- * kx_key_add. */
+/* A number of more than DECIMAL_MAX digits cannot fit. Of others, kx_key_add
+ * checks the size in bytes. */
 enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
 {
     bool negative = take_sign(&decimal);
@@ -55,7 +56,7 @@ enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
 
     struct kx_part part = {.type = KX_BIGINT};
     uint8_t bytes[BYTES_MAX];
-    if (values[0] != 0) { /* else it is 0, of which there is only one */
+    if (values[0] != 0) { /* otherwise 0: no bytes, no sign */
         mp_limb_t limbs[LIMBS_MAX];
         mp_size_t count = mpn_set_str(limbs, values, decimal.size, 10);
         part.bytes = kx_slice(bytes, mpn_get_str(bytes, 256, limbs, count));
@@ -64,7 +65,8 @@ enum kx_status kx_key_add_bigint(struct kx_buffer *key, struct kx_slice decimal)
     return kx_key_add(key, &part);
 }
 
-/* A magnitude of no bytes, or of more than a key can have, is written as 0. */
+/* A magnitude without bytes, or with more than a key can have, is written as
+ * 0. */
 void kx_bigint_decimal(const struct kx_part *part, struct kx_buffer *out)
 {
     struct kx_slice magnitude = part->bytes;

@@ -1,7 +1,7 @@
-/* Keys in JSON, both ways. Strings, finite numbers and booleans are themselves;
- * the parts that JSON has no form for are objects with type and value, as in
- * Deno's kv-utils. What one direction writes the other reads as the same key.
- */
+/* Conversion of keys to JSON and back. Strings, finite numbers and booleans are
+ * written as such. Parts that JSON cannot express are objects with type and
+ * value, as in Deno's kv-utils. A key that is written as JSON is read back as
+ * the same key. */
 #include "kindex/key.h"
 
 #include <stdio.h>
@@ -14,14 +14,15 @@ static enum kx_status bad(struct kx_fault *fault, const char *detail)
     return kx_fail(fault, KX_BAD_KEY, "%s", detail);
 }
 
-/* The members of a tagged part, as raw values; size 0 when absent. */
+/* The members of a part that is an object, as raw values; size 0 if absent. */
 struct tagged {
     struct kx_slice type;
     struct kx_slice value;
     struct kx_slice length;
 };
 
-/* Names are compared as they are written: one with escapes is not known. */
+/* Names are compared with their escapes, so a name with an escape is
+ * refused. */
 static enum kx_status read_tagged(struct kx_slice object, struct tagged *out,
                                   struct kx_fault *fault)
 {
@@ -48,7 +49,7 @@ static enum kx_status read_tagged(struct kx_slice object, struct tagged *out,
     return KX_OK;
 }
 
-/* byteLength may be left out, but must not lie. */
+/* byteLength is optional, but must be correct. */
 static enum kx_status add_bytes(const struct tagged *tagged,
                                 struct kx_slice text, struct kx_buffer *key,
                                 struct kx_fault *fault)
@@ -72,7 +73,7 @@ static enum kx_status add_bytes(const struct tagged *tagged,
     return status;
 }
 
-/* Of a number written as text, for the special ones and others. */
+/* Adds a number: one of the special names, or a JSON number. */
 static enum kx_status add_number(struct kx_slice text, struct kx_buffer *key,
                                  struct kx_fault *fault)
 {
@@ -120,7 +121,7 @@ enum kx_status kx_key_add_typed(struct kx_buffer *key, struct kx_slice object,
     return status;
 }
 
-/* Most strings have no escapes and are taken without a copy. */
+/* Most strings have no escapes and are added without a copy. */
 static enum kx_status add_string(struct kx_slice token, struct kx_buffer *key)
 {
     struct kx_slice inside = kx_slice(token.data + 1, token.size - 2);
@@ -224,7 +225,7 @@ void kx_part_to_json(const struct kx_part *part, struct kx_buffer *out)
     }
 }
 
-/* Stops at the first part that cannot be read. */
+/* Stops at the first part that is not valid. */
 void kx_key_to_json(struct kx_slice key, struct kx_buffer *out)
 {
     struct kx_key_reader reader;

@@ -1,5 +1,6 @@
-/* Number parts of keys as text. A value may lose digits as a double, as in any
- * JSON program; a key must not, for it would then be another entry's key. */
+/* Number parts of keys as text. A number in a value may lose digits when it
+ * becomes a double, as in any JSON program. A number in a key must not, because
+ * it would become the key of another entry. */
 #include "kindex/key.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "kindex/text.h"
 
-/* The longest integer that a double can hold has 309 digits. */
+/* The largest integer that a double can hold has 309 digits. */
 enum { EXACT_DIGITS = 15, DIGITS_MAX = 320 };
 
 static bool all_digits(struct kx_slice text)
@@ -18,9 +19,9 @@ static bool all_digits(struct kx_slice text)
     return text.size > 0;
 }
 
-/* Is this how the double is written: with all its digits, or, over 2^53, as
- * JavaScript and kx_number_text write it, with zeros after the digits that
- * tell it from its neighbours? */
+/* True if these digits are a way to write the double: with all its digits, or,
+ * above 2^53, as JavaScript and kx_number_text write it, with zeros after the
+ * digits that distinguish it from its neighbours. */
 static bool has_digits(double number, struct kx_slice digits)
 {
     char text[DIGITS_MAX];
@@ -31,7 +32,7 @@ static bool has_digits(double number, struct kx_slice digits)
     return kx_equal(digits, kx_slice(text, kx_number_text(fabs(number), text)));
 }
 
-/* `inexact` lets the door suggest a bigint or a string instead. */
+/* With `inexact`, the HTTP layer suggests a bigint or a string instead. */
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
 {
     kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
@@ -42,8 +43,8 @@ static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
     return KX_BAD_KEY;
 }
 
-/* Fractions are taken as the nearest double: nobody means more by 0.1. Integers
- * of at most EXACT_DIGITS are always exact. */
+/* Fractions become the nearest double, as 0.1 does everywhere. Integers of at
+ * most EXACT_DIGITS digits are always exact. */
 enum kx_status kx_key_number_parse(struct kx_slice token, double *number_out,
                                    struct kx_fault *fault)
 {

@@ -1,7 +1,6 @@
-/* Reading and writing the stored form of an entry (record.h says what it looks
- * like). Reading copies nothing. Lengths are checked, so that damaged bytes are
- * reported instead of followed; whoever gets false treats the row as a failure
- * of the storage. */
+/* Reads and writes the stored form of an entry (record.h describes it). Reading
+ * copies nothing. Lengths are checked, so that damaged bytes are detected;
+ * callers treat a row that cannot be read as a failure of the storage. */
 #include "entry/record.h"
 
 enum {
@@ -9,7 +8,7 @@ enum {
     EXPIRES = 0x08,
     INDEX_ENTRY = 0x10,
     STAMP_SHIFT = 5,
-    /* Of the two bytes that say where the owner is. */
+    /* Bits of the two bytes with the owner's position. */
     OWNER_MASK = 0x0fff,
     OWN_STAMP = 0x2000,
     ODD_FORM = 0x4000,
@@ -40,7 +39,7 @@ static bool take_slice(struct kx_slice *rest, size_t length_size,
     return true;
 }
 
-/* An owner that is part of the row's key is left there: see record_owner. */
+/* An owner that is part of the row's key is found by record_owner. */
 static bool read_owner(struct kx_slice *rest, struct record *record)
 {
     if (rest->size < 6)
@@ -55,8 +54,8 @@ static bool read_owner(struct kx_slice *rest, struct record *record)
     return record->owner_at != 0 || take_slice(rest, 2, &record->owner);
 }
 
-/* Member by member: each entry of a list passes through here, and a structure
- * that is cleared or copied as a whole takes several times as long. */
+/* Members are set one by one: this runs for each entry of a list, and to clear
+ * or copy the whole struct takes several times as long. */
 bool record_read(struct kx_slice bytes, struct record *record_out)
 {
     if (bytes.size == 0)

@@ -1,4 +1,4 @@
-/* Typed values without children, to V8. */
+/* Conversion of typed values without children to V8. */
 #include <math.h>
 
 #include "entry/typed_put.h"
@@ -18,7 +18,7 @@ enum kx_status typed_put_undefined(struct typed_sink *sink,
     return KX_OK;
 }
 
-/* A string with half surrogates is written in UTF-16 besides. */
+/* A string with lone surrogates has its exact characters in utf16. */
 static enum kx_status put_utf16(struct typed_sink *sink,
                                 const struct typed *typed)
 {
@@ -35,7 +35,7 @@ static enum kx_status put_utf16(struct typed_sink *sink,
     return KX_OK;
 }
 
-/* The numbers that JSON has no form for are written as texts. */
+/* The numbers that JSON cannot express are written as strings. */
 static enum kx_status put_number(struct typed_sink *sink,
                                  const struct typed *typed)
 {
@@ -90,7 +90,7 @@ enum kx_status typed_put_bigint(struct typed_sink *sink,
 
 _Static_assert(KX_V8_BIGINT_MAX == 4096, "the sentence says 4096");
 
-/* null is what kv-utils makes of an invalid date. */
+/* kv-utils writes an invalid date as null. */
 enum kx_status typed_put_date(struct typed_sink *sink,
                               const struct typed *typed)
 {
@@ -126,7 +126,7 @@ static bool read_flags(struct kx_slice letters, uint32_t *flags_out)
     return true;
 }
 
-/* The flags come behind the last slash. */
+/* The flags follow the last slash. */
 enum kx_status typed_put_regexp(struct typed_sink *sink,
                                 const struct typed *typed)
 {

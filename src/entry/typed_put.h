@@ -1,4 +1,5 @@
-/* What typed_v8.c and typed_leaf.c share: where a typed value is put as V8. */
+/* The interface between typed_v8.c and typed_leaf.c: typed values written as
+ * V8. */
 #ifndef TYPED_PUT_H
 #define TYPED_PUT_H
 
@@ -7,16 +8,16 @@
 
 struct typed_sink {
     struct v8_writer writer;
-    void *memory; /* scratch, until the whole is done */
+    void *memory; /* for scratch, freed after the whole value */
     struct kx_fault *fault;
 };
 
-/* Puts a typed value: KX_OK, KX_BAD_VALUE, KX_NO_MEMORY. */
+/* Writes a typed value. KX_OK, KX_BAD_VALUE, KX_NO_MEMORY. */
 typedef enum kx_status typed_put_fn(struct typed_sink *sink,
                                     const struct typed *typed);
 
-/* Those of the values that have no children: undefined; string, number, boolean
- * and null; bigint; Date; RegExp; ArrayBuffer; DataView and typed arrays. */
+/* The values without children: undefined; string, number, boolean and null;
+ * bigint; Date; RegExp; ArrayBuffer; DataView and typed arrays. */
 typed_put_fn typed_put_undefined;
 typed_put_fn typed_put_scalar;
 typed_put_fn typed_put_bigint;

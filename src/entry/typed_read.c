@@ -1,6 +1,6 @@
-/* The typed form to values. Where JSON can carry the whole it is made JSON, in
- * which scalars stay as they are written; otherwise V8. The recursion is as
- * deep as the text, at most KX_JSON_DEPTH_MAX. */
+/* Reads the typed form into values. If JSON can carry the whole value, it
+ * becomes JSON, in which scalars keep their bytes; otherwise it becomes V8. The
+ * recursion is as deep as the text, at most KX_JSON_DEPTH_MAX. */
 #include "entry/typed_read.h"
 
 enum kx_status typed_bad(struct kx_fault *fault, const char *detail)
@@ -22,7 +22,8 @@ static const struct member {
     {"\"utf16\"", offsetof(struct typed, utf16)},
 };
 
-/* Where a member goes; NULL for a name that a typed value does not have. */
+/* The member with this name; NULL for a name that a typed value does not
+ * have. */
 static struct kx_slice *member_of(struct typed *typed, struct kx_slice name)
 {
     for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++)
@@ -76,8 +77,7 @@ enum kx_status typed_text(struct kx_slice token, const void *memory,
     return text.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* byteLength is what kv-utils writes along; where it is there it must be
- * right. */
+/* kv-utils also writes byteLength. It is optional, but must be correct. */
 enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
                            const void *memory, struct kx_slice *bytes_out,
                            struct kx_fault *fault)
@@ -104,7 +104,8 @@ enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
 
 /* ---- Values with an encoding of their own ------------------------------- */
 
-/* A text, because a JSON number loses digits over 2^53 in most readers. */
+/* A KvU64 is a string, because most readers lose digits of JSON numbers above
+ * 2^53. */
 static bool parse_u64(struct kx_slice digits, uint64_t *number_out)
 {
     uint64_t number = 0;
@@ -171,8 +172,7 @@ static enum kx_status read_bytes(const struct typed *typed, const void *memory,
     return status;
 }
 
-/* The very bytes of a V8 value, as kx_value_to_json shows what has no other
- * form. */
+/* Reads the bytes of a V8 value, the form of values that have no other. */
 static enum kx_status read_v8(const struct typed *typed, const void *memory,
                               struct kx_value *value_out,
                               struct kx_fault *fault)
@@ -228,7 +228,9 @@ bool typed_is_scalar(const struct typed *typed)
     return false;
 }
 
-/* False also for what is no typed value: reading it as V8 says why. */
+/* Appends a typed value as plain JSON; false if JSON cannot carry it. Also
+ * false for anything that is not a typed value, for which typed_to_v8 then
+ * gives the error. */
 static bool add_plain(struct kx_slice json, struct kx_buffer *out)
 {
     struct typed typed;

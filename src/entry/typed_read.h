@@ -1,12 +1,12 @@
-/* Reading the typed form: its members, and those values that become V8. */
+/* Reading the typed form: its members, and the values that become V8. */
 #ifndef TYPED_READ_H
 #define TYPED_READ_H
 
 #include "kindex.h"
 
-/* The members of a typed value as raw JSON values; size 0 when absent. */
+/* The members of a typed value as raw JSON values; size 0 if absent. */
 struct typed {
-    struct kx_slice type; /* without its quotes, escapes as they are */
+    struct kx_slice type; /* without its quotes; escapes stay as they are */
     struct kx_slice value;
     struct kx_slice length;
     struct kx_slice most;
@@ -14,26 +14,26 @@ struct typed {
     struct kx_slice utf16;
 };
 
-/* KX_BAD_VALUE with this detail. */
+/* Fills fault and returns KX_BAD_VALUE with this detail. */
 enum kx_status typed_bad(struct kx_fault *fault, const char *detail);
 
-/* Takes the members out of an object: KX_OK, KX_BAD_VALUE. */
+/* Reads the members of an object. KX_OK, KX_BAD_VALUE. */
 enum kx_status typed_members(struct kx_slice json, struct typed *out,
                              struct kx_fault *fault);
 
-/* The characters of a text member, or the bytes of one in base64url, in memory:
- * KX_OK, KX_BAD_VALUE, KX_NO_MEMORY. */
+/* The characters of a string member, or the bytes of one in base64url, in a
+ * buffer under memory. KX_OK, KX_BAD_VALUE, KX_NO_MEMORY. */
 enum kx_status typed_text(struct kx_slice token, const void *memory,
                           struct kx_slice *text_out, struct kx_fault *fault);
 enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
                            const void *memory, struct kx_slice *bytes_out,
                            struct kx_fault *fault);
 
-/* Is it a scalar whose value is written in plain JSON? */
+/* True for a scalar whose value is written in plain JSON. */
 bool typed_is_scalar(const struct typed *typed);
 
-/* Appends a typed value as V8: KX_OK, KX_BAD_VALUE, KX_NO_MEMORY. out may have
- * some bytes more when it is not KX_OK; scratch is made under its owner. */
+/* Appends a typed value as V8. KX_OK, KX_BAD_VALUE, KX_NO_MEMORY; on errors out
+ * may have additional bytes. Scratch is allocated under its owner. */
 enum kx_status typed_to_v8(struct kx_slice json, struct kx_buffer *out,
                            struct kx_fault *fault);
 

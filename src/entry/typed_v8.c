@@ -1,6 +1,6 @@
-/* The typed form to V8, for values that JSON cannot carry. A table says what is
- * made of each type. The recursion is as deep as the text, at most
- * KX_JSON_DEPTH_MAX. */
+/* Conversion of the typed form to V8, for values that JSON cannot carry. A
+ * table has a function for each type. The recursion is as deep as the text, at
+ * most KX_JSON_DEPTH_MAX. */
 #include <talloc.h>
 
 #include "entry/typed_put.h"
@@ -51,7 +51,7 @@ static bool is_hole(struct kx_slice json)
            kx_equal(typed.type, kx_text("hole"));
 }
 
-/* The number of elements that are none. */
+/* The number of missing elements. */
 static uint32_t count_holes(struct kx_json_iter iter)
 {
     struct kx_slice none;
@@ -62,8 +62,8 @@ static uint32_t count_holes(struct kx_json_iter iter)
     return holes;
 }
 
-/* V8 writes an array with holes as a sparse one: each element with its index.
- */
+/* An array with holes is written as V8 does: as a sparse array, each element
+ * with its index. */
 static enum kx_status put_array(struct typed_sink *sink,
                                 const struct typed *typed)
 {
@@ -107,7 +107,8 @@ static enum kx_status put_pair(struct typed_sink *sink, struct kx_slice pair)
     return status;
 }
 
-/* What the array has, each put as so many values, between two tags. */
+/* Writes the elements of an array between two tags; each is written as so many
+ * values. */
 static enum kx_status put_members(struct typed_sink *sink,
                                   struct kx_slice array, const char *tags,
                                   put_fn *put_member, uint32_t values)
@@ -155,7 +156,8 @@ static enum kx_status put_field(struct typed_sink *sink, char tag,
     return KX_OK;
 }
 
-/* Whatever their order in JSON, V8 wants message, stack, cause. */
+/* V8 expects message, stack and cause in this order; in JSON the order is
+ * free. */
 static enum kx_status put_error(struct typed_sink *sink,
                                 const struct typed *typed)
 {

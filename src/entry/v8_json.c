@@ -1,5 +1,5 @@
-/* V8 values as plain JSON, when JSON can carry them, and as the JSON in which
- * indexes look for their fields. */
+/* V8 values as plain JSON, if JSON can carry them, and as the JSON in which
+ * indexes find their fields. */
 #include "entry/v8_json.h"
 
 #include "v8/v8_text.h"
@@ -19,8 +19,8 @@ static bool write_boolean(struct v8_text *text)
     return !text->token.boxed;
 }
 
-/* V8 writes an array as a sparse one when it had holes once: it need not have
- * them any more. */
+/* V8 also writes an array as sparse if it once had holes. So a sparse array may
+ * have none. */
 static bool write_name(struct v8_text *text)
 {
     enum v8_kind kind = v8_top(&text->reader)->kind;
@@ -73,14 +73,14 @@ enum kx_status kx_v8_to_json(struct kx_slice bytes, struct kx_buffer *out)
 
 /* ---- Fields ------------------------------------------------------------- */
 
-/* Nothing can be found here. */
+/* Writes null for a value in which no field can be found. */
 static bool field_null(struct v8_text *text)
 {
     text->changed = true;
     return write_null(text);
 }
 
-/* A member that is undefined is not there. */
+/* An undefined member of an object is omitted. */
 static bool field_undefined(struct v8_text *text)
 {
     text->changed = true;
@@ -99,7 +99,7 @@ static bool field_boolean(struct v8_text *text)
     return write_boolean(text);
 }
 
-/* What JSON has no form for is a part of a key in kv-utils' form. */
+/* Writes a value that JSON cannot express as a part of a key. */
 static bool field_part(struct v8_text *text, const struct kx_part *part)
 {
     text->changed = true;
@@ -108,8 +108,8 @@ static bool field_part(struct v8_text *text, const struct kx_part *part)
     return true;
 }
 
-/* The properties that an array has beside its elements, and elements far behind
- * the others, are passed over. Half a surrogate pair becomes U+FFFD, as in
+/* An array ends at its first named property, and at an element after too many
+ * holes; the remainder is skipped. A lone surrogate becomes U+FFFD, as in
  * keys. */
 static bool field_name(struct v8_text *text)
 {
@@ -187,7 +187,7 @@ static bool field_view(struct v8_text *text)
                                               .bytes = text->token.bytes});
 }
 
-/* Containers in which nothing can be found. */
+/* Writes null for a container in which no field can be found. */
 static bool field_closed(struct v8_text *text)
 {
     return field_null(text) && v8_skip(&text->reader);

@@ -1,5 +1,5 @@
-/* From V8 to the typed form. A value is wrapped as {"type":...,"value":...};
- * names, messages and stacks are plain strings. */
+/* Conversion of V8 values to the typed form. A value is wrapped as
+ * {"type":...,"value":...}; names, messages and stacks are plain strings. */
 #include "entry/v8_typed.h"
 
 #include <stdio.h>
@@ -29,10 +29,10 @@ static const struct error_name {
     {'U', "URIError"},
 };
 
-/* Bit 0 is g. Bit 6 is V8's own and has no letter. */
+/* Bit 0 is g. Bit 6 is internal to V8 and has no letter. */
 const char v8_flags[] = "gimyus?dv";
 
-/* The names of V8's letters, NULL for others. */
+/* The name of a view's type by V8's letter; NULL for an unknown letter. */
 static const char *view_name(uint8_t type)
 {
     for (size_t i = 0; i < sizeof VIEWS / sizeof *VIEWS; i++)
@@ -67,7 +67,7 @@ bool v8_error_letter(struct kx_slice name, uint8_t *letter_out)
     return false;
 }
 
-/* ---- In front of and behind values -------------------------------------- */
+/* ---- Before and after values -------------------------------------- */
 
 static const char HOLE[] = "{\"type\":\"hole\"}";
 
@@ -101,7 +101,7 @@ static bool begin(struct v8_text *text)
     return !text->token.boxed && text->levels < KX_JSON_DEPTH_MAX;
 }
 
-/* {"type":"..." and what comes behind it. */
+/* Writes {"type":"... and then `rest`. */
 static bool begin_type(struct v8_text *text, const char *type, const char *rest)
 {
     bool fits = begin(text);
@@ -167,7 +167,7 @@ static bool write_bigint(struct v8_text *text)
     return true;
 }
 
-/* A message or stack, without a type. */
+/* Writes a message or stack, as a string without a type. */
 static bool write_field(struct v8_text *text, const char *name)
 {
     v8_text_comma(text);
@@ -175,7 +175,7 @@ static bool write_field(struct v8_text *text, const char *name)
     return v8_text_string(text, &text->token.string);
 }
 
-/* JSON has no half of a surrogate pair: the exact characters are added. */
+/* JSON cannot express a lone surrogate, so utf16 has the exact characters. */
 static bool write_string(struct v8_text *text)
 {
     if (text->token.role == V8_NAME)
@@ -205,8 +205,8 @@ static bool write_date(struct v8_text *text)
     return true;
 }
 
-/* The string is written with its quotes, which slashes then take the place
- * of. */
+/* The source is written as a string, whose quotes are then replaced by
+ * slashes. */
 static bool write_regexp(struct v8_text *text)
 {
     static const char order[] = "dgimsuvy";
@@ -253,7 +253,8 @@ static bool write_buffer(struct v8_text *text)
     return end_type(text);
 }
 
-/* A view that follows the length of its buffer is none of kv-utils'. */
+/* kv-utils has no type for a length-tracking view, or for one of a resizable
+ * buffer. */
 static bool write_view(struct v8_text *text)
 {
     const char *name = view_name(text->token.view.type);

@@ -1,7 +1,8 @@
-/* What sum, min, max and patch make of a stored value. Types never mix: a KvU64
- * is combined with a KvU64, a JSON number with a JSON number. JSON integers
- * that fit into 64 bits are added exactly, as text that a double could not
- * hold; min and max give back one of the two as it is written. */
+/* The mutations sum, min, max and patch of a stored value. Types never mix: a
+ * KvU64 is combined with a KvU64, a JSON number with a JSON number. JSON
+ * integers that fit into 64 bits are added exactly, also beyond the precision
+ * of a double. The result of min and max is one of the two values, byte for
+ * byte. */
 #include "entry/value.h"
 
 #include <endian.h>
@@ -34,7 +35,7 @@ const char *value_type_text(const struct kx_value *value)
     return "a value of no known type";
 }
 
-/* What is to be done, and where the result goes. */
+/* The operation, and the buffer of its result. */
 struct work {
     const struct kx_mutation *mutation;
     enum kx_mutation_type type;
@@ -67,7 +68,8 @@ struct number {
     int64_t integer;
 };
 
-/* False for other forms of numbers (1.0, 1e3) and for what does not fit. */
+/* False for other forms of numbers (1.0, 1e3), and for integers that do not
+ * fit. */
 static bool read_integer(struct kx_slice token, int64_t *integer_out)
 {
     bool negative = *token.data == '-';
@@ -156,7 +158,7 @@ static enum kx_status combine_u64(struct work *work,
 
 /* ---- Patches ------------------------------------------------------------ */
 
-/* The JSON that is stored; made in json where it is stored as V8. */
+/* The stored value as JSON; of a V8 value, json gets the text. */
 static enum kx_status stored_json(const struct work *work,
                                   struct kx_buffer *json,
                                   struct kx_slice *text_out)

@@ -1,34 +1,35 @@
-/* Values: what the mutations that need the stored value make of it, and when
- * two of them are the same. */
+/* Values: the results of mutations that need the stored value, and the equality
+ * of two values. */
 #ifndef VALUE_H
 #define VALUE_H
 
 #include "kindex.h"
 
-/* What kind of value it is, for a sentence: "a JSON object", "a KvU64", "a V8
- * value". A constant. */
+/* The kind of a value in a sentence: "a JSON object", "a KvU64", "a V8 value".
+ * A constant. */
 const char *value_type_text(const struct kx_value *value);
 
-/* The result of a KX_SUM, KX_MIN, KX_MAX or KX_PATCH, whose value is the
- * operand, on `stored` (NULL: absent; the result is then the operand, patched
- * into nothing). Its slices lie in out, to which it may append, or in the
- * arguments.
+/* The result of a KX_SUM, KX_MIN, KX_MAX or KX_PATCH on `stored`. The value of
+ * the mutation is the operand. With stored NULL (absent), the result is the
+ * operand; a patch is applied to nothing. Slices of the result lie in out, to
+ * which bytes may be appended, or in the arguments.
  *
- * A KvU64 goes with a KvU64, and the sum wraps. A JSON number goes with a JSON
- * number: exactly where both are integers and the result fits into 64 bits
- * with a sign, as doubles otherwise. What V8 goes with says value_number.c. A
- * patch goes with JSON on JSON, and on V8 that JSON can carry.
- * KX_TYPE_MISMATCH otherwise; KX_NUMBER_RANGE when a sum is not finite;
+ * A KvU64 is combined with a KvU64, and the sum wraps. A JSON number is
+ * combined with a JSON number: exactly if both are integers and the result fits
+ * into 64 bits with a sign, otherwise as doubles. value_number.c says how V8
+ * values are combined. A patch is JSON, applied to JSON or to a V8 value that
+ * JSON can carry. KX_OK; KX_TYPE_MISMATCH for other combinations;
+ * KX_NUMBER_RANGE if a sum is not finite or exceeds its limits;
  * KX_NO_MEMORY. */
 enum kx_status value_combine(const struct kx_mutation *mutation,
                              const struct kx_value *stored,
                              struct kx_buffer *out, struct kx_value *result_out,
                              struct kx_fault *fault);
 
-/* Are they the same value, however encoded? Those that are not the same bytes
- * are compared as JSON shows them, so a pointer equals what it is shown as, and
- * the order of an object's members does not matter. KX_OK or KX_NO_MEMORY;
- * memory: a talloc context for scratch. */
+/* *equal_out: both are the same value, in any encoding. Values with different
+ * bytes are compared as JSON shows them. So a pointer equals the value that it
+ * is shown as, and the order of an object's members does not matter. KX_OK,
+ * KX_NO_MEMORY. memory: a talloc context for scratch. */
 enum kx_status value_equal(const struct kx_value *a, const struct kx_value *b,
                            const void *memory, bool *equal_out);
 

@@ -1,9 +1,9 @@
-/* When two values are the same. This is how a client's own upkeep of an index
- * is compared with the index, whichever door it came in by. */
+/* Equality of two values. With it, index entries that a client writes are
+ * compared with the index's own, in any protocol and encoding. */
 #include "v8/v8_normalize.h"
 #include "entry/value.h"
 
-/* Of one encoding: as bytes, JSON by its values. */
+/* Compares values of one encoding: JSON by value, others by bytes. */
 static bool plainly_equal(const struct kx_value *a, const struct kx_value *b)
 {
     if (a->encoding == KX_JSON)
@@ -11,7 +11,7 @@ static bool plainly_equal(const struct kx_value *a, const struct kx_value *b)
     return kx_equal(a->data, b->data) && kx_equal(a->media_type, b->media_type);
 }
 
-/* What has no form in JSON is compared as V8 writes it. */
+/* A V8 value that JSON cannot show is compared in its normalized form. */
 static enum kx_status show(const struct kx_value *value, struct kx_buffer *out,
                            bool *plain_out)
 {

@@ -1,6 +1,6 @@
-/* Arithmetic with numbers written by JavaScript. A number goes with a number,
- * written as JSON or as V8, a bigint with a bigint or, from 0 to 2^64 - 1, with
- * a KvU64. */
+/* Arithmetic with numbers written by JavaScript. A number is combined with a
+ * number, each in JSON or V8. A bigint is combined with a bigint or, if it is
+ * from 0 to 2^64 - 1, with a stored KvU64. */
 #include "entry/value_number.h"
 
 #include <endian.h>
@@ -15,7 +15,7 @@ enum number_kind { NUMBER_NONE, NUMBER_DOUBLE, NUMBER_BIGINT, NUMBER_U64 };
 struct value_number {
     enum number_kind kind;
     double number;
-    struct v8_bigint bigint; /* its bytes lie in the value */
+    struct v8_bigint bigint; /* points into the value */
     uint64_t u64;
 };
 
@@ -31,7 +31,7 @@ static struct value_number read_json(struct kx_slice json)
     return out;
 }
 
-/* The only token of a V8 value, if there is only one. */
+/* The only token of a V8 value. False if it has more, or is boxed. */
 static bool only_token(struct kx_slice bytes, const void *memory,
                        struct v8_token *token_out)
 {
@@ -73,8 +73,8 @@ static struct value_number read_u64(struct kx_slice bytes)
     return out;
 }
 
-/* What number a value is; NUMBER_NONE: none, or a bigint of more than
- * KX_V8_BIGINT_MAX bytes. memory: a talloc context for scratch. */
+/* The number that a value is. NUMBER_NONE: it is not a number, or is a bigint
+ * of more than KX_V8_BIGINT_MAX bytes. memory: a talloc context for scratch. */
 static struct value_number read_number(const struct kx_value *value,
                                        const void *memory)
 {
@@ -102,11 +102,11 @@ bool kx_value_is_number(const struct kx_value *value, const void *memory)
 const char value_not_number[] =
     "Some of the parameters are not valid V8 values";
 
-/* One sum, min or max under way. */
+/* The state of one sum, min or max. */
 struct work {
     const struct kx_mutation *mutation;
     const struct kx_value *stored;
-    struct value_number left; /* what is stored */
+    struct value_number left; /* the stored value */
     struct value_number right;
     struct kx_buffer *out;
     struct kx_value *result;
@@ -124,7 +124,7 @@ static enum kx_status give(struct work *work, enum kx_encoding encoding,
     return KX_OK;
 }
 
-/* In the encoding of the operand. */
+/* Gives a number in the encoding of the operand. */
 static enum kx_status give_double(struct work *work, double number)
 {
     size_t start = work->out->size;
@@ -154,7 +154,7 @@ static enum kx_status give_bigint(struct work *work, struct v8_bigint bigint)
     return give(work, KX_V8, start);
 }
 
-/* Negative, 0 or positive; both are of one kind. */
+/* Negative, 0 or positive; both must be of the same kind. */
 static int compare(const struct value_number *a, const struct value_number *b)
 {
     if (a->kind == NUMBER_BIGINT)
@@ -162,7 +162,7 @@ static int compare(const struct value_number *a, const struct value_number *b)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* One of the limits, empty where there is none. */
+/* Reads a limit of a sum; without bytes there is no limit. */
 static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
                                  struct value_number *limit_out)
 {
@@ -180,7 +180,8 @@ static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
     return KX_OK;
 }
 
-/* Replaces a sum that is beyond a limit by the limit, when it may be. */
+/* Replaces a sum beyond a limit by the limit if the mutation has sum_clamp;
+ * refuses it otherwise. */
 static enum kx_status limit_sum(struct work *work, struct value_number *sum)
 {
     struct value_number least;
@@ -226,7 +227,7 @@ static enum kx_status mismatch(struct work *work)
                    kind_text(work->right.kind));
 }
 
-/* Of a bigint that is not negative and fits. */
+/* False if the bigint is negative or has more than 64 bits. */
 static bool as_u64(struct v8_bigint bigint, uint64_t *number_out)
 {
     uint8_t bytes[8] = {0};
@@ -241,7 +242,7 @@ static bool as_u64(struct v8_bigint bigint, uint64_t *number_out)
     return !bigint.negative || *number_out == 0;
 }
 
-/* A KvU64 is stored. Its sum wraps, so it has no limits. */
+/* Combines a stored KvU64. Its sum wraps, so limits are refused. */
 static enum kx_status combine_u64(struct work *work)
 {
     const struct kx_mutation *mutation = work->mutation;

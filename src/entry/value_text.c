@@ -1,5 +1,5 @@
-/* Values to JSON, and to what a JavaScript program reads. A value in JSON is
- * itself where JSON can carry it, else in the typed form. */
+/* Values as JSON, and as a JavaScript program reads them. A value is plain JSON
+ * if JSON can carry it, otherwise it is in the typed form. */
 #include <stdio.h>
 
 #include "v8/v8_encode.h"
@@ -15,8 +15,8 @@ static bool part_is_plain(const struct kx_part *part)
     return part->type == KX_STRING || part->type == KX_BOOLEAN;
 }
 
-/* Of a pointer: JSON shows strings, booleans and finite numbers by
- * themselves. */
+/* True if plain JSON can show a pointer: all its parts are strings, booleans or
+ * finite numbers. */
 static bool parts_are_plain(struct kx_slice parts)
 {
     struct kx_key_reader reader;
@@ -28,7 +28,7 @@ static bool parts_are_plain(struct kx_slice parts)
     return true;
 }
 
-/* The parts of a key in kv-utils' own form, in which every part is wrapped. */
+/* Writes a part in the form of kv-utils, in which every part is wrapped. */
 static void write_typed_part(const struct kx_part *part, struct kx_buffer *out)
 {
     if (!part_is_plain(part)) {
@@ -60,7 +60,7 @@ static void write_typed_parts(struct kx_slice parts, struct kx_buffer *out)
     kx_add_text(out, "]}");
 }
 
-/* A pointer is shown as the part it holds, or the array of its parts. */
+/* A pointer is shown as its only part, or as the array of its parts. */
 static bool write_pointer(struct kx_slice parts, struct kx_buffer *out)
 {
     struct kx_key_reader reader;
@@ -91,7 +91,7 @@ static void write_u64(struct kx_slice bytes, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* The default media type is left out, as Deno knows none. */
+/* The default media type is omitted, because Deno has no media types. */
 static void write_bytes(const struct kx_value *value, const char *type,
                         struct kx_buffer *out)
 {
@@ -110,7 +110,7 @@ static void write_bytes(const struct kx_value *value, const char *type,
     kx_add_byte(out, '}');
 }
 
-/* What has no other form is shown as its bytes. */
+/* A value that has no other form is shown as its bytes. */
 static bool write_v8(const struct kx_value *value, struct kx_buffer *out)
 {
     enum kx_status status = kx_v8_to_json(value->data, out);
@@ -159,8 +159,8 @@ static enum kx_status give_v8(struct kx_buffer *out, size_t start,
     return KX_OK;
 }
 
-/* Version 16 differs from 15 in nothing but the number, for values of less than
- * 4 GiB. */
+/* For values of less than 4 GiB, version 16 differs from 15 only in its
+ * number. */
 static enum kx_status as_version_15(struct kx_slice bytes,
                                     struct kx_buffer *out,
                                     struct kx_value *value_out)
@@ -172,7 +172,7 @@ static enum kx_status as_version_15(struct kx_slice bytes,
     return give_v8(out, start, value_out);
 }
 
-/* What cannot be read is handed on as it is. */
+/* A value that cannot be read is returned unchanged. */
 static enum kx_status v8_for_js(const struct kx_value *value,
                                 enum kx_v8_reader reader, struct kx_buffer *out,
                                 struct kx_value *value_out)
@@ -194,8 +194,8 @@ static enum kx_status v8_for_js(const struct kx_value *value,
     return KX_OK;
 }
 
-/* A pointer goes by way of its JSON; a part that is bytes is bytes by itself.
- */
+/* A pointer is converted from its JSON. A single part of bytes becomes
+ * KX_BYTES. */
 static enum kx_status pointer_for_js(const struct kx_value *value,
                                      struct kx_buffer *out,
                                      struct kx_value *value_out)
