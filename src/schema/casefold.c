@@ -1,7 +1,7 @@
 /* Case folding. Lower case is Unicode's full mapping without a locale: one to
- * one but for U+0130, and a capital sigma that ends a word becomes a final
- * sigma. Index keys are made with it and stored, so the result must not depend
- * on the machine; ASCII, the usual case, goes byte by byte. */
+ * one except for U+0130, and a capital sigma that ends a word becomes a final
+ * sigma. Folded text is stored in index keys, so the result must not depend on
+ * the machine. ASCII, the usual case, is folded byte by byte. */
 #include "schema/casefold.h"
 
 #include <talloc.h>
@@ -19,7 +19,7 @@ const char *casefold_unicode_version(void)
     return utf8proc_unicode_version();
 }
 
-/* ---- What decides whether a sigma is final ------------------------------ */
+/* ---- The context of a final sigma ------------------------------ */
 
 struct interval {
     int32_t first;
@@ -57,7 +57,7 @@ static bool is_case_ignorable(int32_t point)
            joins_words(point);
 }
 
-/* Of those that are not case-ignorable. */
+/* True for cased characters; `point` must not be case-ignorable. */
 static bool is_cased(int32_t point)
 {
     /* Other_Uppercase and Other_Lowercase */
@@ -79,7 +79,7 @@ static size_t next_point(struct kx_slice text, size_t at, int32_t *point_out)
     return size > 0 ? (size_t)size : 1;
 }
 
-/* Does a cased letter come next, past those that are case-ignorable? */
+/* True if the next character that is not case-ignorable is cased. */
 static bool cased_follows(struct kx_slice text, size_t at)
 {
     while (at < text.size) {
@@ -106,7 +106,7 @@ static void add_lower(struct kx_buffer *out, int32_t point)
         add_point(out, DOT_ABOVE);
 }
 
-/* after_cased: the last character that counts was a cased one. */
+/* after_cased: the last character that is not case-ignorable was cased. */
 static void lower(struct kx_slice text, struct kx_buffer *out)
 {
     bool after_cased = false;
@@ -125,8 +125,9 @@ static void lower(struct kx_slice text, struct kx_buffer *out)
 
 /* ---- Case folding ------------------------------------------------------- */
 
-/* Measured first, then done: the library writes into a place of ours. It puts
- * the result into the array of code points, in place. */
+/* The first call of utf8proc_decompose only measures, so that the code points
+ * are written to our own array. utf8proc_reencode then replaces them by UTF-8
+ * in place. */
 static bool casefold(struct kx_slice text, struct kx_buffer *out)
 {
     const utf8proc_option_t options =
@@ -157,7 +158,7 @@ static bool is_ascii(struct kx_slice text)
     return bits < 0x80;
 }
 
-/* Folding never lengthens ASCII. */
+/* ASCII keeps its size when it is folded. */
 static void lower_ascii(struct kx_slice text, struct kx_buffer *out)
 {
     if (!kx_buffer_reserve(out, text.size))
@@ -170,14 +171,16 @@ static void lower_ascii(struct kx_slice text, struct kx_buffer *out)
     out->size += text.size;
 }
 
-/* Putting marks in order takes time in the square of their number. No folding
- * makes a text shorter than a third of itself. */
+/* False for a text that is too long for a key even when it is folded: no
+ * folding makes a text shorter than a third. Such texts are not normalized,
+ * because that takes time quadratic in the number of combining marks. */
 static bool is_for_a_key(struct kx_slice text)
 {
     return text.size <= 4 * KX_KEY_MAX;
 }
 
-/* Letters of ASCII are folded in a text of any size. */
+/* True if the text is left unchanged. ASCII and lower case are folded at any
+ * size. */
 static bool stays(enum fold fold, struct kx_slice utf8)
 {
     return fold == FOLD_NONE || utf8.size == 0 ||

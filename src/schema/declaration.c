@@ -1,7 +1,7 @@
-/* Reading index declarations. Each member has a row in a table: its name and
- * the function that reads its value. Whatever is not in the table is an error,
- * so that a misspelt member is never ignored. Fields, store and where have
- * their own files, and so has the canonical form. */
+/* Reads index declarations. Each member has a row in a table: its name and the
+ * function that reads its value. A member that is not in the table is an error,
+ * so that a misspelt member is never ignored. Fields and store, where, and the
+ * canonical form have their own files. */
 #include "schema/declaration.h"
 
 #include <talloc.h>
@@ -26,8 +26,8 @@ static bool is_name(struct kx_slice text)
     return true;
 }
 
-/* ASCII only: a name is part of keys and must look the same wherever it is
- * written. */
+/* Names are ASCII only: a name is part of keys, and must look the same wherever
+ * it is written. */
 static enum kx_status read_name(struct declaration_parse *reading,
                                 struct kx_slice value, void *target)
 {
@@ -150,7 +150,7 @@ enum kx_status declaration_no_part(struct declaration_parse *reading,
         part, depth, depth);
 }
 
-/* What no member can tell by itself. */
+/* Checks that concern more than one member. */
 static enum kx_status check_whole(struct declaration_parse *reading)
 {
     const struct declaration *declaration = reading->declaration;
@@ -198,7 +198,7 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     return status;
 }
 
-/* The raw value of a member in a canonical text, empty when it is not there. */
+/* The raw value of a member in the canonical text; empty if absent. */
 static struct kx_slice member_of(const struct declaration *declaration,
                                  struct kx_slice name)
 {
@@ -242,8 +242,8 @@ static size_t count_parts(struct kx_slice rest)
     return count;
 }
 
-/* The entry must have at least one part behind the prefix: what an index entry
- * calls its owner is never empty. */
+/* The key must have at least one part after the prefix, since an index entry's
+ * owner is never empty. */
 bool declaration_covers(const struct declaration *declaration,
                         struct kx_slice key)
 {
@@ -251,8 +251,8 @@ bool declaration_covers(const struct declaration *declaration,
     if (key.size <= size || !kx_starts_with(key, declaration->prefix))
         return false;
     struct kx_slice rest = kx_slice(key.data + size, key.size - size);
-    /* A 00 that ends the prefix's last part may be an escaped zero of a longer
-     * part: then ff follows, which begins no part. */
+    /* If FF follows, the final 00 of the prefix is an escaped zero of a longer
+     * part: no part begins with FF. */
     if (size > 0 && rest.data[0] == 0xff)
         return false;
     return declaration->depth == 0 || count_parts(rest) == declaration->depth;

@@ -1,29 +1,28 @@
-/* What a client declares about an index: the JSON document of POST /indexes,
- * checked, with its defaults filled in.
- */
+/* The declaration of an index: the JSON document of POST /indexes, checked,
+ * with its defaults filled in. */
 #ifndef DECLARATION_H
 #define DECLARATION_H
 
 #include "schema/casefold.h"
 #include "kindex.h"
 
-/* What one part of an index key is taken from. */
+/* The source of one part of an index key. */
 struct field {
-    struct kx_slice path; /* JSON Pointer into the value, when key_part is 0 */
-    size_t key_part;      /* the so many-th key part after the prefix, from 1 */
+    struct kx_slice path; /* JSON Pointer into the value, if key_part is 0 */
+    size_t key_part;      /* number of a key part after the prefix, from 1 */
     enum fold fold;
-    bool each; /* path leads to an array: an index entry for each element */
+    bool each; /* path is of an array: an index entry for each element */
 };
 
 enum index_store {
     STORE_POINTER, /* the primary key's parts after the prefix */
     STORE_VALUE,   /* a copy of the whole value */
-    STORE_FIELDS   /* a JSON object of some of its members */
+    STORE_FIELDS   /* a JSON object with some of its members */
 };
 
 enum index_missing {
-    MISSING_SKIP, /* what cannot be indexed is left out */
-    MISSING_ERROR /* it is refused */
+    MISSING_SKIP, /* an entry that cannot be indexed is left out */
+    MISSING_ERROR /* a write of such an entry is refused */
 };
 
 enum comparison {
@@ -41,62 +40,63 @@ enum comparison {
 struct condition {
     struct kx_slice path;
     enum comparison comparison;
-    bool exists;             /* of WHERE_EXISTS: what must be so */
+    bool exists;             /* of WHERE_EXISTS: the required result */
     struct kx_slice *values; /* encoded key parts; an empty one is null */
     size_t value_count;      /* 1, except of WHERE_IN and WHERE_EXISTS */
-    size_t key_part;         /* of a question (query.h) only, as in a field */
+    size_t key_part;         /* of a query (query.h) only, as in a field */
     enum fold fold;
     bool each;
 };
 
-/* Immutable once it is parsed, and shared by all threads that look at its
- * index. All slices lie in its own talloc context. */
+/* Immutable after it is parsed, and shared by all threads that use its index.
+ * All slices lie in its own talloc context. */
 struct declaration {
     struct kx_slice name;                  /* ASCII */
     struct kx_slice name_key;              /* the name as an encoded key part */
-    char name_text[KX_INDEX_NAME_MAX + 1]; /* as it was declared, for texts */
+    char name_text[KX_INDEX_NAME_MAX + 1]; /* NUL terminated, for texts */
     struct kx_slice prefix;                /* encoded parts */
-    size_t depth; /* exactly so many parts after prefix; 0: any */
+    size_t depth; /* number of key parts after prefix; 0: any */
     struct field fields[KX_FIELDS_MAX];
     size_t field_count;
-    size_t each;   /* the field that is `each`, or field_count */
-    bool has_each; /* entries may have any number of index entries */
-    bool folds; /* some field does: the entries depend on Unicode's version */
+    size_t each;   /* the field with `each`, if has_each */
+    bool has_each; /* an entry may have any number of index entries */
+    bool folds;    /* a field has a fold: keys depend on Unicode's version */
     bool unique;
-    bool adopt; /* what is under the name already; not part of the text */
+    bool adopt; /* take over entries under the name; not part of the text */
     enum index_store store;
     struct kx_slice stored[KX_STORED_MAX]; /* JSON Pointers of STORE_FIELDS;
-                                            * none begins another */
+                                              none covers another */
     size_t stored_count;
     enum index_missing missing;
     struct condition where[KX_WHERE_MAX]; /* all must hold */
     size_t where_count;
-    struct kx_slice text; /* canonical JSON with all defaults: equal texts are
-                           * equal declarations */
+    struct kx_slice text; /* canonical JSON with all defaults: equal texts mean
+                             equal declarations */
 };
 
-/* Reads a declaration into talloc context mem. KX_BAD_JSON, KX_JSON_TOO_DEEP,
- * KX_BAD_INDEX with pointer, detail and perhaps suggestion, KX_NO_MEMORY; then
- * nothing is left in mem. The text need not be checked before. */
+/* Reads a declaration into talloc context mem. The text need not be checked
+ * before. KX_OK; KX_BAD_JSON; KX_JSON_TOO_DEEP; KX_BAD_INDEX with pointer,
+ * detail and perhaps suggestion; KX_NO_MEMORY. On errors nothing remains in
+ * mem. */
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
                                  struct declaration **declaration_out,
                                  struct kx_fault *fault);
 
-/* Describes the members in which two declarations differ, for a person. */
+/* Appends the members in which two declarations differ, as text for users. */
 void declaration_difference(const struct declaration *have,
                             const struct declaration *want,
                             struct kx_buffer *out);
 
-/* Is an entry with this key one that the index covers? */
+/* True if the index covers an entry with this key. */
 bool declaration_covers(const struct declaration *declaration,
                         struct kx_slice key);
 
-/* Does an index entry hold this member of the value (a JSON Pointer)? Of
- * STORE_FIELDS. */
+/* With STORE_FIELDS: true if an index entry holds this member of the value (a
+ * JSON Pointer). */
 bool declaration_stores(const struct declaration *declaration,
                         struct kx_slice member);
 
-/* The member's name of a comparison, such as "eq". A constant. */
+/* The name of a comparison's member, such as "eq". A constant. */
 const char *declaration_comparison(enum comparison comparison);
 
 #endif

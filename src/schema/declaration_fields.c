@@ -1,10 +1,10 @@
-/* The members `fields` and `store` of a declaration: where the parts of an
- * index key come from, and what an index entry holds. */
+/* The members `fields` and `store` of a declaration: the sources of an index
+ * key's parts, and the contents of an index entry. */
 #include "schema/declaration_parse.h"
 
 /* ---- Fields ------------------------------------------------------------- */
 
-/* A field while it is read. */
+/* A field being read. */
 struct draft {
     struct field field;
     bool has_path;
@@ -84,7 +84,7 @@ static enum kx_status check_field(struct declaration_parse *reading,
     return KX_OK;
 }
 
-/* A field is an object, or just its path. */
+/* Reads a field: an object, or only its path. */
 static enum kx_status read_field(struct declaration_parse *reading,
                                  struct kx_slice value)
 {
@@ -112,7 +112,7 @@ static enum kx_status read_field(struct declaration_parse *reading,
     return KX_OK;
 }
 
-/* Calls read for each element of an array. */
+/* Calls `read` for each element of an array. */
 static enum kx_status read_elements(
     struct declaration_parse *reading, struct kx_slice array,
     enum kx_status (*read)(struct declaration_parse *, struct kx_slice))
@@ -144,8 +144,8 @@ enum kx_status declaration_read_fields(struct declaration_parse *reading,
 
 /* ---- Store -------------------------------------------------------------- */
 
-/* Takes the first reference token off a JSON Pointer that is not empty, as it
- * is written there (with ~0 and ~1). */
+/* Takes the first reference token, with ~0 and ~1 as they are, from a JSON
+ * Pointer that is not empty. */
 static struct kx_slice take_token(struct kx_slice *pointer)
 {
     struct kx_slice token = kx_slice(pointer->data + 1, 0);
@@ -156,7 +156,7 @@ static struct kx_slice take_token(struct kx_slice *pointer)
     return token;
 }
 
-/* Does one lead to the other or into it? */
+/* True if one path is equal to the other or leads into it. */
 static bool overlap(struct kx_slice a, struct kx_slice b)
 {
     while (a.size > 0 && b.size > 0)

@@ -1,5 +1,5 @@
-/* Reading parts of a declaration: the place in the document that an error
- * points to, objects by tables of members, and the few kinds of values. */
+/* Reads the parts of a declaration: the JSON Pointer for errors, objects by
+ * tables of members, and the few kinds of values. */
 #include "schema/declaration_parse.h"
 
 #include <stdarg.h>
@@ -27,10 +27,11 @@ enum kx_status declaration_parse_no_memory(struct declaration_parse *reading)
     return kx_fail(reading->fault, KX_NO_MEMORY, "no memory");
 }
 
-/* ---- The place in the document ------------------------------------------ */
+/* ---- The position in the document
+ * ------------------------------------------ */
 
-/* A step that has no room is left out: the place is then the object it is
- * in. */
+/* A name that does not fit is left out: the pointer is then of the object
+ * around it. */
 size_t declaration_parse_enter(struct declaration_parse *reading,
                                struct kx_slice name)
 {
@@ -124,7 +125,8 @@ static const struct member *find(const struct member *table,
     return NULL;
 }
 
-/* Member names are plain words: one written with escapes is not known. */
+/* Names are compared with their escapes, so a name with an escape is
+ * refused. */
 enum kx_status declaration_parse_members(struct declaration_parse *reading,
                                          struct kx_slice object,
                                          const struct member *table,
@@ -163,7 +165,8 @@ enum kx_status declaration_parse_text(struct declaration_parse *reading,
     return text.failed ? declaration_parse_no_memory(reading) : KX_OK;
 }
 
-/* Where a pointer is wrong, as a character of it, from 1. */
+/* Refuses a pointer that is wrong at byte `at`, which is shown as the number of
+ * a character, from 1. */
 static enum kx_status bad_pointer(struct declaration_parse *reading,
                                   struct kx_slice pointer, size_t at)
 {
@@ -181,7 +184,7 @@ static enum kx_status bad_pointer(struct declaration_parse *reading,
         character);
 }
 
-/* An empty path is the whole value, as in RFC 6901. */
+/* As in RFC 6901, an empty path is the whole value. */
 enum kx_status declaration_parse_pointer(struct declaration_parse *reading,
                                          struct kx_slice value,
                                          struct kx_slice *pointer_out)

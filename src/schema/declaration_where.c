@@ -1,14 +1,15 @@
 /* The member `where` of a declaration: a condition {"path":"/age","ge":18,
- * "lt":65} or an array of them. Each comparison in it is one of the conditions
- * that must hold. What is compared with is kept as an encoded key part, as the
- * value will be when it is compared. */
+ * "lt":65} or an array of them. Each comparison in it is one condition, and all
+ * must hold. An operand is kept as an encoded key part, the form in which
+ * values are compared. */
 #include "schema/declaration_parse.h"
 
 #include <talloc.h>
 
 #include "schema/indexable.h"
 
-/* One object while it is read. Its conditions are the declaration's last. */
+/* A condition object being read. Its comparisons are the last conditions of the
+ * declaration. */
 struct draft {
     struct kx_slice path;
     bool has_path;
@@ -87,7 +88,7 @@ static enum comparison comparison_of(const struct member *member)
     return (enum comparison)comparison;
 }
 
-/* For all that compare with one value: the table says which. */
+/* Reads any comparison with one value; the row of the table says which. */
 static enum kx_status read_comparison(struct declaration_parse *reading,
                                       struct kx_slice value, void *target)
 {
@@ -151,7 +152,7 @@ static enum kx_status read_in(struct declaration_parse *reading,
     return add_condition(reading, condition);
 }
 
-/* The first three are a question's. */
+/* The first three are allowed only in a query. */
 static const struct member condition_members[] = {
     {"key", read_key},
     {"fold", read_fold},
@@ -194,7 +195,8 @@ static enum kx_status check_subject(struct declaration_parse *reading,
         reading, "a condition needs a path, such as \"/status\"");
 }
 
-/* Folded text is compared with folded text. Null is none. */
+/* Folds the operands, because folded text is compared with folded text. Null is
+ * an operand without bytes, and stays. */
 static enum kx_status fold_operands(struct declaration_parse *reading,
                                     struct condition *condition)
 {

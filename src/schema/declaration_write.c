@@ -1,6 +1,7 @@
 /* The canonical JSON of a declaration: members in a fixed order, defaults
- * filled in, values in one form. Two declarations are the same when these texts
- * are, and the text read again gives the same declaration. */
+ * filled in, values in one form. Two declarations are equal if these texts are
+ * equal. Reading the text gives the same declaration again, except for
+ * `adopt`. */
 #include "schema/declaration_parse.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ static void write_number(const char *name, size_t number, struct kx_buffer *out)
     kx_add_text(out, text);
 }
 
-/* An object that is not closed yet: more members may follow. */
+/* Opens an object with the members of a field; more members may follow. */
 static void write_subject(const struct field *field, struct kx_buffer *out)
 {
     kx_add_byte(out, '{');
@@ -58,7 +59,7 @@ static void write_store(const struct declaration *declaration,
     kx_add_text(out, "]}");
 }
 
-/* One encoded part, or null. */
+/* Writes one encoded part, or null. */
 static void write_operand(struct kx_slice operand, struct kx_buffer *out)
 {
     struct kx_key_reader reader;

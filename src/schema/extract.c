@@ -1,9 +1,9 @@
-/* From an entry to the keys of its index entries. Keys are [name, fields...]
- * for a unique index and [name, fields..., parts of the owner] for another: the
- * owner's part is not stored twice but found in the key.
+/* Computes the keys of an entry's index entries. A key is [name, fields...] for
+ * a unique index, otherwise [name, fields..., parts of the owner]. In that case
+ * the record does not repeat the owner, which is found in the key.
  *
- * A field with `each` gives a key for each element. What stands before and
- * behind it in the key is made once. */
+ * A field with `each` gives a key for each element. The parts of the key before
+ * and after the element are computed once. */
 #include "schema/extract.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static enum kx_status obstructed(struct extract *extract,
     return KX_ABSENT;
 }
 
-/* The so many-th part of the owner's key. */
+/* Adds the part of the owner's key that field n names. */
 static enum kx_status add_key_part(struct extract *extract, size_t n,
                                    struct kx_buffer *out)
 {
@@ -77,7 +77,7 @@ static enum kx_status add_field(struct extract *extract, size_t n,
     return add_value(extract, n, token, out);
 }
 
-/* Fields [from, to). */
+/* Adds the fields [from, to). */
 static enum kx_status add_fields(struct extract *extract, size_t from,
                                  size_t to, struct kx_buffer *out)
 {
@@ -115,8 +115,8 @@ static bool is_passed_over(const struct extract *extract, struct kx_slice key)
     return extract->sought.size != 0 && !kx_equal(extract->sought, key);
 }
 
-/* What lies in bytes from `at` on is a key, whose owner is its last
- * `owner_size` bytes. */
+/* Keeps the bytes from `at` on as a key. The owner is the last `owner_size`
+ * bytes of the key, except for a unique index. */
 static enum kx_status keep_key(struct extract *extract, size_t at,
                                size_t owner_size)
 {
@@ -159,8 +159,9 @@ static enum kx_status add_only_key(struct extract *extract)
     return keep_key(extract, 0, owner_size(extract));
 }
 
-/* The key with one element. What comes before it lies at the beginning of
- * bytes, what comes behind it in scratch. KX_ABSENT: it is left out. */
+/* Adds the key of one element. The parts before the element are the first
+ * `head` bytes of bytes, the parts after it are in scratch. KX_ABSENT: the
+ * element is left out. */
 static enum kx_status add_element(struct extract *extract, size_t head,
                                   struct kx_slice element)
 {
@@ -179,7 +180,7 @@ static enum kx_status add_element(struct extract *extract, size_t head,
     return keep_key(extract, at, owner_size(extract));
 }
 
-/* How many elements follow. */
+/* The number of remaining elements. */
 static size_t count_rest(struct kx_json_iter *iter)
 {
     struct kx_slice none;
@@ -190,7 +191,7 @@ static size_t count_rest(struct kx_json_iter *iter)
     return count;
 }
 
-/* An element that cannot be indexed does not keep the others out. */
+/* An element that cannot be indexed does not exclude the others. */
 static enum kx_status add_elements(struct extract *extract,
                                    struct kx_slice array)
 {
@@ -254,7 +255,7 @@ static int by_bytes(const void *a, const void *b, void *bytes)
                       kx_slice(data + right->at, right->size));
 }
 
-/* Equal elements make one entry. */
+/* Sorts the keys and drops duplicates: equal elements give one index entry. */
 static void sort_keys(struct extract *extract)
 {
     size_t kept = 0;
@@ -303,8 +304,8 @@ static void start(struct extract *extract,
     extract->obstacle = OBSTACLE_NONE;
 }
 
-/* What has too many elements is never left out in silence: half of the elements
- * would be found and half not. */
+/* An entry with too many elements is refused even with `missing` skip:
+ * otherwise some of its elements would be found and others not. */
 static enum kx_status judge(struct extract *extract, enum kx_status status)
 {
     if (status == KX_NO_MEMORY)

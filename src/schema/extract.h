@@ -1,7 +1,6 @@
-/* What an index's declaration takes out of an entry: the keys and records of
- * its index entries. A pure function of declaration, key and value, so that a
- * rebuild from the data gives the same entries as upkeep by each write.
- */
+/* Extraction: the keys and records of the index entries of one entry. It
+ * depends only on declaration, key and record, so a rebuild gives the same
+ * index entries as maintenance by each write. */
 #ifndef EXTRACT_H
 #define EXTRACT_H
 
@@ -9,72 +8,72 @@
 #include "schema/index_document.h"
 #include "entry/record.h"
 
-/* Of the rules by which entries are made from values. Whoever changes what an
- * extraction gives for any value raises it: a store's indexes that were made by
- * other rules are then built anew (catalog_rebuild). */
+/* The version of the rules of extraction. It must be raised with every change
+ * of the result for any value. Indexes that were built by other rules are then
+ * rebuilt (catalog_rebuild). */
 enum { EXTRACT_VERSION = 3 };
 
-/* One index key: where it lies in the extraction's bytes, and where in it the
- * owner begins (0 for a unique index). */
+/* One index key: its position in the extraction's bytes, and the position of
+ * the owner in the key (0 for a unique index). */
 struct index_key {
     uint32_t at;
     uint16_t size;
     uint16_t owner_at;
 };
 
-/* Why an entry cannot be indexed. */
+/* The reason why an entry cannot be indexed. */
 enum obstacle {
     OBSTACLE_NONE,
-    OBSTACLE_MISSING,  /* there is nothing at the path */
+    OBSTACLE_MISSING,  /* nothing is at the path */
     OBSTACLE_TYPE,     /* null, an array or an object */
-    OBSTACLE_NO_ARRAY, /* of a field with each */
+    OBSTACLE_NO_ARRAY, /* a field with each, but no array */
     OBSTACLE_NO_PART,  /* the key has no such part */
-    OBSTACLE_TOO_LONG, /* the index key would be */
-    OBSTACLE_TOO_MANY  /* elements */
+    OBSTACLE_TOO_LONG, /* the index key would be too long */
+    OBSTACLE_TOO_MANY  /* an array has too many elements */
 };
 
-/* The index entries of one entry. Its buffers serve one entry after the other;
- * only the writer, or one reader, uses an extraction. */
+/* The index entries of one entry. The buffers are reused for one entry after
+ * another. An extraction is used by one thread at a time. */
 struct extract {
-    /* Of the last extract_keys. */
+    /* Set by the last extract_keys or extract_one. */
     const struct declaration *declaration;
     struct kx_slice key;
     const struct record *record;
     struct kx_buffer bytes; /* the index keys */
-    struct index_key *keys; /* in key order, each once */
+    struct index_key *keys; /* in key order, without duplicates */
     size_t count;
     bool excluded;          /* `where` does not hold */
-    enum obstacle obstacle; /* the first one, also when it is skipped */
-    size_t field;           /* where it is */
-    size_t element;         /* OBSTACLE_TOO_MANY: how many there are */
-    /* Its own. */
+    enum obstacle obstacle; /* the first one, also if the entry is skipped */
+    size_t field;           /* of the obstacle */
+    size_t element; /* of the obstacle; OBSTACLE_TOO_MANY: their number */
+    /* Internal. */
     size_t capacity;
-    struct kx_slice sought;   /* the only key that is kept; size 0: all are */
+    struct kx_slice sought;   /* the only key that is kept; size 0: keep all */
     struct kx_slice document; /* size 0: the value has no members */
-    struct index_document decoded; /* where it had to be made */
-    struct kx_buffer scratch;      /* conditions; the parts behind `each` */
-    struct kx_buffer stored;       /* value of STORE_FIELDS, once it is made */
+    struct index_document decoded; /* the document of a V8 value */
+    struct kx_buffer scratch;      /* conditions; the key parts after `each` */
+    struct kx_buffer stored; /* value of STORE_FIELDS; empty until needed */
     enum kx_encoding stored_encoding;
 };
 
-/* An empty extraction whose memory is owner's (a talloc context). */
+/* Makes an empty extraction, which allocates under owner (a talloc context). */
 void extract_init(struct extract *extract, void *owner);
 
-/* Finds the index keys of a covered entry; key and record must stay as long as
- * the extraction is used for them. KX_OK, with any number of keys: with
- * `missing` skip, what cannot be indexed (a field is missing or has a type
- * without a place in the order, an index key would be longer than KX_KEY_MAX)
- * is left out. KX_NOT_INDEXABLE, with the obstacle: the declaration says that
- * nothing may be left out, or an array has too many elements; there are no keys
- * then. KX_NO_MEMORY. */
+/* Finds the index keys of a covered entry; key and record must stay valid as
+ * long as the extraction is used for them. KX_OK, with any number of keys. With
+ * `missing` skip, keys that cannot be made are left out: a field is missing or
+ * has a type without an order, or the index key would be longer than
+ * KX_KEY_MAX. KX_NOT_INDEXABLE, with the obstacle and without keys: an array
+ * has too many elements, or a key cannot be made and `missing` is error.
+ * KX_NO_MEMORY. */
 enum kx_status extract_keys(struct extract *extract,
                             const struct declaration *declaration,
                             struct kx_slice key, const struct record *record);
 
-/* The same for who knows a key already and asks whether the entry has it: it is
- * the only one then. The other elements of an array are neither kept nor
- * sorted, nor does one that is too long count. KX_NOT_INDEXABLE: the entry has
- * not got it. */
+/* The same, but keeps only this index key, if the entry has it. The keys of
+ * other elements of an array are neither kept nor sorted, nor are they an
+ * obstacle if they are too long. KX_NOT_INDEXABLE also if the entry does not
+ * have the key. */
 enum kx_status extract_one(struct extract *extract,
                            const struct declaration *declaration,
                            struct kx_slice key, const struct record *record,
@@ -88,17 +87,17 @@ static inline struct kx_slice extract_key(const struct extract *extract,
                     extract->keys[n].size);
 }
 
-/* Which of the keys this is; extract->count when it is none of them. */
+/* The number of this key; extract->count if it is not among the keys. */
 size_t extract_find(const struct extract *extract, struct kx_slice key);
 
-/* The record of the n-th index entry: index, owner, encoding, value and expiry;
- * the stamp is the caller's. Its slices lie in key, record and extraction.
+/* The record of the n-th index entry: index, owner, encoding, value and expiry.
+ * The caller sets the stamp. Its slices point into key, record and extraction.
  * KX_OK, KX_NO_MEMORY. */
 enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
                               struct record *record_out);
 
-/* The records made from now on are those of another declaration, which differs
- * in `store` only. */
+/* Makes further records by another declaration, which may differ only in
+ * `store`. */
 static inline void extract_as(struct extract *extract,
                               const struct declaration *declaration)
 {
@@ -106,14 +105,15 @@ static inline void extract_as(struct extract *extract,
     extract->stored.size = 0;
 }
 
-/* Says in one sentence what the obstacle is; field_out gets the JSON Pointer of
- * the value concerned, appended, which stays empty for a part of the key. */
+/* Appends one sentence on the obstacle to detail, and the JSON Pointer of the
+ * value concerned to field_out. field_out stays empty for a part of the key and
+ * for a key that is too long. */
 void extract_describe(const struct extract *extract, struct kx_buffer *detail,
                       struct kx_buffer *field_out);
 
-/* Replaces key_out by the index key for what a client looks for (encoded values
- * of the fields from the first on, perhaps not of all, perhaps followed by
- * parts of the owner's key): text is folded as the fields declare. KX_OK,
+/* Replaces key_out by the beginning of the index keys that a client looks for.
+ * parts are the encoded values of the first fields, or of all fields followed
+ * by parts of the owner's key. Text is folded as the fields declare. KX_OK,
  * KX_BAD_KEY, KX_NO_MEMORY. */
 enum kx_status extract_lookup(const struct declaration *declaration,
                               struct kx_slice parts, struct kx_buffer *key_out);

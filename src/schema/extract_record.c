@@ -1,4 +1,4 @@
-/* What an index entry holds, and the words for what keeps an entry out. */
+/* The contents of an index entry, and the sentence on an obstacle. */
 #include <stdio.h>
 
 #include <talloc.h>
@@ -6,8 +6,8 @@
 #include "schema/extract.h"
 #include "entry/v8_typed.h"
 
-/* The members as they are in a value of JavaScript's that JSON cannot carry:
- * KX_ABSENT when it has no typed form. */
+/* Projects the stored members of a V8 value that JSON cannot carry, through its
+ * typed form. KX_ABSENT if it has no typed form. */
 static enum kx_status project_typed(struct extract *extract, void *memory)
 {
     const struct declaration *declaration = extract->declaration;
@@ -33,7 +33,7 @@ static enum kx_status project_typed(struct extract *extract, void *memory)
     return KX_OK;
 }
 
-/* KX_ABSENT: plain JSON has to do. */
+/* KX_ABSENT: the caller uses plain JSON. */
 static enum kx_status make_typed(struct extract *extract)
 {
     if (extract->record->encoding != KX_V8 || extract->decoded.plain)
@@ -90,7 +90,8 @@ enum kx_status extract_record(struct extract *extract, size_t n, uint32_t index,
     return status;
 }
 
-/* ---- Words -------------------------------------------------------------- */
+/* ---- Sentences
+ * -------------------------------------------------------------- */
 
 static const char *describe(enum obstacle obstacle)
 {
@@ -112,7 +113,7 @@ static const char *describe(enum obstacle obstacle)
     return "";
 }
 
-/* Goes on behind the path. Equal elements count as well. */
+/* Continues the sentence after the path. Equal elements are counted, too. */
 static void describe_elements(const struct extract *extract,
                               struct kx_buffer *detail)
 {

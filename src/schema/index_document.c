@@ -1,5 +1,5 @@
-/* Values that are JSON texts are taken as they are; those of V8 are decoded
- * once for all indexes. */
+/* JSON values are used as they are. A V8 value is decoded once for all
+ * indexes. */
 #include "schema/index_document.h"
 
 #include "entry/v8_json.h"
@@ -12,7 +12,8 @@ void index_document_init(struct index_document *document, void *owner)
     document->plain = false;
 }
 
-/* What cannot be read has no members. Without memory nothing is kept. */
+/* A value that cannot be decoded has no members. If memory runs out, nothing is
+ * kept. */
 static void decode(struct index_document *document, struct kx_slice value)
 {
     kx_buffer_clear(&document->text);

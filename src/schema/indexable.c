@@ -1,5 +1,5 @@
-/* From values to parts of index keys. Numbers, strings and booleans are nearly
- * all there is, and are taken without a copy where nothing is folded. */
+/* Converts values to parts of index keys. Nearly all are numbers, strings and
+ * booleans; a string without escapes and fold is added without a copy. */
 #include "schema/indexable.h"
 
 #include <math.h>
@@ -67,7 +67,7 @@ static bool is_date(struct kx_slice object, struct kx_slice *text_out)
     return true;
 }
 
-/* An object that only looks like one of the forms is an object. */
+/* An object that only resembles one of the forms cannot be indexed. */
 static enum kx_status add_object(struct kx_slice object, struct kx_buffer *key)
 {
     struct kx_slice text;

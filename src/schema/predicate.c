@@ -1,15 +1,16 @@
-/* Values are compared as the key parts they would be, so that the order is that
- * of an index. Greater and less are only said of values of one type. */
+/* Evaluates conditions. Values are compared as encoded key parts, so that the
+ * order is the order of an index. Greater and less are defined only for values
+ * of the same type. */
 #include "schema/predicate.h"
 
 #include "schema/indexable.h"
 
-/* What stands at a condition's path. */
+/* The kind of value at a condition's path. */
 enum found {
     FOUND_NOTHING,
     FOUND_NULL,
     FOUND_PART, /* its encoding is in the scratch buffer */
-    FOUND_OTHER /* an array or an object: it exists, and equals nothing */
+    FOUND_OTHER /* an array or object: exists, but equals nothing */
 };
 
 /* KX_OK, KX_NO_MEMORY. */
