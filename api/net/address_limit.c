@@ -1,5 +1,5 @@
-/* A hash table with chains that are short, as there are no more guests than
- * connections and requests. */
+/* A hash table of addresses and tokens. Its chains are short: each entry is
+ * referred to by at least one connection or request. */
 #include "net/address_limit.h"
 
 #include <netinet/in.h>
@@ -37,8 +37,9 @@ void address_limit_close(struct address_limit *guests)
     talloc_free(guests);
 }
 
-/* An address of IPv4 is none of IPv6: the first 64 bits of those are not all
- * zero, but for the loopback and for IPv4 in IPv6's clothes. */
+/* The number under which an address is counted: IPv4 by all its 32 bits, IPv6
+ * by its first 64 bits. These are zero for the loopback and for IPv4-mapped
+ * addresses, which therefore count by their last 32 bits. */
 static uint64_t address_of(const struct sockaddr_storage *peer)
 {
     const struct sockaddr_in *four = (const void *)peer;
@@ -58,8 +59,9 @@ static struct chain *chain_of(struct address_limit *guests, uint64_t name)
     return &guests->chains[hash >> 52];
 }
 
-/* Inside the lock: the guest with this name, made when it is new. The caller
- * refers to it or drops it. */
+/* Under the lock: returns the entry with this name, and inserts it if it is
+ * missing. The caller adds a reference or calls drop(). NULL when memory ran
+ * out. */
 static struct guest *find(struct address_limit *guests, uint64_t name,
                           bool by_token)
 {
@@ -77,7 +79,7 @@ static struct guest *find(struct address_limit *guests, uint64_t name,
     return guest;
 }
 
-/* Inside the lock: a guest to which nobody refers is none. */
+/* Under the lock: frees the entry if it has no references. */
 static void drop(struct guest *guest)
 {
     if (atomic_load(&guest->references) > 0)
@@ -130,7 +132,8 @@ void address_limit_keep(struct guest *guest)
     atomic_fetch_add_explicit(&guest->references, 1, memory_order_relaxed);
 }
 
-/* The last reference goes inside the lock, where the guest can be found. */
+/* The last reference is dropped under the lock, because until then find() can
+ * return the entry to another thread. */
 void address_limit_release(struct address_limit *guests, struct guest *guest)
 {
     uint_fast64_t references = atomic_load(&guest->references);

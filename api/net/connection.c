@@ -1,4 +1,4 @@
-/* The places that connections take up: in all, and by address. */
+/* Counts connections against two limits: of the server and of one address. */
 #include "net/connection.h"
 
 #include <errno.h>
@@ -39,8 +39,8 @@ void connection_close(struct service *service, struct connection *visit)
     close(visit->fd);
 }
 
-/* The option holds until the kernel next thinks that answers will carry the
- * acknowledgements, which is after every answer. */
+/* TCP_QUICKACK is not permanent: the kernel returns to delayed acknowledgements
+ * after the server has sent something, so the option is set each time. */
 void connection_acknowledge(const struct connection *visit)
 {
     const int on = 1;

@@ -1,5 +1,6 @@
-/* A connection that was accepted, on its way to its door: its socket, its TLS,
- * and the place that it takes up. Whoever has the visit ends it. */
+/* An accepted connection before and while HTTP/1.1 or HTTP/2 serves it: its
+ * socket, its TLS, and its part in the limits on connections. The holder of the
+ * struct ends it. */
 #ifndef API_VISIT_H
 #define API_VISIT_H
 
@@ -22,21 +23,21 @@ enum connection_verdict {
     CONNECTION_SHARE_USED
 };
 
-/* Counts the visit (fd and peer are set) and sets its service. When it is not
- * welcome it is not counted, and its socket still open. Any thread. */
+/* Counts the connection (fd and peer are set) and sets its service. A refused
+ * connection is not counted, and its socket stays open. Any thread. */
 enum connection_verdict connection_begin(struct service *service,
                                          struct connection *visit);
-/* Counts it no more and forgets its TLS; the socket stays open. Only the
- * visit's thread, as for connection_close. */
+/* Takes the connection out of the counts and closes its TLS; the socket stays
+ * open. Only the connection's thread, as for connection_close. */
 void connection_end(struct service *service, struct connection *visit);
-/* The same, and closes the socket. */
+/* Does what connection_end does, and closes the socket. */
 void connection_close(struct service *service, struct connection *visit);
 
-/* Acknowledges what was read, at once and not after the kernel's 40 ms. For a
- * turn that has nothing to send while more of a request is to come: with
- * Nagle's algorithm the client sends it after the acknowledgement. A turn that
- * sends needs no such call, as its bytes carry the acknowledgement. Leaves
- * errno as it is. */
+/* Acknowledges the bytes that were read at once, instead of after the kernel's
+ * delay of 40 ms. Call it when there is nothing to send while more of a request
+ * is expected: with Nagle's algorithm the client sends that only after the
+ * acknowledgement. Sent bytes carry the acknowledgement themselves. Keeps
+ * errno. */
 void connection_acknowledge(const struct connection *visit);
 
 #endif

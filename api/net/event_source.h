@@ -1,5 +1,5 @@
-/* Something an event loop watches with epoll: the first member of whatever
- * belongs to the descriptor. */
+/* A descriptor that an event loop watches with epoll. It is the first member of
+ * the struct that owns the descriptor. */
 #ifndef API_SOURCE_H
 #define API_SOURCE_H
 

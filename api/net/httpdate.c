@@ -1,4 +1,4 @@
-/* The form that every HTTP date has today. */
+/* Writes dates as IMF-fixdate, the one format that HTTP allows to send. */
 #include "net/httpdate.h"
 
 #include <time.h>

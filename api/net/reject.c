@@ -1,4 +1,5 @@
-/* An answer that needs no connection to a door, and is written past both. */
+/* Writes an HTTP/1.1 answer straight to the socket of a connection that neither
+ * HTTP/1.1 nor HTTP/2 serves. */
 #include "net/reject.h"
 
 #include <stdio.h>
@@ -6,8 +7,9 @@
 
 #include "exchange/request_log.h"
 
-/* What the client has sent already is read, so that the close does not reset
- * the connection before the answer is read. */
+/* Reads what the client has already sent, up to the size of `drain`: unread
+ * bytes would make close() reset the connection, and the client might lose the
+ * answer. */
 void dismiss(const struct connection *visit, enum problem_code code,
              const char *detail)
 {

@@ -1,13 +1,14 @@
-/* Turning a connection away before it has a door. */
+/* Refuses a connection before HTTP/1.1 or HTTP/2 serves it. */
 #ifndef API_DISMISSAL_H
 #define API_DISMISSAL_H
 
 #include "http/problem.h"
 #include "net/connection.h"
 
-/* Answers whatever plain request is coming with this problem, as far as the
- * socket takes it, and ends our side. The socket stays open: close it next.
- * Any thread. */
+/* Sends this problem as the answer to a plain request, without reading the
+ * request first, and shuts down the sending side. Bytes that the socket does
+ * not take at once are dropped. The socket stays open: close it next. Any
+ * thread. */
 void dismiss(const struct connection *visit, enum problem_code code,
              const char *detail);
 

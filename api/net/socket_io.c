@@ -1,5 +1,5 @@
-/* Bytes in, bytes out. Reading is read(2), not recv(2): that one is looked at
- * for HTTP/1.1 (mhd_socket.h). */
+/* Reads and writes a socket, with or without TLS. It reads by read(2), because
+ * mhd_socket.h wraps recv(2) for HTTP/1.1. */
 #include "net/socket_io.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ bool socket_io_blocked(const struct socket_io *wire)
     return wire->sent < wire->rest.size;
 }
 
-/* Waits for the direction that matters. */
+/* Waits until the socket can be written while bytes are left to send, otherwise
+ * for the idle events. */
 static void watch(struct socket_io *wire)
 {
     uint32_t events = socket_io_blocked(wire) ? EPOLLOUT : wire->idle_events;
@@ -63,7 +64,7 @@ size_t socket_io_read(struct socket_io *wire, void *out, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* What the socket takes now. */
+/* Sends what the socket takes without waiting; returns the bytes sent. */
 static size_t send_now(struct socket_io *wire, const uint8_t *data, size_t size)
 {
     const struct iovec part = {.iov_base = (void *)data, .iov_len = size};
@@ -80,8 +81,8 @@ static size_t send_now(struct socket_io *wire, const uint8_t *data, size_t size)
     return sent > 0 ? (size_t)sent : 0;
 }
 
-/* The rest goes first. When it is gone its memory is given back: most
- * connections never have one. */
+/* Sends bytes left over from earlier calls. Once all are sent their memory is
+ * freed: most connections never have any. */
 static size_t send_rest(struct socket_io *wire)
 {
     size_t left = wire->rest.size - wire->sent;

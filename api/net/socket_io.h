@@ -1,7 +1,7 @@
-/* A socket that the loop itself reads and writes: reads without waiting, and
- * sends without waiting what can be sent. What the client does not take at once
- * is kept, and while there is such a rest nothing more is read from it: who
- * does not read gets no further requests in, so the rest stays small. */
+/* A socket that the event loop reads and writes without waiting. Bytes that the
+ * socket does not take at once are kept in `rest`. While there are any, epoll
+ * does not wait for input: a client that does not read its replies cannot send
+ * further requests, so `rest` stays small. The loop's thread. */
 #ifndef API_WIRE_H
 #define API_WIRE_H
 
@@ -19,29 +19,30 @@ struct socket_io {
     int epoll_fd;
     uint32_t idle_events; /* EPOLLIN, or 0: nothing is read */
     uint32_t events;      /* that epoll waits for, beside the socket's end */
-    atomic_uint_fast64_t *total; /* bytes of memory for the rests of all */
+    atomic_uint_fast64_t *total; /* bytes of memory in all `rest` buffers */
     struct kx_buffer rest;       /* not sent yet, from `sent` on */
-    size_t counted;              /* of it in `total` */
+    size_t counted;              /* its capacity as added to `total` */
     size_t sent;
     bool broken; /* the client is gone, or the socket failed */
 };
 
-/* Watches the source (the descriptor, `ready`, `tls`, `idle_events` and `total`
- * are set); false when the system has no memory left. owner is the talloc
- * parent of what is kept. Socket and TLS stay the caller's. */
+/* Adds the source to epoll; the descriptor, `ready`, `tls`, `idle_events` and
+ * `total` are set. False when the system has no memory left. owner is the
+ * talloc parent of `rest`. Socket and TLS stay the caller's. */
 bool socket_io_open(struct socket_io *wire, int epoll_fd, void *owner);
-/* Frees what is kept; the socket is closed next, which ends the watch. */
+/* Frees `rest`. The caller then closes the socket, which removes it from
+ * epoll. */
 void socket_io_close(struct socket_io *wire);
 
-/* Reads up to size bytes, at least TLS_RECORD_MAX. 0: there are none now, or
- * the wire is broken. */
+/* Reads up to size bytes; size is at least TLS_RECORD_MAX. 0: there are none
+ * now, or `broken` is set. */
 size_t socket_io_read(struct socket_io *wire, void *out, size_t size);
-/* Sends data after the rest; returns how many bytes left. The wire is broken
- * when memory ran out for what could not be sent. */
+/* Sends `rest` and then data; returns how many bytes were sent. Sets `broken`
+ * when there is no memory for the bytes that could not be sent. */
 size_t socket_io_send(struct socket_io *wire, struct kx_slice data);
-/* Is there a rest? */
+/* Are there bytes left to send? */
 bool socket_io_blocked(const struct socket_io *wire);
-/* No more will be sent; the client may still be read. */
+/* Shuts down the sending side; reading still works. */
 void socket_io_finish(struct socket_io *wire);
 
 #endif

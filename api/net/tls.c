@@ -1,7 +1,7 @@
-/* TLS by GnuTLS on a socket that never waits. The library reads one record at a
- * time and not a byte further, so nothing hides in it but what is left of the
- * record in hand; tls_recv() goes on until the socket itself says that it is
- * empty, because an event loop may learn of these bytes only once. */
+/* TLS by GnuTLS on a non-blocking socket. The library reads one record at a
+ * time and no byte beyond it, so it holds at most the remainder of the current
+ * record. tls_recv() reads until the socket is empty or the buffer is full,
+ * because an event loop may be told of these bytes only once. */
 #include "net/tls.h"
 
 #include <errno.h>
@@ -21,12 +21,11 @@ struct tls {
     struct tls_keys *keys;
     int fd;
     bool empty;  /* the socket was, when it was last read */
-    bool held;   /* the library has a record that did not leave */
-    bool broken; /* nothing goes in or out any more */
+    bool held;   /* the library holds a record that is not sent yet */
+    bool broken; /* nothing is received or sent any longer */
 };
 
-/* The library's read. Not recv(): that one is checked for framing
- * (mhd_socket.h). */
+/* The library's read. It uses read(2), because mhd_socket.h wraps recv(2). */
 static ssize_t pull(gnutls_transport_ptr_t closure, void *buffer, size_t size)
 {
     struct tls *tls = closure;
@@ -46,8 +45,8 @@ static int free_tls(struct tls *tls)
     return 0;
 }
 
-/* A client that names protocols must name one of these; one that names none
- * speaks HTTP/1.1. */
+/* Offers the protocols for ALPN. The handshake fails if the client names only
+ * others; a client that sends no ALPN gets HTTP/1.1. */
 static bool offer(gnutls_session_t session)
 {
     static const gnutls_datum_t PROTOCOLS[] = {
@@ -57,8 +56,8 @@ static bool offer(gnutls_session_t session)
                                          GNUTLS_ALPN_SERVER_PRECEDENCE) == 0;
 }
 
-/* No tickets: a session that is resumed would outlive its certificate, and the
- * authority that its client had. */
+/* Session tickets are off: a resumed session would keep a client accepted after
+ * the certificate or the client authority has been replaced. */
 struct tls *tls_open(struct tls_keyring *ring, int fd)
 {
     struct tls *tls = talloc_zero(NULL, struct tls);
@@ -117,8 +116,8 @@ bool tls_is_http2(const struct tls *tls)
 
 /* ---- Input -------------------------------------------------------------- */
 
-/* Some bytes of one record; 0 at the end, or GNUTLS_E_AGAIN when the socket is
- * empty. */
+/* Receives some bytes of one record. 0 at the end of input, GNUTLS_E_AGAIN when
+ * the socket is empty. */
 static ssize_t take_record(struct tls *tls, void *buffer, size_t size)
 {
     for (int i = 0; i < IDLE_RECORDS_MAX; i++) {
@@ -137,7 +136,8 @@ static ssize_t reset(struct tls *tls)
     return -1;
 }
 
-/* Takes as long as the buffer has room for `least` bytes. */
+/* Receives as long as the buffer has room for `least` bytes and the socket is
+ * not empty. */
 static ssize_t receive(struct tls *tls, void *buffer, size_t size, size_t least)
 {
     size_t total = 0;
@@ -167,8 +167,8 @@ ssize_t tls_recv_records(struct tls *tls, void *buffer, size_t size)
 
 /* ---- Output ------------------------------------------------------------- */
 
-/* Copies what follows the first `skip` bytes of the parts; one record carries
- * what would be several. */
+/* Copies what follows the first `skip` bytes of the parts, so that one record
+ * carries several parts. Returns the size, at most TLS_RECORD_MAX. */
 static size_t gather(const struct iovec *parts, size_t count, size_t skip,
                      uint8_t *out)
 {
@@ -186,8 +186,8 @@ static size_t gather(const struct iovec *parts, size_t count, size_t skip,
     return size;
 }
 
-/* A record that the library holds is not made again: only the rest of it is
- * sent, and its size told. */
+/* Sends one record. If the library still holds one, sends the remainder of that
+ * and returns the record's size; data must then be the same bytes as before. */
 static ssize_t send_record(struct tls *tls, const uint8_t *data, size_t size)
 {
     ssize_t sent;

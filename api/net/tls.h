@@ -1,7 +1,7 @@
-/* TLS of one connection, whichever door it leads to: what the doors do with a
- * socket, they do with this instead. The socket stays its owner's, is
- * non-blocking, and is read and written by nobody else meanwhile. All functions
- * belong to the thread that has the connection. */
+/* TLS of one connection, for HTTP/1.1 and HTTP/2, which call it in place of the
+ * socket's functions. The socket is non-blocking and stays its owner's; only
+ * this module reads and writes it until tls_close. All functions belong to the
+ * thread that has the connection. */
 #ifndef API_TLS_H
 #define API_TLS_H
 
@@ -14,33 +14,34 @@ struct tls;
 
 enum tls_step { TLS_THROUGH, TLS_WANTS_INPUT, TLS_WANTS_ROOM, TLS_BROKEN };
 
-/* The server's side of a connection with the keys of now; NULL when memory ran
- * out. */
+/* Makes the server's side of a connection with the current keys. NULL when
+ * memory ran out. */
 struct tls *tls_open(struct tls_keyring *ring, int fd);
-/* Forgets it without a word. NULL is allowed. */
+/* Frees it and sends nothing. NULL is allowed. */
 void tls_close(struct tls *tls);
 
-/* Goes on with the handshake as far as it can without waiting. When it is
- * broken the client has been told why, if the socket had room. */
+/* Continues the handshake as far as it can without waiting. TLS_BROKEN: an
+ * alert with the reason was sent, if the socket had room for it. */
 enum tls_step tls_handshake(struct tls *tls);
-/* After the handshake: is HTTP/2 what was agreed upon (ALPN)? */
+/* After the handshake: did ALPN select HTTP/2? */
 bool tls_is_http2(const struct tls *tls);
 
-/* As recv(2) and sendmsg(2) do: -1 with errno EAGAIN or ECONNRESET, 0 when the
- * client has said that no more comes.
+/* Like recv(2) and sendmsg(2): -1 with errno EAGAIN or ECONNRESET; 0 when the
+ * client has announced the end of its data.
  *
- * Fewer bytes than asked for mean, as with a socket, that the socket is empty,
- * or full: its next readiness is yet to come. What could not be sent must be
- * sent again before anything else, as with a socket that took none of it. */
+ * Fewer bytes than asked for mean that the socket is empty, or full, and that
+ * epoll will report it again. Bytes that were not sent must be passed again
+ * first, before any others. */
 ssize_t tls_recv(struct tls *tls, void *buffer, size_t size);
-/* As tls_recv, but leaves nothing behind that a socket which is ready as long
- * as it has bytes would not tell of; size is at least TLS_RECORD_MAX. */
+/* Like tls_recv, but only takes whole records, so that no bytes stay inside the
+ * library, of which a level-triggered epoll would not tell. size is at least
+ * TLS_RECORD_MAX. */
 ssize_t tls_recv_records(struct tls *tls, void *buffer, size_t size);
 ssize_t tls_send(struct tls *tls, const struct iovec *parts, size_t count);
 
-/* Tells the client that no more comes. */
+/* Tells the client that no more data follows (close_notify). */
 void tls_finish(struct tls *tls);
 
-enum { TLS_RECORD_MAX = 16 * 1024 }; /* bytes that come or go in one piece */
+enum { TLS_RECORD_MAX = 16 * 1024 }; /* bytes of data in one record */
 
 #endif

@@ -1,6 +1,5 @@
-/* Keys are never changed: reading the files again makes new ones, which take
- * the place of the former in one step. The last one who drops keys frees
- * them. */
+/* A set of keys never changes: reading the files again makes a new set, which
+ * replaces the former one in one step. The last reference frees a set. */
 #include "net/tls_keys.h"
 
 #include <errno.h>
@@ -16,9 +15,8 @@
 
 #include "kindex.h"
 
-/* Nothing below TLS 1.2, no key that is used twice, no cipher without
- * authentication of its own: what is left is also what HTTP/2 allows (RFC 9113
- * section 9.2). */
+/* TLS 1.2 and 1.3, ephemeral key exchange and AEAD ciphers only. HTTP/2 allows
+ * all of these (RFC 9113 section 9.2). */
 static const char ALLOWED[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:"
     "+ECDHE-RSA:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:"
@@ -47,7 +45,8 @@ static int free_keys(struct tls_keys *keys)
     return 0;
 }
 
-/* A file that is not there: the library would not say which of two it is. */
+/* Checks that a file can be read, because the library's error would not say
+ * which of the two files is missing. */
 static bool readable(const char *option, const char *file, char *why_out,
                      size_t size)
 {
@@ -57,7 +56,8 @@ static bool readable(const char *option, const char *file, char *why_out,
     return false;
 }
 
-/* Completes the sentence when error is one of the library. */
+/* True when error is not an error of the library; otherwise writes its text to
+ * why_out. */
 static bool good(int error, const char *what, const char *file, char *why_out,
                  size_t size)
 {
@@ -67,7 +67,8 @@ static bool good(int error, const char *what, const char *file, char *why_out,
     return false;
 }
 
-/* The library compares key and certificate. */
+/* Reads certificate, key and client authorities. The library checks that key
+ * and certificate belong together. */
 static bool read_files(struct tls_keys *keys, const struct options *options,
                        char *why_out, size_t size)
 {
@@ -108,7 +109,8 @@ static struct tls_keys *read_keys(const struct options *options, char *why_out,
     return NULL;
 }
 
-/* For the person who wants to see that it is the new one. */
+/* Logs the certificate's serial number and end date, by which an operator sees
+ * that the new one is in use. */
 static void log_certificate(const struct tls_keys *keys, const char *event)
 {
     gnutls_x509_crt_t *chain = NULL;
@@ -186,7 +188,8 @@ struct tls_keys *tls_keys_take(struct tls_keyring *ring)
     return keys;
 }
 
-/* A certificate of a server is none of a client. */
+/* A client certificate must have the clientAuth key purpose: a server's
+ * certificate is refused. */
 bool tls_keys_use(const struct tls_keys *keys, gnutls_session_t session)
 {
     static gnutls_typed_vdata_st client = {
