@@ -1,6 +1,6 @@
-/* Decides about a request before its handler sees it. Host and origin come
- * before the route: a page of another site is turned away whatever it asked
- * for. */
+/* Decides about a request before its handler runs. Host and origin are checked
+ * before the route, so that a page of a foreign site is refused for every
+ * path. */
 #include "exchange/admission.h"
 
 #include "access/access.h"
@@ -27,7 +27,7 @@ static void answer_options(struct reply *reply, const char *allow)
     reply_header(reply, "Allow", allow);
 }
 
-/* As many bytes of a path as a sentence shows. */
+/* How many bytes of a path a problem's text shows. */
 static int shown(struct kx_slice path)
 {
     return path.size < 300 ? (int)path.size : 300;
@@ -68,7 +68,7 @@ static void refuse_route(struct request *request, struct reply *reply,
     reply_headerf(request, reply, "Allow", "%s", allow);
 }
 
-/* The requests that no row of the route table takes. */
+/* Answers a request that matches no row of the route table. */
 static void answer_without_route(struct request *request, struct reply *reply)
 {
     char allow[128];

@@ -1,9 +1,9 @@
-/* The gates between the headers of a request and its handler: a target that has
- * the right form, a route, a host and an origin that may do this, an access
- * token, a body that is not too large. exchange.c passes through them once with
- * the announced size, before any of the body is kept, and again as the body
- * grows (a chunked one announces nothing). What does not get through has its
- * reply already, and its body is read only to be dropped. */
+/* The checks between the headers of a request and its handler: host and origin,
+ * route, access token, size of the body. exchange.c calls admission_check once,
+ * with the announced size, before any of the body is kept; it calls
+ * admission_body again as the body grows, because a chunked body announces no
+ * size. A refused request has its reply already, and its body is read and
+ * dropped. The thread of the exchange's event loop. */
 #ifndef API_ADMISSION_H
 #define API_ADMISSION_H
 
@@ -14,9 +14,9 @@
 void admission_split(struct request *request, struct kx_slice target);
 
 /* Finds the route and checks host, origin, token and announced body size. False
- * when the request is refused (401, 403, 404, 405, 413, 421, 429) or answered
- * already (OPTIONS, 204): reply is then complete. body_size is 0 when it is not
- * known. */
+ * when the request is refused (401, 403, 404, 405, 413, 421, 429) or already
+ * answered (OPTIONS, 204): reply is then complete. body_size is 0 when the size
+ * is unknown. */
 bool admission_check(struct request *request, struct reply *reply,
                      uint64_t body_size);
 

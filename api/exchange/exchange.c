@@ -1,6 +1,6 @@
-/* Walks a request through its handler's halves, and parks it in between
- * (exchange_wait.c); what a reply that is a stream does after that is
- * exchange_stream.c's. */
+/* Runs the two halves of a request's handler and parks the exchange between
+ * them (exchange_wait.c). exchange_stream.c makes the chunks of a reply that is
+ * a stream. */
 #include "exchange/exchange.h"
 
 #include <talloc.h>
@@ -14,8 +14,8 @@
 #include "exchange/request_log.h"
 
 enum {
-    BODY_RESERVE_MAX = 256 * 1024, /* believed of an announced body size */
-    SMALL_BODY = 64 * 1024         /* is not refused for what others take */
+    BODY_RESERVE_MAX = 256 * 1024, /* bytes reserved for an announced body */
+    SMALL_BODY = 64 * 1024         /* bytes never refused for lack of memory */
 };
 
 void exchange_target(struct exchange *exchange, const char *target, size_t size)
@@ -24,7 +24,7 @@ void exchange_target(struct exchange *exchange, const char *target, size_t size)
     admission_split(&exchange->request, kx_buffer_slice(&exchange->target));
 }
 
-/* Memory ran out: an answer that needs none. */
+/* Memory ran out: makes a reply that allocates nothing. */
 static void answer_without_memory(struct reply *reply)
 {
     const struct problem_row *row = problem_row(PROBLEM_OVERLOADED);
@@ -38,7 +38,7 @@ static void answer_without_memory(struct reply *reply)
     reply_header(reply, "Retry-After", row->retry_after);
 }
 
-/* The reply shows entries that were not on disk, and never may be. */
+/* The reply shows entries whose flush failed. */
 static void answer_failure(struct exchange *exchange)
 {
     struct kx_fault fault = {.status = KX_FAILED,
@@ -46,8 +46,8 @@ static void answer_failure(struct exchange *exchange)
     problem_status(&exchange->request, &exchange->reply, &fault);
 }
 
-/* The bodies of others take the memory: what is here of this one's is dropped.
- */
+/* Drops the bodies of this exchange and makes its reply a problem, because all
+ * bodies together, or those of this client, have reached their limit. */
 static void refuse_memory(struct exchange *exchange)
 {
     const struct options *options = exchange->desk->service->options;
@@ -63,9 +63,10 @@ static void refuse_memory(struct exchange *exchange)
     exchange_count_memory(exchange);
 }
 
-/* A small reply is always sent, and so is one that tells what was done. Any
- * other is as easily made again. A stream needs memory for each of its pieces:
- * without any it would be a reply with nothing in it. */
+/* Must the reply be refused for lack of memory? A small reply is always sent,
+ * and so is the reply of a route that commits, because it tells what was
+ * written. The client can repeat any other request. A stream is refused even
+ * when it is still empty, because each of its chunks needs memory. */
 static bool is_too_much(struct exchange *exchange)
 {
     const struct route *route = exchange->request.route;
@@ -77,8 +78,8 @@ static bool is_too_much(struct exchange *exchange)
            route->finish == NULL;
 }
 
-/* The reply is final. Here, once for all handlers, memory that ran out on the
- * way becomes 503. */
+/* Completes the reply. If memory ran out in a handler the reply becomes 503
+ * here. */
 static enum exchange_next complete(struct exchange *exchange)
 {
     exchange_fit(&exchange->reply.body);
@@ -98,8 +99,8 @@ static enum exchange_next complete(struct exchange *exchange)
     return EXCHANGE_REPLY;
 }
 
-/* The only request of the only connection may wait for the disk on this thread:
- * there is nobody else whom that could delay. */
+/* The only request of the only connection may wait for the disk on this thread,
+ * because there is no other request to delay. */
 static enum kx_status hand_over(struct exchange *exchange)
 {
     struct service *service = exchange->desk->service;
@@ -113,8 +114,8 @@ static enum kx_status hand_over(struct exchange *exchange)
                  : kx_submit(service->store, commit);
 }
 
-/* What was decoded from a large body counts beside it. It is refused when the
- * bodies themselves take all there is. */
+/* Counts what was decoded from the body, and checks the memory limit without
+ * it: a large body is refused if the bodies exceed the limit even so. */
 static bool may_submit(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
@@ -126,8 +127,8 @@ static bool may_submit(struct exchange *exchange)
     return false;
 }
 
-/* True: the commit and its memory are the writer's until the answer. False: it
- * was not taken, and the reply says why (503). */
+/* True: the commit and its memory belong to the writer until its answer. False:
+ * the writer did not take the commit, and the reply says why (503). */
 static bool submit(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -142,7 +143,8 @@ static bool submit(struct exchange *exchange)
     return false;
 }
 
-/* What a handler has made so far counts while it waits for its next turn. */
+/* Checks the memory limit before the next turn: what the handler has made so
+ * far counts while the exchange waits. */
 static bool may_go_on(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
@@ -154,7 +156,7 @@ static bool may_go_on(struct exchange *exchange)
 
 static enum exchange_next go_on(struct exchange *exchange);
 
-/* What follows from how a handler ended. */
+/* Acts on what a half of the handler returned. */
 static enum exchange_next proceed(struct exchange *exchange,
                                   enum progress progress)
 {
@@ -187,8 +189,8 @@ static enum exchange_next proceed(struct exchange *exchange,
     return complete(exchange);
 }
 
-/* The rights of a token that is not for all keys depend on the indexes that
- * there are. */
+/* A token that does not cover all keys needs a view, because its rights depend
+ * on the declared indexes. */
 static bool needs_view(const struct exchange *exchange)
 {
     const struct request *request = &exchange->request;
@@ -197,7 +199,8 @@ static bool needs_view(const struct exchange *exchange)
             !access_covers(request, request->route->scope, kx_slice(NULL, 0)));
 }
 
-/* A token may have been revoked since the request began. */
+/* Runs the first half. Checks the token again, which may have been revoked
+ * since the request began. */
 static enum exchange_next handle(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -212,7 +215,8 @@ static enum exchange_next handle(struct exchange *exchange)
     return proceed(exchange, progress);
 }
 
-/* Most refusals, and what is said of indexes, take a look at these. */
+/* Most refusals, and replies about indexes, read the declared indexes and thus
+ * need a view. */
 static bool finish_needs_view(const struct exchange *exchange)
 {
     return exchange->views || exchange->request.commit.status != KX_OK ||
@@ -230,14 +234,15 @@ static enum exchange_next finish(struct exchange *exchange)
                                                              &exchange->reply));
 }
 
-/* The half that has begun has said AGAIN or WAIT. */
+/* Calls the current half of the handler: again after AGAIN, WAIT or VIEW, or
+ * for the first time after the wait for its view. */
 static enum exchange_next go_on(struct exchange *exchange)
 {
     return exchange->finishing ? finish(exchange) : handle(exchange);
 }
 
-/* A body that GET or HEAD brings has no meaning (RFC 9110 section 9.3.1); it is
- * not refused for its size before it is there. */
+/* The body of a GET or HEAD has no meaning (RFC 9110 section 9.3.1). Its
+ * announced size is ignored, so that it is not refused before it arrives. */
 static bool may_have_body(const struct request *request)
 {
     return request->method != METHOD_GET && request->method != METHOD_HEAD;
@@ -272,8 +277,8 @@ void exchange_refuse(struct exchange *exchange, enum problem_code code,
     exchange->phase = EXCHANGE_REFUSED;
 }
 
-/* Is there memory for the body, at least for what is here of it? Then the room
- * that was made for more is given back. */
+/* Is there memory for the part of the body that has arrived? If the limit is
+ * reached, first gives back the memory reserved for the remainder. */
 static bool body_fits(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
@@ -313,8 +318,8 @@ enum exchange_next exchange_run(struct exchange *exchange)
     return handle(exchange);
 }
 
-/* What comes next depends on what was waited for, which is the phase. After a
- * chunk's wait the door only has to ask for the chunk again. */
+/* Continues after a wait; the phase says which one it was. After the wait of a
+ * chunk the protocol side only has to ask for the chunk again. */
 static enum exchange_next take_answer(struct exchange *exchange)
 {
     switch (exchange->phase) {
@@ -377,7 +382,7 @@ void exchange_forsake(struct exchange *exchange)
 }
 
 /* A reply that has not begun becomes a problem. A stream whose status is sent
- * can only be broken off, which `failed` does. */
+ * can only be broken off, which the flag `failed` causes. */
 void exchange_abandon(struct exchange *exchange)
 {
     exchange_note_wait(exchange);

@@ -1,9 +1,10 @@
-/* The life of one request and its reply, whatever door it came through:
+/* The life of one request and its reply, the same for HTTP/1.1 and HTTP/2. The
+ * protocol side (api/http1, api/http2) calls in this order:
  *
- *   exchange_begin, exchange_target   the request line is there
- *   exchange_open                     the headers are there: gates and route
- *   exchange_body                     some of the body is there
- *   exchange_run                      all is there: the handler runs
+ *   exchange_begin, exchange_target   the request line has arrived
+ *   exchange_open                     the headers have: admission and route
+ *   exchange_body                     a part of the body has
+ *   exchange_run                      all has: the handler runs
  *   (parked; ready is called)         the reply is complete
  *   exchange_chunk                    for a reply that is a stream
  *   exchange_end                      the reply is sent or the client is gone
@@ -26,9 +27,9 @@ enum exchange_phase {
     EXCHANGE_AWAITS_NEWS,        /* what request.wait says */
     EXCHANGE_AWAITS_VIEW,        /* a batch is being applied */
     EXCHANGE_READY,              /* the reply can be sent */
-    EXCHANGE_CHUNK_AWAITS_FLUSH, /* the next chunk of a stream is kept back */
+    EXCHANGE_CHUNK_AWAITS_FLUSH, /* a stream's next chunk is made, not shown */
     EXCHANGE_CHUNK_AWAITS_TURN,  /* it is not made yet */
-    EXCHANGE_CHUNK_AWAITS_NEWS,  /* nor can it be before request.wait is over */
+    EXCHANGE_CHUNK_AWAITS_NEWS,  /* it is not made until request.wait ends */
     EXCHANGE_CHUNK_AWAITS_VIEW
 };
 
@@ -36,17 +37,17 @@ enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
 
 enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
 
-/* What an exchange asks of the door that it came through. */
+/* What an exchange calls on its protocol side. */
 struct exchange_door {
-    /* A parked exchange is EXCHANGE_READY, or its next chunk can be asked for
-     * again. On the loop's thread. */
+    /* A parked exchange has become EXCHANGE_READY, or its next chunk can be
+     * asked for again. On the loop's thread. */
     void (*ready)(struct exchange *exchange);
-    /* An exchange that waits for its client (exchange_share.c) is to end now:
-     * others need what it holds. The client must be able to tell that from a
-     * complete reply. Ends it at once, or soon after. */
+    /* Ends an exchange that waits for its client (exchange_share.c), at once or
+     * soon after, because others need what it holds. The client must be able to
+     * tell the result from a complete reply. */
     void (*cut)(struct exchange *exchange);
-    /* Bytes of the reply that the client took, but for those of
-     * exchange->moved; NULL: there are no others. */
+    /* Bytes of the reply that the client took and that exchange->moved does not
+     * count. NULL: there are no such bytes. */
     uint64_t (*taken)(const struct exchange *exchange);
 };
 
@@ -54,89 +55,93 @@ struct exchange {
     struct request request;
     struct reply reply;
     struct run_queue *desk;
-    struct exchange *next;         /* in a list of the desk */
+    struct exchange *next;         /* in a list of the run queue */
     TAILQ_ENTRY(exchange) waiting; /* for news */
-    struct alarm alarm;            /* for when that is over */
+    struct alarm alarm;            /* for when that wait ends */
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
-    uint64_t held;       /* bytes among the service's body_bytes */
-    struct guest *guest; /* among whose it counts, too; NULL: nobody's */
-    bool counted;        /* it is, and among the service's in_flight */
-    bool expectant;      /* it waits for its client: */
-    TAILQ_ENTRY(exchange) client; /* in a list of the desk, */
-    uint64_t since_ns;            /* since then, */
-    uint64_t moved_before;        /* as of which that many bytes had moved */
+    uint64_t held;       /* bytes counted in the service's body_bytes */
+    struct guest *guest; /* the client that they count for; NULL: none */
+    bool counted;        /* it is in the service's in_flight */
+    bool expectant;      /* it waits for its client */
+    TAILQ_ENTRY(exchange) client; /* then: in the run queue's `clients` */
+    uint64_t since_ns;            /* then: when bytes last moved */
+    uint64_t moved_before;        /* then: bytes that had moved at since_ns */
     uint64_t moved;    /* bytes from the client or to it, as far as known */
     uint64_t short_ns; /* since when there is no memory for the next chunk */
-    size_t sent;       /* bytes of the present chunk */
+    size_t sent;       /* bytes sent of the current chunk */
     uint64_t streamed; /* bytes of all chunks */
     struct timing timing;
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];
     enum exchange_phase phase;
-    bool last;      /* the present chunk is the stream's last one */
+    bool last;      /* the current chunk is the stream's last one */
     bool finishing; /* the handler's second half has begun */
     bool views;     /* the handler has asked for a view */
-    bool forsaken;  /* nobody waits for the reply any more. A parked exchange is
-                     * then made `ready` without further work */
+    bool forsaken;  /* the client is gone. A parked exchange is then made
+                     * `ready` without further work */
     const struct exchange_door *door; /* set before exchange_open */
 };
 
-/* A clean exchange of this desk, counted as in flight until exchange_end, and
- * as this guest's, until a token makes it another's (NULL: nobody's); NULL when
- * memory ran out: the door then drops the connection. */
+/* Returns an empty exchange of this run queue. It is in flight until
+ * exchange_end, and counts for this client, or for none if guest is NULL; a
+ * token of the request replaces the client. NULL when memory ran out: the
+ * protocol side then drops the connection. */
 struct exchange *exchange_begin(struct run_queue *desk, struct guest *guest);
-/* Gives the exchange back to its desk. It must not be parked. */
+/* Gives the exchange back to its run queue. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 
 /* Takes a copy of the raw target of the request line. Memory that runs out here
  * becomes a 503 in exchange_run. */
 void exchange_target(struct exchange *exchange, const char *target,
                      size_t size);
-/* Takes the request's method, header function and connection from request, and
- * the announced size of its body (0 also when it is not known). Afterwards the
- * phase is EXCHANGE_OPEN or, when it is refused, EXCHANGE_REFUSED. */
+/* The headers have arrived: the caller has set the request's method, header
+ * function and connection. body_size is the announced size of the body, 0 if it
+ * is unknown. Afterwards the phase is EXCHANGE_OPEN, or EXCHANGE_REFUSED if the
+ * request is refused. */
 void exchange_open(struct exchange *exchange, uint64_t body_size);
-/* In place of exchange_open: the door itself found something wrong, which
- * detail says. The phase is EXCHANGE_REFUSED. */
+/* Called in place of exchange_open when the protocol side has found an error,
+ * which detail states. The phase is then EXCHANGE_REFUSED. */
 void exchange_refuse(struct exchange *exchange, enum problem_code code,
                      const char *detail);
-/* Takes more of the body; that of a refused request is dropped. */
+/* Appends to the body. The body of a refused request is dropped. */
 void exchange_body(struct exchange *exchange, const void *data, size_t size);
-/* Runs the handler, once the body is complete. EXCHANGE_REPLY: reply is to be
- * sent, also that of a refused request. EXCHANGE_PARK: it is not there yet, and
- * `ready` will be called, never from within this call. */
+/* Runs the handler after the body is complete. EXCHANGE_REPLY: the reply is to
+ * be sent, also for a refused request. EXCHANGE_PARK: the reply is not complete
+ * yet; `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
 
-/* The desk's: goes on with a parked exchange whose answer or turn came. */
+/* For run_queue.c: continues a parked exchange whose answer or turn came. */
 void exchange_continue(struct exchange *exchange);
-/* The door's: the client of a parked exchange is gone. `ready` is called as
- * soon as the exchange is nobody else's, perhaps from within this call. */
+/* For the protocol side: the client of a parked exchange is gone. `ready` is
+ * called as soon as neither core nor run queue holds the exchange, perhaps from
+ * within this call. */
 void exchange_forsake(struct exchange *exchange);
-/* The desk's: goes on with an exchange that waits for news (request.wait) as if
- * they had come; nothing happens when they are just coming. */
+/* For run_queue.c: ends the wait of an exchange for news (request.wait) and
+ * continues it. Does nothing when the core is already delivering the news. */
 void exchange_wake(struct exchange *exchange);
-/* The desk's: ends an exchange that waits for its turn with a problem. */
+/* For run_queue.c: ends an exchange that waits for its turn. Its reply becomes
+ * a problem; a stream that has begun is broken off. */
 void exchange_abandon(struct exchange *exchange);
 
 /* Copies up to `size` bytes of the stream to out. CHUNK_DATA: *copied_out says
- * how many, at least one. CHUNK_PARK: `ready` will be called. CHUNK_END: all
- * was given. CHUNK_BROKEN: the reply cannot be completed. */
+ * how many, at least one. CHUNK_PARK: `ready` will be called. CHUNK_END: the
+ * stream has ended. CHUNK_BROKEN: the reply cannot be completed. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out);
 
 /* ---- exchange_memory.c -------------------------------------------------- */
 
-/* Counts what the exchange's bodies take now among those of all. */
+/* Updates the counts of memory with what the exchange's bodies take now. */
 void exchange_count_memory(struct exchange *exchange);
-/* Bytes of memory that the exchange takes beside its request's body: for its
- * reply, and for what was decoded. */
+/* Bytes of memory that the exchange takes in addition to its request's body:
+ * for its reply, and for decoded values. */
 size_t exchange_beside_body(const struct exchange *exchange);
-/* Empties a buffer for reuse. A large one gives its memory back: one large
- * request on each exchange would else keep that for ever. */
+/* Empties a buffer for reuse. A large buffer is freed, because otherwise an
+ * exchange would keep the memory of its largest request for ever. */
 void exchange_empty(struct kx_buffer *buffer);
-/* Gives back what a buffer that grows no further has not used, if that is
+/* Gives back the unused memory of a buffer that has its final size, if it is
  * much. */
 void exchange_fit(struct kx_buffer *buffer);
 

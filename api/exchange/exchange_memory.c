@@ -1,6 +1,6 @@
-/* What the bodies of requests and replies take, of all exchanges together: a
- * limit that holds for the whole service (--bodies-max), so that neither many
- * large requests nor many clients that do not read can take all memory. */
+/* Measures the memory that an exchange takes for its bodies. The sum of all
+ * exchanges has a limit (--bodies-max), so that neither many large requests nor
+ * many clients that do not read can take all memory. */
 #include "exchange/exchange.h"
 
 #include <talloc.h>
@@ -10,7 +10,8 @@
 enum {
     KEEP_MAX = 16 * 1024, /* bytes of a buffer that is kept for reuse: there may
                            * be some hundreds in each loop */
-    LARGE = 64 * 1024,    /* of a body: the request's memory counts as well */
+    LARGE = 64 * 1024,    /* bytes of a body above which the request's memory
+                           * is measured */
     SLACK_MAX = 16 * 1024 /* bytes of a final body's buffer left unused */
 };
 
@@ -28,8 +29,8 @@ void exchange_fit(struct kx_buffer *buffer)
 }
 
 /* Values that are decoded from a body, or become one, lie in the request's
- * memory. To measure that takes a walk through it, which is little beside the
- * work with a large body, and is spared where both are small. */
+ * memory. Measuring that walks through all of it. The walk is cheap compared
+ * with the work on a large body; if both bodies are small it is skipped. */
 size_t exchange_beside_body(const struct exchange *exchange)
 {
     const struct request *request = &exchange->request;

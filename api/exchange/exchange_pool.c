@@ -1,6 +1,5 @@
-/* Making exchanges, and keeping those that are over for the next ones, with
- * their memory, so that a request in the usual run allocates nothing from the
- * system. */
+/* Makes exchanges, and keeps ended ones with their memory for reuse, so that a
+ * usual request allocates nothing from the system. */
 #include "exchange/exchange.h"
 
 #include <talloc.h>
@@ -14,7 +13,7 @@ enum {
     FREE_MAX = 256          /* exchanges kept for reuse */
 };
 
-/* The exchange is the top of its tree: talloc_free of it frees all it holds. */
+/* The exchange is a talloc root: talloc_free frees all that it holds. */
 static struct exchange *new_exchange(struct run_queue *desk)
 {
     struct exchange *exchange = talloc_zero(NULL, struct exchange);
@@ -51,8 +50,8 @@ struct exchange *exchange_begin(struct run_queue *desk, struct guest *guest)
     return exchange;
 }
 
-/* Makes the exchange as good as new at its end, and not when it is used again,
- * so that a free one holds no memory of its last request. */
+/* Empties the exchange at its end, not at its next use, so that a free exchange
+ * holds no memory of its last request. */
 static void reset(struct exchange *exchange)
 {
     struct request *request = &exchange->request;

@@ -1,24 +1,26 @@
-/* Exchanges that wait for their client are in one list of the desk, in the
- * order in which they were last seen to move. What has moved since then is only
- * asked when somebody needs what they hold. */
+/* Exchanges that wait for their client are in one list of the run queue, in the
+ * order in which bytes of them were last seen to move. The current number of
+ * bytes is only read when another exchange needs what they hold. */
 #include "exchange/exchange_share.h"
 
 #include "net/address_limit.h"
 
 enum {
-    PARTS = 2, /* of all there is, of which a guest has one */
-    SPARE = 16 /* parts of what a guest may have: one is to be free for those
-                * that ask at another loop */
+    PARTS = 2, /* a client may take all but one of so many parts of a limit */
+    SPARE = 16 /* one of so many parts of a limit is to be free for exchanges
+                * of other loops */
 };
 
-/* A client is stalled when less moves in this time. */
+/* An exchange has stalled when fewer than MOVED_LEAST bytes moved during
+ * STALLED_NS or longer. */
 static const uint64_t STALLED_NS = 1000 * KX_MS_NS;
 static const uint64_t MOVED_LEAST = 8 * 1024;
 
-/* Where nothing gave way it is not tried again for so long. */
+/* After no exchange could be ended for a client, this long passes before the
+ * next attempt. */
 static const uint64_t IN_VAIN_NS = 10 * KX_MS_NS;
 
-/* How often one loop looks for what another one needs. */
+/* How often a loop checks whether exchanges of other loops lack something. */
 static const uint64_t LOOK_NS = 100 * KX_MS_NS;
 
 static uint64_t read(const atomic_uint_fast64_t *counter)
@@ -36,7 +38,7 @@ static struct service *service_of(const struct exchange *exchange)
     return exchange->desk->service;
 }
 
-/* ---- What it has -------------------------------------------------------- */
+/* ---- Counting ----------------------------------------------------------- */
 
 void exchange_share_enter(struct exchange *exchange, struct guest *guest)
 {
@@ -60,7 +62,7 @@ static void leave_guest(struct exchange *exchange)
     address_limit_release(service_of(exchange)->guests, guest);
 }
 
-/* Without memory it stays the address's. */
+/* When memory ran out the exchange stays counted for its address. */
 void exchange_share_know(struct exchange *exchange)
 {
     const struct kx_token *token = exchange->request.caller.token;
@@ -110,7 +112,7 @@ static uint64_t moved(const struct exchange *exchange)
     return exchange->moved + (door->taken != NULL ? door->taken(exchange) : 0);
 }
 
-/* All are entered as they move, so the list is in the order of since_ns. */
+/* Appends with the current time, so the list is in the order of since_ns. */
 void exchange_await_client(struct exchange *exchange)
 {
     struct run_queue *desk = exchange->desk;
@@ -128,21 +130,23 @@ void exchange_leave_client(struct exchange *exchange)
     exchange->expectant = false;
 }
 
-/* ---- Giving way --------------------------------------------------------- */
+/* ---- Ending stalled exchanges ------------------------------------------- */
 
-/* Of what there is for all. */
+/* The part of a limit that one client may take. */
 static uint64_t share_of(uint64_t all)
 {
     return all - all / PARTS;
 }
 
-/* More than a guest, or the service, may have? */
+/* Is more taken than `most`? One of `spare` parts of it stays free, or nothing
+ * if spare is 0. */
 static bool is_over(uint64_t taken, uint64_t most, unsigned spare)
 {
     return taken > most - (spare != 0 ? most / spare : 0);
 }
 
-/* Does it hold what its guest has too much of, or everybody? */
+/* Does the exchange hold a resource of which its client, or the service, has
+ * taken too much? */
 static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
 {
     const struct guest *guest = exchange->guest;
@@ -158,8 +162,8 @@ static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
                                       share_of(options->bodies_max), spare)));
 }
 
-/* Ends the one that has stalled for longest of those in the way; false when
- * there is none. */
+/* Ends the exchange that has stalled for longest of those in the way. False
+ * when there is none. */
 static bool give_way(struct run_queue *desk, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&desk->clients);
@@ -183,7 +187,8 @@ static bool give_way(struct run_queue *desk, unsigned spare)
     return false;
 }
 
-/* Nothing of this desk gave way: other loops look. */
+/* Ends a stalled exchange of this run queue. If there is none, notes the
+ * shortage for the other loops (exchange_share_look) and returns false. */
 static bool make_way(struct exchange *exchange)
 {
     struct run_queue *desk = exchange->desk;

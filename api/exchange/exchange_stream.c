@@ -1,18 +1,18 @@
-/* The chunks of a reply that is a stream: each is made when the door has sent
- * the one before, on the loop's thread, and kept back until what it shows is on
- * disk. */
+/* The chunks of a reply that is a stream. Each is made on the loop's thread
+ * after the protocol side has sent the one before, and is handed out only when
+ * the entries that it shows are on disk. */
 #include "exchange/exchange_stream.h"
 
 #include "access/access.h"
 #include "exchange/exchange_wait.h"
 #include "exchange/exchange_share.h"
 
-/* For so long a stream that has begun waits for memory, then it breaks off: its
- * client must not take it for one that has nothing to say. */
+/* How long a stream that has begun waits for memory before it is broken off.
+ * The client could not tell a longer wait from a stream without news. */
 static const uint64_t SHORT_NS = 10000ull * KX_MS_NS;
 
-/* Makes the next chunk; true when the exchange is parked: until the chunk's
- * flush, or for another turn when the stream had nothing to say this time. */
+/* Makes the next chunk. True when the exchange is parked: for a view, until the
+ * chunk's flush, or, if the chunk is empty, for news or another turn. */
 static bool make_chunk(struct exchange *exchange)
 {
     struct stream *stream = exchange->reply.stream;
@@ -39,7 +39,7 @@ static bool make_chunk(struct exchange *exchange)
     return true;
 }
 
-/* Has it waited for long enough? */
+/* Has the stream waited for memory for SHORT_NS? */
 static bool is_short_for_long(struct exchange *exchange)
 {
     uint64_t now_ns = exchange->desk->now_ns;
@@ -48,7 +48,7 @@ static bool is_short_for_long(struct exchange *exchange)
     return now_ns - exchange->short_ns >= SHORT_NS;
 }
 
-/* Makes the next chunk, or waits until there is memory for it: true when the
+/* Makes the next chunk, or waits until there is memory for it. True when the
  * exchange is parked. */
 static bool make_or_wait(struct exchange *exchange)
 {
@@ -64,7 +64,7 @@ static bool make_or_wait(struct exchange *exchange)
     return true;
 }
 
-/* When the stream may not go on the door learns that from exchange_chunk. */
+/* If the token no longer holds, exchange_chunk tells the protocol side so. */
 enum exchange_next exchange_stream_turn(struct exchange *exchange)
 {
     return access_holds(&exchange->request) && make_or_wait(exchange)
@@ -72,7 +72,7 @@ enum exchange_next exchange_stream_turn(struct exchange *exchange)
                : EXCHANGE_REPLY;
 }
 
-/* The next chunk, now or when its turn comes; true when the exchange is
+/* Makes the next chunk, now or when its turn comes. True when the exchange is
  * parked. */
 static bool pull(struct exchange *exchange)
 {
@@ -85,15 +85,16 @@ static bool pull(struct exchange *exchange)
     return true;
 }
 
-/* The token was revoked, or has expired. A watch has no other end; what is less
- * than all of a list or a backup must not look like all of it. */
+/* The token was revoked or has expired. A stream that lasts, such as a watch,
+ * ends normally. A list or a backup is broken off, so that a part does not look
+ * like the whole. */
 static enum exchange_chunk cut_off(const struct exchange *exchange)
 {
     return exchange->reply.stream->lasting ? CHUNK_END : CHUNK_BROKEN;
 }
 
-/* The chunk lies in the reply's body, of which the door takes as much at a time
- * as it has room for; the next one is made when this one is used up. */
+/* The chunk lies in the reply's body. The protocol side takes as much of it at
+ * a time as it has room for; the next chunk is made when all of it is taken. */
 enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
                                    size_t size, size_t *copied_out)
 {

@@ -1,13 +1,13 @@
-/* A reply that is a stream; exchange_chunk (exchange.h) gives the door its
- * chunks. */
+/* A reply that is a stream. Its chunks are handed out by exchange_chunk, which
+ * exchange.h declares. The thread of the exchange's event loop. */
 #ifndef API_EXCHANGE_STREAM_H
 #define API_EXCHANGE_STREAM_H
 
 #include "exchange/exchange.h"
 
-/* The turn that an EXCHANGE_CHUNK_AWAITS_TURN waited for has come.
- * EXCHANGE_PARK: it waits again. EXCHANGE_REPLY: the door is to ask for a chunk
- * once more. */
+/* The turn or the view for which the next chunk waited has come. EXCHANGE_PARK:
+ * the exchange waits again. EXCHANGE_REPLY: the protocol side must ask for the
+ * chunk again. */
 enum exchange_next exchange_stream_turn(struct exchange *exchange);
 
 #endif

@@ -1,5 +1,5 @@
-/* An exchange that waits is in the desk's lists or has its ticket with the
- * core; its phase says for what. */
+/* A waiting exchange is in a list of the run queue, or the core holds its
+ * ticket, or both. Its phase says what it waits for. */
 #include "exchange/exchange_wait.h"
 
 #include "access/access.h"
@@ -41,7 +41,7 @@ void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)
     run_queue_turn(exchange->desk, exchange);
 }
 
-/* Only chunks wait for it (exchange_memory.c). */
+/* Only the chunks of streams wait for memory (exchange_stream.c). */
 void exchange_await_memory(struct exchange *exchange)
 {
     exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
@@ -49,7 +49,7 @@ void exchange_await_memory(struct exchange *exchange)
     run_queue_later(exchange->desk, exchange);
 }
 
-/* Nobody waits longer than their token is good. */
+/* The wait ends at the latest when the token expires. */
 void exchange_await_news(struct exchange *exchange, enum exchange_phase phase)
 {
     struct wait *wait = &exchange->request.wait;
@@ -68,8 +68,8 @@ bool exchange_awaits_news(const struct exchange *exchange)
            exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
 }
 
-/* Nothing after the reply has begun: there a stream waits for its client, or
- * for news. */
+/* The waits of a stream's chunks are not part of the request's times, and
+ * timing.c adds the wait for a commit from the commit's own times. */
 void exchange_note_wait(struct exchange *exchange)
 {
     struct timing *timing = &exchange->timing;

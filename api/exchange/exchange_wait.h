@@ -1,36 +1,36 @@
-/* Parking an exchange. It then belongs to whatever will continue it: the writer
- * (commits and flushes, by its ticket), whoever has news, or the desk's queues
- * of turns. For exchange*.c only; all functions belong to the thread of the
+/* Parks an exchange. Until it is continued it belongs to the core, which has
+ * its ticket (commits, flushes, views, news), or to the run queue's queues of
+ * turns. For exchange*.c only; all functions belong to the thread of the
  * exchange's event loop. */
 #ifndef API_EXCHANGE_PARK_H
 #define API_EXCHANGE_PARK_H
 
 #include "exchange/exchange.h"
 
-/* Each parks the exchange in the phase given, in which exchange_continue finds
- * it.
+/* Each function parks the exchange in the given phase, by which
+ * exchange_continue knows what to do.
  *
- * Until a flush is done, for a reply must not show what a crash could still
- * take back; false, and not parked, when there is no need. */
+ * Waits until a flush is done, because a reply must not show what a crash could
+ * still undo. False, and not parked, when no wait is needed. */
 bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase);
-/* Lets the views of what is called next begin without waiting, until
- * kx_read_release; false, and parked, while a batch is being applied. */
+/* True: views begin without waiting until kx_read_release. False, and parked,
+ * while a batch is being applied. */
 bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase);
-/* Is it parked for that? */
+/* Is it parked by exchange_hold_view? */
 bool exchange_awaits_view(const struct exchange *exchange);
-/* Until its turn comes. */
+/* Waits until its turn comes. */
 void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase);
-/* Until what request.wait says; its ticket is with the core already. */
+/* Waits for what request.wait says; the core already has its ticket. */
 void exchange_await_news(struct exchange *exchange, enum exchange_phase phase);
-/* EXCHANGE_CHUNK_AWAITS_TURN, a turn that comes in a moment: others may have
- * given back what the next chunk takes by then. */
+/* Waits in EXCHANGE_CHUNK_AWAITS_TURN for a later turn, by which other
+ * exchanges may have given back the memory that the next chunk needs. */
 void exchange_await_memory(struct exchange *exchange);
 
 /* Is it parked for news? */
 bool exchange_awaits_news(const struct exchange *exchange);
 
-/* Adds the wait that is over to the times of the request, by the phase. */
+/* Adds the wait that has ended to the times of the request, by the phase. */
 void exchange_note_wait(struct exchange *exchange);
 
 #endif

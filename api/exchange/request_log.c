@@ -1,5 +1,5 @@
-/* Counters, headers and log lines about requests. What most requests need is
- * done first and is little: two times and two additions. */
+/* Counters, headers and log lines about requests. Most requests need only two
+ * clock readings and two additions. */
 #include "exchange/request_log.h"
 
 #include <stdio.h>
@@ -23,8 +23,9 @@ static bool is_slow(const struct exchange *exchange)
            exchange->desk->service->options->slow_ms * KX_MS_NS;
 }
 
-/* An identifier is of use where a log has it, too, and to who sent it or asks
- * why it went wrong; another header costs a twelfth of a GET. */
+/* X-Request-Id is sent if a log line has it, if the client sent an identifier
+ * or a trace, or if the reply is an error. Other replies do without: a further
+ * header costs a twelfth of a GET. */
 static void add_headers(struct exchange *exchange, bool slow)
 {
     struct request *request = &exchange->request;
@@ -49,7 +50,7 @@ void request_log_reply(struct exchange *exchange)
     add_headers(exchange, is_slow(exchange));
 }
 
-/* ---- Requests that are over --------------------------------------------- */
+/* ---- Requests that have ended ------------------------------------------- */
 
 static void fill_account(struct exchange *exchange, struct account *account)
 {
@@ -81,7 +82,7 @@ static void fill_account(struct exchange *exchange, struct account *account)
         memcpy(account->target, exchange->target.data, size);
 }
 
-/* Fields with a value only where there is something to say. */
+/* Appends a field unless its text is empty. */
 static void add_field(char *line, const char *name, const char *text)
 {
     size_t used = strlen(line);
@@ -107,7 +108,7 @@ static void add_phases(char *line, const struct timing *timing)
     }
 }
 
-/* No key and no value is logged. */
+/* Writes the log line, which contains no key and no value. */
 static void log_account(const struct account *account, bool slow)
 {
     char line[LINE_MAX];

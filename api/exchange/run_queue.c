@@ -1,6 +1,6 @@
-/* What waits at one event loop, and the handing over of answers to it. The
- * lists are linked through their members, so that nothing here allocates: an
- * answer cannot get lost for want of memory. */
+/* The lists of what waits at one event loop, and the hand-over of answers to
+ * it. The lists are linked through their members, so that nothing here
+ * allocates: an answer cannot be lost when memory runs out. */
 #include "exchange/run_queue.h"
 
 #include <errno.h>
@@ -11,11 +11,11 @@
 
 #include "exchange/exchange.h"
 
-/* Time for slices in each turn of the loop: what many long lists and streams
- * may delay everybody else. */
+/* Time for slices in each turn of the loop. By so much, many long lists and
+ * streams may delay all other requests. */
 static const uint64_t SLICES_NS = KX_MS_NS;
 
-/* What one that waits for memory waits until it looks again. */
+/* After this time an exchange that waits for memory tries again. */
 static const uint64_t LATER_NS = 50 * KX_MS_NS;
 
 static struct exchange *exchange_of(struct alarm *alarm)
@@ -52,8 +52,8 @@ void run_queue_close(struct run_queue *desk)
     close(desk->answers_fd);
 }
 
-/* One write wakes the loop, however many answers follow before it looks: the
- * list was empty only for the first of them. */
+/* Only the answer that finds the list empty writes to the eventfd: one write
+ * wakes the loop for all answers that follow before it takes the list. */
 void run_queue_put(struct run_queue *desk, struct kx_ticket *first)
 {
     const uint64_t one = 1;
@@ -71,8 +71,8 @@ void run_queue_put(struct run_queue *desk, struct kx_ticket *first)
         ;
 }
 
-/* The eventfd is emptied before the list is taken. In the other order an answer
- * put down in between would be left there without a wake. */
+/* The eventfd is emptied before the list is taken. In the other order the
+ * wake-up for an answer put in between would be lost. */
 bool run_queue_take_answers(struct run_queue *desk)
 {
     uint64_t count;
@@ -130,7 +130,7 @@ bool run_queue_may_slice(const struct run_queue *desk)
     return desk->turns.first == NULL && kx_monotonic_ns() < desk->slices_end_ns;
 }
 
-/* Those whose moment has come line up. */
+/* Moves the exchanges of `later` to `turns` when their time has come. */
 static void queue_late(struct run_queue *desk, uint64_t now_ns)
 {
     struct exchange *exchange;
@@ -139,8 +139,8 @@ static void queue_late(struct run_queue *desk, uint64_t now_ns)
             append(&desk->turns, exchange);
 }
 
-/* What is queued meanwhile waits for the next round, and so does what this one
- * has no time for. */
+/* Exchanges that are queued meanwhile wait for the next call, and so do those
+ * for which the time is not sufficient. */
 bool run_queue_run_turns(struct run_queue *desk)
 {
     struct exchange *exchange = NULL;
@@ -186,7 +186,8 @@ static bool wake_all(struct run_queue *desk)
     return any;
 }
 
-/* What is woken may wait again at once: it has its turn next time. */
+/* A woken exchange may wait again at once; late_ns makes sure that it is not
+ * woken again in this call. */
 bool run_queue_run_late(struct run_queue *desk, bool stopping)
 {
     struct alarm *alarm;
@@ -205,7 +206,7 @@ bool run_queue_run_late(struct run_queue *desk, bool stopping)
     return any;
 }
 
-/* By when something waits for a time; UINT64_MAX: nothing does. */
+/* The earliest time for which an exchange waits; UINT64_MAX: none does. */
 static uint64_t next_ns(const struct run_queue *desk)
 {
     const struct alarm *alarm = desk->alarms.first;

@@ -1,8 +1,7 @@
-/* The exchanges of one event loop: those that are free, those whose turn comes
- * again, and the answers that the writer thread put down for it. The desk is
- * the only place where the writer thread and a loop meet, and one list under
- * one lock is all they share. All functions belong to the loop's thread, but
- * run_queue_put. */
+/* The exchanges of one event loop: free ones, those that wait for a turn, and
+ * the answers that the writer thread put there for the loop. Writer thread and
+ * loop meet nowhere else, and share one list under one lock. All functions
+ * belong to the loop's thread, except run_queue_put. */
 #ifndef API_DESK_H
 #define API_DESK_H
 
@@ -15,7 +14,7 @@
 struct exchange;
 TAILQ_HEAD(exchanges, exchange);
 
-/* In their order, linked by next. */
+/* A queue of exchanges, linked by next. */
 struct turns {
     struct exchange *first;
     struct exchange *last;
@@ -25,24 +24,24 @@ struct run_queue {
     struct service *service;
     struct kx_reader *reader; /* of the loop's thread */
     unsigned number;          /* of the loop */
-    int answers_fd;           /* eventfd; readable when answers are there */
+    int answers_fd;           /* eventfd; readable when there are answers */
     pthread_mutex_t lock;     /* guards answered */
     struct kx_ticket *answered;
     struct exchange *free;
     size_t free_count;
-    struct turns turns;     /* handlers that said AGAIN */
-    struct turns later;     /* streams that wait for memory */
-    uint64_t later_ns;      /* when they have their turn, while there are any */
-    uint64_t slices_end_ns; /* of this turn of the loop */
-    struct exchanges waiting; /* for news: their request.wait is the core's */
-    struct timer_heap alarms; /* for when their times are over */
-    uint64_t late_ns;         /* those due by then have had their turn */
-    struct exchanges clients; /* that wait for theirs (exchange_share.c) */
+    struct turns turns;       /* handlers that said AGAIN */
+    struct turns later;       /* streams that wait for memory */
+    uint64_t later_ns;        /* when these join `turns`, while there are any */
+    uint64_t slices_end_ns;   /* of this turn of the loop */
+    struct exchanges waiting; /* for news; the core has their request.wait */
+    struct timer_heap alarms; /* for when their waits end */
+    uint64_t late_ns;         /* alarms due by then have been handled */
+    struct exchanges clients; /* wait for their client (exchange_share.c) */
     uint64_t now_ns;          /* of this turn of the loop, about */
     uint64_t look_ns;         /* exchange_share_look has nothing to do before */
     size_t in_flight;         /* exchanges begun and not ended */
     size_t awaited;           /* of these, waiting for the core */
-    bool closing;             /* nothing may be parked any more */
+    bool closing;             /* nothing may be parked any longer */
 };
 
 /* Opens the loop's reader and its eventfd; `number` tells the loops of one
@@ -62,23 +61,23 @@ void run_queue_put(struct run_queue *desk, struct kx_ticket *first);
 bool run_queue_take_answers(struct run_queue *desk);
 
 /* Puts an exchange at the end of the queue of turns. It must be in no other
- * list of the desk. */
+ * list of the run queue. */
 void run_queue_turn(struct run_queue *desk, struct exchange *exchange);
-/* The same in a moment: the queue of turns would be empty but for those that
- * have nothing to do as yet. */
+/* The same after a delay. For exchanges that wait for memory: in the queue of
+ * turns they would keep the loop busy without work. */
 void run_queue_later(struct run_queue *desk, struct exchange *exchange);
-/* Once in each turn of the loop: gives the exchanges that wait for their turn a
- * slice each, as far as the time for that goes; the others are first the next
- * time. False when none waited. */
+/* Called once in each turn of the loop: gives each exchange in the queue of
+ * turns a slice until the time for slices is used up. The others come first in
+ * the next call. False when none waited. */
 bool run_queue_run_turns(struct run_queue *desk);
-/* May a slice be made at once? Not while others wait for theirs, or when the
- * time for slices is over. */
+/* May a slice be made at once? Not while other exchanges wait for theirs, nor
+ * when the time for slices is used up. */
 bool run_queue_may_slice(const struct run_queue *desk);
-/* Adds an exchange whose request.wait is with the core, or takes it out. */
+/* Adds or removes an exchange whose request.wait is with the core. */
 void run_queue_news(struct run_queue *desk, struct exchange *exchange);
 void run_queue_end_news(struct run_queue *desk, struct exchange *exchange);
-/* Goes on with the exchanges whose time is over; with all that wait for news
- * when the loop is `stopping`. False when there was none. */
+/* Continues the exchanges whose wait has expired, or all that wait for news if
+ * the loop is `stopping`. False when there was none. */
 bool run_queue_run_late(struct run_queue *desk, bool stopping);
 /* Milliseconds until run_queue_run_turns or run_queue_run_late has something to
  * do; -1: never. */
@@ -86,7 +85,7 @@ int run_queue_timeout_ms(const struct run_queue *desk);
 /* Does any exchange wait for its turn? */
 bool run_queue_has_turns(const struct run_queue *desk);
 /* Ends the exchanges that wait for their turn with a problem (503 stopping), or
- * breaks off their streams: the loop gives up waiting for them. */
+ * breaks off their streams, because the loop stops. */
 void run_queue_abandon_turns(struct run_queue *desk);
 
 #endif

@@ -1,10 +1,10 @@
-/* A pairing heap: each alarm comes before its children, in a list without an
- * order; when one goes, its children are paired off among themselves. */
+/* A pairing heap: each alarm is no later than its children, which form an
+ * unordered list. When an alarm is removed its children are joined in pairs. */
 #include "exchange/timer_heap.h"
 
 #include <stddef.h>
 
-/* The earlier of two heaps, with the other one as its first child. */
+/* Joins two heaps: the later one becomes the first child of the other. */
 static struct alarm *join(struct alarm *a, struct alarm *b)
 {
     if (a == NULL || b == NULL)
@@ -22,7 +22,7 @@ static struct alarm *join(struct alarm *a, struct alarm *b)
     return a;
 }
 
-/* Joins pairs of a list; they come out in reverse order. */
+/* Joins the members of a list in pairs; the result is in reverse order. */
 static struct alarm *join_pairs(struct alarm *list)
 {
     struct alarm *pairs = NULL;
@@ -37,8 +37,8 @@ static struct alarm *join_pairs(struct alarm *list)
     return pairs;
 }
 
-/* One heap of all children. Two at a time and then one after the other: that is
- * what keeps it cheap. */
+/* Joins all children to one heap, first in pairs and then one after the other:
+ * these two passes make the amortized cost logarithmic. */
 static struct alarm *join_children(struct alarm *alarm)
 {
     struct alarm *heap = NULL;

@@ -1,30 +1,29 @@
-/* Times of many things that wait, of which the next one is always known: a
- * pairing heap that is linked through its members, so that nothing here
- * allocates. To set, to take back and to take the next one costs a few steps,
- * however many there are. All functions belong to the thread that has the
- * alarms. */
+/* Alarms of many waiting objects, of which the earliest is always known: a
+ * pairing heap that is linked through its members and allocates nothing.
+ * Setting takes constant time, removing logarithmic time (amortized). All
+ * functions belong to the thread that has the alarms. */
 #ifndef API_ALARMS_H
 #define API_ALARMS_H
 
 #include <stdint.h>
 
-/* Of one thing that waits. Zeroed, it is not set. */
+/* The alarm of one waiting object. Zeroed, it is not set. */
 struct alarm {
     uint64_t at_ns;
-    struct alarm *child; /* the first of those that come later than it */
-    struct alarm *next;  /* another child of the same one */
-    struct alarm **link; /* what points to it; NULL: not set */
+    struct alarm *child; /* the first child; children are no earlier */
+    struct alarm *next;  /* the next child of the same parent */
+    struct alarm **link; /* the pointer to this alarm; NULL: not set */
 };
 
-/* Zeroed, it has none. */
+/* Zeroed, it is empty. */
 struct timer_heap {
-    struct alarm *first; /* the next one; NULL: there is none */
+    struct alarm *first; /* the earliest; NULL: there is none */
 };
 
 /* Sets an alarm that is not set. */
 void timer_heap_set(struct timer_heap *alarms, struct alarm *alarm,
                     uint64_t at_ns);
-/* Takes an alarm back; one that is not set stays so. */
+/* Removes an alarm; does nothing if it is not set. */
 void timer_heap_clear(struct timer_heap *alarms, struct alarm *alarm);
 
 #endif
