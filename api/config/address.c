@@ -1,5 +1,5 @@
-/* From the texts of addresses to socket addresses, and from those to texts and
- * to the URLs of clients. */
+/* Converts texts to socket addresses, and socket addresses to texts and to URLs
+ * for clients. */
 #include "config/address.h"
 
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ static bool parse_ipv4(const char *host, struct address *address_out)
     return true;
 }
 
-/* Writes into host, which ends with the closing bracket of IPv6. */
+/* Replaces the closing bracket of an IPv6 host by a NUL. */
 static bool parse_host(char *host, struct address *address_out)
 {
     size_t size = strlen(host);
@@ -57,7 +57,7 @@ static bool parse_host(char *host, struct address *address_out)
     return parse_ipv6(host + 1, address_out);
 }
 
-/* False when there is no room for it. */
+/* False when there are ADDRESSES_MAX already. */
 static bool append(struct addresses *addresses, const struct address *address,
                    uint16_t port)
 {
@@ -76,8 +76,8 @@ static bool add_loopbacks(struct addresses *addresses, uint16_t port)
            append(addresses, &four, port) && append(addresses, &six, port);
 }
 
-/* Any other name could stand for several addresses and would have to be looked
- * up before anything else works. */
+/* localhost is the only name. Any other could stand for several addresses, and
+ * the server could not start before a name server has answered. */
 static bool add(struct addresses *addresses, char *text)
 {
     struct address address = {.optional = false};
@@ -93,7 +93,7 @@ static bool add(struct addresses *addresses, char *text)
     return parse_host(text, &address) && append(addresses, &address, port);
 }
 
-/* Keeps the text of what is added; false when it is too long. */
+/* Appends to the text of all addresses; false when that gets too long. */
 static bool note_text(struct addresses *addresses, const char *text)
 {
     size_t used = strlen(addresses->text);
@@ -172,7 +172,8 @@ void address_print(const struct address *address, char *out)
     print(&address->socket, address_port(address), "", out, ADDRESS_TEXT_MAX);
 }
 
-/* An address for all interfaces is none to go to: the loopback one is. */
+/* Clients cannot connect to a wildcard address: the URL has the loopback
+ * address instead. */
 void address_url(const struct address *address, const char *scheme, char *out)
 {
     struct sockaddr_storage reached = address->socket;

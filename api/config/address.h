@@ -1,4 +1,4 @@
-/* Where the server listens. */
+/* The addresses on which the server listens. Pure functions: any thread. */
 #ifndef API_ADDRESS_H
 #define API_ADDRESS_H
 
@@ -8,7 +8,7 @@
 
 enum {
     ADDRESSES_MAX = 8,
-    ADDRESSES_TEXT_MAX = 512, /* of all of them as they were given */
+    ADDRESSES_TEXT_MAX = 512, /* bytes of all as they were given */
     ADDRESS_TEXT_MAX = 64,
     ADDRESS_URL_MAX = 80
 };
@@ -17,26 +17,26 @@ struct address {
     struct sockaddr_storage socket;
     socklen_t socket_size;
     bool loopback; /* no other machine reaches it */
-    bool optional; /* it is left out on a machine that does not have it */
+    bool optional; /* skipped on a machine that does not have it */
 };
 
-/* Zeroed, there are none. */
+/* Zeroed, it is empty. */
 struct addresses {
     struct address all[ADDRESSES_MAX];
     size_t count;
     char text[ADDRESSES_TEXT_MAX]; /* as they were given, with commas */
 };
 
-/* Reads one or several addresses, with commas, and appends them. Each is
- * HOST:PORT, with a numeric host (that of IPv6 in brackets), or localhost:PORT,
- * :PORT or PORT, which is that port of both loopback addresses, each of them
- * optional. False: one is no address, or they are too many. */
+/* Reads one or several addresses, separated by commas, and appends them. Each
+ * is HOST:PORT with a numeric host (IPv6 in brackets), or localhost:PORT, :PORT
+ * or PORT, which stand for that port on both loopback addresses, each optional.
+ * False: one is not an address, or there are too many. */
 bool addresses_add(struct addresses *addresses, const char *text);
 
-/* The first address that other machines reach; NULL: there is none. */
+/* The first address that other machines can reach; NULL if there is none. */
 const struct address *addresses_open(const struct addresses *addresses);
 
-/* The port, in the order of this machine. */
+/* The port, in host byte order. */
 uint16_t address_port(const struct address *address);
 void address_set_port(struct address *address, uint16_t port);
 
@@ -44,8 +44,8 @@ void address_set_port(struct address *address, uint16_t port);
  * ADDRESS_TEXT_MAX bytes. */
 void address_print(const struct address *address, char *out);
 
-/* Writes the URL by which a client on this machine reaches it, with its NUL;
- * out has room for ADDRESS_URL_MAX bytes. */
+/* Writes the URL by which a client on this machine reaches the address, with
+ * its NUL; out has room for ADDRESS_URL_MAX bytes. */
 void address_url(const struct address *address, const char *scheme, char *out);
 
 #endif

@@ -1,10 +1,10 @@
-/* Reads a command line word by word; of a word of letters one at a time. */
+/* Reads a command line word by word, and a word of letters letter by letter. */
 #include "config/flags.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What other programs call them. */
+/* Names of options in other programs, and the names here. */
 static const struct synonym SYNONYMS[] = {
     {"port", "listen"},    {"host", "listen"},       {"bind", "listen"},
     {"address", "listen"}, {"addr", "listen"},       {"dir", "data"},
@@ -21,7 +21,7 @@ const struct synonym *flags_synonyms(void)
     return SYNONYMS;
 }
 
-/* The value, or the next word, which is it then. */
+/* Takes value, or the next word if value is NULL. */
 static enum flag_kind take_value(struct flag_reader *reader, char *value)
 {
     if (value == NULL && reader->at < reader->argc)
@@ -58,7 +58,8 @@ static enum flag_kind take_name(struct flag_reader *reader, char *word)
     return take_unknown(reader, name);
 }
 
-/* What follows a letter that takes a value is the value. */
+/* Takes the next letter of the word. If its option takes a value, the remainder
+ * of the word is the value. */
 static enum flag_kind take_letter(struct flag_reader *reader)
 {
     char letter = *reader->letters++;

@@ -1,7 +1,7 @@
-/* The options among the words of a command line: --name VALUE, --name=VALUE,
- * -n VALUE, -nVALUE, several letters in one word (-rk). A name is written in
- * full: an abbreviation would mean another option as soon as there is one. What
- * stands after "--" is no option. */
+/* Reads the options of a command line: --name VALUE, --name=VALUE, -n VALUE,
+ * -nVALUE, several letters in one word (-rk). Names are not abbreviated,
+ * because a later option could make an abbreviation ambiguous. Words after "--"
+ * are not options. */
 #ifndef API_FLAGS_H
 #define API_FLAGS_H
 
@@ -19,14 +19,14 @@ struct flag {
 enum flag_kind {
     FLAG_END,
     FLAG_OPTION,     /* which, and value if it takes one */
-    FLAG_WORD,       /* value is an argument that is no option */
+    FLAG_WORD,       /* value is an argument, not an option */
     FLAG_UNKNOWN,    /* said; meant is a question with the likely name */
     FLAG_BARE,       /* said lacks its value */
     FLAG_SUPERFLUOUS /* said takes no value, and has one */
 };
 
-/* A command line that is being read; begin with flags, count, argc, argv and
- * at = 1, the rest zero. */
+/* The state of reading a command line. The caller sets flags, count, argc, argv
+ * and at = 1; all other members are zero. */
 struct flag_reader {
     const struct flag *flags;
     size_t count;
@@ -34,17 +34,17 @@ struct flag_reader {
     char **argv;
     int at;        /* the word that comes next */
     bool ended;    /* by "--" */
-    char *letters; /* those left of the present word; NULL: none */
+    char *letters; /* the remainder of a word of letters; NULL: none */
     size_t which;  /* of flags */
     char *value;
-    char said[64];  /* the option as it is written, cut off if it is long */
+    char said[64];  /* the option as it was written, cut off if it is long */
     char meant[96]; /* suggestion_write; empty: no name is like it */
 };
 
-/* What other programs call options, for suggestion_of. */
+/* The names of options in other programs, for suggestion_of. */
 const struct synonym *flags_synonyms(void);
 
-/* Reads what comes next. */
+/* Reads the next option or argument. */
 enum flag_kind flags_next(struct flag_reader *reader);
 
 #endif

@@ -1,7 +1,7 @@
-/* The table of options, and reading them from environment and command line. The
- * sources are read in the order of their rank, each over the former: default,
- * environment, flag. Reading a text is options_parse.c's, showing the table
- * options_print.c's. */
+/* The table of options, and reading them from environment and command line.
+ * Each source overwrites the one before: default, environment, flag.
+ * options_parse.c reads the text of one option; options_print.c shows the
+ * table. */
 #include "config/options.h"
 
 #include <stdio.h>
@@ -136,7 +136,8 @@ const struct option_row *options_table(size_t *count_out)
     return TABLE;
 }
 
-/* What is added to must not begin with what a source of lower rank has said. */
+/* Before the first address of a source: drops the addresses of the sources of
+ * lower rank. */
 static void begin_row(struct options *options, size_t row,
                       enum option_source source)
 {
@@ -145,7 +146,8 @@ static void begin_row(struct options *options, size_t row,
             (struct addresses){.count = 0};
 }
 
-/* A mistake is named as the user wrote it: by the variable or by the flag. */
+/* Reads one option. An error names the variable or the flag, as the user wrote
+ * it. */
 static bool set(struct options *options, size_t row, const char *text,
                 enum option_source source)
 {
@@ -165,7 +167,7 @@ static bool set(struct options *options, size_t row, const char *text,
     return true;
 }
 
-/* Actions such as --help are for the command line only. */
+/* Reads the variables. Actions such as --help have none. */
 static bool read_environment(struct options *options)
 {
     for (size_t row = 0; row < ROWS; row++) {
@@ -205,7 +207,7 @@ static void list_flags(struct flag *flags)
                                    .value = !takes_no_value(&TABLE[row])};
 }
 
-/* What is found is a mistake, unless it is an option. */
+/* Sets an option; anything else that was found is an error. */
 static bool take_flag(struct options *options, const struct flag_reader *reader,
                       enum flag_kind found)
 {

@@ -1,6 +1,7 @@
 /* The options of the server. One table (options.c) drives the command line
  * flags, the KINDEX_* environment variables, --help and --print-config. A flag
- * wins over a variable, a variable over the default. */
+ * overrides a variable, and a variable overrides the default. Functions are for
+ * the start of the program, in one thread. */
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
@@ -21,14 +22,14 @@ enum option_type {
                        * again adds to them */
     OPTION_LEVEL,     /* error, warning, info, debug */
     OPTION_FLAG,      /* on when given; in the environment 1 or 0 */
-    OPTION_ACTION     /* a flag that is not a setting: no variable */
+    OPTION_ACTION     /* a flag that is not a setting; it has no variable */
 };
 
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
 
 enum {
     OPTIONS_MAX = 64,
-    OPTION_EXPECTED_MAX = 320 /* bytes of what was expected instead of a text */
+    OPTION_EXPECTED_MAX = 320 /* bytes of a description of valid texts */
 };
 
 /* The effective settings, with sizes in bytes. Filled once at the start,
@@ -79,7 +80,7 @@ struct options {
     enum option_source sources[OPTIONS_MAX];
 };
 
-/* One row of the table, from which everything about an option follows. */
+/* One row of the table: all that the program knows about an option. */
 struct option_row {
     const char *name; /* "idle-timeout": --idle-timeout, KINDEX_IDLE_TIMEOUT */
     enum option_type type;
@@ -92,24 +93,23 @@ struct option_row {
 /* The table; *count_out is its length. */
 const struct option_row *options_table(size_t *count_out);
 
-/* Fills options from defaults, the environment and argv[1..]; the strings live
- * as long as both. On a mistake prints one line that names it to standard error
- * and returns false. */
+/* Fills options from defaults, environment and argv[1..], to whose strings it
+ * keeps pointers. On an error prints one line about it to standard error and
+ * returns false. */
 bool options_read(struct options *options, int argc, char **argv);
 
-/* Reads text as the row says into its member of settings (struct options, or
- * whatever the offset of the row is of), which may keep a pointer to text. On a
- * mistake writes what was expected into expected_out (`size` bytes) and returns
- * false. */
+/* Reads text by the row's type into the member of settings (struct options, or
+ * another struct to which the row's offset belongs), which may keep a pointer
+ * to text. On an error writes what was expected to expected_out (`size` bytes)
+ * and returns false. */
 bool option_parse(const struct option_row *row, const char *text,
                   void *settings, char *expected_out, size_t size);
 
 /* Writes the name of a row's environment variable, with its NUL. */
 void option_variable(const struct option_row *row, char *out, size_t size);
 
-/* Prints a line of help: what is typed, what it means, and the default (NULL:
- * none). On a terminal it becomes several lines where it is too long for one.
- */
+/* Prints a line of help: the flag, its meaning, and the default (NULL: none).
+ * On a terminal a long line is wrapped. */
 void options_print_line(const char *flag, const char *help,
                         const char *initial);
 /* Prints the help of kindex serve to standard output, a line for each option.

@@ -1,5 +1,5 @@
-/* Reads the text of one option as its row says. Nothing is guessed and nothing
- * cut off: a text is wholly understood or refused. */
+/* Reads the text of one option by the type of its row. A text that is not
+ * understood as a whole is refused; nothing is guessed or cut off. */
 #include "config/options.h"
 
 #include <ctype.h>
@@ -15,8 +15,8 @@ struct unit {
 };
 
 /* Units by type of option, each table ended by NULL. A size without a unit is
- * in bytes, and K, M and G are KiB, MiB and GiB; a duration without one is a
- * mistake, as it could be either seconds or milliseconds. */
+ * in bytes; K, M and G are KiB, MiB and GiB. A duration needs a unit, because a
+ * bare number could be seconds or milliseconds. */
 static const struct unit NO_UNITS[] = {{"", 1}, {NULL, 0}};
 static const struct unit SIZES[] = {
     {"", 1},
@@ -37,7 +37,8 @@ static const struct unit DURATIONS[] = {
     {"h", 3600 * 1000}, {"d", 86400000}, {NULL, 0},
 };
 
-/* The digits that begin text; *end_out is what follows them. */
+/* Reads the digits at the beginning of text; *end_out is set to the text after
+ * them. */
 static bool parse_digits(const char *text, uint64_t *number_out,
                          const char **end_out)
 {
@@ -52,7 +53,7 @@ static bool parse_digits(const char *text, uint64_t *number_out,
     return at != text;
 }
 
-/* Digits, then one of the units; false for anything else. */
+/* Reads digits and one of the units; false for any other text. */
 static bool parse_amount(const char *text, const struct unit *units,
                          const struct option_row *row, uint64_t *amount_out)
 {
@@ -97,7 +98,7 @@ static bool parse_text(const char *text, const char **text_out)
     return *text != '\0';
 }
 
-/* Completes the sentence "... is not". */
+/* Writes what was expected: the end of the sentence "... is not ...". */
 static void describe(const struct option_row *row, const char *text, char *out,
                      size_t size)
 {

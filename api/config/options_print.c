@@ -1,4 +1,4 @@
-/* What --help and --print-config show of the table of options. */
+/* Prints the table of options, for --help and --print-config. */
 #include "config/options.h"
 
 #include <ctype.h>
@@ -40,8 +40,8 @@ static const char *placeholder(enum option_type type)
     return "";
 }
 
-/* In lines of so many bytes at most, the second and further ones below the
- * first. */
+/* Prints text wrapped to lines of at most `room` bytes; all lines after the
+ * first are indented to the column of the first. */
 static void print_words(const char *text, size_t room)
 {
     size_t used = 0;
@@ -92,7 +92,8 @@ void options_print_help(void)
          "1000.");
 }
 
-/* The addresses are of one text or of several. */
+/* The effective text of an option. Addresses may have been given in several
+ * texts, which struct addresses keeps joined. */
 static const char *effective(const struct options *options, size_t row)
 {
     size_t count;

@@ -1,5 +1,6 @@
-/* An item that no browser ever sends would be taken and never match: a path, a
- * slash at the end, a port that goes without saying, a missing scheme. */
+/* Checks the items of --cors-origin. An item that no browser sends would never
+ * match and is refused: one with a path or a slash at its end, with the default
+ * port of its scheme, or without a scheme. */
 #include "config/origins.h"
 
 #include <ctype.h>
@@ -8,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SHOWN_MAX = 64 /* bytes of an item for which another is proposed */ };
+enum { SHOWN_MAX = 64 /* bytes of an item that is corrected */ };
 
-/* The pieces of an item; a piece that is missing has the size 0. */
+/* The sizes of the parts of an item; a missing part has the size 0. */
 struct origin {
     const char *text; /* without the spaces around it */
     int size;
@@ -49,8 +50,8 @@ static int port_size(const char *text)
     return port > 0 && port <= 65535 ? size : 0;
 }
 
-/* Reads the item that text begins with; returns the text of the next one, NULL
- * after the last. */
+/* Reads the first item of text; returns the text of the next item, NULL after
+ * the last. */
 static const char *read_item(const char *text, struct origin *origin_out)
 {
     const char *next = strchr(text, ',');
@@ -68,7 +69,7 @@ static const char *read_item(const char *text, struct origin *origin_out)
     return next != NULL ? next + 1 : NULL;
 }
 
-/* Browsers leave out the port that the scheme has by itself. */
+/* Browsers leave out the default port of the scheme. */
 static bool has_default_port(const struct origin *origin)
 {
     const char *port = origin->text + origin->scheme + origin->host;
@@ -96,8 +97,8 @@ bool origins_valid(const char *list)
     return true;
 }
 
-/* A site without a scheme is on this machine, most likely, when it has a port
- * or is named so. */
+/* The scheme that an item without one most likely has. A port or the name of
+ * this machine suggest a site on this machine. */
 static const char *likely_scheme(const struct origin *origin)
 {
     if (origin->scheme > 0)
@@ -106,14 +107,15 @@ static const char *likely_scheme(const struct origin *origin)
     return local ? "http://" : "https://";
 }
 
-/* What an item that is nearly valid keeps, after its scheme. */
+/* The size of the part that the correction of an item keeps. */
 static int kept_size(const struct origin *origin)
 {
     int size = origin->scheme + origin->host;
     return has_default_port(origin) ? size : size + origin->port;
 }
 
-/* It lacks its scheme, or has a path or a port too much. */
+/* Does the item only lack its scheme, or only have a path or a default port too
+ * much? */
 static bool is_nearly_valid(const struct origin *origin)
 {
     int size = origin->scheme + origin->host + origin->port;

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is every item of the list, which has commas between its items, what a browser
- * can send as Origin? */
+/* Is every item of the list (separated by commas) a text that a browser can
+ * send as Origin? */
 bool origins_valid(const char *list);
 
-/* Completes the sentence "list is not ..." for a list that is not valid: names
- * the first wrong item and, where it can be told, what to write for it. Cut off
- * at `size` bytes. */
+/* For an invalid list writes the end of the sentence "list is not ...": the
+ * first wrong item and, where it is known, the right text for it. Cut off at
+ * `size` bytes. */
 void origins_expected(const char *list, char *out, size_t size);
 
 #endif

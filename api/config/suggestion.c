@@ -1,10 +1,10 @@
-/* Synonyms come first, then names within a few edits, then the first name that
- * the word is the beginning of. */
+/* Ranks the names: a synonym first, then names within a few edits, then the
+ * first name that begins with the word. */
 #include "config/suggestion.h"
 
 #include <stdio.h>
 
-/* Of a shorter word too many names have the beginning. */
+/* Too many names begin with a shorter word. */
 enum { BEGINNING_LEAST = 2 };
 
 struct suggestion suggestion_of(struct kx_slice given,
