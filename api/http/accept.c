@@ -1,5 +1,6 @@
 /* The header Accept: a list of media ranges, compared by name without regard to
- * case (RFC 9110 section 8.3.1); of parameters only a weight of 0 counts. */
+ * case (RFC 9110 section 8.3.1). All parameters except a weight of 0 are
+ * ignored. */
 #include "http/accept.h"
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 #include <strings.h>
 
 /* Wildcards stand for JSON, so that curl's default of any type gets a page;
- * NDJSON must be named. */
+ * NDJSON and events must be named. */
 static const struct {
     const char *name;
     enum form form;
@@ -30,7 +31,7 @@ static enum form form_of(const char *range, size_t size)
     return FORM_OTHER;
 }
 
-/* Is a range's weight 0, so that the client does not want it? */
+/* Is the weight of the media range 0, which excludes it? */
 static bool is_unwanted(const char *range)
 {
     size_t size = strcspn(range, ",");

@@ -1,8 +1,8 @@
-/* The header Accept (RFC 9110 section 12.5.1), as far as the service has a
- * choice: GET /list has two forms, a page as one JSON document or a stream of
- * NDJSON; GET /indexes/{name} is one document or a stream of events. Weights
- * (;q=) are not compared: the first form in the header that is made and whose
- * weight is not 0 is taken. */
+/* The header Accept (RFC 9110 section 12.5.1), for routes with several forms:
+ * GET /list is a page as one JSON document or a stream of NDJSON; GET
+ * /indexes/{name} is one document or a stream of events. Weights (;q=) are not
+ * compared: the first form in the header that the route makes and whose weight
+ * is not 0 is taken. */
 #ifndef API_ACCEPT_H
 #define API_ACCEPT_H
 
@@ -20,9 +20,8 @@ enum {
     MAKES_EVENTS = 1 << FORM_EVENTS
 };
 
-/* The form that a value of Accept asks for, of those that are made. NULL and ""
- * mean JSON, as for a client that has no wishes; FORM_OTHER is the caller's
- * 406. */
+/* The form, out of the set `makes`, for which a value of Accept asks. NULL and
+ * "" ask for JSON. FORM_OTHER: none fits; the caller answers 406. */
 enum form accept_form(const char *accept, unsigned makes);
 
 #endif

@@ -1,7 +1,7 @@
-/* The handlers that routes.c names, by the file they live in. A `_finish` half
- * runs with the result of the commit that the first half asked for. All follow
- * handler_fn in request.h: event-loop thread, never blocking, every failure a
- * problem reply. */
+/* The handlers of the table in routes.c, by file. A `_finish` half runs with
+ * the result of the commit for which the first half asked. All follow
+ * handler_fn in request.h: they run on the event loop's thread, never block,
+ * and make every failure a problem reply. */
 #ifndef API_HANDLERS_H
 #define API_HANDLERS_H
 
@@ -17,8 +17,8 @@ handler_fn kv_put;
 handler_fn kv_patch;
 /* Answers kv_put and kv_patch. */
 handler_fn kv_write_finish;
-/* DELETE: 204 whether or not there was an entry; 200 for who prefers to be told
- * which it was. */
+/* DELETE: 204 whether or not there was an entry; with Prefer:
+ * return=representation 200, and the reply tells which. */
 handler_fn kv_delete;
 /* Answers kv_delete. */
 handler_fn kv_delete_finish;
@@ -43,7 +43,7 @@ handler_fn get_many;
 
 /* ---- explain.c ---------------------------------------------------------- */
 
-/* POST /explain: which index answers a question, and why others do not. */
+/* POST /explain: which index answers a query, and why others do not. */
 handler_fn explain_list;
 
 /* ---- watch.c ------------------------------------------------------------ */
@@ -53,7 +53,7 @@ handler_fn watch_get;
 
 /* ---- atomic.c ----------------------------------------------------------- */
 
-/* POST /atomic: checks and mutations that hold together or not at all. */
+/* POST /atomic: checks and mutations, carried out together or not at all. */
 handler_fn atomic_commit;
 /* Answers atomic_commit. */
 handler_fn atomic_commit_finish;
@@ -80,7 +80,7 @@ handler_fn index_conflicts;
 
 /* ---- kvconnect_*.c: the protocol of Deno and @deno/kv ------------------- */
 
-/* POST /: which version, which database, where its data path lies. */
+/* POST /: the protocol's version, the database's id and the data path's URL. */
 handler_fn kvconnect_metadata;
 /* POST /v2/snapshot_read: some ranges in one view. */
 handler_fn kvconnect_read;
@@ -94,11 +94,11 @@ handler_fn kvconnect_watch;
 /* ---- index_throttle.c
  * ------------------------------------------------------------- */
 
-/* POST /indexes/{name}/pause: background work on it stops; 200. */
+/* POST /indexes/{name}/pause: stops background work on the index; 200. */
 handler_fn index_pause;
-/* POST /indexes/{name}/resume: it goes on. */
+/* POST /indexes/{name}/resume: continues it. */
 handler_fn index_resume;
-/* POST /indexes/{name}/throttle: it does so many entries per second. */
+/* POST /indexes/{name}/throttle: limits it to a number of entries a second. */
 handler_fn index_throttle;
 /* Answers all three with the index. */
 handler_fn index_pace_finish;
@@ -106,12 +106,12 @@ handler_fn index_pace_finish;
 /* ---- index_migration.c
  * -------------------------------------------------------- */
 
-/* PATCH /indexes/{name}: another store or unique; 202 while the index migrates,
- * 200 when it is as the patch says. */
+/* PATCH /indexes/{name}: changes `store` or `unique`; 202 while the index
+ * migrates, 200 when it is as the patch says. */
 handler_fn index_migrate;
 /* Answers index_migrate. */
 handler_fn index_migrate_finish;
-/* DELETE /indexes/{name}/migration: the index stays as it was. */
+/* DELETE /indexes/{name}/migration: cancels it; the index stays as it was. */
 handler_fn index_undo_migration;
 /* Answers index_undo_migration. */
 handler_fn index_undo_migration_finish;
@@ -120,24 +120,24 @@ handler_fn index_undo_migration_finish;
  * ----------------------------------------------------------- */
 
 /* POST /indexes/{name}/verify: compares the index with its entries; 202 while
- * that goes on, 200 when it is over. */
+ * the comparison runs, 200 when it has ended. */
 handler_fn index_verify;
 /* Answers index_verify. */
 handler_fn index_verify_finish;
-/* GET /indexes/{name}/verify: what the last one has found. */
+/* GET /indexes/{name}/verify: the result of the last comparison. */
 handler_fn index_verification;
 
 /* ---- tokens.c ----------------------------------------------------------- */
 
-/* GET /tokens: those that the caller may see. */
+/* GET /tokens: the tokens that the caller may see. */
 handler_fn token_list;
-/* POST /tokens: 201 with the new token, this once. */
+/* POST /tokens: 201 with the new token, which is never shown again. */
 handler_fn token_create;
 /* Answers token_create. */
 handler_fn token_create_finish;
 /* GET /tokens/{id}. */
 handler_fn token_show;
-/* DELETE /tokens/{id}: 204; it is of no use any more. */
+/* DELETE /tokens/{id}: revokes the token; 204. */
 handler_fn token_revoke;
 /* Answers token_revoke. */
 handler_fn token_revoke_finish;
@@ -155,12 +155,12 @@ handler_fn ready_show;
 
 /* ---- backup.c ----------------------------------------------------------- */
 
-/* GET /backup: the whole store as it is, as a file that can be restored. */
+/* GET /backup: the whole store as a file that can be restored. */
 handler_fn backup_get;
 
 /* ---- ops.c -------------------------------------------------------------- */
 
-/* GET /livez: the process answers. */
+/* GET /livez: 200 as long as the process answers. */
 handler_fn ops_live;
 /* GET /version. */
 handler_fn ops_version;

@@ -7,7 +7,7 @@
 /* The value of a digit of either case, -1 for anything else. */
 int hex_digit(uint8_t digit);
 
-/* Appends the bytes that pairs of digits stand for; false for other texts. */
+/* Appends the bytes for pairs of digits; false for any other text. */
 bool hex_read(struct kx_slice text, struct kx_buffer *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* Flaws: filling them in, and the problem made of one. They are of fixed size
- * and allocate nothing, so that the lack of memory can be reported like any
- * other. */
+/* Fills in input errors and makes problems of them. An input error has a fixed
+ * size and allocates nothing, so that it can also report that memory ran out.
+ */
 #include "http/input_error.h"
 
 #include <stdarg.h>
@@ -56,8 +56,8 @@ bool input_error_json(struct input_error *flaw, struct kx_slice text,
     return false;
 }
 
-/* A pointer that gets too long loses its end. Steps are names from tables and
- * numbers, or names shown in an error, so nothing is escaped. */
+/* Prepends a step; a pointer that gets too long loses its end. Steps are names
+ * from tables, numbers, or names shown in an error, so nothing is escaped. */
 static bool prepend(struct input_error *flaw, const char *step)
 {
     char whole[INPUT_ERROR_POINTER_MAX + 64];
@@ -89,7 +89,8 @@ void input_error_offer(struct input_error *flaw, struct kx_slice given,
         flaw->suggestion = name;
 }
 
-/* Media types are "supported", names are "allowed": the hints say so. */
+/* The member is called "supported" for media types and "allowed" for names, as
+ * the hints say. */
 static void add_allowed(struct reply *reply, const struct input_error *flaw)
 {
     bool forms = flaw->code == PROBLEM_UNSUPPORTED_MEDIA_TYPE ||

@@ -1,7 +1,7 @@
-/* What a parser found wrong with a request. Parsers know no reply, so that they
- * can be tested alone; the handler turns the flaw into a problem, once. By
- * convention every parser returns bool, false with the flaw set; its results
- * are then undefined. One flaw is enough: parsing ends at the first. */
+/* The first error that a parser found in a request. Parsers know no reply, so
+ * that they can be tested alone; the handler turns the error into a problem. By
+ * convention every parser returns bool: false with the error set, and its
+ * results are then undefined. */
 #ifndef API_FLAW_H
 #define API_FLAW_H
 
@@ -23,28 +23,29 @@ struct input_error {
     size_t offset;
 };
 
-/* Sets the flaw, with all optional members empty; a detail that is too long is
- * cut. Needs no initialised flaw. Returns false, so that a parser can end with
- * it. */
+/* Sets the error, with all optional members empty. A detail that is too long is
+ * cut. The struct need not be initialised. Returns false, so that a parser can
+ * return the call's result. */
 bool input_error_set(struct input_error *flaw, enum problem_code code,
                      const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Memory is used up: becomes 503, as nothing is wrong with the request. Returns
+/* Memory ran out: becomes 503, because the request is not at fault. Returns
  * false. */
 bool input_error_no_memory(struct input_error *flaw);
 
-/* A fault of the core, with its pointer and the code that stands for its
- * status. Returns false. */
+/* A fault of the core, with its pointer and the code for its status. Returns
+ * false. */
 bool input_error_fault(struct input_error *flaw, const struct kx_fault *fault);
 
-/* What kx_json_check found in text, with line and column. Returns false. */
+/* A fault that kx_json_check found in text, with line and column. Returns
+ * false. */
 bool input_error_json(struct input_error *flaw, struct kx_slice text,
                       const struct kx_fault *fault);
 
-/* Adds a name (a constant, without characters to escape) that would have been
- * right instead of `given`; the nearest one becomes the suggestion, if it is
- * near enough to be a slip of the finger. After input_error_set. */
+/* Adds a name (a constant, without characters to escape) that is allowed in
+ * place of `given`. The nearest one becomes the suggestion, if it is near
+ * enough to be a typing error. Call it after input_error_set. */
 void input_error_offer(struct input_error *flaw, struct kx_slice given,
                        const char *name);
 
@@ -53,7 +54,7 @@ void input_error_offer(struct input_error *flaw, struct kx_slice given,
 bool input_error_in_member(struct input_error *flaw, const char *name);
 bool input_error_in_element(struct input_error *flaw, size_t number);
 
-/* Makes reply the problem that flaw describes, each member that is set as a
+/* Makes the reply a problem. Each member of the error that is set becomes a
  * member of the document. Returns DONE. */
 enum progress input_error_reply(struct request *request, struct reply *reply,
                                 const struct input_error *flaw);

@@ -25,7 +25,8 @@ bool percent_decode(struct kx_slice text, struct kx_buffer *out)
     return true;
 }
 
-/* The characters that mean nothing anywhere in a URL (RFC 3986 section 2.3). */
+/* Characters without a special meaning in any part of a URL (RFC 3986 section
+ * 2.3). */
 static bool unreserved(uint8_t byte)
 {
     bool letter = (uint8_t)((byte | 0x20) - 'a') < 26;

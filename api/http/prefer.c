@@ -11,7 +11,7 @@ static const char *skip_space(const char *text)
     return text + strspn(text, " \t");
 }
 
-/* A number without sign and with nothing behind it; 0 otherwise. */
+/* Reads a number without sign and with nothing after it; 0 for other texts. */
 static unsigned number(const char *text)
 {
     bool quoted = *text == '"';
@@ -28,8 +28,8 @@ static unsigned number(const char *text)
     return strchr(",;", *text) != NULL ? seconds : 0;
 }
 
-/* What follows the name of a preference, without the space before it; NULL
- * when the preference is not there. */
+/* The text after the name of a preference, without leading space; NULL when the
+ * preference is missing. */
 static const char *find(const char *prefer, const char *name)
 {
     size_t size = strlen(name);

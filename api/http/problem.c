@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* The hint is for the person who reads the reply: what to do next. Retry-After
- * stands where the same request can succeed later without being changed. */
+/* A hint tells the reader of the reply what to do next. Retry-After is set
+ * where the same request can succeed later without a change. */
 static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_BAD_REQUEST] =
         {"bad-request", 400, "The request is not valid",
@@ -281,8 +281,8 @@ void problem_print_all(void)
         printf("%d %s\n", ROWS[code].status, ROWS[code].code);
 }
 
-/* Those that are PROBLEM_INTERNAL never reach a client as a result: such a
- * reply is a mistake of the server. */
+/* The core's statuses that map to PROBLEM_INTERNAL are no results for clients:
+ * such a reply shows an error in the server. */
 static const enum problem_code OF_STATUS[] = {
     [KX_ABSENT] = PROBLEM_KEY_NOT_FOUND,
     [KX_CHECK_FAILED] = PROBLEM_CHECK_FAILED,

@@ -1,14 +1,14 @@
 /* The catalogue of errors: from a stable code to HTTP status, title and hint,
  * and the application/problem+json document (RFC 9457) that a client gets.
- * Every error reply is made here, whoever finds the error: parsers by way of
- * input_error.h, the core's refusals by way of core_refusal.h. Codes never
- * change, as programs go by them. */
+ * Every error reply is made here: errors of parsers through input_error.h,
+ * refusals of the core through core_refusal.h. Codes never change, because
+ * programs depend on them. */
 #ifndef API_PROBLEM_H
 #define API_PROBLEM_H
 
 #include "http/request.h"
 
-/* In the order of their statuses; problem.c has the rows. */
+/* In the order of their HTTP statuses; problem.c has the rows. */
 enum problem_code {
     PROBLEM_BAD_REQUEST,
     PROBLEM_BAD_JSON,
@@ -86,19 +86,18 @@ const struct problem_row *problem_row(enum problem_code code);
 /* Finds a code by its text ("key-not-found"); false when there is none. */
 bool problem_find(struct kx_slice text, enum problem_code *code_out);
 
-/* The code that stands for a status of the core. */
+/* The code for a status of the core. */
 enum problem_code problem_of(enum kx_status status);
 
-/* Appends the whole document to body, without making it a reply: for streams
- * and for connections that are refused. detail is UTF-8; bytes that are not are
- * replaced by '?'. NULL: the document without what is special about one
- * occurrence. */
+/* Appends the whole document to body, without a reply: for streams and for
+ * refused connections. Bytes of detail that are not UTF-8 are replaced by '?'.
+ * Without a detail (NULL) the document describes the code in general. */
 void problem_write(struct kx_buffer *body, enum problem_code code,
                    const char *detail);
 
-/* Makes reply this problem: status, body, Retry-After; what the reply held
- * before (body, headers, stream) is dropped, reply->flush is kept. detail says
- * in one sentence what was wrong, with the values concerned. Returns DONE. */
+/* Makes the reply this problem: status, body, Retry-After. The reply's former
+ * body, headers and stream are dropped; reply->flush is kept. detail states in
+ * one sentence what was wrong, with the values concerned. Returns DONE. */
 enum progress problem(struct request *request, struct reply *reply,
                       enum problem_code code, const char *detail_format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -108,9 +107,9 @@ enum progress problem(struct request *request, struct reply *reply,
 enum progress problem_status(struct request *request, struct reply *reply,
                              const struct kx_fault *fault);
 
-/* After problem() or problem_status(): one more member at the end of the
- * document (RFC 9457 section 3.2). name needs no escaping; text is UTF-8 and is
- * escaped, json is put in raw. What they are given is copied. */
+/* After problem() or problem_status(): appends a member to the document (RFC
+ * 9457 section 3.2). name needs no escaping; text is UTF-8 and is escaped; json
+ * is copied as it is. No argument need outlive the call. */
 void problem_member_text(struct reply *reply, const char *name,
                          struct kx_slice text);
 void problem_member_json(struct reply *reply, const char *name,

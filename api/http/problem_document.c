@@ -1,6 +1,6 @@
-/* Writes problem documents and makes them replies. `type` is a path of this
- * server, relative as RFC 9457 section 3.1.1 allows, so that it works behind
- * any name; GET /problems/{code} explains it. */
+/* Writes problem documents and makes them replies. `type` is a relative path of
+ * this server, as RFC 9457 section 3.1.1 allows, so that it works under any
+ * host name. GET /problems/{code} explains it. */
 #include "http/problem.h"
 
 #include <stdarg.h>
@@ -10,7 +10,8 @@ enum { DETAIL_MAX = 1024 };
 
 static const char CONTENT_TYPE[] = "application/problem+json";
 
-/* A detail may quote what a client sent: make it fit for JSON. */
+/* Appends the detail. It may quote bytes that a client sent, which must become
+ * valid JSON. */
 static void add_detail(struct kx_buffer *body, const char *detail)
 {
     char clean[DETAIL_MAX];
@@ -52,22 +53,23 @@ void problem_write(struct kx_buffer *body, enum problem_code code,
     kx_add_byte(body, '}');
 }
 
-/* Clients of KV Connect show the body of a refusal to their user as it is. */
+/* Problems of KV Connect are plain text, because its clients show the body to
+ * their user as it is. */
 static bool is_plain(const struct route *route)
 {
     return route != NULL &&
            (route->body == BODY_KEYS || route->body == BODY_MESSAGE);
 }
 
-/* Clients of KV Connect repeat whatever is 5xx, for ever: a full disk must not
- * look like that to them. */
+/* Clients of KV Connect repeat every request that was answered 5xx, without
+ * end. For them a full disk is therefore 413. */
 static int status_of(const struct problem_row *row, bool plain)
 {
     return plain && row->status == 507 ? 413 : row->status;
 }
 
-/* Drops whatever a handler had begun; reply->flush stays, as what a problem
- * says about entries may not be on disk yet either. */
+/* Drops what the handler has put into the reply. reply->flush stays, because a
+ * problem, too, may tell about entries that are not on disk yet. */
 static enum progress start(const struct request *request, struct reply *reply,
                            enum problem_code code, const char *detail)
 {
@@ -99,8 +101,8 @@ enum progress problem(struct request *request, struct reply *reply,
     return start(request, reply, code, detail);
 }
 
-/* What failed inside is the operator's to read, not the client's: it may name
- * files, and no client can act on it. */
+/* Details of internal failures go to the log only: they may name files, and a
+ * client cannot act on them. */
 enum progress problem_status(struct request *request, struct reply *reply,
                              const struct kx_fault *fault)
 {
@@ -123,8 +125,8 @@ enum progress problem_status(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* Opens the finished document for one more member; false when it is a plain
- * text, which has none. */
+/* Opens the finished document for one more member. False for a plain text,
+ * which has no members. */
 static bool begin_member(struct reply *reply, const char *name)
 {
     struct kx_buffer *body = &reply->body;

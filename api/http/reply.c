@@ -1,11 +1,11 @@
-/* What handlers do to a reply besides filling in its members. */
+/* Adds headers to a reply. */
 #include "http/request.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <talloc.h>
 
-/* More headers than there is room for are a mistake in a handler. */
+/* More than REPLY_HEADERS_MAX headers are an error in the program. */
 void reply_header(struct reply *reply, const char *name, const char *value)
 {
     assert(reply->header_count < REPLY_HEADERS_MAX);

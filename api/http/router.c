@@ -24,14 +24,14 @@ enum method method_parse(const char *name)
     return METHOD_OTHER;
 }
 
-/* What a pattern took out of a path. */
+/* The parts of a path that matched the variable parts of a pattern. */
 struct match {
     struct kx_slice argument;
     struct kx_slice tail;
     bool has_tail;
 };
 
-/* Takes the segment up to the next '/' off the front of rest. */
+/* Removes the segment up to the next '/' from the front of rest. */
 static struct kx_slice take_segment(struct kx_slice *rest)
 {
     const uint8_t *slash = memchr(rest->data, '/', rest->size);
@@ -42,8 +42,8 @@ static struct kx_slice take_segment(struct kx_slice *rest)
     return segment;
 }
 
-/* One segment of the pattern, of `size` bytes: a name for any segment that is
- * not empty, or the very text. */
+/* Matches one segment against the next `size` bytes of the pattern: a name
+ * matches any segment that is not empty, a literal only itself. */
 static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
                      struct match *match)
 {
@@ -55,8 +55,8 @@ static bool take_one(const char *pattern, size_t size, struct kx_slice *path,
     return segment.size == size && memcmp(segment.data, pattern, size) == 0;
 }
 
-/* "/kv/..." also takes "/kv" and "/kv/", which has_tail tells apart: the first
- * has no key in its path, the second one with an empty segment. */
+/* "/kv/..." also matches "/kv" and "/kv/". has_tail tells them apart: the first
+ * has no key in its path, the second has a key with an empty segment. */
 static bool matches(const char *pattern, struct kx_slice path,
                     struct match *match)
 {
@@ -107,8 +107,9 @@ static bool is_path(struct kx_slice path)
     return false;
 }
 
-/* HEAD is GET whose body the door leaves out (RFC 9110 section 9.3.2). A client
- * of KV Connect may be given any address of the server to begin with. */
+/* HEAD is handled as GET; the protocol side leaves out the body (RFC 9110
+ * section 9.3.2). A POST to an unknown path is tried as "/", because a client
+ * of KV Connect may be given any URL of the server to begin with. */
 void route_find(struct request *request)
 {
     enum method method =
@@ -134,7 +135,7 @@ void route_allow(const struct request *request, char *out, size_t size)
         snprintf(out + used, size - used, "OPTIONS");
 }
 
-/* Where other services have what this one has elsewhere. */
+/* Usual paths of other services, and the path here that does the same. */
 static const struct {
     const char *path;
     const char *here;
@@ -145,8 +146,8 @@ static const struct {
     {"/swagger.json", "/openapi.json"},
 };
 
-/* The nearest literal path of the table. The '/' that all have does not
- * count. */
+/* The nearest literal path of the table. The leading '/', which all paths have,
+ * is not compared. */
 static struct kx_slice resembling(struct kx_slice path)
 {
     struct kx_slice nearest = kx_slice(NULL, 0);

@@ -1,7 +1,7 @@
 /* Finds the row of the route table for a method and a raw path. The table
- * (routes.c) is the list of all the service does: it is compared with
- * openapi.yaml, printed by --print-routes, and its rows are what requests are
- * counted by. */
+ * (routes.c) lists all operations of the service: it is compared with
+ * openapi.yaml and printed by --print-routes, and requests are counted by its
+ * rows. Any thread. */
 #ifndef API_ROUTER_H
 #define API_ROUTER_H
 
@@ -12,18 +12,19 @@ extern const struct route ROUTES[];
 extern const size_t ROUTE_COUNT;
 
 /* Fills request->route, argument, tail and has_tail from its method and path;
- * route is NULL when no row takes them. POST to a path that no row has goes to
- * that of "/", whose handler looks whether it is for it. Segments are compared
- * raw: a percent-encoded letter is another letter. */
+ * route is NULL when no row matches. A POST to a path that no row has is
+ * matched as "/", whose handler decides whether it is meant. Segments are
+ * compared raw: a percent-encoded letter does not match the letter. */
 void route_find(struct request *request);
 
-/* Writes the methods that the path of request takes ("GET, HEAD, OPTIONS"), as
- * the header Allow wants them; an empty text when no row has this path. */
+/* Writes the methods for the path of the request as the value of Allow ("GET,
+ * HEAD, OPTIONS"); an empty text when no row has this path. */
 void route_allow(const struct request *request, char *out, size_t size);
 
-/* The path that was probably meant by one that no row has: without the '/' at
- * its end, under another service's usual name, or with a letter that is
- * another. Empty when there is none; else a part of `path` or a constant. */
+/* For a path that no row has, the path that was probably meant: the same
+ * without the '/' at its end, the path here for a usual one of other services,
+ * or the nearest one. Empty when there is none; else a part of `path` or a
+ * constant. */
 struct kx_slice route_meant(struct kx_slice path);
 
 /* "GET" and so on. */

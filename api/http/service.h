@@ -1,6 +1,6 @@
-/* What all event loops of one server share. Made by server.c before the loops
- * and gone after them; but for the counters and `stopping` nothing in it
- * changes meanwhile, so no lock is needed. */
+/* What all event loops of one server share. server.c makes it before the loops
+ * start and frees it after they have ended. Meanwhile only counters, `stopping`
+ * and `slow` change; these are atomic, and `slow` has a lock. */
 #ifndef API_SERVICE_H
 #define API_SERVICE_H
 
@@ -18,8 +18,8 @@ enum { ROUTES_MAX = 64, STATUS_CLASSES = 6 };
 /* Counters since the start; any thread adds and reads them. */
 struct counters {
     /* Replies by row of the route table and by hundreds of the HTTP status,
-     * with the nanoseconds they took; the row after the last one counts
-     * requests that no route took. */
+     * with the nanoseconds that they took. The row after the last one counts
+     * requests without a route. */
     struct kx_histogram replies[ROUTES_MAX + 1][STATUS_CLASSES];
     atomic_uint_fast64_t connections_accepted;
     atomic_uint_fast64_t connections_refused; /* over a limit of them */
@@ -30,11 +30,11 @@ struct counters {
     atomic_uint_fast64_t body_bytes_most;     /* since heap_tend gave back */
     atomic_uint_fast64_t in_flight;           /* requests begun, not replied */
     atomic_uint_fast64_t slow;                /* requests over --slow-ms */
-    atomic_uint_fast64_t streams_refused;     /* of HTTP/2: no room for them */
-    atomic_uint_fast64_t stalled;             /* requests that gave way */
-    atomic_uint_fast64_t short_ns;        /* when something was short last */
-    atomic_uint_fast64_t floods;          /* its connections that ended so */
-    atomic_uint_fast64_t next_request_id; /* from a random beginning */
+    atomic_uint_fast64_t streams_refused;     /* of HTTP/2, over a limit */
+    atomic_uint_fast64_t stalled;             /* requests ended for others */
+    atomic_uint_fast64_t short_ns; /* when a limit was last reached */
+    atomic_uint_fast64_t floods;   /* HTTP/2 connections ended as floods */
+    atomic_uint_fast64_t next_request_id; /* the first one is random */
 };
 
 struct service {
@@ -43,8 +43,8 @@ struct service {
     struct address_limit *guests;
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
-    bool closed;          /* nobody comes in without an access token */
-    atomic_bool stopping; /* /readyz says no from now on */
+    bool closed;          /* every request needs an access token */
+    atomic_bool stopping; /* /readyz answers 503 from now on */
     struct counters counters;
     struct slow_log slow;
 };

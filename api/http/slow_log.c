@@ -16,7 +16,7 @@ void slow_log_keep(struct slow_log *slow, const struct account *account)
     pthread_mutex_unlock(&slow->lock);
 }
 
-/* Copies the n-th last one; false when there are not so many. */
+/* Copies the n-th last request, counted from 0; false when there are fewer. */
 static bool copy_last(struct slow_log *slow, size_t n,
                       struct account *account_out)
 {
@@ -40,8 +40,8 @@ static void add_text(struct kx_buffer *out, const char *name, const char *text)
     kx_json_escape(kx_text(text), out);
 }
 
-/* As it came, but for bytes that are no ASCII: they may be no UTF-8, or half a
- * character. */
+/* Appends the raw target. Bytes outside ASCII are percent-encoded, because they
+ * may be invalid UTF-8 or half a character. */
 static void add_target(struct kx_buffer *out, const char *target)
 {
     struct kx_buffer ascii;

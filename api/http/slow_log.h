@@ -1,5 +1,5 @@
-/* The last requests that took long, each with what it did. They are kept in
- * memory, without any value; their targets, which may name keys, are shown to
+/* The last slow requests, each with an account of its work. They are kept in
+ * memory, without values. Their targets, which may contain keys, are shown to
  * administrators only (GET /slow). */
 #ifndef API_SLOW_H
 #define API_SLOW_H
@@ -17,7 +17,7 @@ enum {
 
 struct route;
 
-/* What there is to say about a request that is over. */
+/* The account of a request that has ended. */
 struct account {
     int64_t ended_at_ms;
     const char *method;
@@ -36,12 +36,12 @@ struct account {
 
 /* Made zero, with the lock initialised. */
 struct slow_log {
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the other members */
     struct account kept[SLOW_LOG_KEPT_MAX];
     uint64_t count; /* of all; the last one is kept[(count - 1) % MAX] */
 };
 
-/* Keeps it in the place of the oldest. Any thread. */
+/* Copies the account to the place of the oldest one. Any thread. */
 void slow_log_keep(struct slow_log *slow, const struct account *account);
 
 #endif

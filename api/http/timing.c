@@ -33,7 +33,7 @@ void timing_resume(struct timing *timing, enum phase phase)
         timing->phases[phase] += waited_ns;
 }
 
-/* Nothing when the commit did not come so far. */
+/* The time between two steps of a commit; 0 when it did not get that far. */
 static uint64_t between(uint64_t from_ns, uint64_t to_ns)
 {
     return from_ns != 0 && to_ns > from_ns ? to_ns - from_ns : 0;

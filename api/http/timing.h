@@ -1,6 +1,6 @@
-/* Where the time of a request goes: what was waited for is taken off what it
- * took, and the rest is its handler's. Waiting for news (request.h, WAIT) is
- * what the client wants and does not count. */
+/* The phases of a request's time. The waits are measured, and the remainder of
+ * the whole time is the handler's. Waiting for news (request.h, WAIT) is what
+ * the client asked for and does not count. */
 #ifndef API_TIMING_H
 #define API_TIMING_H
 
@@ -13,14 +13,14 @@ enum phase {
     PHASE_APPLY,  /* and applied */
     PHASE_FLUSH,  /* the disk, for its commit or for one that it shows */
     PHASE_TURNS,  /* other requests, between its slices */
-    PHASE_STREAM, /* making the rest of a stream */
+    PHASE_STREAM, /* making the chunks of a stream */
     PHASE_COUNT
 };
 
 enum { TIMING_TEXT_MAX = 256 /* bytes of all phases as text */ };
 
 struct timing {
-    uint64_t started_ns; /* 0: nothing was done yet */
+    uint64_t started_ns; /* 0: not started yet */
     uint64_t parked_ns;
     uint64_t news_ns;
     uint64_t total_ns; /* until the reply, with what a stream takes after it */
@@ -29,7 +29,7 @@ struct timing {
 
 /* Starts the clock. */
 void timing_begin(struct timing *timing);
-/* The request is parked; it goes on, and this is what it has waited for:
+/* The request is parked; then it continues, and `phase` is what it waited for.
  * PHASE_COUNT stands for news. */
 void timing_park(struct timing *timing);
 void timing_resume(struct timing *timing, enum phase phase);

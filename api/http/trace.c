@@ -1,4 +1,4 @@
-/* Reading what a client says about a request, and making identifiers. */
+/* Reads the client's identifier and trace, and makes identifiers. */
 #include "http/trace.h"
 
 #include <ctype.h>
@@ -24,7 +24,8 @@ bool trace_is_request_id(const char *text)
     return text[size] == '\0' && size > 0 && size <= TRACE_REQUEST_ID_MAX;
 }
 
-/* Lower-case hexadecimal digits, and behind them a dash or the end. */
+/* Does text begin with so many lower-case hexadecimal digits, followed by a
+ * dash or the end? */
 static bool is_field(const char *text, size_t digits)
 {
     return strspn(text, "0123456789abcdef") == digits &&
@@ -36,8 +37,8 @@ static bool is_zero(const char *text, size_t digits)
     return strspn(text, "0") >= digits;
 }
 
-/* A later version may have more behind the flags; version ff does not exist
- * (Trace Context section 3.2.2). */
+/* A later version may have more after the flags; version ff is invalid (Trace
+ * Context section 3.2.2). */
 bool trace_parse(const char *text, struct trace *trace, bool *sampled_out)
 {
     size_t size = strlen(text);
@@ -79,8 +80,8 @@ void trace_read(struct request *request)
                                           "server-timing");
 }
 
-/* Numbers in a row from a random beginning: different for all servers and all
- * their starts. */
+/* Identifiers are consecutive numbers from a random start, so that those of
+ * different servers and starts differ. */
 void trace_new_id(struct service *service, char *out)
 {
     static const char DIGITS[] = "0123456789abcdef";

@@ -1,10 +1,10 @@
-/* How a stream waits for a change of the keys that its client watches. */
+/* Parks streams in the core until a watched key changes. */
 #include "http/watch_wait.h"
 
-enum { WAITING_BUFFER_MAX = 512 /* bytes of each, for every client */ };
+enum { WAITING_BUFFER_MAX = 512 /* bytes that each stream keeps */ };
 
-/* Those who must hear something soon hear it together: the loop wakes fifty
- * times a second for that, however many there are. */
+/* Ends of waits are rounded up to a multiple of this, so that the loop wakes at
+ * most fifty times a second for any number of streams. */
 static const uint64_t TOGETHER_NS = 20000000;
 
 bool watch_wait(struct request *request, struct kx_watch *watch,
