@@ -1,5 +1,5 @@
-/* The one place through which every request passes: the bearer's token, and
- * whether the route's scope is among its grants. */
+/* Checks the bearer token of every request, and whether its grants have the
+ * route's scope. */
 #include "access/access_state.h"
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ unsigned access_bit(enum scope scope)
 
 /* ---- Refusals ----------------------------------------------------------- */
 
-/* RFC 6750 section 3: an error is named only to who has sent a token. */
+/* RFC 6750 section 3: an error code is only for requests that carry a token. */
 static const char NO_TOKEN[] = "Bearer realm=\"kindex\"";
 static const char BAD_TOKEN[] =
     "Bearer realm=\"kindex\", error=\"invalid_token\"";
@@ -97,8 +97,9 @@ static bool is_over(const struct kx_token *token)
            (token->expires_at_ms != 0 && token->expires_at_ms <= kx_now_ms());
 }
 
-/* What is wrong with a token is the same for every one that is not good, but
- * for its owner, who is told when its time is over. */
+/* An unknown id and a wrong secret get the same answer, so that it tells
+ * nothing about ids. Only a caller with the right secret learns that the token
+ * has expired. */
 static bool find_token(struct request *request, struct reply *reply)
 {
     struct credential credential;
@@ -131,7 +132,7 @@ static bool is_granted(const struct kx_token *token, unsigned bit)
     return false;
 }
 
-/* Whoever monitors or administers the service does so for all keys. */
+/* SCOPE_MONITOR and SCOPE_ADMIN must be granted for all keys. */
 static bool check_scope(struct request *request, struct reply *reply)
 {
     enum scope scope = request->route->scope;
@@ -145,8 +146,8 @@ static bool check_scope(struct request *request, struct reply *reply)
            access_refuse_key(request, reply, scope, NULL);
 }
 
-/* Where other machines reach the server somebody has to be known: without a
- * token it was not started, but the last one may have been revoked. */
+/* A server that other machines reach refuses requests while there are no
+ * tokens. It started with one, but the last one may have been revoked. */
 static bool admit_unknown(struct request *request, struct reply *reply)
 {
     return !request->service->closed ||
@@ -165,7 +166,7 @@ bool access_admit(struct request *request, struct reply *reply)
            check_scope(request, reply);
 }
 
-/* Who came in without a token has to go when there are tokens. */
+/* A request that was admitted without a token ends when there are tokens. */
 bool access_holds(const struct request *request)
 {
     const struct kx_token *token = request->caller.token;
@@ -199,8 +200,8 @@ void access_asked(struct request *request)
     request->caller.asked = true;
 }
 
-/* A handler that does not ask is a mistake in this program: it must not become
- * one in somebody's data. */
+/* A handler that did not check the caller's rights is an error in the program:
+ * its reply is replaced, so that it cannot disclose entries. */
 static void check_asked(struct request *request, struct reply *reply)
 {
     if (request->caller.asked || reply->status >= 400)
@@ -211,7 +212,7 @@ static void check_asked(struct request *request, struct reply *reply)
             "Nobody has asked whether this is allowed.");
 }
 
-/* These have had their line. */
+/* Replies for which audit_denial has already written a line. */
 static bool is_denial(const struct reply *reply)
 {
     return reply->status == 401 || reply->status == 403;

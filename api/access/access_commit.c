@@ -1,5 +1,5 @@
-/* Rights on what a commit is about. All of it is looked at before the writer
- * gets the commit, so that nothing in it can tell about keys that its sender
+/* Rights on the keys of a commit. All of them are checked before the writer
+ * gets the commit, so that its result tells nothing about keys that the caller
  * may not see. */
 #include <talloc.h>
 
@@ -15,7 +15,8 @@ static bool may_check(struct request *request, struct reply *reply)
     return true;
 }
 
-/* The answer says how many entries there were, and whether there are more. */
+/* Deleting a range needs the right to list as well, because the answer tells
+ * how many entries there were and whether there are more. */
 static bool may_delete_range(struct request *request, struct reply *reply,
                              const struct kx_mutation *mutation)
 {
@@ -24,9 +25,9 @@ static bool may_delete_range(struct request *request, struct reply *reply,
            access_range(request, reply, SCOPE_LIST, &range);
 }
 
-/* Does it depend on what is stored whether the mutation is carried out, or what
- * it stores? A key of an index takes only what the index holds; a dry run is
- * nothing but a question. */
+/* Does the outcome of the mutation, or the value that it stores, depend on
+ * stored entries? A key of an index only takes the value that the index holds,
+ * and a dry run only reads. */
 static bool reads_stored(const struct kx_commit *commit,
                          const struct kx_mutation *mutation, bool of_index)
 {
@@ -76,8 +77,8 @@ static bool may_mutate(struct request *request, struct reply *reply)
            may_mutate_keys(request, reply);
 }
 
-/* Adopting removes entries, and shows keys of them and of those that it adds,
- * in which there are values. */
+/* Adopting removes entries. Its result shows keys of removed and added entries,
+ * and these keys contain values. */
 static bool may_adopt(struct request *request, struct reply *reply,
                       const struct kx_declared *declared)
 {
@@ -86,9 +87,9 @@ static bool may_adopt(struct request *request, struct reply *reply,
            access_prefix(request, reply, SCOPE_LIST, declared->prefix);
 }
 
-/* A document that is no declaration is the core's to refuse, and it does so
- * before it looks at anything. Of an index that is there and not the caller's
- * nothing is said. */
+/* An invalid declaration is left to the core, which refuses it before it reads
+ * anything. The refusal does not tell whether an index exists that the caller
+ * may not see. */
 static bool may_declare(struct request *request, struct reply *reply)
 {
     struct kx_declared declared;

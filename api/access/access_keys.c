@@ -1,6 +1,6 @@
-/* Rights on keys. A key under the name of an index belongs to it: what is
- * allowed there is what is allowed for all the entries that the index is
- * declared for, since index entries are made of those. */
+/* Rights on keys. A key under the name of an index belongs to that index: it
+ * needs the rights on all entries for which the index is declared, because
+ * index entries are made of them. */
 #include "access/access_state.h"
 
 #include "rest/core_refusal.h"
@@ -30,8 +30,8 @@ static bool range_covered(const struct request *request, enum scope scope,
     return false;
 }
 
-/* Nothing need be looked at: nobody needs a token, or this one's is for all
- * keys. */
+/* May the caller do this with all keys, so that no key need be checked? Marks
+ * the rights as checked. */
 static bool is_whole(struct request *request, enum scope scope)
 {
     request->caller.asked = true;
@@ -40,8 +40,8 @@ static bool is_whole(struct request *request, enum scope scope)
 
 enum owner { NO_INDEX, COVERED_INDEX, FOREIGN_INDEX };
 
-/* Whether there is an index of that name, and all its entries are within the
- * caller's grants. */
+/* Is there an index of that name, and do the caller's grants cover all its
+ * entries? */
 static enum owner look_at_index(const struct request *request, enum scope scope,
                                 struct kx_slice name)
 {
@@ -55,7 +55,7 @@ static enum owner look_at_index(const struct request *request, enum scope scope,
     return owner;
 }
 
-/* The index whose name is the first part of the key. */
+/* The same for the index whose name is the first part of the key. */
 static enum owner owner_of(const struct request *request, enum scope scope,
                            struct kx_slice key)
 {
@@ -154,9 +154,8 @@ bool access_range(struct request *request, struct reply *reply,
     return access_refuse_key(request, reply, scope, &common);
 }
 
-/* An index that is not there is refused as one that is not the caller's. To
- * change one its own name must be the caller's as well: that is where its
- * entries lie. */
+/* A missing index is refused like an index of other callers. Changing an index
+ * also needs a grant for its name, because its entries lie under the name. */
 static bool index_covered(const struct request *request, enum scope scope,
                           struct kx_slice name)
 {

@@ -1,5 +1,5 @@
-/* How much one token may ask for: so many requests in each minute of the clock,
- * and so many streams at a time. */
+/* The limits of one token: requests in each minute of the clock, and streams at
+ * a time. */
 #include "access/access_state.h"
 
 #include <stdatomic.h>
@@ -14,7 +14,8 @@ static uint64_t now_seconds(void)
     return (uint64_t)kx_now_ms() / 1000;
 }
 
-/* The counter holds the number of the minute above that of its requests. */
+/* The upper half of the counter is the number of the minute, the lower half the
+ * number of requests in it. */
 static uint64_t requests_of(uint64_t counter)
 {
     return counter >> NUMBER_BITS == now_seconds() / WINDOW_SECONDS

@@ -1,11 +1,11 @@
-/* What the access files share. */
+/* Functions that the access*.c files share. The loop's thread. */
 #ifndef API_ACCESS_STATE_H
 #define API_ACCESS_STATE_H
 
 #include "access/access.h"
 #include "http/problem.h"
 
-/* The bit of the core that a scope stands for; 0: none. */
+/* The core's bit for a scope; 0: none. */
 unsigned access_bit(enum scope scope);
 
 /* The reply becomes a 403 that names the scope and, if key is not NULL, the
@@ -15,9 +15,9 @@ bool access_refuse_key(struct request *request, struct reply *reply,
 bool access_refuse_index(struct request *request, struct reply *reply,
                          enum scope scope, struct kx_slice name);
 
-/* May the caller do this with all that begins with the parts, whoever's they
- * are? Unlike access_key it does not ask for the entries behind the name of an
- * index. False: reply is then complete (403). */
+/* May the caller do this with all keys that begin with these parts? Unlike
+ * access_key it does not check whether they belong to an index. False: reply is
+ * then complete (403). */
 bool access_prefix(struct request *request, struct reply *reply,
                    enum scope scope, struct kx_slice prefix);
 
@@ -27,11 +27,10 @@ bool access_key_of_index(const struct request *request, struct kx_slice key);
 
 /* Counts a request of the token; false when the minute has had too many. */
 bool access_count(struct request *request, struct reply *reply);
-/* Adds the headers that say how many are left, when they are few. */
+/* Adds the headers with the number of requests left, when it is low. */
 void access_quota(struct request *request, struct reply *reply);
 
-/* Counts the stream that the reply is; makes it a 429 when there are too many.
- */
+/* Counts a reply that is a stream; makes it a 429 when there are too many. */
 void access_stream(struct request *request, struct reply *reply);
 void access_end_stream(struct request *request);
 

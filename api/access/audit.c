@@ -1,6 +1,7 @@
-/* The audit lines. Whoever is denied can make as many as they like, so there
- * are only so many in a second, of those without a token and of those with one:
- * the former, who can be anybody, must not hide the latter. */
+/* Writes the audit lines. Denied requests could flood the log, so their lines
+ * are limited to a number a second. Requests with and without a token have
+ * separate limits: any client can send the latter, and they must not displace
+ * the former. */
 #include "access/audit.h"
 
 #include <stdatomic.h>
@@ -20,9 +21,9 @@ static const char *name_of(const struct request *request)
     return token != NULL ? token->id : "none";
 }
 
-/* The name of an index or the id of a token: what the request has made, or as
- * it was sent in the path; it has no spaces. A token that was pasted there
- * shows no more than its id. */
+/* The size of the subject in the line. The subject is the name of an index or
+ * the id of a token, which the request has made or has in its path; it has no
+ * spaces. Of a whole token in the path only the id is shown. */
 static int subject_size(const struct request *request)
 {
     size_t most = request->route->scope == SCOPE_TOKENS
@@ -57,7 +58,7 @@ struct denials {
     atomic_uint count; /* in that second */
 };
 
-/* Counts; false when this second has had enough lines. */
+/* Counts a denial; false when this second has DENIALS_MAX lines already. */
 static bool is_few(struct denials *denials)
 {
     int64_t now = kx_now_ms() / 1000;

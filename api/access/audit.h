@@ -1,17 +1,19 @@
-/* Lines of the log for those who want to know later who did what: one for each
- * request that changes indexes, tokens or the service, and one for each that
- * was denied. They have ids of tokens, never their secrets; of keys a digest,
- * by which equal ones can be recognised; and nothing of values. */
+/* Audit lines of the log: one for each request that changes indexes, tokens or
+ * the service, and one for each denied request. They have the ids of tokens,
+ * never their secrets; digests of keys, by which equal keys can be recognised;
+ * and no values. The loop's thread. */
 #ifndef API_AUDIT_H
 #define API_AUDIT_H
 
 #include "http/request.h"
 
-/* The request was carried out, or not, as its status says. */
+/* Writes the line of a request with its status, which tells whether it was
+ * carried out. */
 void audit_action(struct request *request, int status);
 
-/* It was not let in. key: what the caller has no right on, or NULL. When there
- * are very many in one second only their number is logged. */
+/* Writes the line of a denied request. key: the key on which the caller has no
+ * right, or NULL. When there are very many in one second only their number is
+ * logged. */
 void audit_denial(struct request *request, int status,
                   const struct kx_slice *key);
 

@@ -1,5 +1,5 @@
-/* Host, Origin, what a browser says of a request (Fetch Metadata), and the
- * headers of CORS (the Fetch standard). */
+/* Checks Host, Origin and the headers of Fetch Metadata, and adds the headers
+ * of CORS (the Fetch standard). */
 #include "access/cors.h"
 
 #include <strings.h>
@@ -7,15 +7,15 @@
 #include "http/problem.h"
 #include "http/service.h"
 
-/* Safe in the sense of RFC 9110 section 9.2.1: without effect, so that it does
- * not matter whose page sends it. */
+/* Safe methods (RFC 9110 section 9.2.1) change nothing, so a page of any site
+ * may send them. */
 static bool is_safe(enum method method)
 {
     return method == METHOD_GET || method == METHOD_HEAD ||
            method == METHOD_OPTIONS;
 }
 
-/* Is the text in the list, whose items have commas between them? */
+/* Is the text an item of the list, which is separated by commas? */
 static bool is_listed(const char *list, const char *text, size_t size)
 {
     while (list != NULL) {
@@ -31,7 +31,7 @@ static bool is_listed(const char *list, const char *text, size_t size)
 
 /* ---- Host --------------------------------------------------------------- */
 
-/* An address never was a name that could be made to point elsewhere. */
+/* A numeric address is safe: DNS rebinding needs a name. */
 static bool is_address(const char *host, size_t size)
 {
     return host[0] == '[' || (size > 0 && strspn(host, "0123456789.") >= size);
@@ -44,8 +44,8 @@ static bool is_own_host(const char *host, const struct options *options)
            is_listed(options->host_names, host, size);
 }
 
-/* Elsewhere than on a loopback address the server may have any name, unless it
- * was told which. */
+/* Checks Host. A server that other machines reach accepts any name unless
+ * --host-names is given. */
 static bool check_host(struct request *request, struct reply *reply)
 {
     const struct options *options = request->service->options;
@@ -61,9 +61,8 @@ static bool check_host(struct request *request, struct reply *reply)
 
 /* ---- Origin ------------------------------------------------------------- */
 
-/* Is origin ("http://host:port", RFC 6454 section 7) this server, as the client
- * addressed it? Host may spell out the scheme's default port, Origin never
- * does. */
+/* Is origin ("http://host:port", RFC 6454 section 7) this server under the name
+ * in Host? Host may contain the scheme's default port; Origin never does. */
 static bool same_origin(const char *origin, const char *host)
 {
     const char *authority = strstr(origin, "://");
@@ -83,18 +82,18 @@ static bool says(const struct request *request, const char *name,
     return given != NULL && strcasecmp(given, value) == 0;
 }
 
-/* A page of another site may lead its reader here, but not load a reply into
- * itself as a script, a style or an image (Fetch Metadata). A request that it
- * may send for its own code has an Origin. */
+/* Does a page of another site load the reply as a script, a style or an image
+ * (Fetch Metadata)? It may only link here; requests by its code have an Origin.
+ */
 static bool loads_for_another_site(const struct request *request)
 {
     return says(request, "Sec-Fetch-Site", "cross-site") &&
            !says(request, "Sec-Fetch-Mode", "navigate");
 }
 
-/* Programs send no Origin; browsers send it with every request that changes
- * something. Without this gate any web page could write to a store on its
- * reader's own machine, where there is no password to stop it. */
+/* Checks Origin. Browsers send it with every request that changes something;
+ * other programs do not. Without this check any web page could write to a store
+ * without tokens on the machine of the browser. */
 static bool check_origin(struct request *request, struct reply *reply)
 {
     const char *allowed = request->service->options->cors_origin;
@@ -117,8 +116,9 @@ static bool check_origin(struct request *request, struct reply *reply)
     return false;
 }
 
-/* A service worker answers for the server in all further requests of the
- * pages of this origin; no value may become the script of one. */
+/* Refuses to serve a value as the script of a service worker, which would
+ * answer all further requests of pages of this origin in place of the server.
+ */
 static bool check_worker(struct request *request, struct reply *reply)
 {
     if (!says(request, "Service-Worker", "script"))
@@ -150,9 +150,9 @@ void cors_preflight(const struct request *request, struct reply *reply)
     reply_header(reply, "Access-Control-Max-Age", "86400");
 }
 
-/* A cache must not give one site what another one may see. Without CORS a reply
- * is for pages of this server only: a browser must not load it into another
- * one, on whatever port that is. */
+/* Vary keeps a cache from giving one site the reply for another. Without CORS a
+ * reply is for pages of this origin only: a browser must not load it into a
+ * page of another origin, even one that differs only in its port. */
 void cors_expose(const struct request *request, struct reply *reply)
 {
     if (request->service->options->cors_origin != NULL)

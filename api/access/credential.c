@@ -1,5 +1,5 @@
-/* Making and reading the texts of access tokens. The secret is random enough
- * that its digest needs no salt and no slow hash. */
+/* Makes and reads the texts of access tokens. The secret is 256 random bits, so
+ * its digest needs neither salt nor a slow hash. */
 #include "access/credential.h"
 
 #include <gnutls/gnutls.h>
@@ -49,8 +49,8 @@ bool credential_make(struct credential *credential_out, char *text)
     return good;
 }
 
-/* A text of this form fits into the bytes here: without memory nobody is told
- * that his token is none. */
+/* The decoded secret fits into `bytes`, so nothing is allocated: a lack of
+ * memory cannot make a valid token look invalid. */
 bool credential_read(struct kx_slice text, struct credential *credential_out)
 {
     uint8_t bytes[CREDENTIAL_SIZE];

@@ -1,5 +1,5 @@
 /* Access tokens as clients have them: kindex_<id>_<secret>. The id is looked
- * up, the secret compared by its digest. */
+ * up, and the secret is compared by its digest. Any thread. */
 #ifndef API_CREDENTIAL_H
 #define API_CREDENTIAL_H
 
@@ -15,14 +15,15 @@ struct credential {
     uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* SHA-256 of the secret */
 };
 
-/* A new one; its text, with a NUL, in text (CREDENTIAL_SIZE + 1 bytes). False
- * when memory or the system's random numbers are not to be had. */
+/* Makes a new token and writes its text, with a NUL, to text (CREDENTIAL_SIZE +
+ * 1 bytes). False when memory ran out or the system gives no random bytes. */
 bool credential_make(struct credential *credential_out, char *text);
 
-/* Reads a text; false when it is none. */
+/* Reads the text of a token; false when it has another form. */
 bool credential_read(struct kx_slice text, struct credential *credential_out);
 
-/* Is it this token? Takes the same time whatever the secret is. */
+/* Has the credential the secret of this token? Takes the same time for every
+ * secret. */
 bool credential_fits(const struct credential *credential,
                      const struct kx_token *token);
 

@@ -1,5 +1,5 @@
-/* SHA-256 of bytes that are all there (FIPS 180-4). It takes no memory and
- * cannot fail. */
+/* SHA-256 of one piece of bytes (FIPS 180-4). It allocates nothing and cannot
+ * fail. Any thread. */
 #ifndef API_SHA256_H
 #define API_SHA256_H
 
@@ -7,7 +7,7 @@
 
 #include "kindex.h"
 
-/* To out, which holds SHA256_DIGEST_SIZE bytes. */
+/* Writes the digest to out (SHA256_DIGEST_SIZE bytes). */
 static inline void sha256(struct kx_slice bytes, uint8_t *out)
 {
     struct sha256_ctx context;
