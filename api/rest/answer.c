@@ -37,7 +37,7 @@ static const char *key_text(struct request *request, struct kx_slice key)
     return text.failed ? "" : (const char *)text.data;
 }
 
-/* Which header a check came from shows in its condition. */
+/* The check's condition tells from which header it came. */
 static bool is_if_match(const struct kx_check *check)
 {
     return check->condition == KX_IS_PRESENT ||
@@ -121,8 +121,8 @@ static enum progress send_value(struct request *request, struct reply *reply,
     return DONE;
 }
 
-/* What the client has is still right. The body is made all the same, for its
- * length (RFC 9110 section 8.6): no door sends it. */
+/* 304: the client's copy is current. The body is made only for its length (RFC
+ * 9110 section 8.6); the protocol side does not send it. */
 static enum progress send_unchanged(struct request *request,
                                     struct reply *reply,
                                     const struct kx_entry *entry,
@@ -134,7 +134,7 @@ static enum progress send_unchanged(struct request *request,
     return DONE;
 }
 
-/* The answer instead of the value when a condition does not hold: 412 for
+/* The reply in place of the value when a condition does not hold: 412 for
  * If-Match, 304 for If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). */
 static enum progress send_refusal(struct request *request, struct reply *reply,
                                   const struct kx_entry *entry,

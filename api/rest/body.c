@@ -1,6 +1,7 @@
-/* The body of a request, by its media type. The type decides alone, never the
- * contents: the same bytes must not be JSON one day and a text the next. The
- * one guess, a body without a type of its own, says so when it goes wrong. */
+/* Reads the body of a request by its media type. Only the type decides, never
+ * the contents, so that equal requests are always read alike. A body without a
+ * telling type is taken for JSON; if it is not, the error says that this was
+ * assumed. */
 #include "rest/body.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #include "rest/typed.h"
 
-/* GUESSED: the client named no type that tells anything, so JSON is assumed. */
+/* GUESSED: the client gave no telling type, so JSON is assumed. */
 enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
 
 static const struct media_row {
@@ -16,14 +17,14 @@ static const struct media_row {
     enum media media;
 } MEDIA[] = {
     {"application/json", MEDIA_JSON},
-    /* What curl -d sends when nobody says otherwise. */
+    /* The default of curl -d. */
     {"application/x-www-form-urlencoded", MEDIA_GUESSED},
     {"application/vnd.kindex.typed+json", MEDIA_TYPED},
     {"application/merge-patch+json", MEDIA_PATCH},
 };
 
-/* Parameters such as charset are not looked at: JSON is UTF-8 by RFC 8259, and
- * for bytes the whole text is kept. */
+/* Parameters such as charset are ignored: JSON is UTF-8 by RFC 8259, and for
+ * bytes the whole text of the header is stored. */
 static enum media media_of(const char *content_type)
 {
     if (content_type == NULL || *content_type == '\0')
@@ -53,7 +54,8 @@ static bool check_json(const struct request *request, struct input_error *flaw)
            bad_json(request, &fault, flaw);
 }
 
-/* Nothing here unpacks a body, and nothing would say so when it is read. */
+/* Refuses Content-Encoding: bodies are not unpacked, and a later GET would not
+ * say that the value is packed. */
 static bool check_coding(const struct request *request,
                          struct input_error *flaw)
 {
@@ -67,7 +69,8 @@ static bool check_coding(const struct request *request,
     return false;
 }
 
-/* A word alone, like a misspelt "json", is no media type. */
+/* Has the text the form of a media type? A single word such as "json" has not.
+ */
 static bool is_media_type(const char *text)
 {
     size_t size = strcspn(text, "/; \t");
@@ -75,8 +78,8 @@ static bool is_media_type(const char *text)
            strcspn(text + size + 1, "; \t") > 0;
 }
 
-/* The media type is stored and one day sent back as a header, so it must not
- * hold what could end a header line. */
+/* Takes the body as bytes. The media type is stored and later sent as a header,
+ * so it must not contain line breaks. */
 static bool take_bytes(const struct request *request, const char *content_type,
                        struct kx_value *value_out, struct input_error *flaw)
 {
@@ -108,8 +111,8 @@ static bool take_bytes(const struct request *request, const char *content_type,
     return true;
 }
 
-/* RFC 9110 section 14.5: a part must not be stored as the whole. One of a JSON
- * text is hardly ever JSON. */
+/* Refuses Content-Range: a part must not be stored as the whole (RFC 9110
+ * section 14.5). */
 static bool check_whole(const struct request *request, struct input_error *flaw)
 {
     const char *range = request->header(request, "Content-Range");
@@ -130,7 +133,7 @@ static bool take_json(const struct request *request, struct kx_value *value_out,
     return true;
 }
 
-/* A value that is not said to be JSON, but is taken for it. */
+/* Takes a value whose type is only assumed to be JSON. */
 static bool take_guessed(const struct request *request,
                          struct kx_value *value_out, struct input_error *flaw)
 {

@@ -1,6 +1,6 @@
 /* The body of a request, by its media type. Values may have any type and JSON
  * is only one of them; documents that the service interprets must be JSON.
- * Every function returns false with a flaw of PROBLEM_UNSUPPORTED_MEDIA_TYPE
+ * Every function returns false with an error: PROBLEM_UNSUPPORTED_MEDIA_TYPE
  * (415: also for a Content-Encoding, RFC 9110 section 15.5.16),
  * PROBLEM_BAD_JSON or PROBLEM_JSON_TOO_DEEP (400). */
 #ifndef API_BODY_H
@@ -8,8 +8,8 @@
 
 #include "http/input_error.h"
 
-/* The value that the body of a PUT is: application/json, no media type, or what
- * curl -d sends by itself is JSON, which is checked;
+/* Reads the body of a PUT as a value: application/json, no media type, or the
+ * default type of curl -d is JSON, which is checked;
  * application/vnd.kindex.typed+json is a typed value (else PROBLEM_BAD_VALUE);
  * everything else is bytes with that media type. The value's slices lie in the
  * request: in its body, its headers or its memory. */

@@ -1,10 +1,10 @@
-/* If-Match and If-None-Match as checks. A value is `*` or a list of tags; `*`
- * means "there is an entry", in the negative "there is none". */
+/* Reads If-Match and If-None-Match as checks. A value is `*` or a list of tags.
+ * `*` requires an entry in If-Match, and no entry in If-None-Match. */
 #include "rest/conditions.h"
 
 #include <talloc.h>
 
-/* To the next tag of a list, in which empty elements are allowed (RFC 9110
+/* Skips to the next tag of a list, which may have empty elements (RFC 9110
  * section 5.6.1.2). */
 static const char *skip(const char *text)
 {
@@ -14,10 +14,10 @@ static const char *skip(const char *text)
 }
 
 /* The first 20 characters between the quotes of one tag, if they are a
- * versionstamp: proxies append "-gzip" and the like to the tags of what they
- * compress. Returns what follows the tag; text that is no tag is skipped to the
- * next comma, so that the list always gets shorter. A quoted asterisk is a tag
- * by the letter, but hardly meant as one. */
+ * versionstamp: proxies append "-gzip" and the like to the tags of replies that
+ * they compress. Returns the text after the tag. Text that is not a tag is
+ * skipped to the next comma, so that the list always gets shorter. A quoted
+ * asterisk is formally a tag, but is hardly meant as one. */
 static const char *read_tag(const char *text, uint64_t *stamp_out,
                             bool *unclear)
 {
@@ -37,14 +37,14 @@ static const char *read_tag(const char *text, uint64_t *stamp_out,
     return *text == '"' ? text + 1 : text;
 }
 
-/* `*` stands alone (RFC 9110 section 13.1.1); in a list it is text that is no
+/* `*` is the whole value (RFC 9110 section 13.1.1); inside a list it is not a
  * tag. */
 static bool is_any(const char *text)
 {
     return *text == '*' && text[1 + strspn(text + 1, " \t")] == '\0';
 }
 
-/* True when it is no list but `*`, which stands for any version. */
+/* True when the value is `*`, which matches any version, and not a list. */
 static bool read_list(const char *text, uint64_t *stamps,
                       struct kx_check *check, bool *unclear)
 {

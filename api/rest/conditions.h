@@ -1,19 +1,19 @@
 /* If-Match and If-None-Match (RFC 9110 section 13) as checks. An ETag is the
- * entry's versionstamp in quotes; weak forms are taken too, because proxies
- * that compress make them, and a tag that is none of ours matches nothing.
- * Reads apply the checks themselves; writes hand them to the core with the
- * commit, so that nothing can come between check and write. */
+ * entry's versionstamp in quotes. Weak forms are accepted too, because proxies
+ * that compress make them; a tag of another form matches nothing. Reads apply
+ * the checks themselves; writes hand them to the core with the commit, so that
+ * no other write can come between check and write. */
 #ifndef API_CONDITIONS_H
 #define API_CONDITIONS_H
 
 #include "http/input_error.h"
 
-/* Both headers may be there; then both must hold. */
+/* If both headers are given, both must hold. */
 struct conditions {
     struct kx_check *checks; /* at most two; NULL when there are none */
     size_t count;
-    bool unclear; /* If-None-Match has text that is no tag, or a `"*"`: what it
-                   * would guard against is not known */
+    bool unclear; /* If-None-Match has text that is not a tag, or `"*"`: its
+                   * meaning is unknown */
 };
 
 /* Reads both headers (NULL: absent) into checks on key, If-Match first, as
@@ -24,8 +24,8 @@ bool conditions_read(const char *if_match, const char *if_none_match,
                      struct kx_slice key, const void *memory,
                      struct conditions *conditions_out);
 
-/* For what has no single entry to compare with: false when one of the headers
- * is there, with PROBLEM_BAD_REQUEST. */
+/* For requests that are not about a single entry: false with
+ * PROBLEM_BAD_REQUEST when one of the headers is given. */
 bool conditions_none(const struct request *request, struct input_error *flaw);
 
 enum { ETAG_SIZE = KX_STAMP_DIGITS + 2 };

@@ -1,6 +1,6 @@
-/* Problems made of what the core refused. Each status has its own members, made
- * of the refusal's: they are what a program needs to react without parsing the
- * detail. */
+/* Makes problems of refusals of the core. Each status has its own members, made
+ * from the members of the refusal, so that a program can react without parsing
+ * the detail. */
 #include "rest/core_refusal.h"
 
 #include <stdio.h>
@@ -29,8 +29,8 @@ static void member_key(struct request *request, struct reply *reply,
     member_json(reply, name, &json);
 }
 
-/* The one versionstamp that the check named, or null: that of an absent
- * entry. */
+/* Appends the versionstamp in the check, or null if it requires that there is
+ * no entry. */
 static void add_expected(const struct kx_check *check, struct kx_buffer *out)
 {
     bool one = check->condition == KX_IS_ONE_OF && check->stamp_count == 1;
@@ -60,7 +60,7 @@ static void member_checks(struct request *request, struct reply *reply)
     member_json(reply, "failedChecks", &list);
 }
 
-/* Which mutation of the commit it was, by its number in the request. */
+/* Adds the number of the mutation in the request. */
 static void member_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -68,7 +68,7 @@ static void member_mutation(struct request *request, struct reply *reply)
         problem_member_number(reply, "mutation", commit->refusal.mutation);
 }
 
-/* And which key it was to change. */
+/* Adds the number of the mutation and its key. */
 static void members_mutation(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -90,7 +90,7 @@ static void members_unique(struct request *request, struct reply *reply,
     member_mutation(request, reply);
 }
 
-/* `pointer` leads into the value of the entry, which for PUT is the body. */
+/* `pointer` is relative to the entry's value, which is the body of a PUT. */
 static void members_not_indexable(struct request *request, struct reply *reply)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
@@ -101,7 +101,7 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
-/* `holds` is what the index would hold there of its own accord. */
+/* `holds` is the value that the index itself keeps at that key. */
 static void members_owned(struct request *request, struct reply *reply)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
@@ -116,9 +116,9 @@ static void members_owned(struct request *request, struct reply *reply)
     members_mutation(request, reply);
 }
 
-/* Which entry has the value is told only to those who may read that entry; so
- * is the text, which names it. What else a refusal tells of what is stored has
- * been asked for by access_commit. */
+/* May the caller know which entry has the value? Only with the right to read
+ * that entry; the detail, which names it, is withheld as well. access_commit
+ * has checked the rights on everything else that a refusal tells. */
 static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
@@ -164,7 +164,7 @@ enum progress core_refusal_commit(struct request *request, struct reply *reply)
     return DONE;
 }
 
-/* How many there are, and where they are listed. */
+/* Adds the number of conflicts and the path that lists them. */
 static void member_conflicts(struct request *request, struct reply *reply,
                              const struct kx_index_info *info)
 {
@@ -178,7 +178,7 @@ static void member_conflicts(struct request *request, struct reply *reply,
     problem_member_text(reply, "listedAt", kx_buffer_slice(&list));
 }
 
-/* Retry-After is the time that the build still takes, at most a minute: the
+/* Retry-After is the remaining time of the build, at most a minute, because the
  * estimate may be wrong. */
 static void members_index(struct request *request, struct reply *reply,
                           const struct kx_index_info *info)

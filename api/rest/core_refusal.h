@@ -1,16 +1,16 @@
-/* Problems made of what the core refused: one place for all handlers, so that a
- * refusal has the same members whichever route it came by. What was wrong with
- * the request itself is a flaw (input_error.h) and never gets this far. */
+/* Problems made of refusals of the core: one place for all handlers, so that a
+ * refusal has the same members on every route. Errors in the request itself are
+ * found before the core is called (input_error.h). */
 #ifndef API_REFUSAL_H
 #define API_REFUSAL_H
 
 #include "http/problem.h"
 #include "rest/selector.h"
 
-/* The request's commit was refused: a problem with its status and all that the
- * refusal names (checks with expected and actual versionstamps, the index and
- * the key in its way, the number of the mutation). Call it when commit.status
- * is not KX_OK. Returns DONE. */
+/* For a refused commit (commit.status is not KX_OK): makes the reply a problem
+ * with its status and the members of the refusal (checks with expected and
+ * actual versionstamps, the index and the conflicting key, the number of the
+ * mutation). Returns DONE. */
 enum progress core_refusal_commit(struct request *request, struct reply *reply);
 
 /* Adds the name of an index that the misspelt one was probably meant for, as
@@ -27,14 +27,14 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 struct kx_slice index);
 
-/* The same for a scan of what the selector says: the index is the one it names,
- * or the one that the range's keys belong to. */
+/* The same for a scan of a selector: the index is the one that it names, or the
+ * one to which the keys of its range belong. */
 enum progress core_refusal_scan(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 const struct selector *selector);
 
-/* Makes the name of the index that a key belongs to, if it does: its first
- * part when that is a string, else empty. Appended to out. */
+/* Appends the name of the index to which a key may belong: its first part if
+ * that is a string, else nothing. */
 void core_refusal_index_of(struct kx_slice key, struct kx_buffer *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Cursors. Before base64url: a format byte, the list (8 bytes), a checksum of
- * all the rest (4 bytes), the position; big endian. */
+/* Cursors. Decoded from base64url: a format byte, the list (8 bytes), a
+ * checksum of all other bytes (4 bytes), the position; big endian. */
 #include "rest/cursor.h"
 
 enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
@@ -19,7 +19,7 @@ uint64_t cursor_list(struct kx_slice index, const struct kx_range *range)
     return mix(hash, kx_slice(&reverse, 1));
 }
 
-/* Big endian, the low `size` bytes. */
+/* Writes the low `size` bytes, big endian. */
 static void put(uint8_t *out, uint64_t number, unsigned size)
 {
     for (unsigned i = 0; i < size; i++)
@@ -52,8 +52,8 @@ void cursor_write(uint64_t list, struct kx_slice position,
     kx_buffer_free(&whole);
 }
 
-/* The checksum is compared before the list: a damaged cursor should be called
- * that, and not one of another list. */
+/* The checksum is compared before the list, so that a damaged cursor is not
+ * reported as one of another list. */
 static bool open_cursor(struct kx_slice whole, uint64_t list,
                         struct kx_buffer *out, struct input_error *flaw)
 {

@@ -1,16 +1,16 @@
-/* Cursors: opaque text that continues a list where its page ended. It says
- * which list it belongs to and carries a checksum, but no state of the server,
- * so it stays good for ever: after a restart, after writes, and when the entry
- * it points behind is gone. The checksum finds mistakes (a truncated copy,
- * another list's cursor); it is no secret and protects nothing. */
+/* Cursors: opaque text that continues a list after its last page. A cursor has
+ * the list to which it belongs and a checksum, but no state of the server. So
+ * it stays valid after a restart, after writes, and when the entry before its
+ * position was removed. The checksum finds accidents, such as a truncated copy;
+ * it is not a protection against forgery. */
 #ifndef API_CURSOR_H
 #define API_CURSOR_H
 
 #include "http/input_error.h"
 
-/* A number that stands for a list: all that decides which entries it has, in
- * which order (index name, bounds, direction). Limit and `keys` are not part
- * of it: a client may change them from page to page. */
+/* A hash of all that decides which entries a list has and in which order (index
+ * name, bounds, direction). Limit and `keys` are not part of it: a client may
+ * change them from page to page. */
 uint64_t cursor_list(struct kx_slice index, const struct kx_range *range);
 
 /* Appends the cursor for the entries after `position` (kx_scan_position), as
@@ -19,9 +19,9 @@ void cursor_write(uint64_t list, struct kx_slice position,
                   struct kx_buffer *out);
 
 /* Appends the position of a cursor to out. False with PROBLEM_CURSOR_INVALID
- * for what is none, PROBLEM_CURSOR_MISMATCH for that of another list, or memory
- * used up. That the position lies within the list is left to
- * selector_resume. */
+ * for a text that is not a cursor, PROBLEM_CURSOR_MISMATCH for the cursor of
+ * another list, or when memory ran out. selector_resume checks that the
+ * position lies within the list. */
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
                  struct input_error *flaw);
 

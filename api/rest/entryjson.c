@@ -1,10 +1,10 @@
-/* Entries as JSON, put together from texts of known size: a page of a thousand
- * entries passes through here. */
+/* Writes entries as JSON from texts of known size, because it is called for
+ * each entry of a page. */
 #include "rest/entryjson.h"
 
 #include <stdio.h>
 
-/* For constants: the size is known when it is compiled. */
+/* Appends a constant, whose size the compiler knows. */
 static inline void add_constant(struct kx_buffer *out, const char *text)
 {
     kx_add(out, text, __builtin_strlen(text));
@@ -22,7 +22,8 @@ void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out)
     kx_add(out, text, sizeof text);
 }
 
-/* What follows key and value. An entry without end has no expiresAt at all. */
+/* Writes the members after key and value. An entry that does not expire has no
+ * expiresAt. */
 static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
 {
     add_constant(out, ",\"versionstamp\":");
@@ -36,8 +37,8 @@ static void write_tail(const struct kx_entry *entry, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
-/* The name of the member shows only when its value is written: `typed` has as
- * many letters as `value`. */
+/* The name of the member is known only after its value is written; `typed` has
+ * as many letters as `value`, so it is overwritten in place. */
 static void write_value(const struct kx_entry *entry,
                         const struct projection *fields, struct kx_buffer *out)
 {

@@ -1,14 +1,14 @@
 /* Entries as JSON: {"key":[...],"value":...,"versionstamp":"...",
- * "expiresAt":ms}; `typed` instead of `value` where JSON cannot carry it. The
- * one form in which pages, streams and batches show entries; a single entry at
- * its own path is shown as its bare value (answer.h). Running out of memory
- * shows in out->failed only. */
+ * "expiresAt":ms}; `typed` in place of `value` for values that JSON cannot
+ * carry. Pages, streams and batches show entries in this form; a GET of one
+ * entry shows its bare value (answer.h). When memory runs out, only out->failed
+ * is set. */
 #ifndef API_ENTRYJSON_H
 #define API_ENTRYJSON_H
 
 #include "rest/projection.h"
 
-/* How much of an entry is shown: clean (all zero), all of it. */
+/* Which parts of an entry are shown; zeroed: all. */
 struct shape {
     bool keys_only;
     struct projection fields;
@@ -17,7 +17,7 @@ struct shape {
 /* Appends an entry. The bytes of a JSON value are put in as they are. */
 void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out);
 
-/* Appends as much of it as shape says. */
+/* Appends the parts of an entry that shape selects. */
 void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out);
 
@@ -28,8 +28,8 @@ void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out);
 /* Appends a versionstamp in quotes; null for 0. */
 void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out);
 
-/* Replaces line breaks from `from` on by spaces: JSON strings have none, so
- * what was JSON still is the same, on one line. */
+/* Replaces line breaks from offset `from` on by spaces. JSON strings contain no
+ * line breaks, so the JSON keeps its meaning and is on one line. */
 void entryjson_one_line(struct kx_buffer *out, size_t from);
 
 #endif

@@ -1,6 +1,6 @@
-/* Declared indexes as JSON. The total of a build is an estimate until it is
- * done, and entries may come and go meanwhile: done can exceed it, the
- * percentage is kept within 100. */
+/* Writes declared indexes as JSON. The total of a build is an estimate until
+ * the build has ended, and entries are added and removed meanwhile. So `done`
+ * can exceed the total; the percentage is kept within 100. */
 #include "rest/indexjson.h"
 
 #include <stdio.h>
@@ -14,7 +14,8 @@ uint64_t indexjson_eta(const struct kx_index_info *info)
     return (uint64_t)((double)left / info->per_second) + 1;
 }
 
-/* Less than 100, also where the estimate was too low: it is not done. */
+/* The percentage of a running build: below 100 even if the estimate was too
+ * low. */
 static double percent(const struct kx_index_info *info)
 {
     if (info->total == 0)
@@ -23,7 +24,7 @@ static double percent(const struct kx_index_info *info)
     return share > 99.9 ? 99.9 : share;
 }
 
-/* Some keys of entries that the build left out. */
+/* Writes some keys of entries that the build skipped. */
 static void write_skipped_keys(const struct kx_index_info *info,
                                struct kx_buffer *out)
 {
@@ -57,7 +58,7 @@ void indexjson_write_build(const struct kx_index_info *info,
     kx_add_byte(out, '}');
 }
 
-/* What the build has left out. */
+/* Writes how many entries the build skipped, and some of their keys. */
 static void write_skipped(const struct kx_index_info *info,
                           struct kx_buffer *out)
 {
@@ -70,7 +71,7 @@ static void write_skipped(const struct kx_index_info *info,
     write_skipped_keys(info, out);
 }
 
-/* Unless it is as fast as it goes. */
+/* Writes the throttle of background work, unless it is unlimited. */
 static void write_pace(const struct kx_index_info *info, struct kx_buffer *out)
 {
     char limit[24] = "null";
@@ -86,7 +87,7 @@ static void write_pace(const struct kx_index_info *info, struct kx_buffer *out)
     kx_add_byte(out, '}');
 }
 
-/* The declaration without its closing brace, so that more members can
+/* Writes the declaration without its closing brace, so that more members can
  * follow. */
 static void open_declaration(struct kx_slice declaration, struct kx_buffer *out)
 {
@@ -105,7 +106,7 @@ static void write_failure(const struct kx_index_info *info,
     kx_json_escape(kx_text(info->failure), out);
 }
 
-/* What the index becomes, and how far that has come. */
+/* Writes the target of a migration and its progress. */
 static void write_migration(const struct kx_index_info *info,
                             struct kx_buffer *out)
 {
@@ -126,7 +127,7 @@ static void write_migration(const struct kx_index_info *info,
     kx_add_byte(out, '}');
 }
 
-/* What the index costs, and whether anybody needs it. */
+/* Writes the size of the index and how often it is used. */
 static void write_use(const struct kx_index_info *info, uint64_t bytes,
                       struct kx_buffer *out)
 {
@@ -151,7 +152,8 @@ static void write_samples(const struct kx_sample *samples, size_t count,
     }
 }
 
-/* What became of hand-kept entries, and the keys of some. */
+/* Writes the result of adopting entries that clients had kept as an index, with
+ * some keys. */
 static void write_adoption(const struct kx_adoption *adoption,
                            struct kx_buffer *out)
 {

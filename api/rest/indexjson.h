@@ -1,6 +1,6 @@
 /* Declared indexes as JSON: the declaration as the core keeps it, with all
- * defaults filled in, and what has become of it. Used by /indexes and by the
- * refusal of reads from an index that is being built. */
+ * defaults, and the state of the index. Used by /indexes and by the refusal of
+ * reads from an index that is being built. */
 #ifndef API_INDEXJSON_H
 #define API_INDEXJSON_H
 
@@ -10,8 +10,8 @@
  * and failure. */
 void indexjson_write(const struct kx_index_info *info, struct kx_buffer *out);
 
-/* The same, and how big it is and how much it is used, in the reader's present
- * view; ends a scan. */
+/* The same with size and use of the index, in the reader's current view; ends a
+ * scan. */
 void indexjson_write_used(const struct kx_index_info *info,
                           struct kx_reader *reader, struct kx_buffer *out);
 
@@ -19,12 +19,11 @@ void indexjson_write_used(const struct kx_index_info *info,
 void indexjson_write_build(const struct kx_index_info *info,
                            struct kx_buffer *out);
 
-/* Seconds until the build is done, by its speed so far, at least 1; 0 when that
- * is not known. */
+/* The estimated seconds until the build ends, at least 1; 0 when unknown. */
 uint64_t indexjson_eta(const struct kx_index_info *info);
 
-/* Appends what a dry declaration has found, and what it would adopt (or NULL).
- */
+/* Appends the result of a dry declaration, and what it would adopt (NULL:
+ * nothing to adopt). */
 void indexjson_write_preview(const struct kx_preview *preview,
                              const struct kx_adoption *adoption,
                              struct kx_buffer *out);

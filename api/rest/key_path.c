@@ -14,7 +14,7 @@ static bool bad(struct input_error *flaw, struct kx_slice segment,
                            segment.data, reason);
 }
 
-/* What became of adding a part. */
+/* True if the status of adding a part is KX_OK; else sets the error. */
 static bool added(enum kx_status status, struct kx_slice segment,
                   const char *reason, struct input_error *flaw)
 {
@@ -23,7 +23,7 @@ static bool added(enum kx_status status, struct kx_slice segment,
     return status == KX_OK || bad(flaw, segment, reason);
 }
 
-/* True when text begins with `start`; *rest_out is then what follows. */
+/* True when text begins with `start`; *rest_out is then the text after it. */
 static bool after(struct kx_slice text, const char *start,
                   struct kx_slice *rest_out)
 {
@@ -59,7 +59,8 @@ static bool add_string(struct kx_slice text, struct kx_buffer *key,
                  flaw);
 }
 
-/* The way to write strings that no segment can carry: "", "." and "..". */
+/* Reads a quoted string: the form for strings that a segment cannot be: "", "."
+ * and "..". */
 static bool add_quoted(struct kx_slice token, struct kx_buffer *key,
                        struct input_error *flaw)
 {
@@ -98,8 +99,8 @@ static bool add_bigint(struct kx_slice literal, struct kx_buffer *key,
                  "is not a bigint of at most 255 bytes", flaw);
 }
 
-/* An integer that no double equals is refused, and not rounded to another
- * key. */
+/* Reads a number. An integer that no double equals is refused, because rounding
+ * would make it another key. */
 static bool add_number(struct kx_slice literal, struct kx_buffer *key,
                        struct input_error *flaw)
 {
@@ -117,7 +118,7 @@ static bool add_number(struct kx_slice literal, struct kx_buffer *key,
     return true;
 }
 
-/* What stands after the '='. */
+/* Reads the text after the '='. */
 static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
                         struct input_error *flaw)
 {
@@ -171,7 +172,8 @@ static bool add_segment(struct kx_slice segment, struct kx_buffer *key,
     return done;
 }
 
-/* As most people mean it, the '/' is one too many. */
+/* Refuses an empty last segment: in most cases the '/' before it is one too
+ * many. */
 static bool ends_with_slash(struct input_error *flaw)
 {
     return input_error_set(
@@ -202,8 +204,8 @@ static bool needs_quotes(struct kx_slice text)
     return text.size == 0 || is_dots(text);
 }
 
-/* The leading '=' of a string is escaped like any other reserved character,
- * which keeps it from being read as a literal. */
+/* A leading '=' is escaped like all reserved characters, so the string is not
+ * read as a literal. */
 static void write_string(struct kx_slice text, struct kx_buffer *out)
 {
     if (!needs_quotes(text)) {

@@ -1,5 +1,5 @@
-/* JSON objects that the service interprets. Nothing is copied or allocated but
- * the characters of texts. */
+/* Reads JSON objects that the service interprets. Only the characters of texts
+ * are copied. */
 #include "rest/member_table.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ static bool bad(struct input_error *flaw, const char *detail)
     return input_error_set(flaw, PROBLEM_BAD_REQUEST, "%s", detail);
 }
 
-/* Member names are plain words: one written with escapes is not known. */
+/* Member names are plain words: a name written with escapes is unknown. */
 static const struct member *find(const struct member *table,
                                  struct kx_slice name)
 {
@@ -78,7 +78,7 @@ bool member_table_flag(struct kx_slice value, bool *flag_out,
     return true;
 }
 
-/* Compared as doubles, so 1e2 and 100.0 are whole numbers as well. */
+/* Numbers are compared as doubles, so 1e2 and 100.0 are whole numbers too. */
 bool member_table_whole(struct kx_slice value, size_t max, size_t *number_out,
                         struct input_error *flaw)
 {

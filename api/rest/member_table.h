@@ -1,15 +1,16 @@
 /* JSON objects that the service interprets, read member by member on the raw
- * text, so that values inside them keep their bytes. A table names the members
- * and who reads each of them; names that are not in it are flaws, as a misspelt
- * one must not be ignored. Duplicate names were refused by kx_json_check. */
+ * text, so that values inside them keep their bytes. A table has the names of
+ * the members and the function that reads each. Other names are errors, because
+ * a mistyped name must not be ignored. kx_json_check has refused duplicate
+ * names. */
 #ifndef API_MEMBERS_H
 #define API_MEMBERS_H
 
 #include "http/input_error.h"
 
 /* Reads one member's raw value (a slice of the document) into what `target`
- * points to. False with a flaw whose pointer is relative to the value; the
- * member's name is put in front of it on the way out. */
+ * points to. False with an error whose pointer is relative to the value;
+ * member_table_read prepends the member's name. */
 typedef bool member_fn(void *target, struct kx_slice value,
                        struct input_error *flaw);
 
@@ -20,13 +21,13 @@ struct member {
 
 /* Reads an object (kx_json_check accepted it) by a table that ends with a NULL
  * name. PROBLEM_UNKNOWN_MEMBER for names that are not in it,
- * PROBLEM_BAD_REQUEST for what is no object; pointers are relative to the
- * object. */
+ * PROBLEM_BAD_REQUEST for a value that is not an object; pointers are relative
+ * to the object. */
 bool member_table_read(struct kx_slice object, const struct member *table,
                        void *target, struct input_error *flaw);
 
-/* Number of elements of an array; false (PROBLEM_BAD_REQUEST) when it is
- * none. */
+/* The number of elements of an array; false (PROBLEM_BAD_REQUEST) for any other
+ * value. */
 bool member_table_count(struct kx_slice array, size_t *count_out,
                         struct input_error *flaw);
 

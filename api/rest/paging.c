@@ -1,5 +1,4 @@
-/* The same two parameters, wherever there are pages that are no lists of
- * entries. */
+/* Reads the two parameters of pages that do not list entries. */
 #include "rest/paging.h"
 
 #include "rest/query_params.h"

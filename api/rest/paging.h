@@ -1,6 +1,5 @@
-/* Pages of what are no entries: groups of conflicts, access tokens. (Those of
- * entries: page.h.)
- */
+/* Pages of other things than entries: groups of conflicts, access tokens.
+ * (page.h has pages of entries.) */
 #ifndef API_PAGING_H
 #define API_PAGING_H
 
@@ -9,12 +8,12 @@
 
 struct paging {
     size_t limit;           /* the caller's own, if the request has none */
-    uint64_t list;          /* that its cursors belong to, set by the caller */
-    struct kx_buffer after; /* position of the last page, then of this one */
+    uint64_t list;          /* of its cursors (cursor.h), set by the caller */
+    struct kx_buffer after; /* end of the last page, then of this one */
 };
 
-/* Reads `limit` and `cursor`, and lets nothing else be in the query. False with
- * what is wrong, or memory used up. */
+/* Reads `limit` and `cursor`; other parameters are refused. False with the
+ * error, also when memory ran out. */
 bool paging_read(struct request *request, struct paging *paging,
                  struct input_error *flaw);
 

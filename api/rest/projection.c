@@ -1,12 +1,12 @@
-/* Which members of values a read asks for. A path that leads into what another
- * one asks for is left out, as nothing would be added by it. */
+/* Reads which members of values are asked for. A path inside the value of
+ * another path is dropped, because it adds nothing. */
 #include "rest/projection.h"
 
 #include <talloc.h>
 
 #include "rest/member_table.h"
 
-/* A name becomes the pointer to the member of that name. */
+/* Appends a name as the JSON Pointer to the member of that name. */
 static void add_name(struct kx_slice name, struct kx_buffer *out)
 {
     kx_add_byte(out, '/');
@@ -35,8 +35,8 @@ static bool bad(struct input_error *flaw, struct kx_slice text)
         KX_POINTER_MAX);
 }
 
-/* Adds a path unless one that covers it is there, in place of those that it
- * covers itself. */
+/* Adds a path unless an earlier one covers it, and drops the earlier ones that
+ * it covers. */
 static bool add_path(struct projection *fields, struct kx_slice path,
                      struct input_error *flaw)
 {
@@ -108,7 +108,7 @@ static bool read_list(struct kx_slice text, const void *memory,
     }
 }
 
-/* Names with commas in them need the array. */
+/* Reads names separated by commas; names that contain commas need the array. */
 static bool read_text(struct kx_slice text, const void *memory,
                       struct projection *fields, struct input_error *flaw)
 {
@@ -161,8 +161,8 @@ static bool write_typed(const struct projection *fields, struct kx_slice typed,
     return plain;
 }
 
-/* As kx_value_to_json, but what that can only show as its bytes still has
- * members. */
+/* Like kx_value_to_json, but also reaches the members of values that
+ * kx_value_to_json can only show as bytes. */
 static bool write_whole(const struct kx_value *value, struct kx_buffer *text)
 {
     if (kx_value_to_json(value, text))

@@ -1,21 +1,21 @@
 /* Which members of values a read asks for: ?fields=/name,/address/city, or the
  * member `fields` of a range of POST /get. An entry is then shown with an
- * object of only these members, nested as they are in its value; members that
- * are not there are left out, and a value that is no object is shown as {}. */
+ * object of only these members, nested as they are in its value. Missing
+ * members are left out, and a value that is not an object is shown as {}. */
 #ifndef API_FIELDS_H
 #define API_FIELDS_H
 
 #include "rest/query_params.h"
 
-/* Clean (all zero) it stands for whole values. */
+/* Zeroed, it selects whole values. */
 struct projection {
     struct kx_slice paths[KX_PROJECTION_MAX]; /* JSON Pointers */
     size_t count;
 };
 
-/* Takes the parameter out of a query, if it is given: pointers and names of
- * members with commas between them, or a JSON array of them. The paths lie in
- * the query's memory. False with PROBLEM_BAD_PARAMETER. */
+/* Reads the parameter of a query, if it is given: pointers and names of
+ * members, separated by commas, or a JSON array of them. The paths lie in the
+ * query's memory. False with PROBLEM_BAD_PARAMETER. */
 bool projection_read(const struct query_params *query,
                      struct projection *fields_out, struct input_error *flaw);
 
@@ -25,8 +25,8 @@ bool projection_read_array(struct kx_slice array, const void *memory,
                            struct projection *fields_out,
                            struct input_error *flaw);
 
-/* Appends the object that stands for a value. True: it is plain JSON; false: it
- * is typed, or memory ran out. */
+/* Appends the object with the selected members of a value. True: it is plain
+ * JSON. False: it is typed, or memory ran out. */
 bool projection_write(const struct projection *fields,
                       const struct kx_value *value, struct kx_buffer *out);
 

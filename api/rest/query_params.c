@@ -1,5 +1,5 @@
-/* The query parameters of a request. All of them are known by one table, in
- * which each handler has its set: so a parameter means the same everywhere. */
+/* Reads the query parameters of a request. One table has all of them and each
+ * handler selects a set, so that a parameter means the same everywhere. */
 #include "rest/query_params.h"
 
 #include <ctype.h>
@@ -53,7 +53,8 @@ static bool find(struct kx_slice name, enum parameter *parameter_out)
     return false;
 }
 
-/* A word that is neither a parameter nor one with a wrong letter. */
+/* Is the name probably a field of the entries: neither a parameter nor similar
+ * to one? */
 static bool looks_like_field(struct kx_slice name,
                              const struct input_error *flaw)
 {
@@ -65,7 +66,8 @@ static bool looks_like_field(struct kx_slice name,
            !find(name, &parameter);
 }
 
-/* Who tries to select by a value in the entries. */
+/* For a client that tries to select by a value in the entries: points out
+ * indexes. */
 static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
 {
     size_t used = strlen(flaw->detail);
@@ -137,7 +139,7 @@ static bool take_pair(struct kx_slice pair, struct query_params *query,
         name = kx_buffer_slice(&decoded);
     if (decoded.failed)
         return input_error_no_memory(flaw);
-    return take(name, value, query, flaw); /* the flaw may keep the name */
+    return take(name, value, query, flaw); /* the error may keep the name */
 }
 
 bool query_params_read(struct kx_slice raw, unsigned allowed,
@@ -169,8 +171,8 @@ bool query_params_none(const struct request *request, struct input_error *flaw)
                              &query, flaw);
 }
 
-/* A '+' is itself by RFC 3986, but what URLSearchParams and most libraries make
- * of a space: it is not guessed which. */
+/* A '+' is refused, because it is ambiguous: a plus by RFC 3986, but a space as
+ * URLSearchParams and most libraries write it. */
 bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *flaw)
@@ -208,7 +210,8 @@ bool query_params_flag(const struct query_params *query,
            bad(flaw, parameter, "takes true or false");
 }
 
-/* Each address that takes a limit has a way to get at more than one page. */
+/* The error for a bad limit names the way to get more than one page on this
+ * route. */
 static bool bad_limit(const struct query_params *query, bool too_large,
                       struct input_error *flaw)
 {
@@ -230,7 +233,7 @@ static bool bad_limit(const struct query_params *query, bool too_large,
     return false;
 }
 
-/* Once over the maximum the number stays there: it cannot overflow. */
+/* A number over the maximum is no longer increased, so it cannot overflow. */
 bool query_params_limit(const struct query_params *query, size_t *limit_out,
                         struct input_error *flaw)
 {
@@ -252,9 +255,9 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
     return true;
 }
 
-/* An encoded '/' or leading '=' where no plain '/' shows that the rest was
- * left as it is: meant as a character of the part, or encoded wholesale by a
- * library? Both happen, so neither is guessed. */
+/* Is a key in path syntax ambiguous? An encoded '/' or leading '=' can be a
+ * character of a part, or a library may have encoded the whole text. A plain
+ * '/' shows that it did not. */
 static bool ambiguous(struct kx_slice raw)
 {
     if (raw.size < 3 || memchr(raw.data, '/', raw.size) != NULL)

@@ -1,5 +1,6 @@
-/* The query parameters of a request. Each handler says which it takes; others,
- * and repeated ones, are flaws: a misspelt ?revrse=1 must not be ignored. */
+/* The query parameters of a request. Each handler names the set that it takes.
+ * Other parameters and repeated ones are errors, because a mistyped ?revrse=1
+ * must not be ignored. */
 #ifndef API_QUERY_H
 #define API_QUERY_H
 
@@ -53,7 +54,7 @@ struct query_params {
     const void *memory; /* talloc context for decoded texts */
     /* Raw, percent-encoded; set where the bit in given is. */
     struct kx_slice raw[PARAMETER_COUNT];
-    /* With TAKES_MANY_KEYS: what raw[PARAMETER_KEY] was each time. */
+    /* With TAKES_MANY_KEYS: the raw text of each `key`. */
     struct kx_slice *keys;
     size_t key_count;
 };
@@ -65,8 +66,8 @@ bool query_params_read(struct kx_slice raw, unsigned allowed,
                        const void *memory, struct query_params *query_out,
                        struct input_error *flaw);
 
-/* Has the request no parameters? False with the flaw of query_params_read: one
- * that has no effect would look as if it had. */
+/* Has the request no parameters? False with the error of query_params_read:
+ * ignoring a parameter would suggest that it had an effect. */
 bool query_params_none(const struct request *request, struct input_error *flaw);
 
 static inline bool query_params_has(const struct query_params *query,
@@ -81,7 +82,8 @@ bool query_params_text(const struct query_params *query,
                        enum parameter parameter, struct kx_buffer *out,
                        struct input_error *flaw);
 
-/* true, false, 1, 0, or nothing for true; false when it is not given. */
+/* Reads true, false, 1, 0, or an empty text for true. A parameter that is not
+ * given reads as false. */
 bool query_params_flag(const struct query_params *query,
                        enum parameter parameter, bool *value_out,
                        struct input_error *flaw);
@@ -92,8 +94,8 @@ bool query_params_limit(const struct query_params *query, size_t *limit_out,
 
 /* Appends the parts of a given key parameter: a JSON array when it begins with
  * '[' (after decoding), else path syntax, taken raw as in a path. `%2F` alone
- * could be either a '/' in a part or an encoded separator, and is a flaw. An
- * empty value is the key without parts. The flaw names the parameter. */
+ * could be a '/' in a part or an encoded separator, and is an error. An empty
+ * value is the key without parts. The error names the parameter. */
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
                       struct input_error *flaw);

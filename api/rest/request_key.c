@@ -1,11 +1,11 @@
-/* The key that a request is about. */
+/* Reads the key of a request from its path or from ?key=. */
 #include "rest/request_key.h"
 
 #include "rest/keyjson.h"
 #include "rest/key_path.h"
 
-/* A flaw in the array has a pointer into it; in a query the parameter's name is
- * what helps. */
+/* An error in the array has a pointer into it, which is replaced by the name of
+ * the parameter. */
 static bool read_parameter(const struct query_params *query,
                            struct kx_buffer *key, struct input_error *flaw)
 {
@@ -25,8 +25,8 @@ static bool read_parameter(const struct query_params *query,
     return done;
 }
 
-/* Most requests have no query: query_out is then not set up beyond `given`,
- * which is all that query_params_has looks at. */
+/* Most requests have no query. For these only query_out->given is set, the one
+ * member that query_params_has reads. */
 bool request_key_read(const struct request *request, unsigned allowed,
                       struct query_params *query_out, struct kx_buffer *key,
                       struct input_error *flaw)

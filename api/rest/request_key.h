@@ -1,13 +1,13 @@
-/* The key that a request is about: in its path, or in ?key= as a JSON array,
- * never in both. The first is for people, the second for programs that have the
- * key as data and for keys that do not fit well into a path. */
+/* The key of a request: in its path, or in ?key= as a JSON array, never in
+ * both. The path is convenient to type; ?key= is for programs that have the key
+ * as data, and for keys that are awkward in a path. */
 #ifndef API_TARGET_H
 #define API_TARGET_H
 
 #include "rest/query_params.h"
 
 /* Reads the query (the set `allowed`, plus key) and appends the key's parts. A
- * path without a key and without ?key= gives an empty key. False with the flaw
+ * path without a key and without ?key= gives an empty key. False with the error
  * of query_params_read, key_path_read or keyjson_read_text, or
  * PROBLEM_BAD_PARAMETER for a key in both places. */
 bool request_key_read(const struct request *request, unsigned allowed,

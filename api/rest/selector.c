@@ -1,7 +1,7 @@
-/* Which entries, as bounds in the order of encoded keys. In that order a key is
- * followed by the keys that have more parts than it: every part begins with a
- * tag between 00 and ff, so "prefix 00" lies before all of them and "prefix ff"
- * behind. */
+/* Makes bounds in the order of encoded keys. In that order a key is followed by
+ * the keys that begin with it and have more parts. Every part begins with a tag
+ * between 00 and ff, so "prefix 00" lies before all of them and "prefix ff"
+ * after. */
 #include "rest/selector.h"
 
 #include <talloc.h>
@@ -17,7 +17,7 @@ void selection_init(struct selection *selection, const void *memory)
     kx_buffer_init(&selection->index, memory);
 }
 
-/* Takes one key parameter, if it is given. */
+/* Reads one key parameter, if it is given. */
 static bool read_key(const struct query_params *query, enum parameter parameter,
                      bool *has_out, struct kx_buffer *key,
                      struct input_error *flaw)
@@ -55,7 +55,7 @@ bool selection_read(const struct query_params *query,
                              flaw);
 }
 
-/* An index that is not there is left to the scan to tell. */
+/* A missing index is not an error here; the scan reports it. */
 static bool fold_key(struct selection *selection, struct kx_reader *reader,
                      struct kx_buffer *key)
 {
@@ -69,8 +69,8 @@ static bool fold_key(struct selection *selection, struct kx_reader *reader,
     return status != KX_NO_MEMORY;
 }
 
-/* By what is wrong with a key that was folded one could tell a hidden index
- * from one that is not there. */
+/* Folds only by an index that the caller may list by: otherwise errors about
+ * the folded key would tell a hidden index from a missing one. */
 bool selection_fold(struct selection *selection, const struct request *request,
                     struct input_error *flaw)
 {
@@ -92,8 +92,8 @@ static bool bad(struct input_error *flaw, const char *detail)
     return input_error_set(flaw, PROBLEM_BAD_PARAMETER, "%s", detail);
 }
 
-/* Deno's rules. Within an index its name is a prefix already, so there one
- * bound is enough. */
+/* Deno's rules for combinations. Within an index one bound is sufficient,
+ * because the index's name is a prefix already. */
 static bool combination(const struct selection *selection,
                         struct input_error *flaw)
 {
@@ -142,8 +142,8 @@ static bool extend(struct kx_slice prefix, uint8_t byte, const void *memory,
     return true;
 }
 
-/* The lower bound: the prefix's first longer key, or, within an index, the key
- * itself as well. */
+/* The lower bound: the first key longer than the prefix, or, within an index,
+ * the prefix itself. */
 static bool first_bound(const struct selection *selection,
                         struct kx_slice prefix, const void *memory,
                         struct kx_slice *out)
@@ -153,8 +153,8 @@ static bool first_bound(const struct selection *selection,
            extend(prefix, 0x00, memory, out);
 }
 
-/* The upper bound: behind the prefix's last longer key; within an index without
- * a prefix there is none. */
+/* The upper bound: after the last key longer than the prefix. Within an index
+ * and without a prefix there is no bound. */
 static bool last_bound(const struct selection *selection,
                        struct kx_slice prefix, const void *memory,
                        struct kx_slice *out)
@@ -164,8 +164,8 @@ static bool last_bound(const struct selection *selection,
     return selection->has_end || open || extend(prefix, 0xff, memory, out);
 }
 
-/* An end without parts would leave nothing, and is hardly meant. The core takes
- * it for no end at all. */
+/* Refuses an end without parts: it would select nothing, and the core reads it
+ * as no end. */
 static bool end_fits(const struct selection *selection,
                      struct input_error *flaw)
 {
@@ -176,7 +176,7 @@ static bool end_fits(const struct selection *selection,
     return false;
 }
 
-/* Do the given keys lie where they must? */
+/* Do start and end lie within the prefix? */
 static bool keys_fit(const struct selection *selection, struct kx_slice prefix,
                      struct input_error *flaw)
 {
@@ -207,7 +207,8 @@ bool selector_make(struct selection *selection, const void *memory,
     return true;
 }
 
-/* The core does not show the position itself again, in either direction. */
+/* The core does not return the entry at the position again, in either
+ * direction. */
 bool selector_resume(struct selector *selector, struct kx_slice position,
                      struct kx_buffer *bound)
 {

@@ -1,8 +1,8 @@
-/* Which entries: a prefix, or start and end, or a prefix with one of them, or
- * everything; of the whole store or of one index. In two steps: a selection is
- * what the client wrote, from a query or a JSON document; a selector is the
- * range of encoded keys that the core scans. start is inclusive, end exclusive,
- * in either direction. */
+/* Selects entries by a prefix, by start and end, by a prefix with one of them,
+ * or all; of the whole store or of one index. A selection is what the client
+ * wrote in a query or a JSON document; a selector is the range of encoded keys
+ * that the core scans, made from it. start is inclusive and end exclusive, in
+ * either direction. */
 #ifndef API_SELECTOR_H
 #define API_SELECTOR_H
 
@@ -30,15 +30,15 @@ struct selector {
 /* An empty selection (everything) whose buffers live in memory. */
 void selection_init(struct selection *selection, const void *memory);
 
-/* Takes prefix, start, end, index and reverse out of a query, where given.
- * False with the flaw of query_params_key, query_params_text or
+/* Reads prefix, start, end, index and reverse from a query, where given. False
+ * with the error of query_params_key, query_params_text or
  * query_params_flag. */
 bool selection_read(const struct query_params *query,
                     struct selection *selection, struct input_error *flaw);
 
-/* Folds text in the keys as the index does, when there is one of that name that
- * the caller may list by: what is asked for is then what its entries have. In a
- * view of its own. False when memory ran out. */
+/* Folds text in the keys as the index does, if there is one of that name that
+ * the caller may list by, so that they compare with its entries. Begins and
+ * ends its own view. False when memory ran out. */
 bool selection_fold(struct selection *selection, const struct request *request,
                     struct input_error *flaw);
 

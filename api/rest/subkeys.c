@@ -1,4 +1,4 @@
-/* Entries under a key, found by one seek. */
+/* Finds entries under a key by one seek. */
 #include "rest/subkeys.h"
 
 #include "access/access.h"

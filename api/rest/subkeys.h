@@ -1,5 +1,5 @@
-/* The keys that begin with the parts of another key and have more. Who asks for
- * a key at which there is nothing often means those. */
+/* The keys that begin with the parts of another key and have more. A request
+ * for a key without an entry often means these. */
 #ifndef API_SUBKEYS_H
 #define API_SUBKEYS_H
 
@@ -12,14 +12,13 @@ bool subkeys_range(const struct request *request, struct kx_slice key,
                    const void *memory, struct selector *range_out);
 
 /* Is there an entry in that range? One seek, inside a view and outside of a
- * scan. Also false where very many rows are hidden (they have expired, say),
- * which are not all looked at. */
+ * scan. Also false after very many hidden rows (expired ones, for example),
+ * which are not all read. */
 bool subkeys_exist(struct kx_reader *reader, const struct selector *range);
 
-/* Appends the address that lists the entries under a key
- * ("/list?prefix=users"), if there are any and the caller may list them. In a
- * view of its own; reply->flush then covers what was seen. Returns whether it
- * was appended. */
+/* Appends the path that lists the entries under a key ("/list?prefix=users"),
+ * if there are any and the caller may list them. Begins and ends its own view;
+ * reply->flush then covers what was read. Returns whether it was appended. */
 bool subkeys_find(struct request *request, struct reply *reply,
                   struct kx_slice key, struct kx_buffer *out);
 

@@ -1,4 +1,5 @@
-/* Times to live: a whole number and a unit. Times of expiry: a number alone. */
+/* Reads times to live (a whole number and a unit) and times of expiry (a number
+ * alone). */
 #include "rest/ttl.h"
 
 #include <inttypes.h>
@@ -21,8 +22,8 @@ static int64_t unit_ms(struct kx_slice name)
     return 0;
 }
 
-/* The digits in front, and their number (any number over the longest time is
- * as good as another). */
+/* Reads the leading digits. A number over the longest time is cut to some
+ * number over it, which is refused as well. */
 static size_t read_digits(struct kx_slice text, int64_t *number_out)
 {
     int64_t number = 0;

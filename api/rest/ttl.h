@@ -1,6 +1,6 @@
-/* How long an entry lives: "250ms" "60s" "5m" "1h" "7d". In ?ttl= of a write
- * and as the member `ttl` of a mutation; the store is given the time of expiry
- * instead (kx_mutation.expires_at_ms). */
+/* The time to live of an entry: "250ms" "60s" "5m" "1h" "7d", in ?ttl= of a
+ * write and as the member `ttl` of a mutation. The core gets the time of expiry
+ * made from it (kx_mutation.expires_at_ms). */
 #ifndef API_TTL_H
 #define API_TTL_H
 
@@ -8,14 +8,15 @@
 
 /* The longest time to live: a hundred years of 365 days. */
 #define TTL_MAX_MS (INT64_C(36500) * 24 * 60 * 60 * 1000)
-/* The last time of expiry: what every program of JSON still tells apart. */
+/* The last time of expiry: the largest integer that every JSON program reads
+ * exactly. */
 #define EXPIRES_AT_MAX_MS ((INT64_C(1) << 53) - 1)
 
-/* Reads a time to live; false when it is none, with a flaw of `code`. */
+/* Reads a time to live; false with an error of `code` for any other text. */
 bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
               struct input_error *flaw);
-/* Reads the value of a member `ttl`; memory (a talloc context) is for scratch.
- * False with PROBLEM_BAD_REQUEST. */
+/* Reads the value of a member `ttl`; memory (a talloc context) holds temporary
+ * texts. False with PROBLEM_BAD_REQUEST. */
 bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
                 struct input_error *flaw);
 /* Reads the value of a member `expiresAt`, Unix time in milliseconds as entries

@@ -1,4 +1,5 @@
-/* Typed values in requests: what the core finds wrong with one as a flaw. */
+/* Reads typed values in requests, and reports a fault of the core as an input
+ * error. */
 #include "rest/typed.h"
 
 bool typed_read(struct kx_slice json, const void *memory,

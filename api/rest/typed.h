@@ -8,7 +8,7 @@
 #include "http/input_error.h"
 
 /* Reads a typed value, which kx_json_check accepted. The value's slices lie in
- * buffers made in memory. flaw's code is PROBLEM_BAD_VALUE. */
+ * buffers made in memory. The code of an error is PROBLEM_BAD_VALUE. */
 bool typed_read(struct kx_slice json, const void *memory,
                 struct kx_value *value_out, struct input_error *flaw);
 
