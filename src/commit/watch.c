@@ -327,7 +327,7 @@ enum kx_status kx_watch_open_prefix(struct kx_store *store,
                                     struct kx_watch **watch_out)
 {
     uint8_t marked[1 + KX_KEY_MAX];
-    struct kx_slice topic = kx_slice(marked, 1 + prefix.size);
+    struct kx_slice topic;
     struct kx_watch *watch = create(store->watches, 1, memory);
     if (watch == NULL)
         return KX_NO_MEMORY;
@@ -339,6 +339,7 @@ enum kx_status kx_watch_open_prefix(struct kx_store *store,
     marked[0] = PREFIX_MARK;
     if (prefix.size > 0)
         memcpy(marked + 1, prefix.data, prefix.size);
+    topic = kx_slice(marked, 1 + prefix.size);
     return start(watch, &topic, 1, watch_out);
 }
 
