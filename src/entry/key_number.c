@@ -32,7 +32,7 @@ static bool has_digits(double number, struct kx_slice digits)
     return kx_equal(digits, kx_slice(text, kx_number_text(fabs(number), text)));
 }
 
-/* With `inexact`, the HTTP layer suggests a bigint or a string instead. */
+/* With `inexact`, a caller can suggest a bigint or a string instead. */
 static enum kx_status inexact(struct kx_fault *fault, struct kx_slice token)
 {
     kx_fail(fault, KX_BAD_KEY, "%.*s%s is not exact as a double.",
