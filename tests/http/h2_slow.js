@@ -10,7 +10,7 @@ const json = ["content-type", "application/json"];
 
 // A head without its end; no other frame may come in between.
 async function head() {
-  const connection = new Connection(undefined, true);
+  const connection = new Connection(undefined, { quiet: true });
   connection.send(frame("HEADERS", 1, 1, "\x82"));
   const seen = await connection.until(({ goaway, closed }) => goaway !== null || closed);
   return `goaway ${seen.goaway}`;
