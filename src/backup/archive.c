@@ -17,7 +17,7 @@
 #include "backup/archive_timeline.h"
 #include "backup/backup.h"
 #include "backup/backup_time.h"
-#include "storage/log_marks.h"
+#include "storage/log_files.h"
 #include "base/file.h"
 #include "base/cond_wait.h"
 #include "backup/zstd_file.h"
@@ -320,12 +320,6 @@ static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
         archive->tail_size = (uint64_t)about.st_size;
     log_files_keep_from(archive->store->env, archive->next);
     return KX_OK;
-}
-
-void archive_mark(struct kx_store *store)
-{
-    struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
-    log_marks_write(store->env, &mark);
 }
 
 enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)

@@ -15,8 +15,4 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault);
  * have ended, before the environment is closed. */
 void archive_stop(struct kx_store *store);
 
-/* Notes in the log that what was applied last has the versionstamp that the
- * catalog now has. Writer only. */
-void archive_mark(struct kx_store *store);
-
 #endif

@@ -12,13 +12,13 @@
 
 #include <talloc.h>
 
-#include "backup/archive.h"
 #include "commit/batch_catalog.h"
 #include "commit/batch_rows.h"
 #include "commit/batch_slices.h"
 #include "commit/index_news.h"
 #include "commit/touched_keys.h"
 #include "commit/watch.h"
+#include "storage/log_marks.h"
 
 /* Rows that no reader can have asked for since build_merge.c made the cache
  * forget them. Rows of a successor can have been read, under the name that
@@ -86,6 +86,16 @@ static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
                      rows->count - rows->applied, order);
 }
 
+/* Notes in the log of an archived store that what was applied last has the
+ * versionstamp that the catalog now has. */
+static void mark_log(struct kx_store *store)
+{
+    if (store->archive == NULL)
+        return;
+    struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
+    log_marks_write(store->env, &mark);
+}
+
 /* No view is open: applies everything but the slices. The catalog gets its old
  * state back when the transaction fails. */
 static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
@@ -93,8 +103,8 @@ static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
 {
     struct former former; /* large: filled only as far as it is used */
     enum kx_status status = apply_last(store, rows, batch, &former);
-    if (status == KX_OK && store->archive != NULL)
-        archive_mark(store);
+    if (status == KX_OK)
+        mark_log(store);
     if (status == KX_OK && batch->durable) {
         batch_catalog_restore(store->catalog, batch, &former);
         status = flush_unseen(store);

@@ -2,10 +2,7 @@
  * thread does the writer's work; all of it under the store's lock. */
 #include "commit/commit_queue.h"
 
-#include "store/job_scheduler.h"
 #include "base/cond_wait.h"
-
-enum { IDLE_WAIT_MS = 1000 /* how often an idle writer looks at the clock */ };
 
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. The revocation
  * of a token is taken on a full disk, too. */
@@ -51,22 +48,6 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
     return status;
 }
 
-/* Until when (kx_monotonic_ns) an idle writer may sleep: the next job, or the
- * next look at the clock. A test can set that clock, and compaction becomes due
- * by time. */
-static uint64_t sleep_until_ns(const struct kx_store *store)
-{
-    int64_t wait_ms = job_scheduler_due_ms(store) - kx_now_ms();
-    int64_t rest_ms = job_scheduler_rest_ms(store);
-    if (wait_ms < rest_ms)
-        wait_ms = rest_ms;
-    if (wait_ms > IDLE_WAIT_MS)
-        wait_ms = IDLE_WAIT_MS;
-    if (wait_ms < 1)
-        wait_ms = 1;
-    return kx_monotonic_ns() + (uint64_t)wait_ms * KX_MS_NS;
-}
-
 /* Inside the lock: until no other thread does the writer's work. */
 static void wait_returned(struct kx_store *store)
 {
@@ -74,14 +55,14 @@ static void wait_returned(struct kx_store *store)
         pthread_cond_wait(&store->returned, &store->lock);
 }
 
-bool commit_queue_take(struct kx_store *store, bool idle,
+bool commit_queue_take(struct kx_store *store, uint64_t until_ns,
                        struct kx_commit **list_out)
 {
     pthread_mutex_lock(&store->lock);
     store->working = false;
     wait_returned(store);
-    if (idle && store->first == NULL && !store->stopping) {
-        cond_wait_until(&store->work, &store->lock, sleep_until_ns(store));
+    if (until_ns != 0 && store->first == NULL && !store->stopping) {
+        cond_wait_until(&store->work, &store->lock, until_ns);
         wait_returned(store);
     }
     if (store->first != NULL)

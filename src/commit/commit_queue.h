@@ -6,9 +6,10 @@
 
 #include "commit/store_state.h"
 
-/* For the writer: takes all commits in the queue; waits for a commit when
- * `idle`. While it waits its work may be borrowed. False: stop. */
-bool commit_queue_take(struct kx_store *store, bool idle,
+/* For the writer: takes all commits in the queue. When there are none, waits
+ * for one until until_ns (kx_monotonic_ns; 0: does not wait). While it waits
+ * its work may be borrowed. False: stop. */
+bool commit_queue_take(struct kx_store *store, uint64_t until_ns,
                        struct kx_commit **list_out);
 
 /* Borrows the writer's work for the calling thread, any thread. False when the

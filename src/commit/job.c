@@ -4,7 +4,7 @@
 #include <talloc.h>
 
 #include "bdb/range.h"
-#include "store/writer.h"
+#include "commit/settle.h"
 
 enum { REST_NS = 10000000 /* after a failure */ };
 
@@ -49,7 +49,7 @@ enum kx_status job_apply(struct kx_store *store, struct batch *batch)
          * But a reply that shows their range may have been parked just now. For
          * watches the expiry of an entry is a change. */
         view_flushed(&store->gate, number);
-        writer_release(store);
+        settle_release(store);
         return KX_OK;
     }
     job_failed(store, "background-job", status);
@@ -84,7 +84,7 @@ enum kx_status job_settle(struct kx_store *store, struct batch *batch)
     if (batch->plan != NULL)
         status = batch_apply(store, batch, &number);
     if (status == KX_OK) {
-        writer_settle(store, number);
+        settle_batch(store, number);
         return KX_OK;
     }
     job_failed(store, "background-job", status);

@@ -9,11 +9,11 @@
 #include <talloc.h>
 
 #include "commit/job.h"
+#include "commit/settle.h"
 #include "indexes/migrate.h"
 #include "bdb/range.h"
 #include "plan/plan_refuse.h"
 #include "catalog/row_source.h"
-#include "store/writer.h"
 
 /* One job. Keys and rows lie in mem. */
 struct step {
@@ -196,7 +196,7 @@ static enum kx_status apply(struct step *step)
         return status;
     /* What clients see of the rows has not changed, or is on disk. */
     view_flushed(&step->store->gate, number);
-    writer_release(step->store);
+    settle_release(step->store);
     if (switches)
         kx_log(KX_LOG_INFO, "index-migrated", "index=%s entries=%" PRIu64,
                index->declaration->name_text, index->entries);

@@ -6,9 +6,9 @@
 #include <talloc.h>
 
 #include "commit/job.h"
+#include "commit/settle.h"
 #include "bdb/range.h"
 #include "indexes/verify_state.h"
-#include "store/writer.h"
 
 bool verify_possible(const struct index *index)
 {
@@ -117,7 +117,7 @@ static enum kx_status apply(struct verify *job, struct batch *batch)
     batch->stamp = job->plan->stamp;
     enum kx_status status = batch_apply(job->store, batch, &number);
     if (status == KX_OK)
-        writer_settle(job->store, number);
+        settle_batch(job->store, number);
     else
         talloc_free(job->plan);
     return status;

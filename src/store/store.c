@@ -204,21 +204,3 @@ void kx_rest(struct kx_store *store)
 {
     commit_delay_done(&store->linger, &store->lock);
 }
-
-/* The writer notes the flush, then takes the parked tickets under this lock. So
- * a ticket is either taken by it or finds the flush done. */
-enum kx_status kx_wait(struct kx_store *store, uint64_t number,
-                       struct kx_ticket *ticket)
-{
-    enum kx_status status = KX_END;
-    pthread_mutex_lock(&store->lock);
-    if (env_failed(store->env)) {
-        status = KX_FAILED;
-    } else if (!view_is_flushed(&store->gate, number)) {
-        ticket->next = store->parked;
-        store->parked = ticket;
-        status = KX_OK;
-    }
-    pthread_mutex_unlock(&store->lock);
-    return status;
-}

@@ -19,12 +19,11 @@
 #include "indexes/migrate.h"
 #include "commit/index_news.h"
 #include "commit/commit_queue.h"
+#include "commit/settle.h"
 #include "indexes/regulate.h"
-#include "commit/disk_guard.h"
 #include "store/compact_job.h"
 #include "store/tokens.h"
 #include "indexes/verify.h"
-#include "commit/watch.h"
 
 enum {
     /* A batch takes what is waiting: under load it grows by itself while the
@@ -34,7 +33,8 @@ enum {
     BATCH_BYTES_MAX = 16 << 20, /* or holds so much */
     ALONE_ROWS_MAX = 4096, /* of a commit on a borrower's thread: a few ms */
     DOUBTFUL_BATCHES = 64, /* without presumptions, after one that was wrong */
-    JOB_SIZE = 256         /* entries of the first background job */
+    JOB_SIZE = 256,        /* entries of the first background job */
+    IDLE_WAIT_MS = 1000    /* how often an idle writer looks at the clock */
 };
 
 /* A range delete reads the table itself, not the overlay, so nothing may be
@@ -88,81 +88,6 @@ static void fail_all(struct kx_commit *first, const struct kx_commit *end,
         kx_fail(&commit->refusal.fault, commit->status, "%s",
                 kx_status_title(commit->status));
     }
-}
-
-/* When a batch is answered nothing is in flight, so all parked tickets may be
- * answered. kx_wait tests under the same lock whether the flush is still to
- * come, so no ticket is left in the list. */
-static struct kx_ticket *take_parked(struct kx_store *store)
-{
-    pthread_mutex_lock(&store->lock);
-    struct kx_ticket *parked = store->parked;
-    store->parked = NULL;
-    pthread_mutex_unlock(&store->lock);
-    return parked;
-}
-
-/* Counts the commit's outcome, and its time if it is stored. */
-static void count_commit(struct kx_store *store, struct kx_commit *commit)
-{
-    uint64_t submitted_ns = commit->times.submitted_ns;
-    commit->times = store->times;
-    commit->times.submitted_ns = submitted_ns;
-    if (commit->dry)
-        return;
-    atomic_fetch_add_explicit(&store->outcomes[commit->status], 1,
-                              memory_order_relaxed);
-    if (store->times.flushed_ns != 0 && commit->status == KX_OK)
-        kx_histogram_add(&store->commit_times, KX_TIMES,
-                         store->times.flushed_ns - submitted_ns);
-}
-
-/* Answers all tickets that this flush settles. From then on the commits belong
- * to their owners again. */
-static void answer(struct kx_store *store, struct kx_commit *first,
-                   const struct kx_commit *end)
-{
-    struct kx_ticket *list = watch_take(store->watches, take_parked(store));
-    struct kx_commit *commit = first;
-    while (commit != end) {
-        struct kx_commit *next = commit->next;
-        count_commit(store, commit);
-        commit->ticket.next = list;
-        list = &commit->ticket;
-        commit = next;
-    }
-    if (list != NULL)
-        store->options.answer(store->options.answer_context, list);
-}
-
-/* Makes the batch durable and lets replies about it be sent. When the sync
- * fails it is unknown what is on disk: KX_UNKNOWN, and the environment refuses
- * all further work until it is opened again. */
-static enum kx_status flush(struct kx_store *store, uint64_t number)
-{
-    uint64_t began_ns = kx_monotonic_ns();
-    enum kx_status status = env_flush(store->env);
-    disk_guard_look_soon(store);
-    if (status != KX_OK)
-        return KX_UNKNOWN;
-    view_flushed(&store->gate, number);
-    store->times.applied_ns = began_ns;
-    store->times.flushed_ns = kx_monotonic_ns();
-    kx_histogram_add(&store->flush_times, KX_TIMES,
-                     store->times.flushed_ns - began_ns);
-    atomic_fetch_add_explicit(&store->flushes, 1, memory_order_relaxed);
-    return KX_OK;
-}
-
-void writer_release(struct kx_store *store)
-{
-    answer(store, NULL, NULL);
-}
-
-void writer_settle(struct kx_store *store, uint64_t number)
-{
-    flush(store, number);
-    writer_release(store);
 }
 
 static void count_batch(struct kx_store *store, size_t size)
@@ -275,11 +200,11 @@ static struct kx_commit *run_batch(struct kx_store *store,
         break;
     }
     if (number != 0) {
-        enum kx_status status = flush(store, number);
+        enum kx_status status = settle_flush(store, number);
         if (status != KX_OK)
             fail_all(first, end, status);
     }
-    answer(store, first, end);
+    settle_answer(store, first, end);
     return end;
 }
 
@@ -321,6 +246,24 @@ static void run_batches(struct kx_store *store, struct kx_commit *list)
     store->commits_ns = store->last_commit_ns - began_ns;
 }
 
+/* Until when (kx_monotonic_ns) the writer may sleep: 0 when it has `more` work,
+ * else until the next job, or the next look at the clock. A test can set that
+ * clock, and compaction becomes due by time. */
+static uint64_t sleep_limit_ns(const struct kx_store *store, bool more)
+{
+    if (more)
+        return 0;
+    int64_t wait_ms = job_scheduler_due_ms(store) - kx_now_ms();
+    int64_t rest_ms = job_scheduler_rest_ms(store);
+    if (wait_ms < rest_ms)
+        wait_ms = rest_ms;
+    if (wait_ms > IDLE_WAIT_MS)
+        wait_ms = IDLE_WAIT_MS;
+    if (wait_ms < 1)
+        wait_ms = 1;
+    return kx_monotonic_ns() + (uint64_t)wait_ms * KX_MS_NS;
+}
+
 void *writer_run(void *argument)
 {
     struct kx_store *store = argument;
@@ -328,7 +271,7 @@ void *writer_run(void *argument)
     store->job_size = JOB_SIZE;
     compact_job_reset(store);
     bool more = job_scheduler_waiting(store);
-    while (commit_queue_take(store, !more, &list)) {
+    while (commit_queue_take(store, sleep_limit_ns(store, more), &list)) {
         if (list != NULL)
             run_batches(store, list);
         more = job_scheduler_run(store);

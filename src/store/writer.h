@@ -10,14 +10,4 @@
  * the queue is empty. */
 void *writer_run(void *argument);
 
-/* For a job that has applied a batch which clients can see: makes it durable
- * and answers the replies that wait for it. For the thread that does the
- * writer's work. */
-void writer_settle(struct kx_store *store, uint64_t number);
-
-/* Answers parked replies and changed watches. Needed after every view_flushed:
- * a view that looked between apply and flush may have parked its reply. For the
- * thread that does the writer's work, with nothing in flight. */
-void writer_release(struct kx_store *store);
-
 #endif
