@@ -256,7 +256,8 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_DISK_FULL] =
         {"disk-full", 507, "The disk is full",
          "Free space on the disk of the data directory, of which --disk-floor "
-         "must stay free; reads still work.",
+         "must stay free. Reads still work, and deletes while half of it is "
+         "free.",
          "30"},
 };
 

@@ -2,18 +2,18 @@
  * thread does the writer's work; all of it under the store's lock. */
 #include "commit/commit_queue.h"
 
+#include "commit/disk_guard.h"
 #include "base/cond_wait.h"
 
-/* Inside the lock: why a commit cannot be taken now, or KX_OK. The revocation
- * of a token is taken on a full disk, too. */
+/* Inside the lock: why a commit cannot be taken now, or KX_OK. */
 static enum kx_status refusal(const struct kx_store *store,
-                              enum kx_commit_kind kind)
+                              const struct kx_commit *commit)
 {
     if (env_failed(store->env))
         return KX_FAILED;
     if (store->stopping)
         return KX_STOPPING;
-    if (atomic_load(&store->disk_full) && kind != KX_REVOKE_TOKEN)
+    if (disk_guard_refuses(store, commit))
         return KX_DISK_FULL;
     return store->queued == store->options.queue_max ? KX_BUSY : KX_OK;
 }
@@ -39,7 +39,7 @@ enum kx_status kx_submit(struct kx_store *store, struct kx_commit *commit)
     commit->next = NULL;
     commit->times.submitted_ns = kx_monotonic_ns();
     pthread_mutex_lock(&store->lock);
-    enum kx_status status = refusal(store, commit->kind);
+    enum kx_status status = refusal(store, commit);
     if (status == KX_OK)
         wake = enqueue(store, commit);
     pthread_mutex_unlock(&store->lock);
@@ -78,11 +78,11 @@ bool commit_queue_take(struct kx_store *store, uint64_t until_ns,
     return !stop;
 }
 
-bool commit_queue_borrow(struct kx_store *store)
+bool commit_queue_borrow(struct kx_store *store, const struct kx_commit *commit)
 {
     pthread_mutex_lock(&store->lock);
     bool idle = !store->working && !store->lent && store->first == NULL &&
-                refusal(store, KX_WRITE) == KX_OK;
+                refusal(store, commit) == KX_OK;
     store->lent = store->lent || idle;
     pthread_mutex_unlock(&store->lock);
     return idle;

@@ -13,8 +13,9 @@ bool commit_queue_take(struct kx_store *store, uint64_t until_ns,
                        struct kx_commit **list_out);
 
 /* Borrows the writer's work for the calling thread, any thread. False when the
- * writer has work, or a commit cannot be taken now. */
-bool commit_queue_borrow(struct kx_store *store);
+ * writer has work, or the commit cannot be taken now. */
+bool commit_queue_borrow(struct kx_store *store,
+                         const struct kx_commit *commit);
 /* Gives it back. The writer then takes the commits that came meanwhile, and
  * with `sooner` looks at its jobs: one is due before it would wake. */
 void commit_queue_give_back(struct kx_store *store, bool sooner);

@@ -88,7 +88,8 @@ struct kx_store {
     bool no_ballast; /* the file system cannot */
 
     /* Any thread. */
-    atomic_bool disk_full;
+    atomic_bool disk_full;         /* commits are refused */
+    atomic_bool disk_exhausted;    /* those that free space, too */
     atomic_int backups;            /* being made */
     _Atomic uint64_t disk_reserve; /* bytes that commits must leave free */
     _Atomic uint64_t news;         /* about indexes, so far */

@@ -24,9 +24,12 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
-    int64_t due_ms = compact_job_due_ms(store, now_ms);
-    if (store->next_expiry_ms < due_ms)
-        due_ms = store->next_expiry_ms;
+    int64_t due_ms = store->next_expiry_ms;
+    if (atomic_load(&store->disk_full))
+        return due_ms;
+    int64_t compaction_ms = compact_job_due_ms(store, now_ms);
+    if (compaction_ms < due_ms)
+        due_ms = compaction_ms;
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *index = catalog->indexes[i];
         int64_t at_ms = throttle_due_ms(&index->pace, now_ms);
@@ -37,9 +40,11 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
     return due_ms;
 }
 
+/* On a full disk only the jobs that free space run: expiry and drops. */
 static bool build_waiting(const struct kx_store *store)
 {
-    return store->sweep != NULL || build_job_next(store) != NULL;
+    return !atomic_load(&store->disk_full) &&
+           (store->sweep != NULL || build_job_next(store) != NULL);
 }
 
 static bool expiry_due(const struct kx_store *store)
@@ -49,8 +54,9 @@ static bool expiry_due(const struct kx_store *store)
 
 static bool index_waiting(const struct kx_store *store)
 {
-    return adopt_next(store) != NULL || migrate_next(store) != NULL ||
-           verify_next(store) != NULL;
+    return !atomic_load(&store->disk_full) &&
+           (adopt_next(store) != NULL || migrate_next(store) != NULL ||
+            verify_next(store) != NULL);
 }
 
 static void work_on_index(struct kx_store *store)
@@ -64,11 +70,16 @@ static void work_on_index(struct kx_store *store)
         verify_step(store, index);
 }
 
+static bool compaction_waiting(struct kx_store *store)
+{
+    return !atomic_load(&store->disk_full) && compact_job_waiting(store);
+}
+
 bool job_scheduler_waiting(struct kx_store *store)
 {
     return expiry_due(store) || store->catalog->dropping_count > 0 ||
            build_waiting(store) || index_waiting(store) ||
-           compact_job_waiting(store);
+           compaction_waiting(store);
 }
 
 /* How long a step may take: while commits come in, at most a third of the time
@@ -103,26 +114,29 @@ static void size_next(struct kx_store *store, uint64_t began_ns)
 
 /* One step of the first job that is waiting; false when no job is. Builds come
  * first: a build scan may hold rows of an index that was dropped, and discards
- * them before drop_job frees the index. */
+ * them before drop_job frees the index. On a full disk a build scan ends, to
+ * begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
+    if (store->sweep != NULL && atomic_load(&store->disk_full))
+        build_job_end(store);
     if (build_waiting(store))
         build_job_step(store);
     else if (index_waiting(store))
         work_on_index(store);
     else if (store->catalog->dropping_count > 0)
         drop_job_step(store, store->catalog->dropping[0]);
-    else if (compact_job_waiting(store))
+    else if (compaction_waiting(store))
         compact_job_step(store);
     else
         return false;
     return true;
 }
 
-/* On a full disk no job runs, because jobs write, too. */
+/* What frees space has to write as well, and needs some space for it. */
 int64_t job_scheduler_rest_ms(const struct kx_store *store)
 {
-    if (env_failed(store->env) || atomic_load(&store->disk_full))
+    if (env_failed(store->env) || atomic_load(&store->disk_exhausted))
         return INT64_MAX;
     return kx_ms_until(store->jobs_rest_until_ns);
 }

@@ -221,7 +221,7 @@ static bool is_short(const struct kx_store *store,
 enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 {
     /* After a declaration the writer has to begin the build. */
-    if (commit->kind != KX_WRITE || !commit_queue_borrow(store))
+    if (commit->kind != KX_WRITE || !commit_queue_borrow(store, commit))
         return kx_submit(store, commit);
     if (!is_short(store, commit)) {
         commit_queue_give_back(store, false);

@@ -74,6 +74,34 @@ is 'the ballast' "$(ls "$ballast" 2>&1 | grep -c 'No such')" 1
 is 'the log' "$(($(grep -c 'event=ballast-given' "$log") > 0))" 1
 is 'the log' "$(($(grep -c 'event=disk-full' "$log") > 0))" 1
 
+test_case 'what frees space is taken while half of the floor is free'
+stop_server
+start_server --disk-floor 0
+for key in a b c; do
+    request PUT "/kv/disk/$key" '{"n":1}' "${json[@]}"
+done
+request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}" --header 'Prefer: wait=60'
+field .state ready
+stop_server
+start_server --disk-floor $(($(stat -f -c '%a * %S' "$work") * 3 / 2))
+until_status 507 PUT /kv/disk/d 1 "${json[@]}"
+request DELETE /kv/disk/a
+expect 204
+request POST /atomic '{"mutations":[{"type":"delete","key":["disk","b"]},{"type":"set","key":["disk","b"],"value":1}]}' "${json[@]}"
+expect 507 disk-full
+request POST /atomic '{"mutations":[{"type":"delete","key":["disk","b"]}]}' "${json[@]}"
+expect 200
+request DELETE '/list?prefix=disk'
+expect 200
+field .deleted 1
+request DELETE /indexes/by_n
+expect 204
+until_status 404 GET /indexes/by_n
+request GET /count?prefix=by_n
+field .count 0
+request POST /indexes '{"name":"by_n","prefix":["disk"],"fields":["/n"]}' "${json[@]}"
+expect 507 disk-full
+
 test_case 'a floor of 0 asks for nothing and puts nothing by'
 stop_server
 start_server --disk-floor 0
