@@ -1,45 +1,13 @@
 /* A command line from its first word to its exit status. */
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <talloc.h>
 
 #include "cli/cli_help.h"
 #include "cli/cli_http.h"
 #include "cli/cli_options.h"
-
-/* Prints one line with one call, since other processes may write to the same
- * file. */
-static void complain(const char *format, va_list arguments, const char *end)
-{
-    char text[4096];
-    vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "kindex: %s%s\n", text, end);
-}
-
-int cli_misuse(const struct cli *cli, const char *format, ...)
-{
-    char end[128];
-    va_list arguments;
-    snprintf(end, sizeof end, "; kindex help %s tells more",
-             cli->command->name);
-    va_start(arguments, format);
-    complain(format, arguments, end);
-    va_end(arguments);
-    return CLI_MISUSE;
-}
-
-int cli_fail(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    complain(format, arguments, "");
-    va_end(arguments);
-    return CLI_ERROR;
-}
+#include "cli/variables.h"
 
 /* The option that was given although the first argument has the same meaning;
  * NULL: none. */
@@ -78,6 +46,8 @@ static int check_words(const struct cli *cli)
 
 static int run(struct cli *cli, int argc, char **argv)
 {
+    if (cli->command->asks)
+        variables_check();
     if (!cli_options_read(cli, argc, argv))
         return CLI_MISUSE;
     if (cli->help) {
@@ -86,22 +56,6 @@ static int run(struct cli *cli, int argc, char **argv)
     }
     int status = check_words(cli);
     return status == CLI_OK ? cli->command->run(cli) : status;
-}
-
-/* A reader that has closed the pipe, such as head, is not reported. Any other
- * failed write is, unless the command has printed an error itself. The reason
- * of an earlier failed write is still in errno, unless another call has failed
- * since. */
-int cli_finish(int status)
-{
-    if (!ferror(stdout))
-        errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    if (status != CLI_ERROR && errno != EPIPE)
-        cli_fail("the output cannot be written: %s",
-                 strerror(errno != 0 ? errno : EIO));
-    return status != CLI_OK ? status : CLI_ERROR;
 }
 
 bool cli_main(int argc, char **argv, int *exit_out)

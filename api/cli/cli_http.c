@@ -6,8 +6,6 @@
 #include <strings.h>
 #include <talloc.h>
 
-#include "cli/cli_problem.h"
-
 enum { CONNECT_SECONDS = 10, LINE_MAX_BYTES = 256 << 20 };
 
 /* A reply while it is received. */
@@ -209,6 +207,44 @@ CURL *cli_handle(struct cli *cli, const struct cli_call *call,
     return NULL;
 }
 
+int cli_unreachable(const struct cli *cli, CURLcode code)
+{
+    switch ((int)code) {
+    case CURLE_WRITE_ERROR:
+        return cli_fail("the reply of %s cannot be taken in", cli->url);
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+        return cli_misuse(cli,
+                          "--url: \"%s\" is not a URL such as "
+                          "http://127.0.0.1:4512",
+                          cli->url);
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+        cli_fail("no server answers at %s; start one with kindex serve, or "
+                 "give --url or KINDEX_URL",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return cli_fail("the certificate of the server at %s is not trusted; "
+                        "--cacert or KINDEX_CACERT names a file with those to "
+                        "trust",
+                        cli->url);
+    case CURLE_SSL_CONNECT_ERROR:
+        cli_fail("no TLS with %s: does it speak https, and does it ask for a "
+                 "--client-cert?",
+                 cli->url);
+        return CLI_UNAVAILABLE;
+    case CURLE_SSL_CACERT_BADFILE:
+        return cli_fail("--cacert %s: the file cannot be used", cli->cacert);
+    case CURLE_SSL_CERTPROBLEM:
+        return cli_fail("--client-cert or --client-key: the file cannot be "
+                        "used");
+    default:
+        cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
+        return CLI_UNAVAILABLE;
+    }
+}
+
 static int transfer(struct cli *cli, struct incoming *incoming)
 {
     CURL *curl = incoming->curl;
@@ -248,25 +284,6 @@ bool cli_is_json(const struct cli_reply *reply)
     struct kx_fault fault;
     return kx_json_check_document(kx_buffer_slice(&reply->body), &fault) ==
            KX_OK;
-}
-
-int cli_ask(struct cli *cli, const struct cli_call *call,
-            struct cli_reply *reply)
-{
-    int status = cli_send(cli, call, reply);
-    if (status != CLI_OK)
-        return status;
-    if (reply->status / 100 != 2)
-        return cli_problem(cli, reply);
-    if (call->any || reply->body.size == 0 || cli_is_json(reply))
-        return CLI_OK;
-    return cli_fail("%s is no Kindex server: its answer is not JSON", cli->url);
-}
-
-int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)
-{
-    struct cli_call call = {.method = "GET", .path = kx_text(path)};
-    return cli_ask(cli, &call, reply);
 }
 
 void cli_http_end(struct cli *cli)

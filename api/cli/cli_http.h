@@ -34,19 +34,23 @@ struct cli_reply {
     char size[32]; /* Kindex-Backup-Size */
 };
 
+/* Sends a request. CLI_OK for a reply with any status. Otherwise prints the
+ * error to standard error and returns the exit status. */
+int cli_send(struct cli *cli, const struct cli_call *call,
+             struct cli_reply *reply);
+
+/* Prints why no reply came, or only a part. Returns the exit status. */
+int cli_unreachable(const struct cli *cli, CURLcode code);
+
+/* True if the body of the reply is valid JSON; only then may it be read. */
+bool cli_is_json(const struct cli_reply *reply);
+
 /* Sends a request. CLI_OK for a status of 2xx, with a body that is JSON or
  * empty, unless call->any. Otherwise prints the error to standard error and
  * returns the exit status. */
 int cli_ask(struct cli *cli, const struct cli_call *call,
             struct cli_reply *reply);
-
-/* The same, but CLI_OK for a reply with any status, without a message. */
-int cli_send(struct cli *cli, const struct cli_call *call,
-             struct cli_reply *reply);
-
-/* True if the body of the reply is valid JSON; only then may it be read. */
-bool cli_is_json(const struct cli_reply *reply);
-/* GET path; the reply is kept whole and is JSON. */
+/* The same for GET path; the reply is kept whole and is JSON. */
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply);
 
 /* A handle with the address, headers and method of the call, and the list of

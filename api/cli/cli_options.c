@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "config/flags.h"
-#include "cli/variables.h"
 
 /* clang-format off */
 static const struct cli_option TABLE[] = {
@@ -238,8 +237,6 @@ bool cli_options_read(struct cli *cli, int argc, char **argv)
 {
     const char *plain = getenv("NO_COLOR");
     cli->colour = isatty(STDOUT_FILENO) && (plain == NULL || *plain == '\0');
-    if (cli->command->asks)
-        variables_check();
     return read_start(cli) && read_flags(cli, argc, argv) && read_output(cli) &&
            (!cli->command->asks || check_server(cli));
 }

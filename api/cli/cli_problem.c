@@ -23,44 +23,6 @@ int cli_exit_of(long status)
     return status / 100 == 2 ? CLI_OK : CLI_ERROR;
 }
 
-int cli_unreachable(const struct cli *cli, CURLcode code)
-{
-    switch ((int)code) {
-    case CURLE_WRITE_ERROR:
-        return cli_fail("the reply of %s cannot be taken in", cli->url);
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return cli_misuse(cli,
-                          "--url: \"%s\" is not a URL such as "
-                          "http://127.0.0.1:4512",
-                          cli->url);
-    case CURLE_COULDNT_CONNECT:
-    case CURLE_COULDNT_RESOLVE_HOST:
-        cli_fail("no server answers at %s; start one with kindex serve, or "
-                 "give --url or KINDEX_URL",
-                 cli->url);
-        return CLI_UNAVAILABLE;
-    case CURLE_PEER_FAILED_VERIFICATION:
-        return cli_fail("the certificate of the server at %s is not trusted; "
-                        "--cacert or KINDEX_CACERT names a file with those to "
-                        "trust",
-                        cli->url);
-    case CURLE_SSL_CONNECT_ERROR:
-        cli_fail("no TLS with %s: does it speak https, and does it ask for a "
-                 "--client-cert?",
-                 cli->url);
-        return CLI_UNAVAILABLE;
-    case CURLE_SSL_CACERT_BADFILE:
-        return cli_fail("--cacert %s: the file cannot be used", cli->cacert);
-    case CURLE_SSL_CERTPROBLEM:
-        return cli_fail("--client-cert or --client-key: the file cannot be "
-                        "used");
-    default:
-        cli_fail("%s: %s", cli->url, curl_easy_strerror(code));
-        return CLI_UNAVAILABLE;
-    }
-}
-
 /* Prints the members that name the entry or place concerned, unchanged. */
 static void print_members(struct kx_slice document)
 {

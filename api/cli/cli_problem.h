@@ -1,11 +1,8 @@
-/* Messages and exit statuses for requests that did not succeed. */
+/* Messages and exit statuses for replies that are not a success. */
 #ifndef API_CLI_PROBLEM_H
 #define API_CLI_PROBLEM_H
 
 #include "cli/cli_http.h"
-
-/* Prints why no reply came, or only a part. Returns the exit status. */
-int cli_unreachable(const struct cli *cli, CURLcode code);
 
 /* The exit status for an HTTP status. */
 int cli_exit_of(long status);

@@ -3,8 +3,6 @@
 
 #include <talloc.h>
 
-#include "cli/cli_problem.h"
-
 enum { WAIT_MS = 200 };
 
 struct client {
