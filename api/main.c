@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/commands/cli_commands.h"
 #include "config/options.h"
 #include "http/problem.h"
 #include "http/router.h"
@@ -64,7 +65,7 @@ static void resolve_aliases(int argc, char **argv)
 {
     if (argc > 0)
         argv[0] = (char *)command_name(argv[0]);
-    if (argc > 1 && cli_is_group(argv[0]) &&
+    if (argc > 1 && cli_is_group(cli_commands(), argv[0]) &&
         strcmp(command_name(argv[1]), "help") == 0) {
         argv[1] = argv[0];
         argv[0] = (char *)"help";
@@ -84,7 +85,7 @@ static void keep_places(void)
 static int refuse(int argc, char **argv)
 {
     if (argc > 0 && argv[0][0] != '-')
-        return cli_unknown(argc, argv);
+        return cli_unknown(cli_commands(), argc, argv);
     if (argc == 0)
         cli_fail("a command is missing; kindex --help lists them");
     else
@@ -103,5 +104,6 @@ int main(int argc, char **argv)
     resolve_aliases(argc, argv);
     if (argc > 0 && strcmp(argv[0], "serve") == 0)
         return serve(argc, argv);
-    return cli_main(argc, argv, &status) ? status : refuse(argc, argv);
+    return cli_main(cli_commands(), argc, argv, &status) ? status
+                                                         : refuse(argc, argv);
 }

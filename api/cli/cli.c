@@ -58,10 +58,12 @@ static int run(struct cli *cli, int argc, char **argv)
     return status == CLI_OK ? cli->command->run(cli) : status;
 }
 
-bool cli_main(int argc, char **argv, int *exit_out)
+bool cli_main(const struct cli_table *table, int argc, char **argv,
+              int *exit_out)
 {
     int words;
-    struct cli cli = {.command = cli_find(argc, argv, &words)};
+    struct cli cli = {.table = table,
+                      .command = cli_find(table, argc, argv, &words)};
     if (cli.command == NULL)
         return false;
     cli.memory = talloc_named_const(NULL, 0, "cli");

@@ -1,6 +1,8 @@
 /* The command line: a client of the server over HTTP. Each command has a row in
  * commands/cli_commands.c, each option one in cli_options.c; help, completion
- * and the manual page are generated from these two tables.
+ * and the manual page are generated from these two tables. The table of
+ * commands is passed in, because it names functions of the rooms above this
+ * one.
  *
  * A command returns its exit status. One thread. Memory is allocated in
  * cli->memory and freed at the end of the program. */
@@ -25,6 +27,7 @@ enum cli_output { CLI_DEFAULT, CLI_JSON, CLI_TABLE, CLI_RAW };
 
 /* A parsed command line. The texts lie in argv and the environment. */
 struct cli {
+    const struct cli_table *table; /* all commands */
     const struct cli_command *command;
     int count;    /* number of words */
     char **words; /* the arguments that are not options */
@@ -97,24 +100,30 @@ struct cli_command {
     bool asks;        /* it sends requests: it takes the server options */
 };
 
-/* The commands, *count_out of them. */
-const struct cli_command *cli_commands(size_t *count_out);
+/* The table of the commands, which is constant. */
+struct cli_table {
+    const struct cli_command *commands;
+    size_t count;
+};
+
 /* The command named by the first words of argv[0..argc-1], and the number of
  * those words; NULL: there is none. */
-const struct cli_command *cli_find(int argc, char **argv, int *words_out);
+const struct cli_command *cli_find(const struct cli_table *table, int argc,
+                                   char **argv, int *words_out);
 
 /* Prints to standard error that the words (one or more) do not begin with a
  * command, and suggests one. Returns CLI_MISUSE. */
-int cli_unknown(int argc, char **argv);
+int cli_unknown(const struct cli_table *table, int argc, char **argv);
 
 /* True if this is the first word of the command, or of any command, that has
  * two. */
 bool cli_in_group(const struct cli_command *command, const char *word);
-bool cli_is_group(const char *word);
+bool cli_is_group(const struct cli_table *table, const char *word);
 
 /* True if argv[0..argc-1] begins with the name of a command: it has been run,
  * and *exit_out is the exit status of the program. */
-bool cli_main(int argc, char **argv, int *exit_out);
+bool cli_main(const struct cli_table *table, int argc, char **argv,
+              int *exit_out);
 
 /* Flushes standard output and returns the exit status of the program: `status`,
  * or CLI_ERROR if status is CLI_OK and the output could not be written. */

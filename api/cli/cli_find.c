@@ -20,12 +20,11 @@ static const struct synonym SYNONYMS[] = {
     {NULL, NULL},
 };
 
-const struct cli_command *cli_find(int argc, char **argv, int *words_out)
+const struct cli_command *cli_find(const struct cli_table *table, int argc,
+                                   char **argv, int *words_out)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = commands[i].name;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->commands[i].name;
         const char *space = strchr(name, ' ');
         size_t size = space != NULL ? (size_t)(space - name) : strlen(name);
         *words_out = space != NULL ? 2 : 1;
@@ -33,7 +32,7 @@ const struct cli_command *cli_find(int argc, char **argv, int *words_out)
             memcmp(argv[0], name, size) != 0)
             continue;
         if (space == NULL || strcmp(argv[1], space + 1) == 0)
-            return &commands[i];
+            return &table->commands[i];
     }
     return NULL;
 }
@@ -45,37 +44,34 @@ bool cli_in_group(const struct cli_command *command, const char *word)
            command->name[size] == ' ';
 }
 
-bool cli_is_group(const char *word)
+bool cli_is_group(const struct cli_table *table, const char *word)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++)
-        if (cli_in_group(&commands[i], word))
+    for (size_t i = 0; i < table->count; i++)
+        if (cli_in_group(&table->commands[i], word))
             return true;
     return false;
 }
 
 /* Offers the words that a line may begin with or, with `group`, those that may
  * follow that word. */
-static void offer_words(const char *group, struct suggestion *suggestion)
+static void offer_words(const struct cli_table *table, const char *group,
+                        struct suggestion *suggestion)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = commands[i].name;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->commands[i].name;
         if (group == NULL)
             suggestion_offer(suggestion, kx_slice(name, strcspn(name, " ")));
-        else if (cli_in_group(&commands[i], group))
+        else if (cli_in_group(&table->commands[i], group))
             suggestion_offer(suggestion, kx_text(name + strlen(group) + 1));
     }
     if (group == NULL)
         suggestion_offer(suggestion, kx_text("serve"));
 }
 
-int cli_unknown(int argc, char **argv)
+int cli_unknown(const struct cli_table *table, int argc, char **argv)
 {
     char meant[96], before[64] = "";
-    bool group = cli_is_group(argv[0]);
+    bool group = cli_is_group(table, argv[0]);
     if (group && argc == 1) {
         cli_fail("a command of %s is missing; kindex help %s lists them",
                  argv[0], argv[0]);
@@ -83,7 +79,7 @@ int cli_unknown(int argc, char **argv)
     }
     struct suggestion suggestion =
         suggestion_of(kx_text(argv[group ? 1 : 0]), SYNONYMS);
-    offer_words(group ? argv[0] : NULL, &suggestion);
+    offer_words(table, group ? argv[0] : NULL, &suggestion);
     if (group)
         snprintf(before, sizeof before, "%s ", argv[0]);
     suggestion_write(&suggestion, before, meant, sizeof meant);

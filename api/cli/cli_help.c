@@ -43,28 +43,24 @@ static void print_line(const char *name, const char *summary)
     printf("  kindex %-16s %s\n", name, summary);
 }
 
-void cli_help_print_all(void)
+void cli_help_print_all(const struct cli_table *table)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
     puts("Kindex: an ordered key-value store whose declared indexes are always "
          "right.\n");
     print_line("serve", "serve a store over HTTP");
-    for (size_t i = 0; i < count; i++)
-        print_line(commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < table->count; i++)
+        print_line(table->commands[i].name, table->commands[i].summary);
     puts("\nkindex help COMMAND tells more of each. Those that need a server "
          "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
          "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
          "failed condition, 5 server not\navailable.");
 }
 
-static void print_group(const char *word)
+static void print_group(const struct cli_table *table, const char *word)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    for (size_t i = 0; i < count; i++)
-        if (cli_in_group(&commands[i], word))
-            print_line(commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < table->count; i++)
+        if (cli_in_group(&table->commands[i], word))
+            print_line(table->commands[i].name, table->commands[i].summary);
 }
 
 /* Prints help for words that are not a command: none, serve, and the first word
@@ -75,11 +71,11 @@ static bool print_others(const struct cli *cli)
     if (cli->count > 1)
         return false;
     if (word == NULL)
-        cli_help_print_all();
+        cli_help_print_all(cli->table);
     else if (strcmp(word, "serve") == 0)
         options_print_help();
-    else if (cli_is_group(word))
-        print_group(word);
+    else if (cli_is_group(cli->table, word))
+        print_group(cli->table, word);
     else
         return false;
     return true;
@@ -89,11 +85,11 @@ int cli_help(struct cli *cli)
 {
     int words;
     const struct cli_command *command =
-        cli_find(cli->count, cli->words, &words);
+        cli_find(cli->table, cli->count, cli->words, &words);
     if (command == NULL && print_others(cli))
         return CLI_OK;
     if (command == NULL)
-        return cli_unknown(cli->count, cli->words);
+        return cli_unknown(cli->table, cli->count, cli->words);
     if (cli->count > words)
         return cli_misuse(cli, "stray argument %s", cli->words[words]);
     cli_help_print(command);

@@ -1,6 +1,6 @@
 /* The commands of the command line: help, completion, manual page and parsing
  * follow this table. */
-#include "cli/cli.h"
+#include "cli/commands/cli_commands.h"
 
 enum { ALONE, ASKS };
 
@@ -64,8 +64,9 @@ static const struct cli_command COMMANDS[] = {
 };
 /* clang-format on */
 
-const struct cli_command *cli_commands(size_t *count_out)
+const struct cli_table *cli_commands(void)
 {
-    *count_out = sizeof COMMANDS / sizeof *COMMANDS;
-    return COMMANDS;
+    static const struct cli_table table = {
+        .commands = COMMANDS, .count = sizeof COMMANDS / sizeof *COMMANDS};
+    return &table;
 }

@@ -120,17 +120,14 @@ static void print_ends(void)
 
 int cli_man(struct cli *cli)
 {
-    size_t count;
-    const struct cli_command *commands = cli_commands(&count);
-    (void)cli;
     puts(".TH KINDEX 1 \"" KX_DATE "\" \"kindex " KX_VERSION "\"\n"
          ".SH NAME\nkindex \\- ordered key\\-value service with declared "
          "indexes, and its command line\n"
          ".SH SYNOPSIS\n\\fBkindex serve\\fR [options]\n.br\n"
          "\\fBkindex\\fR command [arguments] [options]\n.SH COMMANDS\n"
          ".TP\n\\fBkindex serve\\fR\nServe a store over HTTP.");
-    for (size_t i = 0; i < count; i++)
-        print_command(&commands[i]);
+    for (size_t i = 0; i < cli->table->count; i++)
+        print_command(&cli->table->commands[i]);
     print_options();
     print_server();
     print_ends();
