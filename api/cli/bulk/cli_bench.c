@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/bulk/cli_latency.h"
-#include "cli/commands/cli_list.h"
+#include "cli/cli_entries.h"
 #include "cli/bulk/cli_load.h"
 #include "cli/cli_json.h"
 #include "cli/cli_problem.h"

@@ -1,14 +1,14 @@
 /* kindex export: entries as lines, in the order in which the server sends them.
  * Index entries are left out, because declaring the indexes again creates them.
  */
-#include "cli/commands/cli_list.h"
+#include "cli/cli_entries.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/commands/cli_index.h"
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/cli_json.h"
+#include "cli/cli_pages.h"
 #include "cli/cli_progress.h"
 #include "cli/cli_output_file.h"
 
@@ -16,8 +16,7 @@ struct exporting {
     struct cli *cli;
     struct cli_output_file save;
     struct cli_progress progress;
-    struct cli_reply indexes; /* the document of GET /indexes */
-    struct kx_slice names[KX_INDEXES_MAX];
+    struct kx_slice names[KX_INDEXES_MAX]; /* of the indexes, JSON texts */
     size_t name_count;
     struct kx_buffer line; /* for Deno */
     uint64_t count;
@@ -25,16 +24,14 @@ struct exporting {
     uint64_t whole; /* expected value of seen at the end; 0: unknown */
 };
 
-static int read_indexes(struct exporting *exporting)
+static void take_index(const struct cli *cli, void *target,
+                       struct kx_slice index)
 {
-    struct kx_json_iter iter;
-    struct kx_slice name, index;
+    struct exporting *exporting = target;
     size_t *count = &exporting->name_count;
-    int status = cli_indexes(exporting->cli, &exporting->indexes, &iter);
-    while (status == CLI_OK && *count < KX_INDEXES_MAX &&
-           kx_json_next(&iter, &name, &index))
+    (void)cli;
+    if (*count < KX_INDEXES_MAX)
         *count += cli_json_member(index, "name", &exporting->names[*count]);
-    return status;
 }
 
 /* An index name has no escapes in JSON, so the first part is compared as text.
@@ -159,7 +156,8 @@ int cli_export(struct cli *cli)
     kx_buffer_init(&exporting.line, cli->memory);
     int status = check_options(cli);
     if (status == CLI_OK && !cli->all)
-        status = read_indexes(&exporting);
+        status = cli_pages(cli, kx_text("/indexes"), "indexes", take_index,
+                           &exporting);
     if (status != CLI_OK)
         return status;
     if (!cli_output_file_open(&exporting.save, cli->file, 0600))

@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "cli/cli_json.h"
+#include "cli/cli_pages.h"
 #include "cli/cli_show.h"
 
 enum verdict { WELL, WORTH_A_LOOK, ILL };
@@ -133,10 +134,12 @@ static const char *tell(const struct cli *cli, struct kx_slice index,
     return text != NULL ? text : state;
 }
 
-static void judge_index(struct doctor *doctor, struct kx_slice index)
+static void judge_index(const struct cli *cli, void *target,
+                        struct kx_slice index)
 {
-    const char *name = cli_text(doctor->cli, index, "name");
-    const char *state = cli_index_state(doctor->cli, index);
+    struct doctor *doctor = target;
+    const char *name = cli_text(cli, index, "name");
+    const char *state = cli_index_state(cli, index);
     enum verdict verdict = WORTH_A_LOOK;
     if (name == NULL || state == NULL)
         return;
@@ -144,20 +147,7 @@ static void judge_index(struct doctor *doctor, struct kx_slice index)
         verdict = WELL;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
         verdict = ILL;
-    say(doctor, verdict, name, tell(doctor->cli, index, name, state));
-}
-
-static int ask_indexes(struct doctor *doctor)
-{
-    struct cli_reply reply;
-    struct kx_json_iter iter;
-    struct kx_slice name, index;
-    int status = cli_indexes(doctor->cli, &reply, &iter);
-    if (status != CLI_OK)
-        return status;
-    while (kx_json_next(&iter, &name, &index))
-        judge_index(doctor, index);
-    return CLI_OK;
+    say(doctor, verdict, name, tell(cli, index, name, state));
 }
 
 int cli_doctor(struct cli *cli)
@@ -167,7 +157,8 @@ int cli_doctor(struct cli *cli)
     if (status == CLI_OK)
         status = ask_ready(&doctor);
     if (status == CLI_OK)
-        status = ask_indexes(&doctor);
+        status = cli_pages(cli, kx_text("/indexes"), "indexes", judge_index,
+                           &doctor);
     if (status != CLI_OK)
         return status;
     return doctor.ill ? CLI_ERROR : CLI_OK;

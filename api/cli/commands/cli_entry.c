@@ -6,7 +6,7 @@
 #include <talloc.h>
 
 #include "cli/cli_input.h"
-#include "cli/commands/cli_list.h"
+#include "cli/cli_entries.h"
 #include "cli/cli_json.h"
 #include "cli/cli_presence.h"
 #include "cli/cli_show.h"

@@ -43,18 +43,6 @@ const char *cli_index_state(const struct cli *cli, struct kx_slice index)
     return cli_text(cli, index, "state");
 }
 
-int cli_indexes(struct cli *cli, struct cli_reply *reply,
-                struct kx_json_iter *iter_out)
-{
-    struct kx_slice indexes;
-    int status = cli_fetch(cli, "/indexes", reply);
-    if (status == CLI_OK &&
-        (!cli_json_member(kx_buffer_slice(&reply->body), "indexes", &indexes) ||
-         !kx_json_iterate(indexes, iter_out)))
-        return cli_fail("the server's answer has no indexes");
-    return status;
-}
-
 /* ---- ls ----------------------------------------------------------------- */
 
 static struct kx_slice member_or(struct kx_slice object, const char *name,
@@ -93,9 +81,21 @@ static void show_row(const struct cli *cli, struct kx_slice index)
     show_rest(index);
 }
 
-static void show_index(const struct cli *cli, struct kx_slice index)
+static void show_heading(const struct cli *cli)
 {
+    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
+        printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
+               "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
+}
+
+static void show_index(const struct cli *cli, void *target,
+                       struct kx_slice index)
+{
+    bool *headed = target;
     const char *name = cli_text(cli, index, "name");
+    if (!*headed)
+        show_heading(cli);
+    *headed = true;
     if (cli->form == CLI_JSON)
         cli_show_bytes(index);
     else if (cli->form == CLI_RAW)
@@ -106,18 +106,12 @@ static void show_index(const struct cli *cli, struct kx_slice index)
 
 int cli_index_ls(struct cli *cli)
 {
-    struct cli_reply reply;
-    struct kx_json_iter iter;
-    struct kx_slice name, index;
-    int status = cli_indexes(cli, &reply, &iter);
-    if (status != CLI_OK)
-        return status;
-    if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
-        printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
-               "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
-    while (kx_json_next(&iter, &name, &index))
-        show_index(cli, index);
-    return CLI_OK;
+    bool headed = false;
+    int status =
+        cli_pages(cli, kx_text("/indexes"), "indexes", show_index, &headed);
+    if (status == CLI_OK && !headed)
+        show_heading(cli);
+    return status;
 }
 
 /* ---- One index ---------------------------------------------------------- */

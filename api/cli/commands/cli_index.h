@@ -17,10 +17,6 @@ int cli_index_call(struct cli *cli, const char *method, const char *tail,
  * migration is. NULL: the document has no state. */
 const char *cli_index_state(const struct cli *cli, struct kx_slice index);
 
-/* GET /indexes: on CLI_OK iter_out walks the indexes, which lie in reply. */
-int cli_indexes(struct cli *cli, struct cli_reply *reply,
-                struct kx_json_iter *iter_out);
-
 /* Shows the progress of the index named by the first word until it has settled.
  * CLI_OK: it is ready; CLI_CONFLICT: it is conflicted; CLI_ABSENT: it no longer
  * exists. */

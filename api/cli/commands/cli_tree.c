@@ -1,6 +1,6 @@
 /* kindex tree: the parts of keys, each level indented. Parts below the depth
  * are not shown; the number of their entries is. */
-#include "cli/commands/cli_list.h"
+#include "cli/cli_entries.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
-/* Streams of entries from GET /list, for ls, tree and export. */
-#ifndef API_CLI_LIST_H
-#define API_CLI_LIST_H
+/* Many entries at once: the stream of GET /list, the parameters that select
+ * from it, and deleting under a prefix. */
+#ifndef API_CLI_ENTRIES_H
+#define API_CLI_ENTRIES_H
 
 #include "cli/cli_http.h"
 
