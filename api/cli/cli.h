@@ -143,7 +143,6 @@ int cli_ls(struct cli *cli);
 int cli_tree(struct cli *cli);
 int cli_count(struct cli *cli);
 int cli_watch(struct cli *cli);
-int cli_watch_prefix(struct cli *cli);
 int cli_atomic(struct cli *cli);
 int cli_explain(struct cli *cli);
 int cli_index_add(struct cli *cli);

@@ -211,6 +211,23 @@ foreign watch a
 kill $other
 wait $other 2>"$work/null"
 
+test_case 'a watch that the server ends with an error prints it'
+node -e 'require("http").createServer((request, reply) => {
+    reply.writeHead(200, { "Content-Type": "text/event-stream" });
+    reply.end("event: error\ndata: " + JSON.stringify({
+        type: "/problems/payload-too-large", title: "Payload too large",
+        status: 413, code: "payload-too-large", detail: "Too many bytes." }) + "\n\n");
+}).listen(0, "127.0.0.1", function () {
+    require("fs").writeFileSync(process.argv[1], `${this.address().port}\n`);
+})' "$work/ending" &
+other=$!
+wait_until test -s "$work/ending"
+kindex watch a --url "http://127.0.0.1:$(cat "$work/ending")"
+ends 1
+complains 'Payload too large: Too many bytes.'
+kill $other
+wait $other 2>"$work/null"
+
 test_case 'ready is for health checks'
 kindex ready
 ends 0
