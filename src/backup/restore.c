@@ -208,6 +208,8 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
         status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)
         status = catalog_load(mem, env, &catalog, fault);
+    if (status == KX_OK)
+        status = catalog_rebuild(catalog);
     if (status == KX_OK) {
         *stamp_out = catalog->stamp;
         status = raise_stamp(catalog, known);

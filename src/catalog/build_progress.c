@@ -1,7 +1,7 @@
 /* Progress as JSON. */
 #include "catalog/build_progress.h"
 
-#include "catalog/hexjson.h"
+#include "catalog/row_json.h"
 
 void build_progress_skip(struct build_progress *build, struct kx_slice key)
 {
@@ -18,17 +18,17 @@ static json_t *samples_to_json(const struct kx_sample *samples, size_t count)
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list,
-                              hexjson_write(samples[i].key, samples[i].size));
+                              row_json_hex(samples[i].key, samples[i].size));
     return list;
 }
 
 json_t *build_progress_to_json(const struct build_progress *build)
 {
     return json_pack("{s:o, s:o, s:b, s:I, s:I, s:I, s:o, s:I}", "resume",
-                     hexjson_write(build->resume, build->resume_size), "origin",
-                     hexjson_write(build->origin, build->origin_size),
-                     "wrapped", build->wrapped, "done", (json_int_t)build->done,
-                     "total", (json_int_t)build->total, "skipped",
+                     row_json_hex(build->resume, build->resume_size), "origin",
+                     row_json_hex(build->origin, build->origin_size), "wrapped",
+                     build->wrapped, "done", (json_int_t)build->done, "total",
+                     (json_int_t)build->total, "skipped",
                      (json_int_t)build->skipped, "samples",
                      samples_to_json(build->samples, build->sample_count),
                      "startedAt", (json_int_t)build->started_at_ms);
@@ -40,8 +40,8 @@ static size_t read_samples(const json_t *list, struct kx_sample *samples)
     if (count > KX_SAMPLES_MAX)
         count = KX_SAMPLES_MAX;
     for (size_t i = 0; i < count; i++)
-        samples[i].size = hexjson_read(json_array_get(list, i), samples[i].key,
-                                       sizeof samples[i].key);
+        samples[i].size = row_json_from_hex(
+            json_array_get(list, i), samples[i].key, sizeof samples[i].key);
     return count;
 }
 
@@ -65,9 +65,9 @@ bool build_progress_from_json(const json_t *json,
                                          .skipped = (uint64_t)number[2],
                                          .started_at_ms = number[3]};
     build_out->resume_size =
-        hexjson_read(resume, build_out->resume, sizeof build_out->resume);
+        row_json_from_hex(resume, build_out->resume, sizeof build_out->resume);
     build_out->origin_size =
-        hexjson_read(origin, build_out->origin, sizeof build_out->origin);
+        row_json_from_hex(origin, build_out->origin, sizeof build_out->origin);
     build_out->sample_count = read_samples(samples, build_out->samples);
     return true;
 }

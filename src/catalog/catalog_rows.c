@@ -365,8 +365,6 @@ static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
     if (status == KX_OK)
         read_facts(catalog, kx_buffer_slice(&row));
     if (status == KX_OK)
-        status = catalog_rebuild(catalog);
-    if (status == KX_OK)
         status = read_id(catalog, &row);
     kx_buffer_free(&row);
     return status;

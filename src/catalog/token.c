@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-#include "catalog/hexjson.h"
 #include "catalog/row_json.h"
 
 struct held {
@@ -122,7 +121,7 @@ static json_t *grants_to_json(const struct kx_token *token)
         const struct kx_grant *grant = &token->grants[i];
         json_t *json = json_pack(
             "{s:I, s:o}", "scopes", (json_int_t)grant->scopes, "prefix",
-            hexjson_write(grant->prefix.data, grant->prefix.size));
+            row_json_hex(grant->prefix.data, grant->prefix.size));
         if (json_array_append_new(list, json) != 0) {
             json_decref(list);
             return NULL;
@@ -135,7 +134,7 @@ static json_t *to_json(const struct kx_token *token)
 {
     return json_pack("{s:s, s:s%, s:o, s:I, s:I, s:o}", "id", token->id, "name",
                      (const char *)token->name.data, token->name.size, "digest",
-                     hexjson_write(token->digest, sizeof token->digest),
+                     row_json_hex(token->digest, sizeof token->digest),
                      "createdAt", (json_int_t)token->created_at_ms, "expiresAt",
                      (json_int_t)token->expires_at_ms, "grants",
                      grants_to_json(token));
@@ -173,7 +172,7 @@ static enum kx_status read_grant(void *mem, const json_t *json,
     uint8_t *bytes = talloc_array(mem, uint8_t, KX_KEY_MAX);
     if (bytes == NULL)
         return KX_NO_MEMORY;
-    size_t size = hexjson_read(prefix, bytes, KX_KEY_MAX);
+    size_t size = row_json_from_hex(prefix, bytes, KX_KEY_MAX);
     if (!json_is_string(prefix) || size != json_string_length(prefix) / 2)
         return KX_FAILED;
     grant->scopes =
@@ -210,7 +209,7 @@ static enum kx_status read_document(void *mem, json_t *document,
                     "name", &name, &name_size, "digest", &digest, "createdAt",
                     &created, "expiresAt", &expires, "grants", &grants) != 0 ||
         strlen(id) != KX_TOKEN_ID_SIZE ||
-        hexjson_read(digest, token->digest, sizeof token->digest) !=
+        row_json_from_hex(digest, token->digest, sizeof token->digest) !=
             sizeof token->digest)
         return KX_FAILED;
     memcpy(token->id, id, sizeof token->id);

@@ -1,7 +1,7 @@
 /* The report of a verification, and its stored form. */
 #include "catalog/verify_report.h"
 
-#include "catalog/hexjson.h"
+#include "catalog/row_json.h"
 
 const char *kx_damage_text(enum kx_damage damage)
 {
@@ -50,8 +50,8 @@ static json_t *damage_to_json(const struct kx_verification *report, int damage)
             samples,
             json_pack(
                 "[o, o]",
-                hexjson_write(sample->index_key.key, sample->index_key.size),
-                hexjson_write(sample->key.key, sample->key.size)));
+                row_json_hex(sample->index_key.key, sample->index_key.size),
+                row_json_hex(sample->key.key, sample->key.size)));
     }
     return json_pack("{s:I, s:o}", "count", (json_int_t)report->counts[damage],
                      "samples", samples);
@@ -70,14 +70,14 @@ json_t *verify_report_to_json(const struct verify_report *verification)
         (json_int_t)report->mended, "startedAt",
         (json_int_t)report->started_at_ms, "endedAt",
         (json_int_t)report->ended_at_ms, "damages", damages, "resume",
-        hexjson_write(verification->resume, verification->resume_size));
+        row_json_hex(verification->resume, verification->resume_size));
 }
 
 static void read_sample(const json_t *json, struct kx_sample *sample,
                         size_t part)
 {
-    sample->size = hexjson_read(json_array_get(json, part), sample->key,
-                                sizeof sample->key);
+    sample->size = row_json_from_hex(json_array_get(json, part), sample->key,
+                                     sizeof sample->key);
 }
 
 static void read_damage(const json_t *json, struct kx_verification *report,
@@ -121,7 +121,7 @@ bool verify_report_from_json(const json_t *json,
                                        .ended_at_ms = number[4]};
     for (int damage = 0; damage < KX_DAMAGES; damage++)
         read_damage(json_array_get(damages, (size_t)damage), report, damage);
-    verification_out->resume_size = hexjson_read(
+    verification_out->resume_size = row_json_from_hex(
         resume, verification_out->resume, sizeof verification_out->resume);
     return true;
 }

@@ -81,6 +81,8 @@ static enum kx_status open_storage(struct kx_store *store,
             log_files_keep_from(store->env, 0);
         status = catalog_load(store, store->env, &store->catalog, fault);
         if (status == KX_OK)
+            status = catalog_rebuild(store->catalog);
+        if (status == KX_OK)
             status =
                 range_create(store, store->env, TABLE_ENTRIES, &store->range);
         if (status == KX_OK)
