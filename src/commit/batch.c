@@ -123,11 +123,11 @@ static enum kx_status apply_rest(struct kx_store *store, struct rows *rows,
 static void announce(struct kx_store *store, const struct batch *batch,
                      enum kx_index_state before, const struct rows *rows)
 {
-    bool mended = plan_mends(batch->plan);
-    if (mended)
+    bool resolved = plan_resolves(batch->plan);
+    if (resolved)
         watch_note_all(store->watches);
     watch_batch(store->watches, batch, before, rows->list, rows->count);
-    if (mended || batch->action != CATALOG_KEEP)
+    if (resolved || batch->action != CATALOG_KEEP)
         index_news_note(store);
 }
 

@@ -57,7 +57,7 @@ static void turn(const struct plan *plan, enum kx_index_state from,
                  enum kx_index_state to)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
-        if (plan_delta_mends(&plan->totals[i]) &&
+        if (plan_delta_resolves(&plan->totals[i]) &&
             plan->totals[i].index->state == from)
             plan->totals[i].index->state = to;
 }

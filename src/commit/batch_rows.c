@@ -111,7 +111,7 @@ static bool adopts(const struct count_delta *delta)
 static void add_index_rows(struct rows *rows, const struct plan *plan)
 {
     for (size_t i = 0; plan != NULL && i < plan->total_count; i++)
-        if (plan_delta_mends(&plan->totals[i]) || adopts(&plan->totals[i]))
+        if (plan_delta_resolves(&plan->totals[i]) || adopts(&plan->totals[i]))
             add_index_row(rows, plan->totals[i].index);
 }
 

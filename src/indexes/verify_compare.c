@@ -22,7 +22,7 @@ static enum kx_status found(struct verify *job, enum kx_damage damage,
     job->entries += count;
     job->next->rows += (uint64_t)count;
     job->next->report.mended++;
-    return plan_mend(job->plan, job->index, index_key, bytes, count);
+    return plan_repair(job->plan, job->index, index_key, bytes, count);
 }
 
 /* A client's entry under the name of the index. */
@@ -34,7 +34,7 @@ static enum kx_status found_foreign(struct verify *job,
     if (job->plan == NULL)
         return KX_OK;
     job->next->report.mended++;
-    return plan_mend(job->plan, NULL, index_key, nothing, -1);
+    return plan_repair(job->plan, NULL, index_key, nothing, -1);
 }
 
 static enum kx_status found_useless(struct verify *job, enum kx_damage damage,

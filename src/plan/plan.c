@@ -9,8 +9,6 @@
 
 #include <talloc.h>
 
-#include "plan/plan_refuse.h"
-
 struct plan *plan_create(const struct plan_base *base)
 {
     /* Not zeroed: the lists of counts are large and hardly used. */
@@ -40,91 +38,6 @@ struct plan *plan_create(const struct plan_base *base)
     return plan;
 }
 
-/* There is room for all indexes and the clients: an index is in a list once. */
-static void add_delta(struct count_delta *list, size_t *count,
-                      struct count_delta delta)
-{
-    for (size_t i = 0; i < *count; i++) {
-        if (list[i].index == delta.index) {
-            list[i].entries += delta.entries;
-            list[i].conflicts += delta.conflicts;
-            list[i].writes += delta.writes;
-            for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
-                list[i].adopted[kind] += delta.adopted[kind];
-            return;
-        }
-    }
-    list[(*count)++] = delta;
-}
-
-/* Kept separately for each commit until it holds: a refused commit must not
- * count. */
-void plan_count(struct plan *plan, struct index *index, int64_t entries)
-{
-    struct count_delta delta = {.index = index, .entries = entries};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_conflicts(struct plan *plan, struct index *index,
-                          int64_t conflicts)
-{
-    struct count_delta delta = {.index = index, .conflicts = conflicts};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_write(struct plan *plan, struct index *index)
-{
-    struct count_delta delta = {.index = index, .writes = 1};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_adopted(struct plan *plan, struct index *index,
-                        enum kx_adopted kind)
-{
-    struct count_delta delta = {.index = index};
-    delta.adopted[kind] = 1;
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-static void keep_counts(struct plan *plan)
-{
-    for (size_t i = 0; i < plan->delta_count; i++)
-        add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
-}
-
-typedef enum kx_status read_fn(struct overlay *overlay, struct kx_slice key,
-                               struct record *record_out);
-
-static enum kx_status read_shown(struct plan *plan, struct kx_slice key,
-                                 read_fn *read, struct record *record_out)
-{
-    const struct index *owner = catalog_owner(plan->catalog, key);
-    if (owner != NULL && !index_shown(owner))
-        return plan_refuse_unready(plan_refusal(plan), owner);
-    struct record record;
-    enum kx_status status = read(plan->overlay, key, &record);
-    if (status != KX_OK)
-        return status;
-    if (!catalog_show(plan->catalog, &record, plan->now_ms))
-        return KX_ABSENT;
-    *record_out = record;
-    return KX_OK;
-}
-
-/* Sees the changes of the commits planned before and, so far, of the present
- * one. */
-enum kx_status plan_read(struct plan *plan, struct kx_slice key,
-                         struct record *record_out)
-{
-    return read_shown(plan, key, overlay_record, record_out);
-}
-
-enum kx_status plan_read_head(struct plan *plan, struct kx_slice key,
-                              struct record *record_out)
-{
-    return read_shown(plan, key, overlay_head, record_out);
-}
-
 static enum kx_status plan_steps(struct plan *plan)
 {
     enum kx_status status = plan_check_all(plan);
@@ -145,23 +58,6 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
-/* The index is ready then, unless it is to replace another: that is a job's
- * work. */
-bool plan_delta_mends(const struct count_delta *delta)
-{
-    return delta->index != NULL && delta->conflicts < 0 &&
-           delta->index->conflicts == 0 && delta->index->replaces == 0;
-}
-
-bool plan_mends(const struct plan *plan)
-{
-    size_t i = 0;
-    while (plan != NULL && i < plan->total_count &&
-           !plan_delta_mends(&plan->totals[i]))
-        i++;
-    return plan != NULL && i < plan->total_count;
-}
-
 /* The stamp is raised before the steps, which write it into records; a commit
  * that is refused or dry gives it back, so stamps have no gaps from these. */
 void plan_commit(struct plan *plan, struct kx_commit *commit)
@@ -175,7 +71,7 @@ void plan_commit(struct plan *plan, struct kx_commit *commit)
         plan->stamp--;
     } else {
         overlay_keep(plan->overlay);
-        keep_counts(plan);
+        plan_counts_keep(plan);
         commit->stamp = plan->stamp;
     }
     if (commit->status != KX_OK)
@@ -215,13 +111,13 @@ enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
         return status;
     }
     overlay_keep(plan->overlay);
-    keep_counts(plan);
+    plan_counts_keep(plan);
     return KX_OK;
 }
 
-enum kx_status plan_mend(struct plan *plan, struct index *index,
-                         struct kx_slice key, struct kx_slice bytes,
-                         int64_t count)
+enum kx_status plan_repair(struct plan *plan, struct index *index,
+                           struct kx_slice key, struct kx_slice bytes,
+                           int64_t count)
 {
     plan->delta_count = 0;
     enum kx_status status = overlay_put(plan->overlay, key, bytes);
@@ -231,6 +127,6 @@ enum kx_status plan_mend(struct plan *plan, struct index *index,
     }
     plan_count(plan, index, count);
     overlay_keep(plan->overlay);
-    keep_counts(plan);
+    plan_counts_keep(plan);
     return KX_OK;
 }

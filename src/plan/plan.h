@@ -76,20 +76,20 @@ enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
 
 /* Does this count, which was already added to the catalog, remove the last
  * conflict of a conflicted index? The second: does any count of the plan? */
-bool plan_delta_mends(const struct count_delta *delta);
-bool plan_mends(const struct plan *plan);
+bool plan_delta_resolves(const struct count_delta *delta);
+bool plan_resolves(const struct plan *plan);
 
 /* Writes a row of an index (bytes.size 0: removes it) without regard to its
  * former contents, and adds `count` to the index's entries (index NULL: to the
  * clients'). KX_OK, KX_NO_MEMORY, KX_FAILED: then nothing is changed. */
-enum kx_status plan_mend(struct plan *plan, struct index *index,
-                         struct kx_slice key, struct kx_slice bytes,
-                         int64_t count);
+enum kx_status plan_repair(struct plan *plan, struct index *index,
+                           struct kx_slice key, struct kx_slice bytes,
+                           int64_t count);
 
 /* ---- Steps, each in its own file ---------------------------------------- */
 
-/* The record that a client sees under key: KX_OK, KX_ABSENT (also when it is
- * expired or not shown), KX_INDEX_NOT_READY, errors. */
+/* plan_read.c: the record that a client sees under key: KX_OK, KX_ABSENT (also
+ * when it is expired or not shown), KX_INDEX_NOT_READY, errors. */
 enum kx_status plan_read(struct plan *plan, struct kx_slice key,
                          struct record *record_out);
 
@@ -115,8 +115,8 @@ enum kx_status plan_index_update(struct plan *plan);
  * filled, errors. After plan_index_update only. */
 enum kx_status plan_owned_all(struct plan *plan);
 
-/* Adds to the number of entries of an index (NULL: of the clients). Takes
- * effect when the commit holds. */
+/* plan_counts.c: adds to the number of entries of an index (NULL: of the
+ * clients). Takes effect when the commit holds. */
 void plan_count(struct plan *plan, struct index *index, int64_t entries);
 /* The same for its conflict rows. */
 void plan_count_conflicts(struct plan *plan, struct index *index,
@@ -126,6 +126,8 @@ void plan_count_write(struct plan *plan, struct index *index);
 /* Counts a hand-kept entry that was taken over. */
 void plan_count_adopted(struct plan *plan, struct index *index,
                         enum kx_adopted kind);
+/* Adds the counts of the present commit, which holds, to the plan's. */
+void plan_counts_keep(struct plan *plan);
 
 /* The refusal of the present commit. */
 static inline struct kx_refusal *plan_refusal(struct plan *plan)
