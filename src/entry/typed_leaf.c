@@ -5,7 +5,7 @@
 #include "v8/v8_bigint.h"
 #include "v8/v8_date.h"
 #include "v8/v8_encode.h"
-#include "v8/v8_reader.h"
+#include "v8/v8_scalar.h"
 #include "entry/v8_typed.h"
 
 /* ---- Scalars ------------------------------------------------------------ */

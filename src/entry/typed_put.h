@@ -3,7 +3,7 @@
 #ifndef TYPED_PUT_H
 #define TYPED_PUT_H
 
-#include "entry/typed_read.h"
+#include "entry/typed_members.h"
 #include "v8/v8_writer.h"
 
 struct typed_sink {

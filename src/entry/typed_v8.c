@@ -4,6 +4,7 @@
 #include <talloc.h>
 
 #include "entry/typed_put.h"
+#include "entry/typed_v8.h"
 #include "v8/v8_encode.h"
 #include "entry/v8_typed.h"
 

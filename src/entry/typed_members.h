@@ -1,6 +1,6 @@
-/* Reading the typed form: its members, and the values that become V8. */
-#ifndef TYPED_READ_H
-#define TYPED_READ_H
+/* The members of a value in the typed form. */
+#ifndef TYPED_MEMBERS_H
+#define TYPED_MEMBERS_H
 
 #include "kindex.h"
 
@@ -31,10 +31,5 @@ enum kx_status typed_bytes(const struct typed *typed, struct kx_slice token,
 
 /* True for a scalar whose value is written in plain JSON. */
 bool typed_is_scalar(const struct typed *typed);
-
-/* Appends a typed value as V8. KX_OK, KX_BAD_VALUE, KX_NO_MEMORY; on errors out
- * may have additional bytes. Scratch is allocated under its owner. */
-enum kx_status typed_to_v8(struct kx_slice json, struct kx_buffer *out,
-                           struct kx_fault *fault);
 
 #endif
