@@ -1,6 +1,7 @@
 /* The containers of V8's serialization: the open frames, the tokens that may
  * follow in each, and the end of a value. */
-#include "v8/v8_reader.h"
+#include "v8/v8_input.h"
+#include "v8/v8_scalar.h"
 
 enum {
     VERSION_MIN = 13,
@@ -10,20 +11,6 @@ enum {
     STEPS_FACTOR = 4,
     STEPS_LEAST = 16384
 };
-
-bool v8_wrong(struct v8_reader *reader, const char *sentence)
-{
-    if (reader->status == KX_OK) {
-        reader->status = KX_BAD_VALUE;
-        reader->wrong = sentence;
-    }
-    return false;
-}
-
-bool v8_ends_early(struct v8_reader *reader)
-{
-    return v8_wrong(reader, "it ends in the middle");
-}
 
 enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault)
 {
@@ -35,40 +22,6 @@ enum kx_status v8_fault(const struct v8_reader *reader, struct kx_fault *fault)
     if (fault != NULL)
         fault->offset = reader->at;
     return KX_BAD_VALUE;
-}
-
-/* ---- Objects ------------------------------------------------------------ */
-
-struct v8_object v8_object_at(const struct v8_reader *reader, uint32_t id)
-{
-    struct v8_object object;
-    if (reader->objects.size == 0)
-        return reader->few[id];
-    memcpy(&object, reader->objects.data + id * sizeof object, sizeof object);
-    return object;
-}
-
-/* Objects that are read through a reference were numbered before. */
-bool v8_add_object(struct v8_reader *reader, struct v8_token *token, size_t at,
-                   uint32_t buffer)
-{
-    struct v8_object object = {.at = (uint32_t)at, .buffer = buffer};
-    token->id = (uint32_t)reader->object_count;
-    if (reader->entered > 0)
-        return true;
-    if (reader->object_count < V8_OBJECTS_FEW) {
-        reader->few[reader->object_count++] = object;
-        return true;
-    }
-    if (reader->object_count == V8_OBJECTS_FEW)
-        kx_add(&reader->objects, reader->few, sizeof reader->few);
-    kx_add(&reader->objects, &object, sizeof object);
-    if (reader->objects.failed) {
-        reader->status = KX_NO_MEMORY;
-        return false;
-    }
-    reader->object_count++;
-    return true;
 }
 
 /* ---- Containers --------------------------------------------------------- */

@@ -1,51 +1,6 @@
 /* The values of V8's serialization that have no children. */
-#include <endian.h>
-
-#include "v8/v8_reader.h"
-
-/* ---- Taking bytes ------------------------------------------------------- */
-
-/* False if fewer bytes are left. */
-static bool take_bytes(struct v8_reader *reader, size_t size,
-                       struct kx_slice *bytes_out)
-{
-    if (reader->size - reader->at < size)
-        return v8_ends_early(reader);
-    *bytes_out = kx_slice(reader->data + reader->at, size);
-    reader->at += size;
-    return true;
-}
-
-/* Seven bits in each byte, the lowest first. V8's lengths have at most 32
- * bits. */
-bool v8_take_long_varint(struct v8_reader *reader, uint32_t *number_out)
-{
-    uint64_t number = 0;
-    for (unsigned shift = 0; shift < 35; shift += 7) {
-        if (reader->at == reader->size)
-            return v8_ends_early(reader);
-        uint8_t byte = reader->data[reader->at++];
-        number |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *number_out = (uint32_t)number;
-            return number <= UINT32_MAX ||
-                   v8_wrong(reader, "the number has more than 32 bits");
-        }
-    }
-    return v8_wrong(reader, "the number has more than 32 bits");
-}
-
-static bool take_double(struct v8_reader *reader, double *number_out)
-{
-    struct kx_slice bytes = {0};
-    uint64_t bits;
-    if (!take_bytes(reader, sizeof bits, &bytes))
-        return false;
-    memcpy(&bits, bytes.data, sizeof bits); /* NOLINT: they are there */
-    bits = le64toh(bits);
-    memcpy(number_out, &bits, sizeof bits);
-    return true;
-}
+#include "v8/v8_scalar.h"
+#include "v8/v8_input.h"
 
 /* ---- Primitive values --------------------------------------------------- */
 
@@ -86,7 +41,7 @@ static bool read_double(struct v8_reader *reader, struct v8_token *token,
                         uint8_t tag)
 {
     token->kind = tag == 'N' ? V8_NUMBER : V8_DATE;
-    if (!take_double(reader, &token->number))
+    if (!v8_take_double(reader, &token->number))
         return false;
     return tag == 'N' ||
            v8_add_object(reader, token, reader->at - 9, V8_NO_BUFFER);
@@ -101,7 +56,7 @@ static bool read_bigint(struct v8_reader *reader, struct v8_token *token,
     (void)tag;
     token->kind = V8_BIGINT;
     if (!v8_take_varint(reader, &field) ||
-        !take_bytes(reader, field >> 1, &token->bytes))
+        !v8_take_bytes(reader, field >> 1, &token->bytes))
         return false;
     token->negative = (field & 1) != 0;
     return (field >> 1) % 8 == 0 ||
@@ -116,7 +71,7 @@ static bool read_string(struct v8_reader *reader, struct v8_token *token,
     token->kind = V8_STRING;
     string->charset = tag == '"' ? V8_LATIN1 : tag == 'c' ? V8_UTF16 : V8_UTF8;
     if (!v8_take_varint(reader, &size) ||
-        !take_bytes(reader, size, &string->bytes))
+        !v8_take_bytes(reader, size, &string->bytes))
         return false;
     if (string->charset == V8_UTF16 && size % 2 != 0)
         return v8_wrong(reader, "a string of UTF-16 has an even size");
@@ -176,7 +131,7 @@ static bool take_buffer(struct v8_reader *reader, uint8_t tag,
         return false;
     if (out->most < size)
         return v8_wrong(reader, "an ArrayBuffer is larger than it can be");
-    return take_bytes(reader, size, &out->bytes);
+    return v8_take_bytes(reader, size, &out->bytes);
 }
 
 size_t v8_element_size(uint8_t type)
@@ -298,7 +253,7 @@ static bool take_node_view(struct v8_reader *reader, struct v8_token *token,
     token->kind = V8_VIEW;
     token->buffer = (struct v8_buffer){.id = token->id};
     if (!v8_take_varint(reader, &view->size) ||
-        !take_bytes(reader, view->size, &token->buffer.bytes))
+        !v8_take_bytes(reader, view->size, &token->buffer.bytes))
         return false;
     token->buffer.most = view->size;
     return check_view(reader, token);
