@@ -94,6 +94,43 @@ void kx_read_begin(struct kx_reader *reader)
     begin(reader);
 }
 
+void reader_saw(struct kx_reader *reader, uint64_t flush)
+{
+    if (flush > reader->flush)
+        reader->flush = flush;
+}
+
+/* The keys between the scan's beginning and where it stopped were looked at,
+ * whether present or not: a batch in flight may have removed one of them. Keys
+ * after that were not looked at and do not count. */
+static void note_seen(struct kx_reader *reader)
+{
+    const struct view *gate = &reader->store->gate;
+    struct kx_slice start = kx_buffer_slice(&reader->start);
+    struct kx_slice end = kx_buffer_slice(&reader->end);
+    struct kx_slice position = kx_buffer_slice(&reader->position);
+    if (!reader->ended && position.size == 0)
+        return;
+    if (!reader->ended) {
+        reader_saw(reader, view_pending_key(gate, position));
+        if (reader->reverse)
+            start = position;
+        else
+            end = position;
+    }
+    reader_saw(reader, view_pending_range(gate, start, end));
+}
+
+void kx_scan_end(struct kx_reader *reader)
+{
+    if (!reader->scanning)
+        return;
+    note_seen(reader);
+    range_end(reader->rows);
+    range_end(reader->primaries);
+    reader->scanning = false;
+}
+
 /* Otherwise each reader would keep a buffer of the largest value it has read.
  */
 static void trim(struct kx_buffer *buffer)
@@ -119,12 +156,6 @@ uint64_t kx_read_end(struct kx_reader *reader)
 uint64_t kx_read_bytes(const struct kx_reader *reader)
 {
     return reader->looked;
-}
-
-void reader_saw(struct kx_reader *reader, uint64_t flush)
-{
-    if (flush > reader->flush)
-        reader->flush = flush;
 }
 
 /* Never says 100 %: then the index would be ready. */

@@ -215,34 +215,3 @@ struct kx_slice kx_scan_position(struct kx_reader *reader)
         return kx_slice(NULL, 0);
     return kx_slice(reader->position.data + skip, reader->position.size - skip);
 }
-
-/* The keys between the scan's beginning and where it stopped were looked at,
- * whether present or not: a batch in flight may have removed one of them. Keys
- * after that were not looked at and do not count. */
-static void note_seen(struct kx_reader *reader)
-{
-    const struct view *gate = &reader->store->gate;
-    struct kx_slice start = kx_buffer_slice(&reader->start);
-    struct kx_slice end = kx_buffer_slice(&reader->end);
-    struct kx_slice position = kx_buffer_slice(&reader->position);
-    if (!reader->ended && position.size == 0)
-        return;
-    if (!reader->ended) {
-        reader_saw(reader, view_pending_key(gate, position));
-        if (reader->reverse)
-            start = position;
-        else
-            end = position;
-    }
-    reader_saw(reader, view_pending_range(gate, start, end));
-}
-
-void kx_scan_end(struct kx_reader *reader)
-{
-    if (!reader->scanning)
-        return;
-    note_seen(reader);
-    range_end(reader->rows);
-    range_end(reader->primaries);
-    reader->scanning = false;
-}
