@@ -109,7 +109,7 @@ static bool find_token(struct request *request, struct reply *reply)
                             "The request has no Authorization: Bearer.");
     if (!credential_read(kx_text(text), &credential))
         return refuse_token(request, reply, BAD_TOKEN,
-                            "This is not an access token of a Kindex.");
+                            "The credential is not a Kindex access token.");
     struct kx_token *token =
         kx_token_find(request->service->store, kx_text(credential.id));
     if (token != NULL && !credential_fits(&credential, token)) {
@@ -152,8 +152,8 @@ static bool admit_unknown(struct request *request, struct reply *reply)
 {
     return !request->service->closed ||
            refuse_token(request, reply, NO_TOKEN,
-                        "There are no access tokens any more: start the "
-                        "server again with --token-file.");
+                        "No access tokens are left: restart the server with "
+                        "--token-file.");
 }
 
 bool access_admit(struct request *request, struct reply *reply)
@@ -209,7 +209,7 @@ static void check_asked(struct request *request, struct reply *reply)
     kx_log(KX_LOG_ERROR, "access-not-asked", "operation=%s",
            request->route->operation);
     problem(request, reply, PROBLEM_INTERNAL,
-            "Nobody has asked whether this is allowed.");
+            "The handler did not check the caller's rights.");
 }
 
 /* Replies for which audit_denial has already written a line. */

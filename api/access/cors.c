@@ -55,7 +55,7 @@ static bool check_host(struct request *request, struct reply *reply)
     if (host == NULL || is_own_host(host, options))
         return true;
     problem(request, reply, PROBLEM_HOST_NOT_ALLOWED,
-            "The request is for %.200s.", host);
+            "The request names the host %.200s.", host);
     return false;
 }
 
@@ -106,11 +106,11 @@ static bool check_origin(struct request *request, struct reply *reply)
                    !same_origin(origin, request->header(request, "Host"));
     if (foreign)
         problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
-                "The Origin %.200s is not this server.", origin);
+                "The Origin %.200s is not this server's.", origin);
     else if (loads_for_another_site(request))
         problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
-                "A page of another site loads this into itself "
-                "(Sec-Fetch-Site: cross-site).");
+                "A page of another site embeds this address (Sec-Fetch-Site: "
+                "cross-site).");
     else
         return true;
     return false;
@@ -124,8 +124,8 @@ static bool check_worker(struct request *request, struct reply *reply)
     if (!says(request, "Service-Worker", "script"))
         return true;
     problem(request, reply, PROBLEM_ORIGIN_NOT_ALLOWED,
-            "Nothing here is a script for a service worker "
-            "(Service-Worker: script).");
+            "This server has no scripts for service workers (Service-Worker: "
+            "script).");
     return false;
 }
 

@@ -66,20 +66,22 @@ static const struct figure {
     const char *help;
     size_t offset; /* in struct kx_figures */
 } FIGURES[] = {
-    {"kindex_keys", "gauge", "Entries of clients.",
+    {"kindex_keys", "gauge", "Entries, without those of indexes.",
      offsetof(struct kx_figures, entries)},
     {"kindex_flushes_total", "counter", "Flushes of the log to disk.",
      offsetof(struct kx_figures, flushes)},
     {"kindex_flush_commits_max", "gauge", "Most commits in one flush.",
      offsetof(struct kx_figures, batch_max)},
-    {"kindex_commits_queued", "gauge", "Commits that wait for the writer.",
+    {"kindex_commits_queued", "gauge",
+     "Commits that are waiting for the writer.",
      offsetof(struct kx_figures, queued)},
-    {"kindex_commits_queued_max", "gauge", "How many of them may.",
+    {"kindex_commits_queued_max", "gauge",
+     "Most commits that may wait for the writer.",
      offsetof(struct kx_figures, queue_max)},
-    {"kindex_watch_streams", "gauge", "Watches that are open.",
+    {"kindex_watch_streams", "gauge", "Open watches.",
      offsetof(struct kx_figures, watches)},
     {"kindex_expired_total", "counter",
-     "Entries removed because their time was over.",
+     "Entries removed because they had expired.",
      offsetof(struct kx_figures, expired)},
     {"kindex_index_backfilled_total", "counter",
      "Entries read to build indexes.", offsetof(struct kx_figures, backfilled)},
@@ -89,16 +91,15 @@ static const struct figure {
     {"kindex_checkpoints_total", "counter", "Checkpoints written.",
      offsetof(struct kx_figures, checkpoints)},
     {"kindex_checkpoint_age_seconds", "gauge",
-     "Time since the last checkpoint, or the start.",
+     "Time since the last checkpoint, or since the start.",
      offsetof(struct kx_figures, checkpoint_age_s)},
-    {"kindex_compactions_total", "counter",
-     "Times that half-empty pages were compacted.",
+    {"kindex_compactions_total", "counter", "Compactions of half-empty pages.",
      offsetof(struct kx_figures, compactions)},
     {"kindex_backup_last_success_timestamp_seconds", "gauge",
-     "Unix time of the last whole backup, 0: there was none.",
+     "Unix time of the last complete backup; 0 if there was none.",
      offsetof(struct kx_figures, backup_s)},
     {"kindex_archive_last_success_timestamp_seconds", "gauge",
-     "Unix time when the log was archived last, 0: there is no archive.",
+     "Unix time when the log was last archived; 0 without an archive.",
      offsetof(struct kx_figures, archive_s)},
     {"kindex_record_cache_hits_total", "counter",
      "Entries found in the record cache.",
@@ -114,22 +115,22 @@ static const struct figure {
     {"kindex_page_cache_bytes", "gauge", "Size of Berkeley DB's cache.",
      offsetof(struct kx_figures, page_cache_bytes)},
     {"kindex_page_cache_dirty_pages", "gauge",
-     "Pages in the cache that are to be written.",
+     "Modified pages in the cache that are not yet written.",
      offsetof(struct kx_figures, page_cache_dirty)},
     {"kindex_pages_written_total", "counter", "Pages written to the files.",
      offsetof(struct kx_figures, pages_written)},
     {"kindex_page_cache_evictions_total", "counter",
-     "Pages that had to leave the cache for others.",
+     "Pages evicted from the cache to make space for others.",
      offsetof(struct kx_figures, pages_evicted)},
     {"kindex_log_files", "gauge", "Files of the write-ahead log.",
      offsetof(struct kx_figures, log_files)},
-    {"kindex_log_bytes", "gauge", "Bytes of these files.",
+    {"kindex_log_bytes", "gauge", "Bytes of the files of the write-ahead log.",
      offsetof(struct kx_figures, log_bytes)},
     {"kindex_disk_free_bytes", "gauge",
      "Free bytes of the file system with the data.",
      offsetof(struct kx_figures, disk_free)},
     {"kindex_disk_full", "gauge",
-     "1 when so few bytes are free that writes are refused.",
+     "1 while writes are refused because too little space is free.",
      offsetof(struct kx_figures, disk_full)},
     {"kindex_versionstamp", "gauge", "Counter of the last versionstamp.",
      offsetof(struct kx_figures, stamp)},
@@ -201,7 +202,7 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
         metrics_add(out, "%s %llu\n", figure->name, (unsigned long long)value);
     }
     metrics_head(out, "kindex_store_bytes", "gauge",
-                 "Bytes of the data files, beside the log.");
+                 "Bytes of the data files, without the log.");
     metrics_add(out, "kindex_store_bytes{file=\"entries\"} %llu\n",
                 (unsigned long long)figures.entries_bytes);
     metrics_add(out, "kindex_store_bytes{file=\"expiry\"} %llu\n",
@@ -213,7 +214,8 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out)
 {
-    metrics_head(out, "kindex_build_info", "gauge", "The version that runs.");
+    metrics_head(out, "kindex_build_info", "gauge",
+                 "The version of the running server.");
     metrics_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
     write_figures(service->store, out);
     metrics_write_requests(&service->counters, out);

@@ -52,9 +52,9 @@ static const struct figure {
     {"kindex_index_writes_total", "counter",
      "Index entries that commits put or removed.", writes},
     {"kindex_index_conflicts", "gauge",
-     "Entries whose unique value another one has, too.", conflicts},
+     "Entries whose unique value another entry also has.", conflicts},
     {"kindex_index_last_read_time_seconds", "gauge",
-     "Unix time of the last read of an index, 0: not since the start.",
+     "Unix time of the last read of an index; 0 if none since the start.",
      last_read},
 };
 
@@ -88,7 +88,7 @@ static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_index_info info;
     metrics_head(out, "kindex_index_verify_problems", "gauge",
-                 "What the last verification has found.");
+                 "Problems that the last verification found, by kind.");
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         for (int kind = 0; info.verification != NULL && kind < KX_DAMAGES;
              kind++)

@@ -54,7 +54,7 @@ void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out)
     write_memory(out);
     metrics_gauge(out, "process_open_fds", "Open file descriptors.",
                   open_files());
-    metrics_gauge(out, "process_max_fds", "How many there may be.",
+    metrics_gauge(out, "process_max_fds", "Limit of open file descriptors.",
                   open_files_max());
     metrics_gauge(out, "process_start_time_seconds", "Unix time of the start.",
                   (double)started_at_ms / 1000);

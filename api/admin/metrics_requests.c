@@ -59,7 +59,7 @@ static void write_connections(const struct counters *counters,
     metrics_gauge(out, "kindex_http_connections", "Open connections.",
                   (double)atomic_load(&counters->connections));
     metrics_head(out, "kindex_http_connections_total", "counter",
-                 "Connections by what became of them.");
+                 "Connections by result.");
     metrics_add(
         out, "kindex_http_connections_total{result=\"accepted\"} %llu\n",
         (unsigned long long)atomic_load(&counters->connections_accepted));
@@ -67,7 +67,7 @@ static void write_connections(const struct counters *counters,
         out, "kindex_http_connections_total{result=\"refused\"} %llu\n",
         (unsigned long long)atomic_load(&counters->connections_refused));
     metrics_head(out, "kindex_tls_handshakes_failed_total", "counter",
-                 "Connections that did not get through their TLS handshake.");
+                 "Connections whose TLS handshake failed.");
     metrics_add(out, "kindex_tls_handshakes_failed_total %llu\n",
                 (unsigned long long)atomic_load(&counters->handshakes_failed));
 }
@@ -76,8 +76,8 @@ static void write_stalled(const struct counters *counters,
                           struct kx_buffer *out)
 {
     metrics_head(out, "kindex_http_stalled_total", "counter",
-                 "Requests that were ended because their client stalled while "
-                 "others needed what they held.");
+                 "Requests ended because their client stalled while other "
+                 "requests needed their memory.");
     metrics_add(out, "kindex_http_stalled_total %llu\n",
                 (unsigned long long)atomic_load(&counters->stalled));
 }
@@ -85,13 +85,13 @@ static void write_stalled(const struct counters *counters,
 static void write_http2(const struct counters *counters, struct kx_buffer *out)
 {
     metrics_head(out, "kindex_http_streams_refused_total", "counter",
-                 "Requests over HTTP/2 that were sent back for lack of room "
-                 "(REFUSED_STREAM): --requests-max or --bodies-max.");
+                 "HTTP/2 requests refused (REFUSED_STREAM) because of "
+                 "--requests-max or --bodies-max.");
     metrics_add(out, "kindex_http_streams_refused_total %llu\n",
                 (unsigned long long)atomic_load(&counters->streams_refused));
     metrics_head(out, "kindex_http_floods_total", "counter",
-                 "Connections of HTTP/2 that were ended because their client "
-                 "was not calm (ENHANCE_YOUR_CALM).");
+                 "HTTP/2 connections ended because their client sent too many "
+                 "frames (ENHANCE_YOUR_CALM).");
     metrics_add(out, "kindex_http_floods_total %llu\n",
                 (unsigned long long)atomic_load(&counters->floods));
 }
@@ -113,7 +113,7 @@ void metrics_write_requests(const struct counters *counters,
                   "Memory that bodies of requests and replies take.",
                   (double)atomic_load(&counters->body_bytes));
     metrics_head(out, "kindex_http_slow_requests_total", "counter",
-                 "Requests that took as long as --slow-ms or longer.");
+                 "Requests that took --slow-ms or longer.");
     metrics_add(out, "kindex_http_slow_requests_total %llu\n",
                 (unsigned long long)atomic_load(&counters->slow));
     write_stalled(counters, out);

@@ -42,12 +42,13 @@ static void check_store(struct service *service, struct check *checks)
     struct kx_figures figures;
     kx_figures(service->store, &figures);
     if (figures.disk_full != 0)
-        checks[DISK] = (struct check){
-            CHECK_WARNING, "The disk has less room than --disk-floor asks for: "
-                           "writes are refused."};
+        checks[DISK] =
+            (struct check){CHECK_WARNING, "The disk has less free space than "
+                                          "--disk-floor: writes are refused."};
     if (figures.queued >= figures.queue_max)
         checks[QUEUE] = (struct check){
-            CHECK_WARNING, "As many commits wait as may: more are refused."};
+            CHECK_WARNING,
+            "The commit queue is full: further commits are refused."};
 }
 
 /* An index that is being built is nothing to worry about. */

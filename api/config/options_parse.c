@@ -107,7 +107,7 @@ static void describe(const struct option_row *row, const char *text, char *out,
     switch (row->type) {
     case OPTION_TEXT:
     case OPTION_LIST:
-        snprintf(out, size, "a text of one character or more");
+        snprintf(out, size, "a string of at least one character");
         break;
     case OPTION_ORIGINS:
         origins_expected(text, out, size);

@@ -138,7 +138,7 @@ void origins_expected(const char *list, char *out, size_t size)
                  origin.size, origin.text);
     else
         snprintf(out, size,
-                 "%s: name each whose pages may use the service, such as "
+                 "%s: name each site whose pages may use the service, such as "
                  "https://app.example.org",
                  SITES);
 }

@@ -57,9 +57,9 @@ static bool check_stamp(void *target, struct kx_slice value,
     if (kx_json_type(value) != KX_JSON_STRING ||
         !kx_stamp_parse(kx_slice(value.data + 1, value.size - 2), stamp) ||
         *stamp == 0)
-        return bad(flaw, "A versionstamp is a text of 20 hexadecimal digits "
-                         "as an entry shows it, or null for an entry that must "
-                         "be absent.");
+        return bad(flaw,
+                   "A versionstamp is a string of 20 hexadecimal digits, as an "
+                   "entry shows it, or null if the entry must be absent.");
     check->condition = KX_IS_ONE_OF;
     check->stamps = stamp;
     check->stamp_count = 1;
@@ -234,7 +234,7 @@ static bool mutation_complete(const struct mutation_reading *reading,
     if (!reading->has_type || mutation->key.size == 0)
         return bad(flaw, "A mutation has a type and a key.");
     if (mutation->suffix_stamp && mutation->type != KX_SET)
-        return bad(flaw, "suffix goes with set only.");
+        return bad(flaw, "Only set takes a suffix.");
     return operand_fits(reading, flaw);
 }
 

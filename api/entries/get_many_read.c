@@ -55,10 +55,9 @@ static bool range_index(void *target, struct kx_slice value,
     if (!member_table_text(value, &selection->index, flaw))
         return false;
     return selection->index.size > 0 ||
-           input_error_set(
-               flaw, PROBLEM_BAD_REQUEST,
-               "The name of the index is empty: name one, or leave index "
-               "out for the entries themselves.");
+           input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                           "The name of the index is empty: name an index, or "
+                           "leave out index to read the entries themselves.");
 }
 
 static bool range_reverse(void *target, struct kx_slice value,
@@ -136,9 +135,8 @@ static bool too_many(struct input_error *flaw)
 {
     return input_error_set(
         flaw, PROBLEM_BAD_REQUEST,
-        "One request asks for at most %d keys and entries of "
-        "ranges in all; the limit of a range is %d unless it is "
-        "given.",
+        "A request may ask for at most %d entries, counting each key and the "
+        "limit of each range; the default limit of a range is %d.",
         KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
 }
 

@@ -115,8 +115,8 @@ static enum progress not_acceptable(struct request *request,
                                     struct reply *reply, const char *accept)
 {
     struct input_error flaw;
-    input_error_set(&flaw, PROBLEM_NOT_ACCEPTABLE, "The list cannot be %s.",
-                    accept);
+    input_error_set(&flaw, PROBLEM_NOT_ACCEPTABLE,
+                    "A list is not available as %s.", accept);
     input_error_offer(&flaw, kx_text(accept), "application/json");
     input_error_offer(&flaw, kx_text(accept), "application/x-ndjson");
     return input_error_reply(request, reply, &flaw);
@@ -162,8 +162,8 @@ static bool says_what(const struct query_params *query,
                  !query_params_has(query, PARAMETER_PREFIX);
     return is_said(query, PARAMETER_PREFIX) || range ||
            input_error_set(flaw, PROBLEM_BAD_PARAMETER,
-                           "Say what to delete: a prefix, or start and end; "
-                           "prefix=[] stands for everything.");
+                           "Select what to delete: a prefix, or start and end; "
+                           "prefix=[] selects all entries.");
 }
 
 static bool read_delete(struct request *request, struct kx_mutation *mutation,

@@ -6,10 +6,9 @@
 static bool is_possible(const struct shape *shape, struct input_error *flaw)
 {
     return !shape->keys_only || shape->fields.count == 0 ||
-           input_error_set(
-               flaw, PROBLEM_BAD_PARAMETER,
-               "keys leaves values out, fields asks for parts of them: "
-               "one of the two.");
+           input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+                           "keys leaves out the values and fields selects "
+                           "parts of them: use one of the two.");
 }
 
 bool page_begin(struct page *page, struct selection *selection,

@@ -79,12 +79,11 @@ static bool read_seen(struct watch_stream *watching,
     if (watch_event_id_read(kx_buffer_slice(&text), watching->stamps,
                             watching->count))
         return true;
-    input_error_set(
-        flaw, PROBLEM_BAD_PARAMETER,
-        "What was seen (versionstamps, or Last-Event-ID) must be the id "
-        "of an event for the same %zu keys: a versionstamp or '-' for "
-        "each, with commas.",
-        watching->count);
+    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "versionstamps or Last-Event-ID must be the id of an event "
+                    "for the same %zu keys: a versionstamp or '-' for each "
+                    "key, separated by commas.",
+                    watching->count);
     flaw->parameter = kx_text("versionstamps");
     return false;
 }
@@ -94,8 +93,8 @@ static bool acceptable(const struct request *request, struct input_error *flaw)
     const char *accept = request->header(request, "Accept");
     if (accept_form(accept, MAKES_JSON | MAKES_EVENTS) != FORM_OTHER)
         return true;
-    input_error_set(flaw, PROBLEM_NOT_ACCEPTABLE, "A watch cannot be %s.",
-                    accept);
+    input_error_set(flaw, PROBLEM_NOT_ACCEPTABLE,
+                    "A watch is not available as %s.", accept);
     input_error_offer(flaw, kx_text(accept), "text/event-stream");
     return false;
 }

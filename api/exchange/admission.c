@@ -42,13 +42,13 @@ static void refuse_path(struct request *request, struct reply *reply)
                 shown(path), (const char *)path.data);
         return;
     }
-    problem(request, reply, PROBLEM_NOT_FOUND,
-            meant.data == path.data
-                ? "There is nothing at %.*s; without the '/' at its end it is "
-                  "%.*s."
-                : "There is nothing at %.*s; did you mean %.*s?",
-            shown(path), (const char *)path.data, shown(meant),
-            (const char *)meant.data);
+    problem(
+        request, reply, PROBLEM_NOT_FOUND,
+        meant.data == path.data
+            ? "There is nothing at %.*s; leave out the '/' at its end: %.*s."
+            : "There is nothing at %.*s; did you mean %.*s?",
+        shown(path), (const char *)path.data, shown(meant),
+        (const char *)meant.data);
     problem_member_text(reply, "didYouMean", meant);
 }
 

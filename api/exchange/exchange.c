@@ -58,7 +58,8 @@ static void refuse_memory(struct exchange *exchange)
     exchange->request.kept = 0;
     problem(&exchange->request, &exchange->reply, PROBLEM_OVERLOADED,
             "The bodies of all requests and replies take more than %llu bytes "
-            "(--bodies-max), or those of this client more than half of that.",
+            "(--bodies-max), or the bodies of this client take more than half "
+            "of that.",
             (unsigned long long)options->bodies_max);
     exchange_count_memory(exchange);
 }
@@ -388,7 +389,7 @@ void exchange_abandon(struct exchange *exchange)
     exchange_note_wait(exchange);
     if (exchange->phase == EXCHANGE_AWAITS_TURN) {
         problem(&exchange->request, &exchange->reply, PROBLEM_STOPPING,
-                "The server was stopped before the work was done.");
+                "The server stopped before it processed the request.");
         complete(exchange);
     } else {
         exchange->reply.body.failed = true;

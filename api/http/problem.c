@@ -32,29 +32,29 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Use a bigint part (=9007199254740993n) or a string.", NULL},
     [PROBLEM_KEY_TOO_LONG] = {"key-too-long", 400, "The key is too long",
                               "An encoded key has at most 2048 bytes.", NULL},
-    [PROBLEM_BAD_PARAMETER] = {"bad-parameter", 400,
-                               "A query parameter has a value that is not "
-                               "valid",
-                               "The detail names the parameter and what it "
-                               "takes.",
-                               NULL},
+    [PROBLEM_BAD_PARAMETER] =
+        {"bad-parameter", 400,
+         "A query parameter has a value that is not "
+         "valid",
+         "The detail names the parameter and the values that it takes.", NULL},
     [PROBLEM_UNKNOWN_PARAMETER] = {"unknown-parameter", 400,
-                                   "There is no such query parameter here",
+                                   "The request has an unknown query parameter",
                                    "Check its spelling; the member `allowed`, "
-                                   "if it is there, lists what there is.",
+                                   "if present, lists the parameters.",
                                    NULL},
     [PROBLEM_UNKNOWN_MEMBER] =
         {"unknown-member", 400, "The JSON document has an unknown member",
-         "Check its spelling; the member `allowed` lists what there is.", NULL},
+         "Check its spelling; the member `allowed` lists the members.", NULL},
     [PROBLEM_BAD_VALUE] =
         {"bad-value", 400, "The value is not valid here",
          "Typed values: {\"type\":\"KvU64\",\"value\":\"1\"}, "
-         "{\"type\":\"Uint8Array\",\"value\":\"<base64url>\"}; plain JSON "
-         "goes into `value` as it is.",
+         "{\"type\":\"Uint8Array\",\"value\":\"<base64url>\"}; plain JSON goes "
+         "into `value` unchanged.",
          NULL},
     [PROBLEM_CURSOR_INVALID] =
         {"cursor-invalid", 400, "The cursor is not valid",
-         "Use the cursor of the former page unchanged, percent-encoded.", NULL},
+         "Send the cursor of the previous page unchanged, percent-encoded.",
+         NULL},
     [PROBLEM_CURSOR_MISMATCH] =
         {"cursor-mismatch", 400, "The cursor belongs to another list",
          "Repeat the selection of the first page together with the cursor.",
@@ -64,44 +64,44 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Smallest example: {\"name\":\"users_by_email\",\"prefix\":"
          "[\"users\"],\"fields\":[\"/email\"]}",
          NULL},
-    [PROBLEM_TLS_REQUIRED] = {"tls-required", 400,
-                              "The server speaks HTTPS here",
+    [PROBLEM_TLS_REQUIRED] = {"tls-required", 400, "The server requires HTTPS",
                               "Use an address that begins with https://.",
                               NULL},
-    [PROBLEM_UNAUTHORIZED] =
-        {"unauthorized", 401, "An access token is needed",
-         "Send Authorization: Bearer with a token of this server; kindex token "
-         "create makes one.",
-         NULL},
+    [PROBLEM_UNAUTHORIZED] = {"unauthorized", 401,
+                              "An access token is required",
+                              "Send Authorization: Bearer with a token of this "
+                              "server; kindex token create creates one.",
+                              NULL},
     [PROBLEM_FORBIDDEN] =
         {"forbidden", 403, "The access token does not allow this",
-         "Use a token with this scope for a prefix that covers the keys; for "
-         "keys of an index and what is read by it that is the prefix which the "
-         "index is declared for.",
+         "Use a token with this scope for a prefix that covers the keys. Keys "
+         "of an index and reads through it need the scope for the prefix that "
+         "the index is declared for.",
          NULL},
     [PROBLEM_ORIGIN_NOT_ALLOWED] =
-        {"origin-not-allowed", 403, "A page of another site may not do this",
+        {"origin-not-allowed", 403,
+         "A page of another site may not send this request",
          "Send the request from a page of this server, or from a program "
          "without an Origin header; or start the server with --cors-origin.",
          NULL},
     [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing at this address",
-                           "GET / names the parts of the service.", NULL},
-    [PROBLEM_KEY_NOT_FOUND] =
-        {"key-not-found", 404, "There is no entry with this key",
-         "Mind the types of the parts: 42 in a path is a string, =42 a "
-         "number.",
-         NULL},
+                           "GET / lists the parts of the service.", NULL},
+    [PROBLEM_KEY_NOT_FOUND] = {"key-not-found", 404,
+                               "There is no entry with this key",
+                               "Check the types of the parts: in a path, 42 is "
+                               "a string and =42 is a number.",
+                               NULL},
     [PROBLEM_INDEX_NOT_FOUND] = {"index-not-found", 404,
                                  "There is no index with this name",
                                  "GET /indexes lists the declared indexes.",
                                  NULL},
-    [PROBLEM_NO_MIGRATION] =
-        {"no-migration", 404, "The index does not migrate",
-         "PATCH /indexes/{name} begins a migration; this one may be over.",
-         NULL},
+    [PROBLEM_NO_MIGRATION] = {"no-migration", 404, "The index is not migrating",
+                              "PATCH /indexes/{name} starts a migration; an "
+                              "earlier one may have ended.",
+                              NULL},
     [PROBLEM_NO_VERIFICATION] =
-        {"no-verification", 404, "The index was not verified yet",
-         "POST /indexes/{name}/verify begins a verification.", NULL},
+        {"no-verification", 404, "The index has not been verified",
+         "POST /indexes/{name}/verify starts a verification.", NULL},
     [PROBLEM_TOKEN_NOT_FOUND] = {"token-not-found", 404,
                                  "There is no access token with this id",
                                  "GET /tokens lists the tokens and their ids.",
@@ -110,14 +110,14 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                     "The method is not supported here",
                                     "The header Allow lists the methods.",
                                     NULL},
-    [PROBLEM_NOT_ACCEPTABLE] =
-        {"not-acceptable", 406, "The answer has no such form",
-         "Leave the header Accept out, or name one of the forms in "
-         "`supported`.",
-         NULL},
+    [PROBLEM_NOT_ACCEPTABLE] = {"not-acceptable", 406,
+                                "No acceptable media type is available",
+                                "Leave out the header Accept, or name one of "
+                                "the media types in `supported`.",
+                                NULL},
     [PROBLEM_REQUEST_TIMEOUT] =
-        {"request-timeout", 408, "The request took too long to come",
-         "Send it again, in one go; nothing of it was done.", NULL},
+        {"request-timeout", 408, "The request took too long to arrive",
+         "Send it again without pauses; it had no effect.", NULL},
     [PROBLEM_CHECK_FAILED] =
         {"check-failed", 409, "A check failed",
          "Read the entries again and repeat the operation with their new "
@@ -129,51 +129,52 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          NULL},
     [PROBLEM_INDEX_NOT_READY] =
         {"index-not-ready", 409, "The index is not ready yet",
-         "GET /indexes/{name} shows how far it is, GET "
-         "/indexes/{name}/conflicts what is in the way of a conflicted one; "
-         "try again when its state is ready. One that has failed stays so: "
-         "mend the entry that it names, then declare it again.",
+         "GET /indexes/{name} shows its progress; try again when its state is "
+         "ready. GET /indexes/{name}/conflicts lists the entries that keep it "
+         "conflicted. A failed index stays failed: correct the entry that its "
+         "error names, then declare the index again.",
          NULL},
     [PROBLEM_INDEX_EXISTS] =
         {"index-exists", 409, "An index with this name is declared differently",
          "PATCH /indexes/{name} changes store and unique while the index is in "
-         "use; for anything else use another name, or drop the index first.",
+         "use; for any other change use another name, or drop the index first.",
          NULL},
     [PROBLEM_INDEX_NAME_USED] =
         {"index-name-used", 409, "There are entries under the index's name",
-         "If they are an index kept by hand, declare it with \"adopt\": true "
-         "to take them over (?dry=1 tells what that changes); else use another "
-         "name, or delete them first.",
+         "If an application maintains them as an index, declare it with "
+         "\"adopt\": true to take them over (?dry=1 shows what that would "
+         "change). Otherwise use another name, or delete them first.",
          NULL},
     [PROBLEM_INDEX_NOT_UNIQUE] =
         {"index-not-unique", 409, "The index is not unique",
          "Use GET /list?index={name}&prefix=... for the entries with this "
          "value.",
          NULL},
-    [PROBLEM_INDEX_MIGRATING] =
-        {"index-migrating", 409, "The index migrates already",
-         "Wait until its state is ready, or take the migration back: DELETE "
-         "/indexes/{name}/migration.",
-         NULL},
+    [PROBLEM_INDEX_MIGRATING] = {"index-migrating", 409,
+                                 "The index is already migrating",
+                                 "Wait until its state is ready, or undo the "
+                                 "migration: DELETE /indexes/{name}/migration.",
+                                 NULL},
     [PROBLEM_INDEX_OWNED_KEY] =
         {"index-owned-key", 409, "The key belongs to an index",
-         "Write the primary entry only; the index follows by itself.", NULL},
+         "Write the primary entry only; the index follows automatically.",
+         NULL},
     [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
                                   "There are too many indexes",
                                   "Drop an index that is not used.", NULL},
-    [PROBLEM_TOKEN_FIXED] =
-        {"token-fixed", 409, "The access token cannot be revoked",
-         "It is that of --token-file: change the file and start the server "
-         "again.",
-         NULL},
+    [PROBLEM_TOKEN_FIXED] = {"token-fixed", 409,
+                             "The access token cannot be revoked",
+                             "It is the token of --token-file: change the file "
+                             "and restart the server.",
+                             NULL},
     [PROBLEM_TOO_MANY_TOKENS] = {"too-many-tokens", 409,
                                  "There are too many access tokens",
-                                 "Revoke those that are not used any more.",
+                                 "Revoke tokens that are no longer used.",
                                  NULL},
     [PROBLEM_NO_ADMIN] =
-        {"no-admin", 409, "No token would be left that may make others",
-         "As long as there are tokens, one must have every scope for all "
-         "keys; kindex token create NAME all makes one.",
+        {"no-admin", 409, "No token would be left that may create others",
+         "While there are tokens, at least one must have every scope for all "
+         "keys; kindex token create NAME all: creates one.",
          NULL},
     [PROBLEM_TYPE_MISMATCH] =
         {"type-mismatch", 409, "The stored value has another type",
@@ -187,14 +188,13 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_PRECONDITION_FAILED] =
         {"precondition-failed", 412,
          "The entry is not in the state that the request requires",
-         "Read the entry and decide anew: If-Match takes its ETag, with the "
-         "quotes; If-None-Match: * only creates.",
+         "Read the entry again and decide from its new state. If-Match takes "
+         "its ETag, with the quotes; If-None-Match: * only creates.",
          NULL},
-    [PROBLEM_PAYLOAD_TOO_LARGE] = {"payload-too-large", 413,
-                                   "The body of the request is too large",
-                                   "Split the request; where no body is taken "
-                                   "send none.",
-                                   NULL},
+    [PROBLEM_PAYLOAD_TOO_LARGE] =
+        {"payload-too-large", 413, "The body of the request is too large",
+         "Split the request; send no body with an operation that takes none.",
+         NULL},
     [PROBLEM_VALUE_TOO_LARGE] =
         {"value-too-large", 413, "The value is too large",
          "Split the value over several entries, or start the server with a "
@@ -209,17 +209,17 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
         {"unsupported-media-type", 415,
          "The body has a media type that is not supported here",
-         "The detail names the header; `supported`, if it is there, lists "
-         "what it may say.",
+         "The detail names the header; `supported`, if present, lists its "
+         "accepted values.",
          NULL},
-    [PROBLEM_HOST_NOT_ALLOWED] =
-        {"host-not-allowed", 421, "This server does not go by that name",
-         "Address it as localhost or by its address, or start it with "
-         "--host-names.",
-         NULL},
+    [PROBLEM_HOST_NOT_ALLOWED] = {"host-not-allowed", 421,
+                                  "The host name is not one of this server's",
+                                  "Use localhost or an IP address, or start "
+                                  "the server with --host-names.",
+                                  NULL},
     [PROBLEM_NOT_INDEXABLE] =
         {"not-indexable", 422, "The entry cannot be indexed as declared",
-         "Give the value at `pointer` what the index asks for; GET "
+         "Change the value at `pointer` to one that the index accepts; GET "
          "/indexes/{name} shows its declaration.",
          NULL},
     [PROBLEM_RATE_LIMITED] =
@@ -236,7 +236,7 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                    "The headers of the request are too large",
                                    "Send fewer or shorter headers.", NULL},
     [PROBLEM_INTERNAL] = {"internal", 500, "The server failed",
-                          "The server's log says more.", NULL},
+                          "The server's log has the details.", NULL},
     [PROBLEM_TRANSFER_ENCODING_UNSUPPORTED] =
         {"transfer-encoding-unsupported", 501,
          "The transfer encoding is not supported",
@@ -244,9 +244,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_OVERLOADED] = {"overloaded", 503, "Too much work is waiting",
                             "Nothing was changed; try again a little later.",
                             "1"},
-    [PROBLEM_STOPPING] = {"stopping", 503, "The server is stopping",
-                          "Nothing was changed; try again when it is back.",
-                          "2"},
+    [PROBLEM_STOPPING] =
+        {"stopping", 503, "The server is stopping",
+         "Nothing was changed; try again when the server has restarted.", "2"},
     [PROBLEM_COMMIT_UNKNOWN] = {"commit-unknown", 503,
                                 "It is unknown whether the commit was stored",
                                 "Read the entries before you try again.", "2"},
@@ -255,9 +255,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
                                           "Use HTTP/1.1.", NULL},
     [PROBLEM_DISK_FULL] =
         {"disk-full", 507, "The disk is full",
-         "Free space on the disk of the data directory, of which --disk-floor "
-         "must stay free. Reads still work, and deletes while half of it is "
-         "free.",
+         "Free space on the disk of the data directory until more than "
+         "--disk-floor is free. Reads still work; deletes work while at least "
+         "half of --disk-floor is free.",
          "30"},
 };
 

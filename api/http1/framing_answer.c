@@ -19,19 +19,19 @@ static const struct {
     [FRAMING_BAD_TARGET] =
         {PROBLEM_BAD_REQUEST,
          "The request target must be a path that begins with a slash (or *) "
-         "and holds no spaces or control characters; a whole URL is not "
+         "and contains no spaces or control characters; a complete URL is not "
          "accepted."},
     [FRAMING_BAD_REQUEST_LINE] =
         {PROBLEM_BAD_REQUEST, "The request line must be: method, one space, "
                               "target, one space, HTTP/1.1."},
-    [FRAMING_BAD_LINE_END] = {PROBLEM_BAD_REQUEST,
-                              "Every line must end with CR LF; a CR or LF "
-                              "stands alone."},
+    [FRAMING_BAD_LINE_END] =
+        {PROBLEM_BAD_REQUEST,
+         "Every line must end with CR LF; this one has a CR or LF alone."},
     [FRAMING_BAD_HEADER_NAME] = {PROBLEM_BAD_REQUEST,
                                  "A header name must be token characters, with "
                                  "no space before the colon."},
-    [FRAMING_BAD_HEADER_VALUE] = {PROBLEM_BAD_REQUEST,
-                                  "A header value holds a control character."},
+    [FRAMING_BAD_HEADER_VALUE] =
+        {PROBLEM_BAD_REQUEST, "A header value contains a control character."},
     [FRAMING_FOLDED_HEADER] = {PROBLEM_BAD_REQUEST,
                                "A header line begins with a space; folded "
                                "headers are not accepted."},
@@ -55,13 +55,13 @@ static const struct {
     [FRAMING_ENCODING_IN_1_0] =
         {PROBLEM_BAD_REQUEST,
          "An HTTP/1.0 request cannot have a Transfer-Encoding."},
-    [FRAMING_BAD_CHUNK] = {PROBLEM_BAD_REQUEST,
-                           "A chunk of the body is not: size in hex digits, "
-                           "extensions of at most 256 bytes, CR LF, that many "
-                           "bytes, CR LF."},
+    [FRAMING_BAD_CHUNK] =
+        {PROBLEM_BAD_REQUEST,
+         "A chunk of the body is malformed; a chunk is: size in hex digits, "
+         "extensions of at most 256 bytes, CR LF, that many bytes, CR LF."},
     [FRAMING_BAD_TRAILER] = {PROBLEM_BAD_REQUEST,
-                             "Host, Content-Length and Transfer-Encoding "
-                             "cannot stand after a chunked body."},
+                             "Host, Content-Length and Transfer-Encoding are "
+                             "not allowed after a chunked body."},
     [FRAMING_URI_TOO_LONG] = {PROBLEM_URI_TOO_LONG,
                               "The request target has more bytes than this "
                               "server accepts."},
@@ -71,18 +71,18 @@ static const struct {
     [FRAMING_BODY_TOO_LARGE] = {PROBLEM_PAYLOAD_TOO_LARGE,
                                 "The body has more bytes than this server "
                                 "accepts for any request."},
-    [FRAMING_UNKNOWN_ENCODING] = {PROBLEM_TRANSFER_ENCODING_UNSUPPORTED,
-                                  "The Transfer-Encoding is not exactly: "
-                                  "chunked."},
-    [FRAMING_UNKNOWN_VERSION] = {PROBLEM_HTTP_VERSION_UNSUPPORTED,
-                                 "The request is in another version than "
-                                 "HTTP/1.0 or HTTP/1.1."},
+    [FRAMING_UNKNOWN_ENCODING] =
+        {PROBLEM_TRANSFER_ENCODING_UNSUPPORTED,
+         "The only accepted Transfer-Encoding is: chunked."},
+    [FRAMING_UNKNOWN_VERSION] =
+        {PROBLEM_HTTP_VERSION_UNSUPPORTED,
+         "The version of the request is neither HTTP/1.0 nor HTTP/1.1."},
     [FRAMING_SLOW_HEAD] = {PROBLEM_REQUEST_TIMEOUT,
-                           "The headers of the request were not there in time "
+                           "The headers of the request did not arrive in time "
                            "(--header-timeout)."},
-    [FRAMING_SLOW_BODY] = {PROBLEM_REQUEST_TIMEOUT,
-                           "The body of the request was not there in time "
-                           "(--body-timeout)."},
+    [FRAMING_SLOW_BODY] =
+        {PROBLEM_REQUEST_TIMEOUT,
+         "The body of the request did not arrive in time (--body-timeout)."},
 };
 
 /* The reason phrases (RFC 9110 section 15) of the statuses that FAULTS leads

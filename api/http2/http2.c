@@ -135,8 +135,8 @@ static int on_invalid_header(nghttp2_session *session,
     (void)flags;
     if (stream != NULL)
         http2_head_flaw(&stream->head, PROBLEM_BAD_REQUEST,
-                        "A header name or value holds characters that are not "
-                        "allowed there.");
+                        "A header name or value contains characters that are "
+                        "not allowed there.");
     return count_field(user, name_size + value_size);
 }
 

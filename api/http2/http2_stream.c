@@ -305,9 +305,9 @@ void http2_stream_late(struct http2_stream *stream)
         http2_session_reset(stream, HTTP2_NO_ERROR);
         return;
     }
-    exchange_refuse(stream->exchange, PROBLEM_REQUEST_TIMEOUT,
-                    "The body of the request was not there in time "
-                    "(--body-timeout).");
+    exchange_refuse(
+        stream->exchange, PROBLEM_REQUEST_TIMEOUT,
+        "The body of the request did not arrive in time (--body-timeout).");
     enqueue(stream);
     http2_stream_run_queue(connection);
 }

@@ -102,7 +102,7 @@ static enum progress show(struct request *request, struct reply *reply,
         return index_missing(request, reply, name);
     if (!verified) {
         problem(request, reply, PROBLEM_NO_VERIFICATION,
-                "The index %.*s was not verified yet.", (int)name.size,
+                "The index %.*s has not been verified.", (int)name.size,
                 (const char *)name.data);
         problem_member_text(reply, "index", name);
     }

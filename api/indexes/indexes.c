@@ -251,7 +251,7 @@ static enum progress nothing_for(struct request *request, struct reply *reply,
     kx_key_to_json(lookup->value, &value);
     reply->body.failed |= value.failed;
     return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-                   "Index %.*s has nothing for %.*s.", (int)lookup->index.size,
+                   "Index %.*s has no entry for %.*s.", (int)lookup->index.size,
                    (const char *)lookup->index.data, (int)value.size,
                    (const char *)value.data);
 }

@@ -37,11 +37,10 @@ bool kvconnect_admit(const struct request *request, struct input_error *flaw)
         return false;
     const char *version = request->header(request, "x-denokv-version");
     if (version != NULL && !is_spoken(version))
-        return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
-            "There is no version %.16s of KV Connect here; there "
-            "are %d to %d.",
-            version, KVCONNECT_FIRST, KVCONNECT_LAST);
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "Version %.16s of KV Connect is not supported; "
+                               "versions %d to %d are.",
+                               version, KVCONNECT_FIRST, KVCONNECT_LAST);
     return check_database(request, flaw);
 }
 
@@ -134,6 +133,6 @@ bool kvconnect_value(int encoding, struct kx_slice data, const void *memory,
         return true;
     default:
         return input_error_set(flaw, PROBLEM_BAD_REQUEST,
-                               "There is no value encoding %d.", encoding);
+                               "The value encoding %d is unknown.", encoding);
     }
 }

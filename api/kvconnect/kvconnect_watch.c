@@ -253,7 +253,7 @@ static enum progress begin(struct watch_stream *watching, struct reply *reply)
     if (fault.status == KX_COMMIT_TOO_LARGE)
         return problem(request, reply, PROBLEM_PAYLOAD_TOO_LARGE,
                        "The entries to be watched have more than %d bytes: "
-                       "watch fewer at a time.",
+                       "watch fewer keys at a time.",
                        FRAME_MAX);
     if (fault.status != KX_OK) {
         kx_buffer_init(&index, request->memory);

@@ -132,7 +132,7 @@ static bool read_mutation(const Datapath__Mutation *message, void *memory,
     int type = (int)message->mutation_type;
     if (!known_type(type))
         return input_error_set(flaw, PROBLEM_BAD_REQUEST,
-                               "There is no mutation of the type %d.", type);
+                               "The mutation type %d is unknown.", type);
     *mutation = (struct kx_mutation){
         .type = TYPES[type].type,
         .key = protobuf_slice(message->key),
@@ -185,10 +185,9 @@ static bool read_write(struct request *request, struct input_error *flaw)
     if (write == NULL)
         return false;
     if (write->n_enqueues > 0)
-        return input_error_set(
-            flaw, PROBLEM_BAD_REQUEST,
-            "Enqueue operations are not supported: there are no "
-            "queues here. Nothing was written.");
+        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                               "Enqueue operations are not supported: this "
+                               "server has no queues. Nothing was written.");
     return read_checks(write, request->memory, &request->commit, flaw) &&
            read_mutations(write, request->memory, &request->commit, flaw);
 }

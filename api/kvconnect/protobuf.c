@@ -68,9 +68,10 @@ void *protobuf_read(const struct request *request,
     if (message == NULL && arena.no_memory)
         input_error_no_memory(flaw);
     else if (message == NULL)
-        input_error_set(flaw, PROBLEM_BAD_REQUEST,
-                        "The body is no %s message, or has too many parts.",
-                        descriptor->short_name);
+        input_error_set(
+            flaw, PROBLEM_BAD_REQUEST,
+            "The body is not a valid %s message, or has too many parts.",
+            descriptor->short_name);
     return message;
 }
 

@@ -95,7 +95,7 @@ static struct tls_keys *read_keys(const struct options *options, char *why_out,
                                   size_t size)
 {
     struct tls_keys *keys = talloc_zero(NULL, struct tls_keys);
-    snprintf(why_out, size, "memory is used up");
+    snprintf(why_out, size, "memory ran out");
     if (keys == NULL)
         return NULL;
     keys->users = 1;
@@ -159,7 +159,7 @@ void tls_keyring_reload(struct tls_keyring *ring)
     struct tls_keys *keys = read_keys(ring->options, why, sizeof why);
     if (keys == NULL) {
         kx_log(KX_LOG_ERROR, "tls-reload-failed",
-               "why=\"%s\" kept=\"the former certificate\"", why);
+               "why=\"%s\" kept=\"the previous certificate\"", why);
         return;
     }
     log_certificate(keys, "tls-reloaded");

@@ -60,7 +60,7 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
                 etag);
     else
         problem(request, reply, PROBLEM_PRECONDITION_FAILED,
-                "The entry %s is there already, with the ETag %s.", key, etag);
+                "The entry %s already exists, with the ETag %s.", key, etag);
     kx_buffer_init(&actual, request->memory);
     entryjson_write_stamp(stamp, &actual);
     if (actual.failed)

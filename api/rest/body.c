@@ -62,9 +62,10 @@ static bool check_coding(const struct request *request,
     const char *coding = request->header(request, "Content-Encoding");
     if (coding == NULL || strcasecmp(coding, "identity") == 0)
         return true;
-    input_error_set(
-        flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-        "The body has the Content-Encoding %s; send it without one.", coding);
+    input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                    "The body has the Content-Encoding %s; send it without "
+                    "Content-Encoding.",
+                    coding);
     input_error_offer(flaw, kx_text(coding), "identity");
     return false;
 }
@@ -95,11 +96,10 @@ static bool take_bytes(const struct request *request, const char *content_type,
                                "Content-Type.",
                                content_type);
     if (!is_media_type(content_type))
-        return input_error_set(
-            flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-            "The Content-Type is \"%s\", which is no media type, "
-            "such as application/json or text/plain.",
-            content_type);
+        return input_error_set(flaw, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+                               "The Content-Type \"%s\" is not a media type "
+                               "such as application/json or text/plain.",
+                               content_type);
     for (size_t i = 0; i < media_type.size; i++)
         if (media_type.data[i] < 0x20 || media_type.data[i] > 0x7e)
             return input_error_set(
@@ -117,11 +117,10 @@ static bool check_whole(const struct request *request, struct input_error *flaw)
 {
     const char *range = request->header(request, "Content-Range");
     return range == NULL ||
-           input_error_set(
-               flaw, PROBLEM_BAD_REQUEST,
-               "The body has the Content-Range %s; a value is sent as a "
-               "whole, without one.",
-               range);
+           input_error_set(flaw, PROBLEM_BAD_REQUEST,
+                           "The body has the Content-Range %s; send the whole "
+                           "value, without Content-Range.",
+                           range);
 }
 
 static bool take_json(const struct request *request, struct kx_value *value_out,
@@ -141,8 +140,8 @@ static bool take_guessed(const struct request *request,
         return true;
     size_t used = strlen(flaw->detail);
     snprintf(flaw->detail + used, sizeof flaw->detail - used,
-             " (A body without a Content-Type of its own is taken for JSON; "
-             "name one, such as text/plain, to store bytes.)");
+             " (A body without a Content-Type is read as JSON; set one, such "
+             "as text/plain, to store bytes.)");
     return false;
 }
 

@@ -113,8 +113,8 @@ bool conditions_none(const struct request *request, struct input_error *flaw)
         if (request->header(request, names[i]) != NULL)
             return input_error_set(
                 flaw, PROBLEM_BAD_REQUEST,
-                "%s cannot be looked at here: there is no single "
-                "entry to compare with. POST /atomic takes checks.",
+                "%s is not supported here: there is no single entry to compare "
+                "with. POST /atomic takes checks.",
                 names[i]);
     return true;
 }

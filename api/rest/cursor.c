@@ -69,7 +69,7 @@ static bool open_cursor(struct kx_slice whole, uint64_t list,
     put(expected, checksum(owner, position), 4);
     if (memcmp(expected, whole.data + SUM_AT, 4) != 0)
         return input_error_set(flaw, PROBLEM_CURSOR_INVALID,
-                               "The cursor has been changed on its way.");
+                               "The cursor was altered.");
     if (owner != list)
         return input_error_set(
             flaw, PROBLEM_CURSOR_MISMATCH,

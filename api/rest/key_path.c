@@ -110,9 +110,10 @@ static bool add_number(struct kx_slice literal, struct kx_buffer *key,
         kx_key_number_parse(literal, &number, &fault) != KX_OK) {
         if (fault.inexact)
             return input_error_fault(flaw, &fault);
-        return bad(flaw, literal,
-                   "after '=' is none of: number, bigint like 42n, true, "
-                   "false, Infinity, NaN, b64:, hex:, quoted string");
+        return bad(
+            flaw, literal,
+            "must have one of these after '=': a number, a bigint like 42n, "
+            "true, false, Infinity, NaN, b64:, hex:, a quoted string");
     }
     kx_key_add_number(key, number);
     return true;
@@ -176,10 +177,9 @@ static bool add_segment(struct kx_slice segment, struct kx_buffer *key,
  * many. */
 static bool ends_with_slash(struct input_error *flaw)
 {
-    return input_error_set(
-        flaw, PROBLEM_BAD_KEY,
-        "There is nothing after the last '/': leave it out. An "
-        "empty string part is written =%%22%%22.");
+    return input_error_set(flaw, PROBLEM_BAD_KEY,
+                           "The path ends with '/': leave it out. An empty "
+                           "string part is written =%%22%%22.");
 }
 
 bool key_path_read(struct kx_slice path, struct kx_buffer *key,

@@ -28,7 +28,7 @@ static bool unknown(const struct member *table, struct kx_slice name,
     snprintf(shown, sizeof shown, "%.*s", kx_shown(name),
              (const char *)name.data);
     input_error_set(flaw, PROBLEM_UNKNOWN_MEMBER,
-                    "There is no member \"%s\" here.", shown);
+                    "The member \"%s\" is unknown here.", shown);
     for (; table->name != NULL; table++)
         input_error_offer(flaw, name, table->name);
     return input_error_in_member(flaw, shown);
@@ -99,7 +99,7 @@ bool member_table_text(struct kx_slice value, struct kx_buffer *out,
                        struct input_error *flaw)
 {
     if (kx_json_type(value) != KX_JSON_STRING)
-        return bad(flaw, "A text is expected here.");
+        return bad(flaw, "A string is expected here.");
     kx_json_unescape(value, out);
     return !out->failed || input_error_no_memory(flaw);
 }

@@ -25,12 +25,11 @@ static bool bad(struct input_error *flaw, struct kx_slice text)
     if (text.size == 0)
         return input_error_set(
             flaw, PROBLEM_BAD_REQUEST,
-            "A field is empty; without fields the whole value is "
-            "shown.");
+            "A field is empty; leave out fields to show the whole value.");
     return input_error_set(
         flaw, PROBLEM_BAD_REQUEST,
-        "\"%.*s\" is no JSON Pointer, such as /address/city, of at "
-        "most %d bytes; in one '~' is written ~0.",
+        "\"%.*s\" is not a JSON Pointer such as /address/city of at most %d "
+        "bytes; a '~' in it is written ~0.",
         (int)(text.size < 60 ? text.size : 60), (const char *)text.data,
         KX_POINTER_MAX);
 }

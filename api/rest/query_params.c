@@ -72,9 +72,9 @@ static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
 {
     size_t used = strlen(flaw->detail);
     snprintf(flaw->detail + used, sizeof flaw->detail - used,
-             " Entries are selected by a field through an index: POST /explain "
-             "with \"where\":[{\"path\":\"/%.*s\",\"eq\":...}] says which one, "
-             "and how it is declared.",
+             " An index selects entries by a field: POST /explain with "
+             "\"where\":[{\"path\":\"/%.*s\",\"eq\":...}] finds the index, or "
+             "shows how to declare it.",
              kx_shown(name), (const char *)name.data);
 }
 
@@ -82,9 +82,10 @@ static void point_to_indexes(struct kx_slice name, struct input_error *flaw)
 static bool unknown(struct kx_slice name, const struct query_params *query,
                     struct input_error *flaw)
 {
-    input_error_set(flaw, PROBLEM_UNKNOWN_PARAMETER,
-                    "There is no parameter \"%.*s\" here%s.", kx_shown(name),
-                    name.data, query->allowed == 0 ? ", nor any other" : "");
+    input_error_set(
+        flaw, PROBLEM_UNKNOWN_PARAMETER,
+        "The parameter \"%.*s\" is unknown here%s.", kx_shown(name), name.data,
+        query->allowed == 0 ? "; this operation takes no parameters" : "");
     flaw->parameter = name;
     for (int i = 0; i < PARAMETER_COUNT; i++)
         if ((query->allowed >> i & 1) != 0)
@@ -181,8 +182,8 @@ bool query_params_text(const struct query_params *query,
     struct kx_slice raw = query->raw[parameter];
     if (raw.size > 0 && memchr(raw.data, '+', raw.size) != NULL)
         return bad(flaw, parameter,
-                   "has a '+', which some clients mean as a plus and others as "
-                   "a space; write %2B or %20");
+                   "has a '+', which some clients use for a plus and others "
+                   "for a space; write %2B or %20");
     if (!percent_decode(raw, out))
         return bad(flaw, parameter, "has a '%' without two hexadecimal digits");
     if (out->failed)
@@ -219,7 +220,7 @@ static bool bad_limit(const struct query_params *query, bool too_large,
     const char *way = "";
     if (too_large && (query->allowed & TAKES_KEYS) != 0)
         way = " For more, repeat the request with the cursor of each page, or "
-              "leave limit out and send Accept: application/x-ndjson.";
+              "leave out limit and send Accept: application/x-ndjson.";
     else if (too_large && (query->allowed & TAKES_CURSOR) != 0)
         way = " For more, repeat the request with the cursor of each page.";
     else if (too_large)

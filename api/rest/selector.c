@@ -28,10 +28,9 @@ static bool read_key(const struct query_params *query, enum parameter parameter,
 
 static bool no_name(struct input_error *flaw)
 {
-    input_error_set(
-        flaw, PROBLEM_BAD_PARAMETER,
-        "The name of the index is empty: name one, or leave index out for "
-        "the entries themselves.");
+    input_error_set(flaw, PROBLEM_BAD_PARAMETER,
+                    "The name of the index is empty: name an index, or leave "
+                    "out index to read the entries themselves.");
     flaw->parameter = kx_text(query_params_name(PARAMETER_INDEX));
     return false;
 }
@@ -100,9 +99,12 @@ static bool combination(const struct selection *selection,
     bool both = selection->has_start && selection->has_end;
     bool one = selection->has_start != selection->has_end;
     if (selection->has_prefix && both)
-        return bad(flaw, "prefix goes with start or with end, not with both.");
+        return bad(
+            flaw,
+            "prefix can be combined with start or with end, not with both.");
     if (one && !selection->has_prefix && !selection->has_index)
-        return bad(flaw, "Without a prefix, start and end go together.");
+        return bad(flaw,
+                   "Without a prefix, start and end must be given together.");
     return true;
 }
 
@@ -171,7 +173,7 @@ static bool end_fits(const struct selection *selection,
 {
     if (!selection->has_end || selection->end.size > 0)
         return true;
-    bad(flaw, "end is a key without parts, and nothing comes before that.");
+    bad(flaw, "end is a key without parts, and no key comes before it.");
     flaw->parameter = kx_text("end");
     return false;
 }
@@ -202,8 +204,7 @@ bool selector_make(struct selection *selection, const void *memory,
         return input_error_no_memory(flaw);
     range->reverse = selection->reverse;
     if (selection->has_end && kx_compare(range->start, range->end) > 0)
-        return bad(flaw, "start lies after end; they keep their meaning when "
-                         "the order is reversed.");
+        return bad(flaw, "start comes after end; reverse does not swap them.");
     return true;
 }
 

@@ -63,7 +63,7 @@ bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
     kx_buffer_init(&text, memory);
     if (kx_json_type(value) != KX_JSON_STRING)
         return input_error_set(flaw, PROBLEM_BAD_REQUEST,
-                               "ttl is a text with a unit, such as \"60s\".");
+                               "ttl is a string with a unit, such as \"60s\".");
     return member_table_text(value, &text, flaw) &&
            ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, flaw);
 }

@@ -87,7 +87,7 @@ static enum tls_step begin(struct handshake *handshake)
         return TLS_BROKEN;
     if (first != HANDSHAKE_RECORD) {
         dismiss(visit, PROBLEM_TLS_REQUIRED,
-                "This port speaks TLS; the request came without.");
+                "This port requires TLS; the request came without it.");
         return TLS_BROKEN;
     }
     visit->tls = tls_open(all->service->keyring, visit->fd);

@@ -98,7 +98,7 @@ static void warn_of_file_limit(void)
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         kx_log(KX_LOG_WARNING, "file-size-limited",
-               "bytes=%llu detail=\"no file of the store can be larger; lift "
+               "bytes=%llu detail=\"no file of the store can be larger; raise "
                "LimitFSIZE of the unit, or ulimit -f\"",
                (unsigned long long)limit.rlim_cur);
 }
@@ -118,7 +118,7 @@ static bool start_framing(const struct options *options)
         .header_timeout_ms = options->header_timeout_ms,
         .body_timeout_ms = options->body_timeout_ms};
     return mhd_socket_start(&limits) ||
-           complain("cannot", "start", "memory is used up");
+           complain("cannot", "start", "memory ran out");
 }
 
 /* With the first certificate at hand, or not at all. */
@@ -129,7 +129,7 @@ static bool start_visits(struct server *server)
     char why[200];
     service->guests = address_limit_open(options->connections_per_address);
     if (service->guests == NULL)
-        return complain("cannot", "start", "memory is used up");
+        return complain("cannot", "start", "memory ran out");
     if (options->tls_cert == NULL)
         return true;
     service->keyring = tls_keyring_open(options, why, sizeof why);
@@ -200,7 +200,7 @@ static void look_at_floor(const struct options *options)
         options->disk_floor < options->checkpoint_log)
         kx_log(KX_LOG_WARNING, "disk-floor",
                "detail=\"--disk-floor is below --checkpoint-log: after a crash "
-               "on a full disk there may be no room to start\"");
+               "on a full disk there may be too little space to start\"");
 }
 
 /* Such a value is never accepted, or only by PUT: not by POST /atomic, an
@@ -233,11 +233,12 @@ static bool complain_open(const struct options *options)
 {
     char open[ADDRESS_TEXT_MAX];
     address_print(addresses_open(&options->listen), open);
-    fprintf(stderr,
-            "kindex: --listen: other machines reach %s and there is no access "
-            "token; add --token-file FILE, which is made with a new token when "
-            "it is missing, or --insecure to let everybody in\n",
-            open);
+    fprintf(
+        stderr,
+        "kindex: --listen: other machines can reach %s and there is no access "
+        "token; add --token-file FILE (a missing file is created with a new "
+        "token), or --insecure to serve requests without a token\n",
+        open);
     return false;
 }
 

@@ -43,7 +43,7 @@ static bool read_text(int fd, const char *path, struct kx_slice *text_out,
     if (fstat(fd, &stat) != 0)
         return complain(path, strerror(errno));
     if ((stat.st_mode & S_IRWXO) != 0)
-        return complain(path, "others may read it or write to it: chmod 600");
+        return complain(path, "other users may read or write it: chmod 600");
     ssize_t size = read(fd, text, CREDENTIAL_SIZE + 2);
     while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
         size--;
@@ -57,8 +57,8 @@ static bool take(int fd, const char *path, struct credential *credential_out)
     struct kx_slice slice;
     return read_text(fd, path, &slice, text) &&
            (credential_read(slice, credential_out) ||
-            complain(path, "this is no access token: kindex token generate "
-                           "makes one"));
+            complain(path, "it does not contain an access token; kindex token "
+                           "generate prints one"));
 }
 
 static bool read_or_make(const char *path, struct credential *credential_out)

@@ -100,9 +100,9 @@ refused 1 'kindex: --listen: *--token-file FILE*--insecure*'
 is 'the data directory' "$(ls -d "$work/none" 2>&1 | grep -c 'No such')" 1
 
 program serve --listen 0 --listen 0.0.0.0:0 --data "$work/none"
-refused 1 'kindex: --listen: other machines reach 0.0.0.0:0 and *'
+refused 1 'kindex: --listen: other machines can reach 0.0.0.0:0 and *'
 KINDEX_LISTEN='0, [::]:0' program serve --data "$work/none"
-refused 1 'kindex: --listen: other machines reach ?::?:0 and *'
+refused 1 'kindex: --listen: other machines can reach ?::?:0 and *'
 is 'the data directory' "$(ls -d "$work/none" 2>&1 | grep -c 'No such')" 1
 
 test_case 'print-config shows each value and where it comes from'

@@ -68,7 +68,7 @@ request PUT /kv/a 9 -H "If-Match: ${tag//\"/}"
 expect 412 precondition-failed
 field .detail "The entry [\"a\"] has the ETag $tag, which is not in If-Match."
 request PUT /kv/a 9 -H 'If-None-Match: *'
-field .detail "The entry [\"a\"] is there already, with the ETag $tag."
+field .detail "The entry [\"a\"] already exists, with the ETag $tag."
 request PUT /kv/none 9 -H 'If-Match: *'
 field .detail 'There is no entry ["none"], and If-Match requires one.'
 

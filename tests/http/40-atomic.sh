@@ -184,7 +184,7 @@ done <<'END'
 {"mutations":[{"type":"set","key":["a"],"typed":{"type":"KvU64","value":"x"}}]}|bad-value|/mutations/0/typed
 END
 request POST /atomic '{"mutations":[{"type":"set","key":["a"],"value":1,"ttl":1000}]}'
-field .detail 'ttl is a text with a unit, such as "60s".'
+field .detail 'ttl is a string with a unit, such as "60s".'
 request GET /kv/a
 expect 404
 

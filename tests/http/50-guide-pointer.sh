@@ -74,7 +74,7 @@ request GET /indexes/users_by_email/get '' --url-query 'key=["bob@x.org"]'
 field .name Bob
 request GET /indexes/users_by_email/get/zoe@x.org
 expect 404 key-not-found
-field .detail 'Index users_by_email has nothing for ["zoe@x.org"].'
+field .detail 'Index users_by_email has no entry for ["zoe@x.org"].'
 request GET /indexes/users_by_email/get/ada@x.org '' -H "If-None-Match: \"$ada\""
 expect 304
 request HEAD /indexes/users_by_email/get/ada@x.org

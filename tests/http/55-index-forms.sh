@@ -307,7 +307,7 @@ request GET /list?index=by_old
 expect 409 index-not-ready
 field .state failed
 field '.detail | contains("has failed") and contains("[\"old\",\"2\"]")' true
-field '.hint | contains("mend the entry that it names, then declare it again")' true
+field '.hint | contains("correct the entry that its error names, then declare the index again")' true
 request PUT /kv/old/2 '{"n":2}'
 request PUT /kv/old/1 '{"n":3}'
 request GET /list?index=by_old

@@ -223,7 +223,7 @@ for path in '/list?index=' '/list?index=&prefix=a' '/count?index='; do
     request GET "$path"
     expect 400 bad-parameter
     field .parameter index
-    field '.detail | test("empty.*leave index out")' true
+    field '.detail | test("empty.*leave out index")' true
 done
 request POST /get '{"ranges":[{"index":""}]}'
 expect 400 bad-request

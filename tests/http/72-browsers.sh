@@ -180,7 +180,7 @@ refused() {
 }
 
 test_case 'a site that no browser would name is refused at the start, with what to write'
-name='name each whose pages may use the service, such as https://app.example.org'
+name='name each site whose pages may use the service, such as https://app.example.org'
 refused '*' "$name"
 refused null "$name"
 refused "$app," "$name"

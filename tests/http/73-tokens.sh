@@ -340,7 +340,7 @@ test_case 'a token file that others may read, or that holds no token, is refused
 chmod 644 "$work/token"
 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --token-file "$work/token" >"$work/said" 2>"$work/complaint"
 is 'exit status' $? 1
-is 'why' "$(grep -c 'others may read it' "$work/complaint")" 1
+is 'why' "$(grep -c 'other users may read' "$work/complaint")" 1
 echo secret >"$work/other"
 chmod 600 "$work/other"
 "$KINDEX" serve --data "$work/data" --listen 127.0.0.1:0 --token-file "$work/other" >"$work/said" 2>"$work/complaint"

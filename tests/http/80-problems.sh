@@ -61,9 +61,9 @@ done
 
 test_case 'where there is no parameter at all that is said'
 request POST '/atomic?dry=1' '{}'
-field '[.detail, has("allowed")]' '["There is no parameter \"dry\" here, nor any other.",false]'
+field '[.detail, has("allowed")]' '["The parameter \"dry\" is unknown here; this operation takes no parameters.",false]'
 request GET '/list?dry=1'
-field '[.detail, has("allowed")]' '["There is no parameter \"dry\" here.",true]'
+field '[.detail, has("allowed")]' '["The parameter \"dry\" is unknown here.",true]'
 
 test_case 'the nearest name is proposed, if there is one near'
 request PUT '/kv/a?tll=1s' 1
@@ -104,7 +104,7 @@ done
 test_case 'a limit that is too large is told the largest and the way to the rest'
 request GET '/list?limit=100000'
 expect 400 bad-parameter
-field .detail 'The parameter limit is "100000"; it takes a whole number from 1 to 1000. For more, repeat the request with the cursor of each page, or leave limit out and send Accept: application/x-ndjson.'
+field .detail 'The parameter limit is "100000"; it takes a whole number from 1 to 1000. For more, repeat the request with the cursor of each page, or leave out limit and send Accept: application/x-ndjson.'
 request GET '/list?limit=99999999999999999999999999'
 field '.detail | contains("cursor")' true
 request DELETE '/list?prefix=x&limit=1001'
@@ -133,13 +133,13 @@ test_case 'a slash at the end is called that'
 for path in /kv/users/ /kv/ '/list?prefix=users/'; do
     request GET "$path"
     expect 400 bad-key
-    field '.detail | contains("nothing after the last")' true
+    field '.detail | contains("ends with")' true
 done
 for path in /list /indexes /indexes/x /livez /v2/watch; do
     request GET "$path/"
     expect 404 not-found
     field '[.detail, .didYouMean]' \
-        "[\"There is nothing at $path/; without the '/' at its end it is $path.\",\"$path\"]"
+        "[\"There is nothing at $path/; leave out the '/' at its end: $path.\",\"$path\"]"
 done
 
 test_case 'what has another address here is told it'

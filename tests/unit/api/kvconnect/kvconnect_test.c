@@ -290,9 +290,9 @@ static const struct {
     const char *says;
 } REFUSED[] = {
     /* No messages at all, or cut off. */
-    {"/v2/snapshot_read", "ff", "no SnapshotRead message"},
-    {"/v2/snapshot_read", "0a0d0a0302", "no SnapshotRead message"},
-    {"/v2/atomic_write", "12", "no AtomicWrite message"},
+    {"/v2/snapshot_read", "ff", "not a valid SnapshotRead message"},
+    {"/v2/snapshot_read", "0a0d0a0302", "not a valid SnapshotRead message"},
+    {"/v2/atomic_write", "12", "not a valid AtomicWrite message"},
     /* A range without a limit, and with a negative one. */
     {"/v2/snapshot_read", "0a060a01271201ff", "limit of a range is 0"},
     {"/v2/snapshot_read", "0a110a01271201ff18ffffffffffffffffff01",
@@ -305,10 +305,11 @@ static const struct {
     /* A versionstamp of 3 bytes. */
     {"/v2/atomic_write", "0a080a01271203000000", "Invalid versionstamp"},
     /* Mutations: no type, no value, no encoding, a KvU64 of 3 bytes. */
-    {"/v2/atomic_write", "12030a0127", "no mutation of the type 0"},
-    {"/v2/atomic_write", "12050a01271806", "no mutation of the type 6"},
+    {"/v2/atomic_write", "12030a0127", "mutation type 0 is unknown"},
+    {"/v2/atomic_write", "12050a01271806", "mutation type 6 is unknown"},
     {"/v2/atomic_write", "12050a01271801", "'set' mutation needs a value"},
-    {"/v2/atomic_write", "120a0a012712030a01001801", "no value encoding 0"},
+    {"/v2/atomic_write", "120a0a012712030a01001801",
+     "value encoding 0 is unknown"},
     {"/v2/atomic_write", "120c0a012712050a010010021801", "A KvU64 has 8"},
     {"/v2/atomic_write", "120c0a012712050a010010031804",
      "Failed to perform 'max' mutation on a non-U64 operand"},
