@@ -10,6 +10,7 @@
  * applied, unless the batch changes a part of the catalog that they read. */
 #include "commit/batch.h"
 
+#include <malloc.h>
 #include <talloc.h>
 
 #include "commit/batch_catalog.h"
@@ -19,6 +20,10 @@
 #include "commit/touched_keys.h"
 #include "commit/watch.h"
 #include "storage/log_marks.h"
+
+enum {
+    PLAN_KEPT_MAX = 16 << 20 /* bytes of a plan that stays until the next */
+};
 
 /* Rows that no reader can have asked for since build_merge.c made the cache
  * forget them. Rows of a successor can have been read, under the name that
@@ -174,4 +179,17 @@ enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
     }
     talloc_free(rows.mem);
     return status;
+}
+
+/* The allocator keeps the small pieces of a plan in its heaps: they are given
+ * back to the system here. */
+void batch_release(struct kx_store *store)
+{
+    if (store->plan == NULL ||
+        overlay_bytes(store->plan->overlay) < PLAN_KEPT_MAX)
+        return;
+    view_forget_keys(&store->gate);
+    talloc_free(store->plan);
+    store->plan = NULL;
+    malloc_trim(0);
 }

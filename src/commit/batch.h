@@ -56,9 +56,12 @@ struct batch {
 
 /* Applies the batch. KX_OK: it is visible, and on disk after the next flush;
  * *number_out is the argument for view_flushed; the store keeps the plan until
- * the next batch. Otherwise nothing has changed, except with KX_UNKNOWN: a
- * durable batch that may be on disk all the same. */
+ * the next batch or batch_release. Otherwise nothing has changed, except with
+ * KX_UNKNOWN: a durable batch that may be on disk all the same. */
 enum kx_status batch_apply(struct kx_store *store, struct batch *batch,
                            uint64_t *number_out);
+
+/* Frees the plan of the last batch, which must be on disk, if it is large. */
+void batch_release(struct kx_store *store);
 
 #endif

@@ -212,6 +212,15 @@ uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
     return batch;
 }
 
+void view_forget_keys(struct view *gate)
+{
+    view_apply_begin(gate);
+    view_publish(gate);
+    gate->keys = NULL;
+    gate->key_count = 0;
+    view_apply_cancel(gate);
+}
+
 void view_apply_cancel(struct view *gate)
 {
     if (gate->publishing)

@@ -87,6 +87,9 @@ void view_apply_begin(struct view *gate);
 void view_publish(struct view *gate);
 uint64_t view_apply_end(struct view *gate, const struct net_change *keys,
                         size_t count);
+/* The keys that the last end has published are no longer pointed to. The batch
+ * must be on disk. Waits for the open views, as begin does. */
+void view_forget_keys(struct view *gate);
 /* Instead of end, when nothing was applied. */
 void view_apply_cancel(struct view *gate);
 /* Between begin and publish, for a batch some of whose rows are in the tables

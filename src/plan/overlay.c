@@ -108,7 +108,7 @@ static struct slot *add(struct overlay *overlay, struct kx_slice key,
     *slot = (struct slot){.key = kx_slice(bytes, key.size),
                           .stored = kx_slice(bytes + key.size, stored.size)};
     slot->now = slot->stored;
-    overlay->bytes += stored.size;
+    overlay->bytes += sizeof *slot + key.size + stored.size;
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, overlay->slots, slot->key.data,
                                 (unsigned)slot->key.size, overlay->hash, slot);
     if (slot->lost)
@@ -254,7 +254,8 @@ static enum kx_status change(struct overlay *overlay, struct slot *slot,
         return KX_NO_MEMORY;
     overlay->changed_count += !slot->changed;
     overlay->bytes += record.size;
-    overlay->put_bytes += record.size;
+    if (record.size != 0)
+        overlay->put_bytes += slot->key.size + record.size;
     slot->changed = true;
     slot->now = kx_slice(copy, record.size);
     return KX_OK;

@@ -62,7 +62,7 @@ size_t overlay_change_count(const struct overlay *overlay);
 struct change overlay_change(const struct overlay *overlay, size_t n);
 /* Has it removed the row under this key? */
 bool overlay_removes(struct overlay *overlay, struct kx_slice key);
-/* Bytes of the records that it has put, those put over again included. */
+/* Bytes of the rows that it has put, those put over again included. */
 size_t overlay_put_bytes(const struct overlay *overlay);
 
 /* Ends the commit being planned: with its changes, or without. The next change
@@ -76,8 +76,8 @@ void overlay_undo(struct overlay *overlay);
 struct net_change *overlay_net(struct overlay *overlay, size_t *count_out);
 
 /* When to close a batch: an upper bound of the rows that differ from the table
- * by now, and the bytes copied for reads and changes, including changes that
- * were taken back. */
+ * by now, and the bytes held for keys, reads and changes, including changes
+ * that were taken back. */
 size_t overlay_size(const struct overlay *overlay);
 size_t overlay_bytes(const struct overlay *overlay);
 

@@ -240,8 +240,10 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
 static void run_batches(struct kx_store *store, struct kx_commit *list)
 {
     uint64_t began_ns = kx_monotonic_ns();
-    while (list != NULL)
+    while (list != NULL) {
         list = run_batch(store, list);
+        batch_release(store);
+    }
     store->last_commit_ns = kx_monotonic_ns();
     store->commits_ns = store->last_commit_ns - began_ns;
 }

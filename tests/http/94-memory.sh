@@ -65,6 +65,9 @@ if [ "$times" -eq 1 ]; then
         printf '{"key":["small",%d],"value":"%090d"}\n' $n $n
     done >"$work/rows"
     "$KINDEX" import "$work/rows" --url "$url" >"$work/imported" 2>&1
+    for i in {1..8}; do
+        request POST /indexes "{\"name\":\"wide_$i\",\"prefix\":[\"wide\"],\"fields\":[{\"path\":\"/a\",\"each\":true}]}"
+    done
     timeout "$longest" node "$(dirname "$0")/memory.js" 127.0.0.1 "${url##*:}" \
         "$server" $((16 + 64 + 64)) $((16 + 64)) 64 >"$work/seen"
     is 'memory' "$(cat "$work/seen")" 'values held given back
@@ -72,6 +75,7 @@ values over HTTP/2 held given back
 lists held given back
 streams held given back
 small lists over HTTP/2 held given back
+commits beside lists held given back
 bodies held given back'
     stop_server
 fi

@@ -2,8 +2,8 @@
 //
 //   node tests/http/memory.js HOST PORT PID MOST LEFT
 //
-// The server has values of a megabyte under ["values"], and small
-// ones under ["small"]. For each way it prints
+// The server has values of a megabyte under ["values"], small ones under
+// ["small"], and indexes of what comes under ["wide"]. For each way it prints
 // whether the memory of the process PID was more than MOST MiB when --bodies-max
 // was taken up, and whether it is less than LEFT MiB when the clients have gone
 // (else the program waits, and says what it is).
@@ -68,12 +68,25 @@ function streams(count, path) {
   return client.socket;
 }
 
+// A request of less than 64 KiB, which is always accepted, with 80,000 index
+// entries.
+function commit() {
+  const mutations = many(250, (i) => ({ type: "set", key: ["wide", i], value: { a: many(40, (n) => n + i) } }));
+  return new Promise((resolve, reject) => {
+    http.request({ host, port, method: "POST", path: "/atomic", localAddress: "127.0.0.9",
+      headers: { "Content-Type": "application/json" } }, (reply) => {
+      reply.resume().on("end", () => resolve(reply.statusCode));
+    }).on("error", reject).end(JSON.stringify({ mutations }));
+  });
+}
+
 const WAYS = {
   "values": () => many(200, () => get(LARGE)),
   "values over HTTP/2": () => many(12, () => streams(16, LARGE)),
   "lists": () => many(60, () => get("/list?prefix=values")),
   "streams": () => many(100, () => get("/list?prefix=values", NDJSON)),
   "small lists over HTTP/2": () => many(20, () => streams(60, "/list?prefix=small&limit=600")),
+  "commits beside lists": () => many(60, () => get("/list?prefix=values")),
   "bodies": () => many(60, () => upload(8000000, 1300000)),
 };
 
@@ -81,6 +94,9 @@ async function main() {
   for (const [name, begin] of Object.entries(WAYS)) {
     const clients = begin();
     await full();
+    if (name.startsWith("commits"))
+      for (const status of [await commit(), await commit(), await commit()])
+        if (status !== 200) console.log(name, status);
     const most = resident("VmHWM");
     for (const client of clients) client.destroy();
     const until = Date.now() + PATIENCE_MS;
