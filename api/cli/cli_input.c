@@ -12,13 +12,13 @@ static bool read_all(FILE *file, const char *name, struct kx_buffer *out)
     while (!out->failed && out->size <= CLI_INPUT_MAX &&
            (size = fread(chunk, 1, sizeof chunk, file)) > 0)
         kx_add(out, chunk, size);
-    const char *flaw = ferror(file)                ? strerror(errno)
-                       : out->failed               ? "memory ran out"
-                       : out->size > CLI_INPUT_MAX ? "too large"
-                                                   : NULL;
-    if (flaw != NULL)
-        cli_fail("%s: %s", name, flaw);
-    return flaw == NULL;
+    const char *error = ferror(file)                ? strerror(errno)
+                        : out->failed               ? "memory ran out"
+                        : out->size > CLI_INPUT_MAX ? "too large"
+                                                    : NULL;
+    if (error != NULL)
+        cli_fail("%s: %s", name, error);
+    return error == NULL;
 }
 
 bool cli_input(const char *path, struct kx_buffer *out)

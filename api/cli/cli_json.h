@@ -1,6 +1,6 @@
 /* Reading the members of a JSON object in a reply. */
-#ifndef API_CLI_MEMBER_H
-#define API_CLI_MEMBER_H
+#ifndef API_CLI_JSON_H
+#define API_CLI_JSON_H
 
 #include "cli/cli.h"
 #include "kindex.h"

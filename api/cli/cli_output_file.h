@@ -1,6 +1,6 @@
 /* Files that commands write: a file gets its name when it is complete. */
-#ifndef API_CLI_SAVE_H
-#define API_CLI_SAVE_H
+#ifndef API_CLI_OUTPUT_FILE_H
+#define API_CLI_OUTPUT_FILE_H
 
 #include <stdio.h>
 #include <sys/types.h>
@@ -22,16 +22,16 @@ struct cli_output_file {
  * that is not a plain file, such as a pipe, is written in place. A link to a
  * file stays a link. False: it cannot be opened, and the message has been
  * printed. */
-bool cli_output_file_open(struct cli_output_file *save, const char *path,
+bool cli_output_file_open(struct cli_output_file *file, const char *path,
                           mode_t mode);
 
 /* False: the bytes cannot be written; cli_output_file_end prints the message.
  */
-bool cli_output_file_write(struct cli_output_file *save, struct kx_slice bytes);
+bool cli_output_file_write(struct cli_output_file *file, struct kx_slice bytes);
 
 /* Closes the output. With CLI_OK all bytes are on disk before the file gets its
  * name; with any other status the part is removed, or kept if `keep` is set.
  * Returns status, or CLI_ERROR after printing an error. */
-int cli_output_file_end(struct cli_output_file *save, int status);
+int cli_output_file_end(struct cli_output_file *file, int status);
 
 #endif

@@ -28,12 +28,12 @@ bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out)
 {
     struct kx_buffer path;
-    struct input_error flaw;
+    struct input_error error;
     kx_buffer_init(&path, cli->memory);
     cli_add_key(&path, text);
-    if (key_path_read(cli_whole(&path), out, &flaw))
+    if (key_path_read(cli_whole(&path), out, &error))
         return true;
-    cli_misuse(cli, "%s: %s", text, flaw.detail);
+    cli_misuse(cli, "%s: %s", text, error.detail);
     return false;
 }
 

@@ -37,9 +37,9 @@ bool cli_key_path(const struct cli *cli, struct kx_slice array,
                   struct kx_buffer *out)
 {
     struct kx_buffer key;
-    struct input_error flaw;
+    struct input_error error;
     kx_buffer_init(&key, cli->memory);
-    bool read = keyjson_read(array, &key, &flaw);
+    bool read = keyjson_read(array, &key, &error);
     if (read)
         key_path_write(kx_buffer_slice(&key), out);
     kx_buffer_free(&key);

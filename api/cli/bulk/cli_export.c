@@ -14,7 +14,7 @@
 
 struct exporting {
     struct cli *cli;
-    struct cli_output_file save;
+    struct cli_output_file file;
     struct cli_progress progress;
     struct kx_slice names[KX_INDEXES_MAX]; /* of the indexes, JSON texts */
     size_t name_count;
@@ -51,8 +51,8 @@ static bool of_index(const struct exporting *exporting, struct kx_slice entry)
 
 static bool put_line(struct exporting *exporting, struct kx_slice line)
 {
-    return cli_output_file_write(&exporting->save, line) &&
-           cli_output_file_write(&exporting->save, kx_text("\n"));
+    return cli_output_file_write(&exporting->file, line) &&
+           cli_output_file_write(&exporting->file, kx_text("\n"));
 }
 
 static bool take_entry(void *target, struct kx_slice entry)
@@ -105,7 +105,7 @@ static int export_all(struct exporting *exporting)
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
     cli_progress_begin(&exporting->progress, "exported");
-    exporting->progress.terminal &= !isatty(fileno(exporting->save.out));
+    exporting->progress.terminal &= !isatty(fileno(exporting->file.out));
     if (exporting->progress.terminal)
         exporting->whole = count_whole(cli);
     int status = cli_entries(cli, cli_whole(&path), take_entry, exporting);
@@ -119,8 +119,8 @@ static int export_all(struct exporting *exporting)
  * continue the export: the incomplete file does not have its final name. */
 static void report(const struct exporting *exporting, int status)
 {
-    const struct cli_output_file *save = &exporting->save;
-    if (save->error != 0 || (status != CLI_OK && exporting->count == 0))
+    const struct cli_output_file *file = &exporting->file;
+    if (file->error != 0 || (status != CLI_OK && exporting->count == 0))
         return;
     fprintf(stderr, "exported %llu entries in %.1f s\n",
             (unsigned long long)exporting->count,
@@ -129,7 +129,7 @@ static void report(const struct exporting *exporting, int status)
         fprintf(stderr,
                 "  not all are in %s; --from-key with the key of the last one "
                 "goes on there, in another file\n",
-                *save->part != '\0' ? save->part : save->path);
+                *file->part != '\0' ? file->part : file->path);
 }
 
 /* Checks that continuing an export does not overwrite the incomplete file. */
@@ -160,11 +160,11 @@ int cli_export(struct cli *cli)
                            &exporting);
     if (status != CLI_OK)
         return status;
-    if (!cli_output_file_open(&exporting.save, cli->file, 0600))
+    if (!cli_output_file_open(&exporting.file, cli->file, 0600))
         return CLI_ERROR;
     status = export_all(&exporting);
-    exporting.save.keep = exporting.count > 0;
-    status = cli_output_file_end(&exporting.save, status);
+    exporting.file.keep = exporting.count > 0;
+    status = cli_output_file_end(&exporting.file, status);
     report(&exporting, status);
     return status;
 }

@@ -21,17 +21,17 @@ struct importing {
     char *line; /* allocated by getline */
     size_t capacity;
     ssize_t held; /* size of a line that has been read and waits, or 0 */
-    struct flight flight;
-    struct cli_key_set repeats;
+    struct cli_pipeline pipeline;
+    struct cli_key_set keys;
     struct cli_ndjson_rules rules;
     struct kx_buffer prefix; /* JSON array */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded key of the current line */
     struct cli_progress progress;
-    struct flight_place place; /* after the current line */
-    uint64_t hash_before;      /* hash of the input before the current line */
-    uint64_t skipped;          /* bytes stored by an earlier run */
-    uint64_t whole;            /* size of the input in bytes; 0: unknown */
+    struct cli_pipeline_place place; /* after the current line */
+    uint64_t hash_before; /* hash of the input before the current line */
+    uint64_t skipped;     /* bytes stored by an earlier run */
+    uint64_t whole;       /* size of the input in bytes; 0: unknown */
     uint64_t lines;
     uint64_t expired;
     uint64_t noted_ns; /* when the state file was written */
@@ -94,7 +94,7 @@ static void hold_line(struct importing *importing, ssize_t size)
 /* Skips the input up to the place. False: the input ends before the place, or
  * its hash differs, so it is another input. */
 static bool skip_to(struct importing *importing,
-                    const struct flight_place *place)
+                    const struct cli_pipeline_place *place)
 {
     while (importing->place.at < place->at)
         if (next_line(importing) < 0)
@@ -104,7 +104,8 @@ static bool skip_to(struct importing *importing,
            importing->place.hash == place->hash;
 }
 
-static int read_place(const char *path, FILE *file, struct flight_place *place)
+static int read_place(const char *path, FILE *file,
+                      struct cli_pipeline_place *place)
 {
     bool read =
         fscanf(file, "%" SCNu64 " %" SCNx64, &place->at, &place->hash) == 2;
@@ -116,7 +117,7 @@ static int read_place(const char *path, FILE *file, struct flight_place *place)
 /* Skips the lines that an earlier run has stored, by the state file. */
 static int skip_stored(struct importing *importing, const char *path)
 {
-    struct flight_place place;
+    struct cli_pipeline_place place;
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return errno == ENOENT ? CLI_OK
@@ -132,7 +133,8 @@ static int skip_stored(struct importing *importing, const char *path)
 }
 
 /* Writes a new file, then renames it over the old one. */
-static bool write_state(const char *path, const struct flight_place *place)
+static bool write_state(const char *path,
+                        const struct cli_pipeline_place *place)
 {
     char part[4096];
     if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
@@ -152,10 +154,10 @@ static void note_place(struct importing *importing)
     if (cli->state == NULL || cli->dry_run)
         return;
     importing->noted_ns = kx_monotonic_ns();
-    struct flight_place safe =
-        flight_safe(&importing->flight, &importing->place);
+    struct cli_pipeline_place safe =
+        cli_pipeline_stored(&importing->pipeline, &importing->place);
     if (!write_state(cli->state, &safe))
-        importing->flight.status =
+        importing->pipeline.status =
             cli_fail("%s: %s", cli->state, strerror(errno));
 }
 
@@ -174,20 +176,21 @@ static bool before_from(const struct importing *importing)
                       kx_buffer_slice(&importing->from)) < 0;
 }
 
-static void add_item(struct importing *importing, struct flight_slot *slot,
+static void add_item(struct importing *importing,
+                     struct cli_pipeline_slot *slot,
                      const struct cli_ndjson_entry *entry)
 {
     const uint8_t *base = slot->texts.data;
-    slot->items[slot->count++] =
-        (struct flight_item){.key = (size_t)(entry->key.data - base),
-                             .key_size = entry->key.size,
-                             .mutation = (size_t)(entry->mutation.data - base),
-                             .mutation_size = entry->mutation.size,
-                             .line = importing->lines};
+    slot->items[slot->count++] = (struct cli_pipeline_item){
+        .key = (size_t)(entry->key.data - base),
+        .key_size = entry->key.size,
+        .mutation = (size_t)(entry->mutation.data - base),
+        .mutation_size = entry->mutation.size,
+        .line = importing->lines};
 }
 
 /* True if the entry and the item have the same key text. */
-static bool same_key(const struct flight_slot *slot, uint32_t item,
+static bool same_key(const struct cli_pipeline_slot *slot, uint32_t item,
                      const struct cli_ndjson_entry *entry)
 {
     return kx_equal(kx_slice(slot->texts.data + slot->items[item].key,
@@ -208,19 +211,19 @@ enum taken { TAKEN, LEFT_OUT, MUST_WAIT };
  * its checks do not see entries that the same batch stores. The server refuses
  * an invalid key. */
 static enum taken take_entry(struct importing *importing,
-                             struct flight_slot *slot,
+                             struct cli_pipeline_slot *slot,
                              const struct cli_ndjson_entry *entry)
 {
     struct kx_fault fault;
-    const struct cli_repeat *first = NULL;
+    const struct cli_key_note *first = NULL;
     importing->key.size = 0;
     if (kx_key_from_json(entry->key, &importing->key, &fault) == KX_OK) {
         if (before_from(importing))
             return LEFT_OUT;
-        first = cli_key_set_note(&importing->repeats,
+        first = cli_key_set_note(&importing->keys,
                                  kx_buffer_slice(&importing->key), slot->count);
     }
-    bool beside = first != NULL && first->batch == importing->repeats.batch;
+    bool beside = first != NULL && first->batch == importing->keys.batch;
     if (first == NULL || (beside && importing->cli->overwrite)) {
         add_item(importing, slot, entry);
         return TAKEN;
@@ -228,13 +231,13 @@ static enum taken take_entry(struct importing *importing,
     if (!keeps_keys(importing) &&
         (!beside || !same_key(slot, first->item, entry)))
         return MUST_WAIT;
-    importing->flight.kept++;
+    importing->pipeline.kept++;
     return LEFT_OUT;
 }
 
 /* False: the line must wait until all batches under way are stored. */
-static bool take_line(struct importing *importing, struct flight_slot *slot,
-                      struct kx_slice line)
+static bool take_line(struct importing *importing,
+                      struct cli_pipeline_slot *slot, struct kx_slice line)
 {
     struct cli_ndjson_entry entry;
     size_t size = slot->texts.size;
@@ -249,7 +252,7 @@ static bool take_line(struct importing *importing, struct flight_slot *slot,
     case LINE_NOTHING:
         break;
     case LINE_BAD:
-        importing->flight.status =
+        importing->pipeline.status =
             cli_fail("line %llu is no entry: %s",
                      (unsigned long long)importing->lines, entry.reason);
         break;
@@ -260,13 +263,13 @@ static bool take_line(struct importing *importing, struct flight_slot *slot,
 }
 
 /* Reads lines until the batch is full or a line must wait. */
-static void fill(struct importing *importing, struct flight_slot *slot)
+static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
 {
     ssize_t size = 0;
     importing->rules.now_ms = kx_now_ms();
-    while (importing->flight.status == CLI_OK &&
+    while (importing->pipeline.status == CLI_OK &&
            slot->count < importing->cli->batch &&
-           slot->texts.size < FLIGHT_BYTES_MAX &&
+           slot->texts.size < CLI_PIPELINE_BYTES_MAX &&
            (size = next_line(importing)) > 0) {
         size_t text = (size_t)size - (importing->line[size - 1] == '\n');
         if (!take_line(importing, slot, kx_slice(importing->line, text))) {
@@ -276,31 +279,32 @@ static void fill(struct importing *importing, struct flight_slot *slot)
     }
     importing->ended = size < 0;
     if (size < 0 && ferror(importing->in))
-        importing->flight.status = cli_fail("the input: %s", strerror(errno));
+        importing->pipeline.status = cli_fail("the input: %s", strerror(errno));
 }
 
 /* Waits until no batch is under way. */
 static void settle(struct importing *importing)
 {
-    while (flight_busy(&importing->flight)) {
-        flight_wait(&importing->flight);
+    while (cli_pipeline_busy(&importing->pipeline)) {
+        cli_pipeline_wait(&importing->pipeline);
         note_place_at_times(importing);
     }
-    cli_key_set_clear(&importing->repeats);
+    cli_key_set_clear(&importing->keys);
 }
 
 /* Fills and sends a batch. */
-static void send_lines(struct importing *importing, struct flight_slot *slot)
+static void send_lines(struct importing *importing,
+                       struct cli_pipeline_slot *slot)
 {
-    struct flight *flight = &importing->flight;
+    struct cli_pipeline *pipeline = &importing->pipeline;
     fill(importing, slot);
-    if (flight->status == CLI_OK)
-        flight_send(flight, slot);
-    cli_key_set_next_batch(&importing->repeats);
-    bool full = cli_key_set_full(&importing->repeats);
+    if (pipeline->status == CLI_OK)
+        cli_pipeline_send(pipeline, slot);
+    cli_key_set_next_batch(&importing->keys);
+    bool full = cli_key_set_full(&importing->keys);
     if (full && keeps_keys(importing)) {
-        if (!cli_key_set_grow(&importing->repeats))
-            flight->status = cli_fail("memory ran out");
+        if (!cli_key_set_grow(&importing->keys))
+            pipeline->status = cli_fail("memory ran out");
     } else if (importing->held > 0 || full) {
         settle(importing);
     }
@@ -308,17 +312,18 @@ static void send_lines(struct importing *importing, struct flight_slot *slot)
 
 static void run(struct importing *importing)
 {
-    struct flight *flight = &importing->flight;
-    while (flight->status == CLI_OK && !importing->ended) {
-        struct flight_slot *slot = flight_filling(flight, &importing->place);
+    struct cli_pipeline *pipeline = &importing->pipeline;
+    while (pipeline->status == CLI_OK && !importing->ended) {
+        struct cli_pipeline_slot *slot =
+            cli_pipeline_filling(pipeline, &importing->place);
         if (slot != NULL) {
             send_lines(importing, slot);
-            flight_look(flight);
+            cli_pipeline_poll(pipeline);
         } else {
-            flight_wait(flight);
+            cli_pipeline_wait(pipeline);
         }
         note_place_at_times(importing);
-        cli_progress_show(&importing->progress, flight->stored,
+        cli_progress_show(&importing->progress, pipeline->stored,
                           importing->place.at, importing->whole);
     }
     settle(importing);
@@ -328,14 +333,14 @@ static void run(struct importing *importing)
 
 static void report(const struct importing *importing)
 {
-    const struct flight *flight = &importing->flight;
+    const struct cli_pipeline *pipeline = &importing->pipeline;
     double seconds = cli_progress_seconds(&importing->progress);
     fprintf(stderr, "%s %llu entries in %.1f s",
             importing->cli->dry_run ? "would import" : "imported",
-            (unsigned long long)flight->stored, seconds);
-    if (flight->kept > 0)
+            (unsigned long long)pipeline->stored, seconds);
+    if (pipeline->kept > 0)
         fprintf(stderr, ", %llu were there already (--overwrite replaces them)",
-                (unsigned long long)flight->kept);
+                (unsigned long long)pipeline->kept);
     if (importing->expired > 0)
         fprintf(stderr, ", %llu had expired",
                 (unsigned long long)importing->expired);
@@ -347,12 +352,14 @@ static void report(const struct importing *importing)
 
 static void tell_rest(const struct importing *importing)
 {
-    const struct flight *flight = &importing->flight;
-    if (flight->status == CLI_OK || importing->cli->dry_run)
+    const struct cli_pipeline *pipeline = &importing->pipeline;
+    if (pipeline->status == CLI_OK || importing->cli->dry_run)
         return;
     if (importing->cli->state != NULL)
-        fprintf(stderr, "  the same command goes on behind byte %llu\n",
-                (unsigned long long)flight_safe(flight, &importing->place).at);
+        fprintf(
+            stderr, "  the same command goes on behind byte %llu\n",
+            (unsigned long long)cli_pipeline_stored(pipeline, &importing->place)
+                .at);
     else
         fputs("  the same command stores what is missing; with --state FILE "
               "it goes on where it broke off\n",
@@ -368,15 +375,16 @@ static int import_all(struct importing *importing)
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
     if (status != CLI_OK)
         return status;
-    if (!cli_key_set_begin(&importing->repeats) ||
-        !flight_begin(&importing->flight, importing->cli, importing->cli->jobs))
+    if (!cli_key_set_begin(&importing->keys) ||
+        !cli_pipeline_begin(&importing->pipeline, importing->cli,
+                            importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
     run(importing);
-    flight_end(&importing->flight);
+    cli_pipeline_end(&importing->pipeline);
     report(importing);
     tell_rest(importing);
-    return importing->flight.status;
+    return importing->pipeline.status;
 }
 
 static FILE *open_input(const char *path)
@@ -397,7 +405,7 @@ int cli_import(struct cli *cli)
         return cli_fail("%s: %s", path, strerror(errno));
     int status = import_all(&importing);
     free(importing.line);
-    cli_key_set_end(&importing.repeats);
+    cli_key_set_end(&importing.keys);
     if (importing.in != stdin)
         fclose(importing.in);
     return status;

@@ -6,72 +6,71 @@
 
 #include "cli/bulk/cli_pipeline.h"
 
-enum { PLACES = 1 << 18 }; /* at first */
+enum { SLOTS = 1 << 18 }; /* at first */
 
-bool cli_key_set_begin(struct cli_key_set *repeats)
+bool cli_key_set_begin(struct cli_key_set *keys)
 {
-    *repeats =
-        (struct cli_key_set){.places = calloc(PLACES, sizeof *repeats->places),
-                             .place_count = PLACES,
-                             .batch = 1};
-    return repeats->places != NULL;
+    *keys = (struct cli_key_set){.slots = calloc(SLOTS, sizeof *keys->slots),
+                                 .capacity = SLOTS,
+                                 .batch = 1};
+    return keys->slots != NULL;
 }
 
-void cli_key_set_end(struct cli_key_set *repeats)
+void cli_key_set_end(struct cli_key_set *keys)
 {
-    free(repeats->places);
+    free(keys->slots);
 }
 
-/* The place where a key with this hash is noted, or the free one for it. */
-static struct cli_repeat *find(const struct cli_key_set *repeats, uint64_t hash)
+/* The slot where a key with this hash is noted, or the free one for it. */
+static struct cli_key_note *find(const struct cli_key_set *keys, uint64_t hash)
 {
-    size_t at = hash % repeats->place_count;
-    while (repeats->places[at].batch > repeats->landed &&
-           repeats->places[at].hash != hash)
-        at = (at + 1) % repeats->place_count;
-    return &repeats->places[at];
+    size_t at = hash % keys->capacity;
+    while (keys->slots[at].batch > keys->cleared &&
+           keys->slots[at].hash != hash)
+        at = (at + 1) % keys->capacity;
+    return &keys->slots[at];
 }
 
-const struct cli_repeat *cli_key_set_note(struct cli_key_set *repeats,
-                                          struct kx_slice key, size_t item)
+const struct cli_key_note *cli_key_set_note(struct cli_key_set *keys,
+                                            struct kx_slice key, size_t item)
 {
     uint64_t hash = kx_hash(KX_HASH_START, key);
-    struct cli_repeat *place = find(repeats, hash);
-    if (place->batch > repeats->landed)
-        return place;
-    *place = (struct cli_repeat){
-        .hash = hash, .batch = repeats->batch, .item = (uint32_t)item};
-    repeats->count++;
+    struct cli_key_note *slot = find(keys, hash);
+    if (slot->batch > keys->cleared)
+        return slot;
+    *slot = (struct cli_key_note){
+        .hash = hash, .batch = keys->batch, .item = (uint32_t)item};
+    keys->count++;
     return NULL;
 }
 
-void cli_key_set_next_batch(struct cli_key_set *repeats)
+void cli_key_set_next_batch(struct cli_key_set *keys)
 {
-    repeats->batch++;
+    keys->batch++;
 }
 
-bool cli_key_set_full(const struct cli_key_set *repeats)
+bool cli_key_set_full(const struct cli_key_set *keys)
 {
-    return repeats->count + FLIGHT_ENTRIES_MAX > repeats->place_count / 2;
+    return keys->count + CLI_PIPELINE_ENTRIES_MAX > keys->capacity / 2;
 }
 
-bool cli_key_set_grow(struct cli_key_set *repeats)
+bool cli_key_set_grow(struct cli_key_set *keys)
 {
-    struct cli_key_set larger = *repeats;
-    larger.place_count *= 2;
-    larger.places = calloc(larger.place_count, sizeof *larger.places);
-    if (larger.places == NULL)
+    struct cli_key_set larger = *keys;
+    larger.capacity *= 2;
+    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
+    if (larger.slots == NULL)
         return false;
-    for (size_t i = 0; i < repeats->place_count; i++)
-        if (repeats->places[i].batch > repeats->landed)
-            *find(&larger, repeats->places[i].hash) = repeats->places[i];
-    free(repeats->places);
-    *repeats = larger;
+    for (size_t i = 0; i < keys->capacity; i++)
+        if (keys->slots[i].batch > keys->cleared)
+            *find(&larger, keys->slots[i].hash) = keys->slots[i];
+    free(keys->slots);
+    *keys = larger;
     return true;
 }
 
-void cli_key_set_clear(struct cli_key_set *repeats)
+void cli_key_set_clear(struct cli_key_set *keys)
 {
-    repeats->count = 0;
-    repeats->landed = repeats->batch++;
+    keys->count = 0;
+    keys->cleared = keys->batch++;
 }

@@ -9,7 +9,7 @@ static const uint64_t WEEK_US = UINT64_C(7) * 24 * 3600 * 1000000;
 
 /* From 64 on the bucket is given by the highest bit and the five bits after it;
  * the remaining bits are ignored. */
-static size_t place_of(uint64_t us)
+static size_t bucket_of(uint64_t us)
 {
     if (us < LATENCY_EXACT)
         return us;
@@ -18,11 +18,11 @@ static size_t place_of(uint64_t us)
 }
 
 /* The longest time that this bucket counts. */
-static uint64_t longest_at(size_t place)
+static uint64_t longest_at(size_t bucket)
 {
-    if (place < LATENCY_EXACT)
-        return place;
-    size_t above = place - LATENCY_EXACT;
+    if (bucket < LATENCY_EXACT)
+        return bucket;
+    size_t above = bucket - LATENCY_EXACT;
     size_t rest = above / LATENCY_PARTS + 1;
     uint64_t first = (32 + above % LATENCY_PARTS) << rest;
     return first + (UINT64_C(1) << rest) - 1;
@@ -32,7 +32,7 @@ void cli_latency_add(struct cli_latency *latency, uint64_t us)
 {
     if (us > WEEK_US)
         us = WEEK_US;
-    latency->counts[place_of(us)]++;
+    latency->counts[bucket_of(us)]++;
     latency->count++;
     if (us > latency->most_us)
         latency->most_us = us;

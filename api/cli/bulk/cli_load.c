@@ -12,7 +12,7 @@ struct client {
     bool busy;
 };
 
-struct run {
+struct load_run {
     const struct cli_load *load;
     CURLM *multi;
     struct client *clients;
@@ -28,14 +28,14 @@ static size_t drop_body(char *data, size_t one, size_t size, void *target)
     return one * size;
 }
 
-static void fail(struct run *run, int status)
+static void fail(struct load_run *run, int status)
 {
     run->ended = true;
     if (run->status == CLI_OK)
         run->status = status;
 }
 
-static void send_next(struct run *run, struct client *client)
+static void send_next(struct load_run *run, struct client *client)
 {
     struct cli *cli = run->load->cli;
     struct cli_call call = {.method = "GET"};
@@ -57,7 +57,8 @@ static void send_next(struct run *run, struct client *client)
     run->busy++;
 }
 
-static void take_answer(struct run *run, struct client *client, CURLcode code)
+static void take_answer(struct load_run *run, struct client *client,
+                        CURLcode code)
 {
     long status = 0;
     curl_off_t us = 0;
@@ -75,7 +76,7 @@ static void take_answer(struct run *run, struct client *client, CURLcode code)
 }
 
 /* Takes the answers that have arrived, and returns their number. */
-static size_t take_answers(struct run *run)
+static size_t take_answers(struct load_run *run)
 {
     int running, left;
     size_t count = 0;
@@ -93,7 +94,7 @@ static size_t take_answers(struct run *run)
     return count;
 }
 
-static void drive(struct run *run)
+static void drive(struct load_run *run)
 {
     do {
         for (size_t i = 0; !run->ended && i < run->load->clients; i++)
@@ -106,7 +107,7 @@ static void drive(struct run *run)
 
 int cli_load_run(const struct cli_load *load)
 {
-    struct run run = {.load = load, .multi = curl_multi_init()};
+    struct load_run run = {.load = load, .multi = curl_multi_init()};
     run.clients =
         talloc_zero_array(load->cli->memory, struct client, load->clients);
     if (run.clients != NULL && run.multi != NULL) {

@@ -100,7 +100,8 @@ static void add_mutation(const struct members *members, struct kx_slice key,
     kx_add_byte(out, '}');
 }
 
-static enum cli_ndjson bad(struct cli_ndjson_entry *entry, const char *text)
+static enum cli_ndjson_kind bad(struct cli_ndjson_entry *entry,
+                                const char *text)
 {
     snprintf(entry->reason, sizeof entry->reason, "%.*s",
              (int)sizeof entry->reason - 1, text);
@@ -121,7 +122,7 @@ static bool read_expiry(struct members *members)
 }
 
 /* The reason why the line is not an entry; NULL: it is one. */
-static const char *flaw_of(struct members *members)
+static const char *defect_of(struct members *members)
 {
     bool value = members->value.size > 0;
     if (members->key.size == 0)
@@ -134,15 +135,15 @@ static const char *flaw_of(struct members *members)
     return NULL;
 }
 
-static enum cli_ndjson judge(struct members *members,
-                             const struct cli_ndjson_rules *rules,
-                             struct cli_ndjson_entry *entry)
+static enum cli_ndjson_kind classify(struct members *members,
+                                     const struct cli_ndjson_rules *rules,
+                                     struct cli_ndjson_entry *entry)
 {
     if (members->end.size > 0 && members->key.size == 0)
         return LINE_NOTHING;
-    const char *flaw = flaw_of(members);
-    if (flaw != NULL)
-        return bad(entry, flaw);
+    const char *error = defect_of(members);
+    if (error != NULL)
+        return bad(entry, error);
     return members->expires.size > 0 && members->expires_ms <= rules->now_ms
                ? LINE_EXPIRED
                : LINE_ENTRY;
@@ -163,10 +164,10 @@ static const char *without_line(const char *detail)
     return strncmp(detail, FIRST, size) == 0 ? detail + size : detail;
 }
 
-enum cli_ndjson cli_ndjson_read(struct kx_slice line,
-                                const struct cli_ndjson_rules *rules,
-                                struct kx_buffer *out,
-                                struct cli_ndjson_entry *entry_out)
+enum cli_ndjson_kind cli_ndjson_read(struct kx_slice line,
+                                     const struct cli_ndjson_rules *rules,
+                                     struct kx_buffer *out,
+                                     struct cli_ndjson_entry *entry_out)
 {
     struct kx_fault fault;
     if (blank(line))
@@ -174,7 +175,7 @@ enum cli_ndjson cli_ndjson_read(struct kx_slice line,
     if (kx_json_check_document(line, &fault) != KX_OK)
         return bad(entry_out, without_line(fault.detail));
     struct members members = find_members(line);
-    enum cli_ndjson kind = judge(&members, rules, entry_out);
+    enum cli_ndjson_kind kind = classify(&members, rules, entry_out);
     size_t from = out->size;
     if (kind != LINE_ENTRY)
         return kind;

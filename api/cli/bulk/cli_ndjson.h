@@ -1,7 +1,7 @@
 /* Lines of import and export: an entry in the form of GET /list, or in the form
  * of Deno's kv-utils, with the type of each part and value. */
-#ifndef API_CLI_LINE_H
-#define API_CLI_LINE_H
+#ifndef API_CLI_NDJSON_H
+#define API_CLI_NDJSON_H
 
 #include "cli/cli_http.h"
 
@@ -12,7 +12,7 @@ struct cli_ndjson_rules {
     int64_t now_ms;
 };
 
-enum cli_ndjson { LINE_ENTRY, LINE_NOTHING, LINE_EXPIRED, LINE_BAD };
+enum cli_ndjson_kind { LINE_ENTRY, LINE_NOTHING, LINE_EXPIRED, LINE_BAD };
 
 /* The contents of a line, as slices of the buffer given to cli_ndjson_read. */
 struct cli_ndjson_entry {
@@ -24,10 +24,10 @@ struct cli_ndjson_entry {
 /* Reads an unchecked line and appends its key and mutation to out. LINE_NOTHING
  * for an empty line and for the line that ends a list; LINE_BAD with the
  * reason. The slices are valid until the next addition to out. */
-enum cli_ndjson cli_ndjson_read(struct kx_slice line,
-                                const struct cli_ndjson_rules *rules,
-                                struct kx_buffer *out,
-                                struct cli_ndjson_entry *entry_out);
+enum cli_ndjson_kind cli_ndjson_read(struct kx_slice line,
+                                     const struct cli_ndjson_rules *rules,
+                                     struct kx_buffer *out,
+                                     struct cli_ndjson_entry *entry_out);
 
 /* Appends a checked line of a list in the form of kv-utils. */
 void cli_ndjson_to_deno(struct kx_slice line, struct kx_buffer *out);

@@ -15,30 +15,33 @@ enum { TRIES_MAX = 11, WAIT_MS = 1000, SHORT_WAIT_MS = 20 };
  * longer than the minute over which a token's requests are counted. */
 static const uint64_t PAUSE_NS = 50000000;
 
-bool flight_begin(struct flight *flight, struct cli *cli, size_t count)
+bool cli_pipeline_begin(struct cli_pipeline *pipeline, struct cli *cli,
+                        size_t count)
 {
-    *flight = (struct flight){
+    *pipeline = (struct cli_pipeline){
         .cli = cli, .multi = curl_multi_init(), .slot_count = count};
-    flight->slots = talloc_zero_array(cli->memory, struct flight_slot, count);
-    if (flight->slots == NULL || flight->multi == NULL)
+    pipeline->slots =
+        talloc_zero_array(cli->memory, struct cli_pipeline_slot, count);
+    if (pipeline->slots == NULL || pipeline->multi == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        kx_buffer_init(&flight->slots[i].texts, cli->memory);
-        kx_buffer_init(&flight->slots[i].body, cli->memory);
-        kx_buffer_init(&flight->slots[i].reply, cli->memory);
+        kx_buffer_init(&pipeline->slots[i].texts, cli->memory);
+        kx_buffer_init(&pipeline->slots[i].body, cli->memory);
+        kx_buffer_init(&pipeline->slots[i].reply, cli->memory);
     }
     return true;
 }
 
-struct flight_slot *flight_filling(struct flight *flight,
-                                   const struct flight_place *from)
+struct cli_pipeline_slot *
+cli_pipeline_filling(struct cli_pipeline *pipeline,
+                     const struct cli_pipeline_place *from)
 {
-    struct flight_slot *free_slot = NULL;
-    for (size_t i = 0; i < flight->slot_count; i++) {
-        if (flight->slots[i].state == SLOT_FILLING)
-            return &flight->slots[i];
-        if (flight->slots[i].state == SLOT_FREE)
-            free_slot = &flight->slots[i];
+    struct cli_pipeline_slot *free_slot = NULL;
+    for (size_t i = 0; i < pipeline->slot_count; i++) {
+        if (pipeline->slots[i].state == SLOT_FILLING)
+            return &pipeline->slots[i];
+        if (pipeline->slots[i].state == SLOT_FREE)
+            free_slot = &pipeline->slots[i];
     }
     if (free_slot == NULL)
         return NULL;
@@ -49,34 +52,35 @@ struct flight_slot *flight_filling(struct flight *flight,
     return free_slot;
 }
 
-bool flight_busy(const struct flight *flight)
+bool cli_pipeline_busy(const struct cli_pipeline *pipeline)
 {
-    for (size_t i = 0; i < flight->slot_count; i++)
-        if (flight->slots[i].state >= SLOT_FLYING)
+    for (size_t i = 0; i < pipeline->slot_count; i++)
+        if (pipeline->slots[i].state >= SLOT_SENT)
             return true;
     return false;
 }
 
-struct flight_place flight_safe(const struct flight *flight,
-                                const struct flight_place *read)
+struct cli_pipeline_place
+cli_pipeline_stored(const struct cli_pipeline *pipeline,
+                    const struct cli_pipeline_place *read)
 {
-    const struct flight_place *safe = read;
-    for (size_t i = 0; i < flight->slot_count; i++)
-        if (flight->slots[i].state != SLOT_FREE &&
-            flight->slots[i].from.at < safe->at)
-            safe = &flight->slots[i].from;
+    const struct cli_pipeline_place *safe = read;
+    for (size_t i = 0; i < pipeline->slot_count; i++)
+        if (pipeline->slots[i].state != SLOT_FREE &&
+            pipeline->slots[i].from.at < safe->at)
+            safe = &pipeline->slots[i].from;
     return *safe;
 }
 
 /* ---- Sending ------------------------------------------------------------ */
 
-static void add_text(const struct flight_slot *slot, size_t at, size_t size,
-                     struct kx_buffer *out)
+static void add_text(const struct cli_pipeline_slot *slot, size_t at,
+                     size_t size, struct kx_buffer *out)
 {
     kx_add(out, slot->texts.data + at, size);
 }
 
-static void add_checks(struct flight_slot *slot)
+static void add_checks(struct cli_pipeline_slot *slot)
 {
     const char *before = "{\"key\":";
     kx_add_text(&slot->body, "\"checks\":[");
@@ -92,7 +96,7 @@ static void add_checks(struct flight_slot *slot)
     kx_add_text(&slot->body, "],");
 }
 
-static bool make_body(const struct cli *cli, struct flight_slot *slot)
+static bool make_body(const struct cli *cli, struct cli_pipeline_slot *slot)
 {
     bool first = true;
     slot->body.size = 0;
@@ -120,16 +124,18 @@ static size_t take_reply(char *data, size_t one, size_t size, void *target)
     return reply->failed ? 0 : size;
 }
 
-static void fail(struct flight *flight, struct flight_slot *slot, int status)
+static void fail(struct cli_pipeline *pipeline, struct cli_pipeline_slot *slot,
+                 int status)
 {
     slot->state = SLOT_FAILED;
-    if (flight->status == CLI_OK)
-        flight->status = status;
+    if (pipeline->status == CLI_OK)
+        pipeline->status = status;
 }
 
-static void take_off(struct flight *flight, struct flight_slot *slot)
+static void start_request(struct cli_pipeline *pipeline,
+                          struct cli_pipeline_slot *slot)
 {
-    struct cli *cli = flight->cli;
+    struct cli *cli = pipeline->cli;
     struct cli_call call = {.method = "POST",
                             .path = kx_text("/atomic"),
                             .body = kx_buffer_slice(&slot->body)};
@@ -138,31 +144,33 @@ static void take_off(struct flight *flight, struct flight_slot *slot)
     slot->curl = cli_handle(cli, &call, &slot->headers);
     cli->curl = other;
     if (slot->curl == NULL) {
-        fail(flight, slot, cli_fail("memory ran out"));
+        fail(pipeline, slot, cli_fail("memory ran out"));
         return;
     }
     slot->reply.size = 0;
-    slot->state = SLOT_FLYING;
+    slot->state = SLOT_SENT;
     curl_easy_setopt(slot->curl, CURLOPT_WRITEFUNCTION, take_reply);
     curl_easy_setopt(slot->curl, CURLOPT_WRITEDATA, &slot->reply);
     curl_easy_setopt(slot->curl, CURLOPT_PRIVATE, slot);
-    curl_multi_add_handle(flight->multi, slot->curl);
+    curl_multi_add_handle(pipeline->multi, slot->curl);
 }
 
-void flight_send(struct flight *flight, struct flight_slot *slot)
+void cli_pipeline_send(struct cli_pipeline *pipeline,
+                       struct cli_pipeline_slot *slot)
 {
     if (slot->count == 0)
         slot->state = SLOT_FREE;
-    else if (make_body(flight->cli, slot))
-        take_off(flight, slot);
+    else if (make_body(pipeline->cli, slot))
+        start_request(pipeline, slot);
     else
-        fail(flight, slot, cli_fail("memory ran out"));
+        fail(pipeline, slot, cli_fail("memory ran out"));
 }
 
 /* ---- Answers ------------------------------------------------------------ */
 
 /* The n-th item of the document that was sent; NULL: there is none. */
-static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)
+static struct cli_pipeline_item *sent_item(struct cli_pipeline_slot *slot,
+                                           uint64_t n)
 {
     for (size_t i = 0; i < slot->count; i++)
         if (!slot->items[i].dropped && n-- == 0)
@@ -173,15 +181,17 @@ static struct flight_item *sent_item(struct flight_slot *slot, uint64_t n)
 /* Drops the entries that the store already has. The numbers refer to the
  * document that was sent, so all items are looked up before the first is
  * dropped. */
-static size_t drop_present(struct flight_slot *slot, struct kx_slice failed)
+static size_t drop_present(struct cli_pipeline_slot *slot,
+                           struct kx_slice failed)
 {
-    struct flight_item *present[FLIGHT_ENTRIES_MAX];
+    struct cli_pipeline_item *present[CLI_PIPELINE_ENTRIES_MAX];
     struct kx_json_iter iter;
     struct kx_slice name, check, number;
     size_t count = 0;
     if (!kx_json_iterate(failed, &iter))
         return 0;
-    while (count < FLIGHT_ENTRIES_MAX && kx_json_next(&iter, &name, &check))
+    while (count < CLI_PIPELINE_ENTRIES_MAX &&
+           kx_json_next(&iter, &name, &check))
         if (cli_json_member(check, "check", &number) &&
             (present[count] = sent_item(
                  slot, strtoull((const char *)number.data, NULL, 10))) != NULL)
@@ -191,28 +201,28 @@ static size_t drop_present(struct flight_slot *slot, struct kx_slice failed)
     return count;
 }
 
-static bool again_without_present(struct flight *flight,
-                                  struct flight_slot *slot,
+static bool again_without_present(struct cli_pipeline *pipeline,
+                                  struct cli_pipeline_slot *slot,
                                   struct kx_slice document)
 {
     struct kx_slice failed;
     size_t dropped = cli_json_member(document, "failedChecks", &failed)
                          ? drop_present(slot, failed)
                          : 0;
-    flight->kept += dropped;
+    pipeline->kept += dropped;
     if (dropped == 0)
         return false;
     if (sent_item(slot, 0) == NULL)
         slot->state = SLOT_FREE;
     else
-        flight_send(flight, slot);
+        cli_pipeline_send(pipeline, slot);
     return true;
 }
 
 /* The item that a problem document refers to, by number or by a pointer into
  * the document that was sent. Both lists in it have the order of the items. */
-static struct flight_item *meant_item(const struct cli *cli,
-                                      struct flight_slot *slot)
+static struct cli_pipeline_item *meant_item(const struct cli *cli,
+                                            struct cli_pipeline_slot *slot)
 {
     struct kx_slice document = kx_buffer_slice(&slot->reply);
     struct kx_fault fault;
@@ -231,10 +241,10 @@ static struct flight_item *meant_item(const struct cli *cli,
 
 /* Prints the lines of the input that a refused batch came from, if the reason
  * lies in the batch. */
-static void tell_lines(const struct cli *cli, struct flight_slot *slot,
+static void tell_lines(const struct cli *cli, struct cli_pipeline_slot *slot,
                        long status)
 {
-    const struct flight_item *item = meant_item(cli, slot);
+    const struct cli_pipeline_item *item = meant_item(cli, slot);
     unsigned long long first = slot->items[0].line;
     unsigned long long last = slot->items[slot->count - 1].line;
     if (item != NULL)
@@ -247,117 +257,122 @@ static void tell_lines(const struct cli *cli, struct flight_slot *slot,
         cli_fail("that is in the lines %llu to %llu", first, last);
 }
 
-static void refuse(struct flight *flight, struct flight_slot *slot, long status)
+static void refuse(struct cli_pipeline *pipeline,
+                   struct cli_pipeline_slot *slot, long status)
 {
     struct cli_reply reply = {.status = status, .body = slot->reply};
     slot->state = SLOT_FAILED;
-    if (flight->status != CLI_OK) /* only the first failure is printed */
+    if (pipeline->status != CLI_OK) /* only the first failure is printed */
         return;
-    int code = cli_problem(flight->cli, &reply);
-    tell_lines(flight->cli, slot, status);
-    fail(flight, slot, code != CLI_OK ? code : CLI_ERROR);
+    int code = cli_problem(pipeline->cli, &reply);
+    tell_lines(pipeline->cli, slot, status);
+    fail(pipeline, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
 /* If the server was overloaded, schedules the slot to be sent again. False
  * otherwise, after too many tries, or after a failure of another slot. */
-static bool later(const struct flight *flight, struct flight_slot *slot,
-                  long status)
+static bool retry_later(const struct cli_pipeline *pipeline,
+                        struct cli_pipeline_slot *slot, long status)
 {
     if ((status != 503 && status != 429) || slot->tries >= TRIES_MAX ||
-        flight->status != CLI_OK)
+        pipeline->status != CLI_OK)
         return false;
     slot->due_ns = kx_monotonic_ns() + (PAUSE_NS << slot->tries++);
     slot->state = SLOT_WAITING;
     return true;
 }
 
-static void count_stored(struct flight *flight, struct flight_slot *slot)
+static void count_stored(struct cli_pipeline *pipeline,
+                         struct cli_pipeline_slot *slot)
 {
     for (size_t i = 0; i < slot->count; i++)
-        flight->stored += !slot->items[i].dropped;
+        pipeline->stored += !slot->items[i].dropped;
     slot->state = SLOT_FREE;
 }
 
 /* Processes a complete reply. */
-static void judge(struct flight *flight, struct flight_slot *slot, long status)
+static void take_answer(struct cli_pipeline *pipeline,
+                        struct cli_pipeline_slot *slot, long status)
 {
     struct kx_slice document = kx_buffer_slice(&slot->reply);
     struct kx_fault fault;
     bool checked = kx_json_check_document(document, &fault) == KX_OK;
-    bool present = status == 409 && checked && !flight->cli->overwrite;
+    bool present = status == 409 && checked && !pipeline->cli->overwrite;
     if (status == 200 && checked)
-        count_stored(flight, slot);
-    else if (!later(flight, slot, status) &&
-             !(present && again_without_present(flight, slot, document)))
-        refuse(flight, slot, status);
+        count_stored(pipeline, slot);
+    else if (!retry_later(pipeline, slot, status) &&
+             !(present && again_without_present(pipeline, slot, document)))
+        refuse(pipeline, slot, status);
 }
 
-static void land(struct flight *flight, struct flight_slot *slot, CURLcode code)
+static void finish(struct cli_pipeline *pipeline,
+                   struct cli_pipeline_slot *slot, CURLcode code)
 {
     long status = 0;
     curl_easy_getinfo(slot->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_slist_free_all(slot->headers);
     slot->headers = NULL;
     if (code == CURLE_OK)
-        judge(flight, slot, status);
-    else if (flight->status == CLI_OK)
-        fail(flight, slot, cli_unreachable(flight->cli, code));
+        take_answer(pipeline, slot, status);
+    else if (pipeline->status == CLI_OK)
+        fail(pipeline, slot, cli_unreachable(pipeline->cli, code));
     else
         slot->state = SLOT_FAILED;
 }
 
 /* Sends the waiting slots that are due. False: no slot waits. */
-static bool send_due(struct flight *flight)
+static bool send_due(struct cli_pipeline *pipeline)
 {
     bool waits = false;
-    for (size_t i = 0; i < flight->slot_count; i++) {
-        struct flight_slot *slot = &flight->slots[i];
+    for (size_t i = 0; i < pipeline->slot_count; i++) {
+        struct cli_pipeline_slot *slot = &pipeline->slots[i];
         if (slot->state != SLOT_WAITING)
             continue;
         waits = true;
         if (kx_monotonic_ns() >= slot->due_ns)
-            flight_send(flight, slot);
+            cli_pipeline_send(pipeline, slot);
     }
     return waits;
 }
 
-static void land_all(struct flight *flight)
+static void finish_all(struct cli_pipeline *pipeline)
 {
     int running, left;
     CURLMsg *message;
-    curl_multi_perform(flight->multi, &running);
-    while ((message = curl_multi_info_read(flight->multi, &left)) != NULL) {
+    curl_multi_perform(pipeline->multi, &running);
+    while ((message = curl_multi_info_read(pipeline->multi, &left)) != NULL) {
         char *slot = NULL;
         CURLcode code = message->data.result;
         CURL *curl = message->easy_handle;
         curl_easy_getinfo(curl, CURLINFO_PRIVATE, &slot);
-        curl_multi_remove_handle(flight->multi, curl);
-        land(flight, (struct flight_slot *)(void *)slot, code);
+        curl_multi_remove_handle(pipeline->multi, curl);
+        finish(pipeline, (struct cli_pipeline_slot *)(void *)slot, code);
     }
 }
 
-void flight_look(struct flight *flight)
+void cli_pipeline_poll(struct cli_pipeline *pipeline)
 {
-    send_due(flight);
-    land_all(flight);
+    send_due(pipeline);
+    finish_all(pipeline);
 }
 
-void flight_wait(struct flight *flight)
+void cli_pipeline_wait(struct cli_pipeline *pipeline)
 {
     int running;
-    bool waits = send_due(flight);
-    curl_multi_perform(flight->multi, &running);
+    bool waits = send_due(pipeline);
+    curl_multi_perform(pipeline->multi, &running);
     if (running > 0 || waits)
-        curl_multi_poll(flight->multi, NULL, 0, waits ? SHORT_WAIT_MS : WAIT_MS,
-                        NULL);
-    land_all(flight);
+        curl_multi_poll(pipeline->multi, NULL, 0,
+                        waits ? SHORT_WAIT_MS : WAIT_MS, NULL);
+    finish_all(pipeline);
 }
 
-void flight_end(struct flight *flight)
+void cli_pipeline_end(struct cli_pipeline *pipeline)
 {
-    for (size_t i = 0; flight->slots != NULL && i < flight->slot_count; i++) {
-        curl_easy_cleanup(flight->slots[i].curl);
-        curl_slist_free_all(flight->slots[i].headers);
+    for (size_t i = 0; pipeline->slots != NULL && i < pipeline->slot_count;
+         i++) {
+        curl_easy_cleanup(pipeline->slots[i].curl);
+        curl_slist_free_all(pipeline->slots[i].headers);
     }
-    curl_multi_cleanup(flight->multi);
+    curl_multi_cleanup(pipeline->multi);
 }

@@ -18,8 +18,8 @@ static const char DURATION[] = "kindex_http_request_duration_seconds";
 /* Metrics, and the time for computing rates from them. */
 struct top {
     const struct cli *cli;
-    const struct metrics_parse *scrape; /* counters: the increase ... */
-    double seconds;                     /* ... during this time */
+    const struct metrics_scrape *scrape; /* counters: the increase ... */
+    double seconds;                      /* ... during this time */
     double up_seconds;
 };
 
@@ -46,7 +46,7 @@ static double share_of(const struct top *top, const char *hits,
 static struct kx_slice state_of(const struct top *top, const char *labels)
 {
     for (size_t i = 0; i < top->scrape->count; i++) {
-        const struct sample *sample = &top->scrape->samples[i];
+        const struct metrics_sample *sample = &top->scrape->samples[i];
         if (metrics_parse_is(sample, "kindex_index_state") &&
             sample->value == 1 &&
             kx_starts_with(sample->labels, kx_text(labels)))
@@ -68,7 +68,7 @@ static void each_route(const struct top *top, row_fn *row)
     char last[LABELS_MAX] = "";
     size_t number = 0;
     for (size_t i = 0; i < top->scrape->count; i++) {
-        const struct sample *sample = &top->scrape->samples[i];
+        const struct metrics_sample *sample = &top->scrape->samples[i];
         char route[64], method[16], labels[LABELS_MAX];
         if (!metrics_parse_is(sample, "kindex_http_requests_total") ||
             sample->value == 0)
@@ -161,11 +161,12 @@ static void show_requests(const struct top *top)
 {
     double rate = rate_of(top, REQUESTS, "");
     double slow = rate_of(top, "kindex_http_slow_requests_total", "");
-    printf("requests  %.*f/s, %.0f in flight, %.0f connections, %.0f watches, "
-           "%.*f/s slow\n",
-           decimals(rate), rate, value(top, "kindex_http_requests_in_flight"),
-           value(top, "kindex_http_connections"),
-           value(top, "kindex_watch_streams"), decimals(slow), slow);
+    printf(
+        "requests  %.*f/s, %.0f in pipeline, %.0f connections, %.0f watches, "
+        "%.*f/s slow\n",
+        decimals(rate), rate, value(top, "kindex_http_requests_in_flight"),
+        value(top, "kindex_http_connections"),
+        value(top, "kindex_watch_streams"), decimals(slow), slow);
 }
 
 static void show_writer(const struct top *top)
@@ -209,7 +210,8 @@ static void show_storage(const struct top *top)
 }
 
 /* The labels that the samples of an index begin with. */
-static struct kx_slice index_labels(const struct sample *sample, char *labels)
+static struct kx_slice index_labels(const struct metrics_sample *sample,
+                                    char *labels)
 {
     struct kx_slice name = metrics_parse_label(sample, "index");
     snprintf(labels, LABELS_MAX, "index=\"%.*s\"", (int)name.size,
@@ -217,7 +219,8 @@ static struct kx_slice index_labels(const struct sample *sample, char *labels)
     return name;
 }
 
-static void show_index(const struct top *top, const struct sample *sample)
+static void show_index(const struct top *top,
+                       const struct metrics_sample *sample)
 {
     char labels[LABELS_MAX], progress[32] = "";
     struct kx_slice name = index_labels(sample, labels);
@@ -239,7 +242,7 @@ static void show_indexes(const struct top *top)
 {
     bool any = false;
     for (size_t i = 0; i < top->scrape->count; i++) {
-        const struct sample *sample = &top->scrape->samples[i];
+        const struct metrics_sample *sample = &top->scrape->samples[i];
         if (!metrics_parse_is(sample, "kindex_index_entries"))
             continue;
         if (!any)
@@ -281,7 +284,7 @@ static void print_indexes(const struct top *top)
 {
     const char *comma = "";
     for (size_t i = 0; i < top->scrape->count; i++) {
-        const struct sample *sample = &top->scrape->samples[i];
+        const struct metrics_sample *sample = &top->scrape->samples[i];
         char labels[LABELS_MAX];
         if (!metrics_parse_is(sample, "kindex_index_entries"))
             continue;
@@ -321,7 +324,7 @@ static void print_json(const struct top *top)
 /* ---- The command -------------------------------------------------------- */
 
 /* Gets one scrape, allocated in memory. */
-static int fetch(struct cli *cli, void *memory, struct metrics_parse *scrape)
+static int fetch(struct cli *cli, void *memory, struct metrics_scrape *scrape)
 {
     struct cli_reply reply;
     struct cli_call call = {
@@ -335,7 +338,7 @@ static int fetch(struct cli *cli, void *memory, struct metrics_parse *scrape)
     return cli_fail("%s/metrics is not what a Kindex server answers", cli->url);
 }
 
-static double up_seconds(const struct metrics_parse *scrape)
+static double up_seconds(const struct metrics_scrape *scrape)
 {
     double now = (double)kx_now_ms() / 1000;
     double up =
@@ -345,7 +348,7 @@ static double up_seconds(const struct metrics_parse *scrape)
 
 static int report_once(struct cli *cli)
 {
-    struct metrics_parse scrape;
+    struct metrics_scrape scrape;
     int status = fetch(cli, cli->memory, &scrape);
     if (status != CLI_OK)
         return status;
@@ -368,8 +371,8 @@ static void sleep_ms(uint64_t ms)
 
 /* Draws the changes between two scrapes. `before` is subtracted from `now` in
  * place. */
-static void draw(struct cli *cli, struct metrics_parse *now,
-                 const struct metrics_parse *before, double seconds)
+static void draw(struct cli *cli, struct metrics_scrape *now,
+                 const struct metrics_scrape *before, double seconds)
 {
     struct top top = {.cli = cli,
                       .scrape = now,
@@ -386,16 +389,16 @@ static void draw(struct cli *cli, struct metrics_parse *now,
 static int watch(struct cli *cli)
 {
     void *last_memory = NULL;
-    struct metrics_parse last = {.count = 0};
+    struct metrics_scrape last = {.count = 0};
     uint64_t last_ns = 0;
     int status = CLI_OK;
     while (status == CLI_OK) {
         void *memory = talloc_new(cli->memory);
-        struct metrics_parse now;
+        struct metrics_scrape now;
         status = fetch(cli, memory, &now);
         uint64_t now_ns = kx_monotonic_ns();
         if (status == CLI_OK && last_memory != NULL) {
-            struct metrics_parse shown = now;
+            struct metrics_scrape shown = now;
             shown.samples = talloc_memdup(memory, now.samples,
                                           now.count * sizeof *now.samples);
             if (shown.samples == NULL)

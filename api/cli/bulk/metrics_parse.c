@@ -19,7 +19,7 @@ static struct kx_slice take_line(struct kx_slice *rest)
 }
 
 /* The value follows the last space. */
-static bool read_sample(struct kx_slice line, struct sample *sample)
+static bool read_sample(struct kx_slice line, struct metrics_sample *sample)
 {
     const uint8_t *space = memrchr(line.data, ' ', line.size);
     char number[64];
@@ -42,18 +42,19 @@ static bool read_sample(struct kx_slice line, struct sample *sample)
 }
 
 bool metrics_parse_read(void *memory, struct kx_slice text,
-                        struct metrics_parse *scrape_out)
+                        struct metrics_scrape *scrape_out)
 {
     size_t room = 0;
-    *scrape_out = (struct metrics_parse){.count = 0};
+    *scrape_out = (struct metrics_scrape){.count = 0};
     while (text.size > 0) {
         struct kx_slice line = take_line(&text);
         if (line.size == 0 || line.data[0] == '#')
             continue;
         if (scrape_out->count == room) {
             room = room * 2 + 256;
-            struct sample *more = talloc_realloc(memory, scrape_out->samples,
-                                                 struct sample, (unsigned)room);
+            struct metrics_sample *more =
+                talloc_realloc(memory, scrape_out->samples,
+                               struct metrics_sample, (unsigned)room);
             if (more == NULL)
                 return false;
             scrape_out->samples = more;
@@ -77,8 +78,9 @@ static bool grows(struct kx_slice name)
            ends_with(name, "_sum") || ends_with(name, "_count");
 }
 
-static const struct sample *find_same(const struct metrics_parse *scrape,
-                                      const struct sample *sample)
+static const struct metrics_sample *
+find_same(const struct metrics_scrape *scrape,
+          const struct metrics_sample *sample)
 {
     for (size_t i = 0; i < scrape->count; i++)
         if (kx_equal(scrape->samples[i].name, sample->name) &&
@@ -87,24 +89,24 @@ static const struct sample *find_same(const struct metrics_parse *scrape,
     return NULL;
 }
 
-void metrics_parse_subtract(struct metrics_parse *now,
-                            const struct metrics_parse *before)
+void metrics_parse_subtract(struct metrics_scrape *now,
+                            const struct metrics_scrape *before)
 {
     for (size_t i = 0; i < now->count; i++) {
-        struct sample *sample = &now->samples[i];
-        const struct sample *same =
+        struct metrics_sample *sample = &now->samples[i];
+        const struct metrics_sample *same =
             grows(sample->name) ? find_same(before, sample) : NULL;
         if (same != NULL && same->value <= sample->value)
             sample->value -= same->value;
     }
 }
 
-bool metrics_parse_is(const struct sample *sample, const char *name)
+bool metrics_parse_is(const struct metrics_sample *sample, const char *name)
 {
     return kx_equal(sample->name, kx_text(name));
 }
 
-double metrics_parse_sum(const struct metrics_parse *scrape, const char *name,
+double metrics_parse_sum(const struct metrics_scrape *scrape, const char *name,
                          const char *labels)
 {
     double sum = 0;
@@ -115,7 +117,7 @@ double metrics_parse_sum(const struct metrics_parse *scrape, const char *name,
     return sum;
 }
 
-struct kx_slice metrics_parse_label(const struct sample *sample,
+struct kx_slice metrics_parse_label(const struct metrics_sample *sample,
                                     const char *label)
 {
     char wanted[NAME_MAX_BYTES];
@@ -138,7 +140,8 @@ struct bounds {
     size_t count;
 };
 
-static void add_bucket(struct bounds *bounds, const struct sample *sample)
+static void add_bucket(struct bounds *bounds,
+                       const struct metrics_sample *sample)
 {
     struct kx_slice le = metrics_parse_label(sample, "le");
     double at = le.size > 0 ? strtod((const char *)le.data, NULL) : 0;
@@ -164,7 +167,7 @@ static double between(const struct bounds *bounds, size_t i, double rank)
     return low + (bounds->at[i] - low) * (rank - under) / inside;
 }
 
-double metrics_parse_quantile(const struct metrics_parse *scrape,
+double metrics_parse_quantile(const struct metrics_scrape *scrape,
                               const char *name, const char *labels,
                               double share)
 {

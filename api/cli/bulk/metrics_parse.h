@@ -1,19 +1,19 @@
 /* Parses the output of /metrics: samples by name and labels, their increase
  * between two scrapes, and quantiles of histograms. */
-#ifndef API_SCRAPE_H
-#define API_SCRAPE_H
+#ifndef API_METRICS_PARSE_H
+#define API_METRICS_PARSE_H
 
 #include "kindex.h"
 
 /* kindex_index_entries{index="a"} 3 */
-struct sample {
+struct metrics_sample {
     struct kx_slice name;
     struct kx_slice labels; /* raw, without braces */
     double value;
 };
 
-struct metrics_parse {
-    struct sample *samples;
+struct metrics_scrape {
+    struct metrics_sample *samples;
     size_t count;
 };
 
@@ -21,31 +21,31 @@ struct metrics_parse {
  * allocated in memory and point into text. False when memory ran out or a line
  * is not valid. */
 bool metrics_parse_read(void *memory, struct kx_slice text,
-                        struct metrics_parse *scrape_out);
+                        struct metrics_scrape *scrape_out);
 
 /* Replaces the counters and histograms of `now` with their increase since
  * `before`; gauges stay. A counter that fell was reset in between and keeps its
  * value. */
-void metrics_parse_subtract(struct metrics_parse *now,
-                            const struct metrics_parse *before);
+void metrics_parse_subtract(struct metrics_scrape *now,
+                            const struct metrics_scrape *before);
 
 /* The sum of all samples with this name whose labels begin with `labels`; 0
  * when there are none. */
-double metrics_parse_sum(const struct metrics_parse *scrape, const char *name,
+double metrics_parse_sum(const struct metrics_scrape *scrape, const char *name,
                          const char *labels);
 
 /* The value of a label of a sample; empty: no such label. Values must have no
  * escapes; those of Kindex have none. */
-struct kx_slice metrics_parse_label(const struct sample *sample,
+struct kx_slice metrics_parse_label(const struct metrics_sample *sample,
                                     const char *label);
 
 /* True if the sample has this name. */
-bool metrics_parse_is(const struct sample *sample, const char *name);
+bool metrics_parse_is(const struct metrics_sample *sample, const char *name);
 
 /* The quantile of a histogram for `share`, interpolated between its bounds,
  * over all samples whose labels begin with `labels`. 0 when the histogram is
  * empty; the last bound when the quantile lies above it. */
-double metrics_parse_quantile(const struct metrics_parse *scrape,
+double metrics_parse_quantile(const struct metrics_scrape *scrape,
                               const char *name, const char *labels,
                               double share);
 

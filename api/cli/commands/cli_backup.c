@@ -11,8 +11,8 @@
 
 enum { MB = 1000000 };
 
-struct saving {
-    struct cli_output_file save;
+struct backup_download {
+    struct cli_output_file file;
     struct kx_backup_check *check;
     struct kx_fault fault;
     struct cli_reply reply;
@@ -22,35 +22,35 @@ struct saving {
 
 static bool take_bytes(void *target, struct kx_slice bytes)
 {
-    struct saving *saving = target;
-    if (kx_backup_check_add(saving->check, bytes, &saving->fault) != KX_OK ||
-        !cli_output_file_write(&saving->save, bytes))
+    struct backup_download *backup = target;
+    if (kx_backup_check_add(backup->check, bytes, &backup->fault) != KX_OK ||
+        !cli_output_file_write(&backup->file, bytes))
         return false;
-    saving->bytes += bytes.size;
-    cli_progress_show(&saving->progress,
-                      kx_backup_check_bytes(saving->check) / MB,
-                      kx_backup_check_bytes(saving->check),
-                      strtoull(saving->reply.size, NULL, 10));
+    backup->bytes += bytes.size;
+    cli_progress_show(&backup->progress,
+                      kx_backup_check_bytes(backup->check) / MB,
+                      kx_backup_check_bytes(backup->check),
+                      strtoull(backup->reply.size, NULL, 10));
     return true;
 }
 
-static int fetch(struct cli *cli, struct saving *saving)
+static int fetch(struct cli *cli, struct backup_download *backup)
 {
     struct cli_call call = {.method = "GET",
                             .path = kx_text("/backup"),
                             .bytes = take_bytes,
-                            .target = saving};
-    cli_progress_begin(&saving->progress, "MB saved");
-    int status = cli_ask(cli, &call, &saving->reply);
-    cli_progress_clear(&saving->progress);
+                            .target = backup};
+    cli_progress_begin(&backup->progress, "MB saved");
+    int status = cli_ask(cli, &call, &backup->reply);
+    cli_progress_clear(&backup->progress);
     if (status != CLI_OK)
         return status;
-    if (saving->save.error != 0)
+    if (backup->file.error != 0)
         return CLI_ERROR;
-    if (saving->fault.status == KX_OK)
-        kx_backup_check_end(saving->check, &saving->fault);
-    if (saving->fault.status != KX_OK)
-        return cli_fail("the backup is not right: %s", saving->fault.detail);
+    if (backup->fault.status == KX_OK)
+        kx_backup_check_end(backup->check, &backup->fault);
+    if (backup->fault.status != KX_OK)
+        return cli_fail("the backup is not right: %s", backup->fault.detail);
     return CLI_OK;
 }
 
@@ -63,20 +63,20 @@ static const char *path_of(const struct cli *cli)
 
 int cli_backup(struct cli *cli)
 {
-    struct saving saving = {.bytes = 0};
+    struct backup_download backup = {.bytes = 0};
     const char *path = path_of(cli);
     if (path == NULL && isatty(STDOUT_FILENO))
         return cli_misuse(cli, "a backup is not for a terminal: name a file");
-    saving.check = kx_backup_check_begin(cli->memory);
-    if (saving.check == NULL)
+    backup.check = kx_backup_check_begin(cli->memory);
+    if (backup.check == NULL)
         return cli_fail("memory ran out");
-    if (!cli_output_file_open(&saving.save, path, 0600))
+    if (!cli_output_file_open(&backup.file, path, 0600))
         return CLI_ERROR;
-    int status = cli_output_file_end(&saving.save, fetch(cli, &saving));
+    int status = cli_output_file_end(&backup.file, fetch(cli, &backup));
     if (status == CLI_OK)
         fprintf(stderr, "saved %.1f MB, compressed to %.1f MB, in %.1f s\n",
-                (double)kx_backup_check_bytes(saving.check) / MB,
-                (double)saving.bytes / MB,
-                cli_progress_seconds(&saving.progress));
+                (double)kx_backup_check_bytes(backup.check) / MB,
+                (double)backup.bytes / MB,
+                cli_progress_seconds(&backup.progress));
     return status;
 }

@@ -10,7 +10,7 @@
 #include "cli/cli_pages.h"
 #include "cli/cli_show.h"
 
-enum verdict { WELL, WORTH_A_LOOK, ILL };
+enum health { WELL, WORTH_A_LOOK, ILL };
 
 struct doctor {
     struct cli *cli;
@@ -28,17 +28,17 @@ static void say_json(const struct cli *cli, const char *word, const char *what,
     kx_buffer_free(&text);
 }
 
-static void say(struct doctor *doctor, enum verdict verdict, const char *what,
+static void say(struct doctor *doctor, enum health health, const char *what,
                 const char *more)
 {
     static const char *const WORDS[] = {"ok", "look", "ILL"};
     static const char *const COLOURS[] = {"\033[32m", "\033[33m", "\033[31m"};
-    doctor->ill |= verdict == ILL;
+    doctor->ill |= health == ILL;
     if (doctor->cli->form == CLI_JSON)
-        say_json(doctor->cli, WORDS[verdict], what, more);
+        say_json(doctor->cli, WORDS[health], what, more);
     else
         printf("%s%-5s%s %-24s %s\n",
-               doctor->cli->colour ? COLOURS[verdict] : "", WORDS[verdict],
+               doctor->cli->colour ? COLOURS[health] : "", WORDS[health],
                cli_plain(doctor->cli), what, more);
 }
 
@@ -64,10 +64,10 @@ static void judge_check(struct doctor *doctor, struct kx_slice check)
     const char *detail = cli_text(doctor->cli, check, "detail");
     if (name == NULL || state == NULL || strcmp(name, "indexes") == 0)
         return;
-    enum verdict verdict = strcmp(state, "ok") == 0        ? WELL
-                           : strcmp(state, "warning") == 0 ? WORTH_A_LOOK
-                                                           : ILL;
-    say(doctor, verdict, name, detail != NULL ? detail : state);
+    enum health health = strcmp(state, "ok") == 0        ? WELL
+                         : strcmp(state, "warning") == 0 ? WORTH_A_LOOK
+                                                         : ILL;
+    say(doctor, health, name, detail != NULL ? detail : state);
 }
 
 /* With a full disk the server is ready, because reads work. */
@@ -140,14 +140,14 @@ static void judge_index(const struct cli *cli, void *target,
     struct doctor *doctor = target;
     const char *name = cli_text(cli, index, "name");
     const char *state = cli_index_state(cli, index);
-    enum verdict verdict = WORTH_A_LOOK;
+    enum health health = WORTH_A_LOOK;
     if (name == NULL || state == NULL)
         return;
     if (strcmp(state, "ready") == 0)
-        verdict = WELL;
+        health = WELL;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
-        verdict = ILL;
-    say(doctor, verdict, name, tell(cli, index, name, state));
+        health = ILL;
+    say(doctor, health, name, tell(cli, index, name, state));
 }
 
 int cli_doctor(struct cli *cli)

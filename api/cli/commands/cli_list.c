@@ -8,25 +8,25 @@
 
 /* ---- ls ----------------------------------------------------------------- */
 
-struct listing {
+struct list_output {
     const struct cli *cli;
     uint64_t shown;
 };
 
 static bool list_entry(void *target, struct kx_slice entry)
 {
-    struct listing *listing = target;
-    if (listing->shown == 0)
-        cli_show_heading(listing->cli);
-    cli_show_listed(listing->cli, entry);
-    listing->shown++;
+    struct list_output *output = target;
+    if (output->shown == 0)
+        cli_show_heading(output->cli);
+    cli_show_listed(output->cli, entry);
+    output->shown++;
     return !ferror(stdout) &&
-           (listing->cli->limit == 0 || listing->shown < listing->cli->limit);
+           (output->cli->limit == 0 || output->shown < output->cli->limit);
 }
 
 int cli_ls(struct cli *cli)
 {
-    struct listing listing = {.cli = cli};
+    struct list_output output = {.cli = cli};
     struct kx_buffer path;
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list");
@@ -36,8 +36,8 @@ int cli_ls(struct cli *cli)
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_TABLE;
-    int status = cli_entries(cli, cli_whole(&path), list_entry, &listing);
-    if (status == CLI_OK && listing.shown == 0)
+    int status = cli_entries(cli, cli_whole(&path), list_entry, &output);
+    if (status == CLI_OK && output.shown == 0)
         cli_show_heading(cli);
     return status;
 }

@@ -58,7 +58,7 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
 {
     struct kx_buffer key;
     struct kx_buffer path;
-    struct input_error flaw;
+    struct input_error error;
     size_t size = strcspn(text, ":");
     kx_buffer_init(&key, cli->memory);
     kx_buffer_init(&path, cli->memory);
@@ -74,8 +74,8 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
     bool some = text[size] == ':' && text[size + 1] != '\0';
     if (some)
         cli_add_key(&path, text + size + 1);
-    if (some && !key_path_read(cli_whole(&path), &key, &flaw)) {
-        cli_misuse(cli, "%s: %s", text, flaw.detail);
+    if (some && !key_path_read(cli_whole(&path), &key, &error)) {
+        cli_misuse(cli, "%s: %s", text, error.detail);
         return false;
     }
     kx_key_to_json(kx_buffer_slice(&key), out);

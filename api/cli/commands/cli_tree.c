@@ -124,10 +124,10 @@ static bool take_entry(void *target, struct kx_slice entry)
 {
     struct tree *tree = target;
     struct kx_slice array;
-    struct input_error flaw;
+    struct input_error error;
     tree->key.size = 0;
     return cli_json_member(entry, "key", &array) &&
-           keyjson_read(array, &tree->key, &flaw) &&
+           keyjson_read(array, &tree->key, &error) &&
            (for_programs(tree) ? gather_key(tree) : show_key(tree)) &&
            !ferror(stdout);
 }

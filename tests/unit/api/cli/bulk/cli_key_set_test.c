@@ -12,88 +12,87 @@ static struct kx_slice key_of(int number, char text[32])
 
 static void a_key_is_found_where_it_was_noted_first(void **state)
 {
-    struct cli_key_set repeats;
+    struct cli_key_set keys;
     (void)state;
-    assert_true(cli_key_set_begin(&repeats));
-    assert_null(cli_key_set_note(&repeats, kx_text("a"), 7));
-    const struct cli_repeat *first =
-        cli_key_set_note(&repeats, kx_text("a"), 8);
+    assert_true(cli_key_set_begin(&keys));
+    assert_null(cli_key_set_note(&keys, kx_text("a"), 7));
+    const struct cli_key_note *first = cli_key_set_note(&keys, kx_text("a"), 8);
     assert_non_null(first);
     assert_int_equal(first->item, 7);
-    assert_int_equal(first->batch, repeats.batch);
-    assert_null(cli_key_set_note(&repeats, kx_text("b"), 8));
-    cli_key_set_next_batch(&repeats);
-    first = cli_key_set_note(&repeats, kx_text("b"), 0);
+    assert_int_equal(first->batch, keys.batch);
+    assert_null(cli_key_set_note(&keys, kx_text("b"), 8));
+    cli_key_set_next_batch(&keys);
+    first = cli_key_set_note(&keys, kx_text("b"), 0);
     assert_non_null(first);
     assert_int_equal(first->item, 8);
-    assert_int_not_equal(first->batch, repeats.batch);
-    assert_null(cli_key_set_note(&repeats, kx_text(""), 0));
-    assert_non_null(cli_key_set_note(&repeats, kx_text(""), 0));
-    cli_key_set_clear(&repeats);
-    assert_null(cli_key_set_note(&repeats, kx_text("a"), 1));
-    assert_null(cli_key_set_note(&repeats, kx_text(""), 2));
-    assert_non_null(cli_key_set_note(&repeats, kx_text("a"), 3));
-    cli_key_set_end(&repeats);
+    assert_int_not_equal(first->batch, keys.batch);
+    assert_null(cli_key_set_note(&keys, kx_text(""), 0));
+    assert_non_null(cli_key_set_note(&keys, kx_text(""), 0));
+    cli_key_set_clear(&keys);
+    assert_null(cli_key_set_note(&keys, kx_text("a"), 1));
+    assert_null(cli_key_set_note(&keys, kx_text(""), 2));
+    assert_non_null(cli_key_set_note(&keys, kx_text("a"), 3));
+    cli_key_set_end(&keys);
 }
 
 /* Whatever lay in the table before it was cleared. */
 static void many_keys_are_found_and_forgotten(void **state)
 {
-    struct cli_key_set repeats;
+    struct cli_key_set keys;
     char text[32];
     (void)state;
-    assert_true(cli_key_set_begin(&repeats));
+    assert_true(cli_key_set_begin(&keys));
     for (int round = 0; round < ROUNDS; round++) {
         int from = round * KEYS / 2; /* half of them are of the last round */
         for (int n = from; n < from + KEYS; n++) {
-            if (n % FLIGHT_ENTRIES_MAX == 0)
-                cli_key_set_next_batch(&repeats);
-            assert_null(cli_key_set_note(&repeats, key_of(n, text), 0));
+            if (n % CLI_PIPELINE_ENTRIES_MAX == 0)
+                cli_key_set_next_batch(&keys);
+            assert_null(cli_key_set_note(&keys, key_of(n, text), 0));
         }
         for (int n = from; n < from + KEYS; n++)
-            assert_non_null(cli_key_set_note(&repeats, key_of(n, text), 0));
-        cli_key_set_clear(&repeats);
+            assert_non_null(cli_key_set_note(&keys, key_of(n, text), 0));
+        cli_key_set_clear(&keys);
     }
-    cli_key_set_end(&repeats);
+    cli_key_set_end(&keys);
 }
 
 static void it_is_full_while_a_batch_still_fits(void **state)
 {
-    struct cli_key_set repeats;
+    struct cli_key_set keys;
     char text[32];
     int n = 0;
     (void)state;
-    assert_true(cli_key_set_begin(&repeats));
-    while (!cli_key_set_full(&repeats))
-        for (int i = 0; i < FLIGHT_ENTRIES_MAX; i++)
-            assert_null(cli_key_set_note(&repeats, key_of(n++, text), 0));
-    assert_true(n > 64 * FLIGHT_ENTRIES_MAX);
-    cli_key_set_clear(&repeats);
-    assert_false(cli_key_set_full(&repeats));
-    cli_key_set_end(&repeats);
+    assert_true(cli_key_set_begin(&keys));
+    while (!cli_key_set_full(&keys))
+        for (int i = 0; i < CLI_PIPELINE_ENTRIES_MAX; i++)
+            assert_null(cli_key_set_note(&keys, key_of(n++, text), 0));
+    assert_true(n > 64 * CLI_PIPELINE_ENTRIES_MAX);
+    cli_key_set_clear(&keys);
+    assert_false(cli_key_set_full(&keys));
+    cli_key_set_end(&keys);
 }
 
 /* Those of before a clearing do not come along. */
 static void it_grows_with_what_it_has(void **state)
 {
-    struct cli_key_set repeats;
+    struct cli_key_set keys;
     char text[32];
     (void)state;
-    assert_true(cli_key_set_begin(&repeats));
-    assert_null(cli_key_set_note(&repeats, kx_text("old"), 1));
-    cli_key_set_clear(&repeats);
+    assert_true(cli_key_set_begin(&keys));
+    assert_null(cli_key_set_note(&keys, kx_text("old"), 1));
+    cli_key_set_clear(&keys);
     for (int n = 0; n < GROWN; n++) {
-        if (n % FLIGHT_ENTRIES_MAX == 0)
-            cli_key_set_next_batch(&repeats);
-        if (cli_key_set_full(&repeats))
-            assert_true(cli_key_set_grow(&repeats));
-        assert_null(cli_key_set_note(&repeats, key_of(n, text), 0));
+        if (n % CLI_PIPELINE_ENTRIES_MAX == 0)
+            cli_key_set_next_batch(&keys);
+        if (cli_key_set_full(&keys))
+            assert_true(cli_key_set_grow(&keys));
+        assert_null(cli_key_set_note(&keys, key_of(n, text), 0));
     }
-    assert_int_equal(repeats.count, GROWN);
+    assert_int_equal(keys.count, GROWN);
     for (int n = 0; n < GROWN; n++)
-        assert_non_null(cli_key_set_note(&repeats, key_of(n, text), 0));
-    assert_null(cli_key_set_note(&repeats, kx_text("old"), 1));
-    cli_key_set_end(&repeats);
+        assert_non_null(cli_key_set_note(&keys, key_of(n, text), 0));
+    assert_null(cli_key_set_note(&keys, kx_text("old"), 1));
+    cli_key_set_end(&keys);
 }
 
 int main(void)

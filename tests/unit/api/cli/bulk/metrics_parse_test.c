@@ -11,9 +11,9 @@ static const char TEXT[] =
     "h_bucket{le=\"1\"} 2\nh_bucket{le=\"2\"} 2\nh_bucket{le=\"4\"} 10\n"
     "h_bucket{le=\"+Inf\"} 10\nh_sum 33\nh_count 10\n";
 
-static struct metrics_parse read_text(void *memory, const char *text)
+static struct metrics_scrape read_text(void *memory, const char *text)
 {
-    struct metrics_parse scrape;
+    struct metrics_scrape scrape;
     assert_true(metrics_parse_read(memory, kx_text(text), &scrape));
     return scrape;
 }
@@ -22,7 +22,7 @@ static void samples_are_summed_by_name_and_labels(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
-    struct metrics_parse scrape = read_text(memory, TEXT);
+    struct metrics_scrape scrape = read_text(memory, TEXT);
     assert_int_equal(scrape.count, 10);
     assert_int_equal(metrics_parse_sum(&scrape, "a_total", ""), 10);
     assert_int_equal(
@@ -44,7 +44,7 @@ static void what_is_no_sample_is_refused(void **state)
                                       "a{b=\"c\"} "};
     (void)state;
     void *memory = talloc_new(NULL);
-    struct metrics_parse scrape;
+    struct metrics_scrape scrape;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(metrics_parse_read(memory, kx_text(bad[i]), &scrape));
     assert_true(metrics_parse_read(memory, kx_text(""), &scrape));
@@ -56,9 +56,9 @@ static void counters_are_what_they_grew_by(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
-    struct metrics_parse before = read_text(
+    struct metrics_scrape before = read_text(
         memory, "a_total{x=\"1\"} 5\na_total{x=\"2\"} 5\ng 9\nh_count 3\n");
-    struct metrics_parse now = read_text(
+    struct metrics_scrape now = read_text(
         memory, "a_total{x=\"0\"} 4\na_total{x=\"1\"} 7\na_total{x=\"2\"} 1\n"
                 "g 8\nh_count 3\n");
     metrics_parse_subtract(&now, &before);
@@ -74,7 +74,7 @@ static void quantiles_lie_between_the_bounds(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
-    struct metrics_parse scrape = read_text(memory, TEXT);
+    struct metrics_scrape scrape = read_text(memory, TEXT);
     assert_true(metrics_parse_quantile(&scrape, "h", "", 0.1) == 0.5);
     assert_true(metrics_parse_quantile(&scrape, "h", "", 0.2) == 1);
     assert_true(metrics_parse_quantile(&scrape, "h", "", 0.6) == 3);
@@ -95,7 +95,7 @@ static void quantiles_are_of_all_series_with_the_labels(void **state)
 {
     (void)state;
     void *memory = talloc_new(NULL);
-    struct metrics_parse scrape =
+    struct metrics_scrape scrape =
         read_text(memory, "h_bucket{r=\"a\",s=\"1\",le=\"1\"} 1\n"
                           "h_bucket{r=\"a\",s=\"1\",le=\"+Inf\"} 1\n"
                           "h_bucket{r=\"a\",s=\"2\",le=\"1\"} 3\n"
