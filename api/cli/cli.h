@@ -20,7 +20,8 @@ enum cli_exit {
     CLI_MISUSE,
     CLI_ABSENT,
     CLI_CONFLICT, /* also a precondition that does not hold */
-    CLI_UNAVAILABLE
+    CLI_UNAVAILABLE,
+    CLI_INTERRUPTED = 128 + 2 /* as a shell shows SIGINT */
 };
 
 enum cli_output { CLI_DEFAULT, CLI_JSON, CLI_TABLE, CLI_RAW };

@@ -53,7 +53,8 @@ void cli_help_print_all(const struct cli_table *table)
     puts("\nkindex help COMMAND tells more of each. Those that need a server "
          "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
          "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
-         "failed condition, 5 server not\navailable.");
+         "failed condition, 5 server not\navailable, 130 import or export "
+         "interrupted.");
 }
 
 static void print_group(const struct cli_table *table, const char *word)

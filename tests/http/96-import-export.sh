@@ -245,7 +245,9 @@ for first in 1 2; do
     ends 1
     complains 'that is line 1201'
     complains 'imported 1000 entries'
-    complains 'the same command stores what is missing'
+    complains 'correct the input, then continue'
+    complains 'all lines before line 1001 are stored'
+    is 'advice for a break' "$(grep -c 'what is missing' <<<"$complaint")" 0
 done
 head -c 9000000 /dev/zero | tr '\0' x | sed 's/.*/{"key":["huge"],"value":"&"}/' >"$work/huge"
 { head -10 "$work/many" && cat "$work/huge"; } >"$work/given"
@@ -256,6 +258,60 @@ input=/dev/null
 kindex import "$work/users" --state "$work"
 ends 1
 complains 'Is a directory'
+
+# Begins an import of a pipe with 1500 lines, interrupts it when the first of
+# them are stored, and continues with 2500 lines as it says.
+head -2500 "$work/many" >"$work/some"
+mkfifo "$work/pipe"
+interrupted_import() {
+    "$KINDEX" import "$work/pipe" --prefix "$@" 2>"$work/advice" &
+    importing=$!
+    exec 8>"$work/pipe"
+    head -1500 "$work/some" >&8
+    some_stored() { [ "$(curl -s "$url/count?prefix=$1" | jq .count)" -gt 0 ]; }
+    wait_until some_stored "$1"
+    kill -INT $importing
+    wait $importing
+    is 'the exit status' $? 130
+    exec 8>&-
+    is 'what it says' "$(head -1 "$work/advice")" 'kindex: interrupted'
+    first=$(sed -n 's/^imported \([0-9]*\) entries .*/\1/p' "$work/advice")
+    kindex count "$1"
+    prints "$first"
+}
+continues() {
+    ends 0
+    complains "imported $((2500 - first)) entries"
+    is 'entries that were stored twice' "$(grep -c 'there already' <<<"$complaint")" 0
+    kindex count "$1"
+    prints 2500
+}
+
+test_case 'an import that is interrupted tells the line to continue with'
+interrupted_import told
+line=$(sed -n 's/.*(tail -n +\([0-9]*\)).*/\1/p' "$work/advice")
+is 'the line' "$line" $((first + 1))
+tail -n "+$line" "$work/some" >"$work/given"
+kindex import "$work/given" --prefix told
+continues told
+
+test_case 'an import with a state file that is interrupted continues by itself'
+interrupted_import kept --state "$work/kept"
+is 'the advice' "$(grep -c "the same command continues with line $((first + 1))$" "$work/advice")" 1
+kindex import "$work/some" --prefix kept --state "$work/kept"
+continues kept
+
+test_case 'the lines of a full batch are stored while the import waits for others'
+"$KINDEX" import "$work/pipe" --prefix waits --batch 10 2>"$work/complaint" &
+importing=$!
+exec 8>"$work/pipe"
+head -25 "$work/some" >&8
+two_batches() { [ "$(curl -s "$url/count?prefix=waits" | jq .count)" = 20 ]; }
+wait_until two_batches
+is 'that they are' $? 0
+exec 8>&-
+wait $importing
+is 'the exit status' $? 0
 
 test_case 'a file of an export is there when it is whole'
 echo before >"$work/file"
@@ -283,6 +339,33 @@ complains "not all are in $work/file.part"
 is 'what came' "$(cat "$work/file.part")" '{"key":["a"],"value":1}'
 is 'the file' "$(wc -l <"$work/file")" 20000
 wait $cutter
+
+test_case 'an export that is interrupted keeps what it has, and says so'
+node -e 'const { writeFileSync } = require("fs");
+require("http").createServer((request, reply) => {
+    let lines = 0;
+    const long = "x".repeat(10000);
+    const timer = setInterval(() =>
+        reply.write(`{"key":["a",${++lines}],"value":"${long}"}\n`), 10);
+    reply.on("close", () => clearInterval(timer));
+}).listen(0, "127.0.0.1", function () {
+    writeFileSync(process.argv[1], `${this.address().port}\n`);
+})' "$work/endless" &
+endless=$!
+wait_until test -s "$work/endless"
+"$KINDEX" export --all -f "$work/cut" --url "http://127.0.0.1:$(cat "$work/endless")" 2>"$work/advice" &
+exporting=$!
+wait_until test -s "$work/cut.part"
+kill -INT $exporting
+wait $exporting
+is 'the exit status' $? 130
+is 'what it says' "$(head -1 "$work/advice")" 'kindex: interrupted'
+is 'the advice' "$(grep -c "not all are in $work/cut.part; --from-key" "$work/advice")" 1
+is lines "$(jq -c .key "$work/cut.part" | wc -l)" \
+    "$(sed -n 's/^exported \([0-9]*\) entries .*/\1/p' "$work/advice")"
+is 'and no file' "$(ls "$work/cut" 2>&1 | grep -c 'No such')" 1
+kill $endless
+wait $endless 2>"$work/null"
 
 test_case 'the last line wins also where commits are refused and sent again'
 stop_server

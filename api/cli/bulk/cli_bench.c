@@ -5,9 +5,10 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "cli/bulk/cli_interrupt.h"
 #include "cli/bulk/cli_latency.h"
-#include "cli/cli_entries.h"
 #include "cli/bulk/cli_load.h"
+#include "cli/cli_entries.h"
 #include "cli/cli_json.h"
 #include "cli/cli_problem.h"
 #include "cli/cli_progress.h"
@@ -33,23 +34,6 @@ struct bench {
     long refusal; /* status of the last one */
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* A signal ends the measurement early, so that the entries are still removed.
- */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- Requests ----------------------------------------------------------- */
 
 /* Marsaglia's xorshift: every run has the same load. */
@@ -69,7 +53,7 @@ static double seconds_so_far(const struct bench *bench)
 static bool over(const struct bench *bench)
 {
     const struct cli *cli = bench->cli;
-    if (interrupted != 0)
+    if (cli_interrupted())
         return true;
     if (bench->filling)
         return bench->sent == BENCH_ENTRIES;
@@ -263,7 +247,7 @@ static int report(const struct bench *bench)
         return cli_fail("%" PRIu64 " requests were refused, the last with "
                         "status %ld: the rates say nothing",
                         refused, bench->refusal);
-    return interrupted != 0 ? cli_fail("interrupted before its end") : CLI_OK;
+    return cli_interrupted() ? cli_fail("interrupted before its end") : CLI_OK;
 }
 
 /* Removes the entries after the measurement, also after a failed one. On
@@ -296,7 +280,9 @@ int cli_bench(struct cli *cli)
     int status = refuse_data(&bench);
     if (status != CLI_OK)
         return status;
-    catch_signals();
+    /* A signal ends the measurement early, so that the entries are removed. */
+    cli_interrupt_catch(SIGINT);
+    cli_interrupt_catch(SIGTERM);
     status = measure(&bench);
     return status == CLI_OK ? report(&bench) : status;
 }

@@ -3,9 +3,11 @@
  */
 #include "cli/cli_entries.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/bulk/cli_interrupt.h"
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/cli_json.h"
 #include "cli/cli_pages.h"
@@ -22,6 +24,7 @@ struct exporting {
     uint64_t count;
     uint64_t seen;  /* entries received, including those left out */
     uint64_t whole; /* expected value of seen at the end; 0: unknown */
+    bool interrupted;
 };
 
 static void take_index(const struct cli *cli, void *target,
@@ -59,6 +62,9 @@ static bool take_entry(void *target, struct kx_slice entry)
 {
     struct exporting *exporting = target;
     const struct cli *cli = exporting->cli;
+    exporting->interrupted = cli_interrupted();
+    if (exporting->interrupted)
+        return false;
     exporting->seen++;
     if (of_index(exporting, entry))
         return true;
@@ -108,8 +114,13 @@ static int export_all(struct exporting *exporting)
     exporting->progress.terminal &= !isatty(fileno(exporting->file.out));
     if (exporting->progress.terminal)
         exporting->whole = count_whole(cli);
+    cli_interrupt_catch(SIGINT);
     int status = cli_entries(cli, cli_whole(&path), take_entry, exporting);
     cli_progress_clear(&exporting->progress);
+    if (exporting->interrupted) {
+        cli_fail("interrupted");
+        return CLI_INTERRUPTED;
+    }
     if (status == CLI_OK && exporting->line.failed)
         return cli_fail("memory ran out");
     return status;

@@ -2,25 +2,28 @@
  * several at a time. The state file has the place in the input up to which all
  * lines are stored, and a hash of the input up to there. A line waits if a line
  * with the same key is under way in another batch: so the last of them wins
- * with --overwrite, and the first without.
+ * with --overwrite, and the first without. After an interrupt the lines that
+ * have been taken are stored, and no others.
  */
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli/bulk/cli_import_state.h"
+#include "cli/bulk/cli_interrupt.h"
+#include "cli/bulk/cli_key_set.h"
+#include "cli/bulk/cli_lines.h"
 #include "cli/bulk/cli_pipeline.h"
 #include "cli/cli_progress.h"
-#include "cli/bulk/cli_key_set.h"
 
 struct importing {
     struct cli *cli;
-    FILE *in;
-    char *line; /* allocated by getline */
-    size_t capacity;
-    ssize_t held; /* size of a line that has been read and waits, or 0 */
+    struct cli_lines lines;
+    bool held; /* the next line waits until all batches are stored */
     struct cli_pipeline pipeline;
     struct cli_key_set keys;
     struct cli_ndjson_rules rules;
@@ -28,11 +31,10 @@ struct importing {
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded key of the current line */
     struct cli_progress progress;
-    struct cli_pipeline_place place; /* after the current line */
-    uint64_t hash_before; /* hash of the input before the current line */
-    uint64_t skipped;     /* bytes stored by an earlier run */
-    uint64_t whole;       /* size of the input in bytes; 0: unknown */
-    uint64_t lines;
+    struct cli_pipeline_place place;  /* after the current line */
+    struct cli_pipeline_place before; /* before the current line */
+    uint64_t skipped;                 /* bytes stored by an earlier run */
+    uint64_t whole; /* size of the input in bytes; 0: unknown */
     uint64_t expired;
     uint64_t noted_ns; /* when the state file was written */
     bool ended;
@@ -63,32 +65,39 @@ static bool read_keys(struct importing *importing)
     return true;
 }
 
-/* Reads the next line and returns its size; negative at the end of the input.
- */
-static ssize_t next_line(struct importing *importing)
+/* Takes the next line. False: no complete line has been read. */
+static bool next_line(struct importing *importing, struct kx_slice *line_out)
 {
-    ssize_t size = importing->held;
-    importing->held = 0;
-    if (size == 0)
-        size = getline(&importing->line, &importing->capacity, importing->in);
-    if (size > 0) {
-        importing->place.at += (uint64_t)size;
-        importing->hash_before = importing->place.hash;
-        importing->lines++;
-    }
-    if (size > 0 && importing->cli->state != NULL)
-        importing->place.hash = kx_hash(
-            importing->place.hash, kx_slice(importing->line, (size_t)size));
-    return size;
+    struct cli_pipeline_place *place = &importing->place;
+    if (!cli_lines_next(&importing->lines, line_out))
+        return false;
+    importing->held = false;
+    importing->before = *place;
+    place->at += line_out->size;
+    place->lines++;
+    if (importing->cli->state != NULL)
+        place->hash = kx_hash(place->hash, *line_out);
+    return true;
 }
 
-/* Puts the current line back: next_line will return it again. */
-static void hold_line(struct importing *importing, ssize_t size)
+/* Puts the current line back: next_line will take it again. */
+static void hold_line(struct importing *importing, struct kx_slice line)
 {
-    importing->held = size;
-    importing->place.at -= (uint64_t)size;
-    importing->place.hash = importing->hash_before;
-    importing->lines--;
+    cli_lines_back(&importing->lines, line);
+    importing->place = importing->before;
+    importing->held = true;
+}
+
+/* Reads more of the input. At its end, or after the message of a failure,
+ * importing->ended is set. */
+static void read_input(struct importing *importing)
+{
+    struct cli_lines *lines = &importing->lines;
+    importing->ended = lines->ended;
+    if (lines->ended || cli_lines_read(lines))
+        return;
+    importing->ended = true;
+    importing->pipeline.status = cli_fail("the input: %s", strerror(errno));
 }
 
 /* Skips the input up to the place. False: the input ends before the place, or
@@ -96,56 +105,27 @@ static void hold_line(struct importing *importing, ssize_t size)
 static bool skip_to(struct importing *importing,
                     const struct cli_pipeline_place *place)
 {
-    while (importing->place.at < place->at)
-        if (next_line(importing) < 0)
-            return false;
+    struct kx_slice line;
+    while (importing->place.at < place->at && !importing->ended)
+        if (!next_line(importing, &line))
+            read_input(importing);
     importing->skipped = place->at;
     return importing->place.at == place->at &&
            importing->place.hash == place->hash;
-}
-
-static int read_place(const char *path, FILE *file,
-                      struct cli_pipeline_place *place)
-{
-    bool read =
-        fscanf(file, "%" SCNu64 " %" SCNx64, &place->at, &place->hash) == 2;
-    if (ferror(file))
-        return cli_fail("%s: %s", path, strerror(errno));
-    return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
 }
 
 /* Skips the lines that an earlier run has stored, by the state file. */
 static int skip_stored(struct importing *importing, const char *path)
 {
     struct cli_pipeline_place place;
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return errno == ENOENT ? CLI_OK
-                               : cli_fail("%s: %s", path, strerror(errno));
-    int status = read_place(path, file, &place);
-    fclose(file);
-    if (status == CLI_OK && !skip_to(importing, &place))
-        return cli_fail("%s does not belong to this input, or what it had of "
-                        "it has changed; without that file the import begins "
-                        "anew",
-                        path);
-    return status;
-}
-
-/* Writes a new file, then renames it over the old one. */
-static bool write_state(const char *path,
-                        const struct cli_pipeline_place *place)
-{
-    char part[4096];
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return false;
-    FILE *file = fopen(part, "w");
-    if (file == NULL)
-        return false;
-    bool written = fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", place->at,
-                           place->hash) > 0;
-    written = fclose(file) == 0 && written;
-    return written && rename(part, path) == 0;
+    int status = cli_import_state_read(path, &place);
+    if (status != CLI_OK || skip_to(importing, &place))
+        return status;
+    if (importing->pipeline.status != CLI_OK)
+        return importing->pipeline.status;
+    return cli_fail("%s does not belong to this input, or what it had of it "
+                    "has changed; without that file the import begins anew",
+                    path);
 }
 
 static void note_place(struct importing *importing)
@@ -156,9 +136,9 @@ static void note_place(struct importing *importing)
     importing->noted_ns = kx_monotonic_ns();
     struct cli_pipeline_place safe =
         cli_pipeline_stored(&importing->pipeline, &importing->place);
-    if (!write_state(cli->state, &safe))
-        importing->pipeline.status =
-            cli_fail("%s: %s", cli->state, strerror(errno));
+    int status = cli_import_state_write(cli->state, &safe);
+    if (status != CLI_OK)
+        importing->pipeline.status = status;
 }
 
 static void note_place_at_times(struct importing *importing)
@@ -186,7 +166,7 @@ static void add_item(struct importing *importing,
         .key_size = entry->key.size,
         .mutation = (size_t)(entry->mutation.data - base),
         .mutation_size = entry->mutation.size,
-        .line = importing->lines};
+        .line = importing->place.lines};
 }
 
 /* True if the entry and the item have the same key text. */
@@ -252,9 +232,10 @@ static bool take_line(struct importing *importing,
     case LINE_NOTHING:
         break;
     case LINE_BAD:
+        importing->pipeline.refused = true;
         importing->pipeline.status =
             cli_fail("line %llu is no entry: %s",
-                     (unsigned long long)importing->lines, entry.reason);
+                     (unsigned long long)importing->place.lines, entry.reason);
         break;
     }
     if (taken != TAKEN)
@@ -262,31 +243,49 @@ static bool take_line(struct importing *importing,
     return taken != MUST_WAIT;
 }
 
-/* Reads lines until the batch is full or a line must wait. */
+static struct kx_slice without_end(struct kx_slice line)
+{
+    bool end = line.data[line.size - 1] == '\n';
+    return kx_slice(line.data, line.size - end);
+}
+
+/* Reads the input when that does not wait; until then takes answers. */
+static void wait_for_input(struct importing *importing)
+{
+    if (cli_lines_readable(&importing->lines))
+        read_input(importing);
+    else
+        cli_pipeline_wait(&importing->pipeline, importing->lines.fd);
+    note_place_at_times(importing);
+}
+
+static bool takes_lines(const struct importing *importing)
+{
+    return importing->pipeline.status == CLI_OK && !importing->ended &&
+           !cli_interrupted();
+}
+
+/* Takes lines until the batch is full or a line must wait. */
 static void fill(struct importing *importing, struct cli_pipeline_slot *slot)
 {
-    ssize_t size = 0;
+    struct kx_slice line;
     importing->rules.now_ms = kx_now_ms();
-    while (importing->pipeline.status == CLI_OK &&
-           slot->count < importing->cli->batch &&
-           slot->texts.size < CLI_PIPELINE_BYTES_MAX &&
-           (size = next_line(importing)) > 0) {
-        size_t text = (size_t)size - (importing->line[size - 1] == '\n');
-        if (!take_line(importing, slot, kx_slice(importing->line, text))) {
-            hold_line(importing, size);
+    while (takes_lines(importing) && slot->count < importing->cli->batch &&
+           slot->texts.size < CLI_PIPELINE_BYTES_MAX) {
+        if (!next_line(importing, &line)) {
+            wait_for_input(importing);
+        } else if (!take_line(importing, slot, without_end(line))) {
+            hold_line(importing, line);
             break;
         }
     }
-    importing->ended = size < 0;
-    if (size < 0 && ferror(importing->in))
-        importing->pipeline.status = cli_fail("the input: %s", strerror(errno));
 }
 
 /* Waits until no batch is under way. */
 static void settle(struct importing *importing)
 {
     while (cli_pipeline_busy(&importing->pipeline)) {
-        cli_pipeline_wait(&importing->pipeline);
+        cli_pipeline_wait(&importing->pipeline, -1);
         note_place_at_times(importing);
     }
     cli_key_set_clear(&importing->keys);
@@ -305,7 +304,7 @@ static void send_lines(struct importing *importing,
     if (full && keeps_keys(importing)) {
         if (!cli_key_set_grow(&importing->keys))
             pipeline->status = cli_fail("memory ran out");
-    } else if (importing->held > 0 || full) {
+    } else if (importing->held || full) {
         settle(importing);
     }
 }
@@ -313,14 +312,14 @@ static void send_lines(struct importing *importing,
 static void run(struct importing *importing)
 {
     struct cli_pipeline *pipeline = &importing->pipeline;
-    while (pipeline->status == CLI_OK && !importing->ended) {
+    while (takes_lines(importing)) {
         struct cli_pipeline_slot *slot =
             cli_pipeline_filling(pipeline, &importing->place);
         if (slot != NULL) {
             send_lines(importing, slot);
             cli_pipeline_poll(pipeline);
         } else {
-            cli_pipeline_wait(pipeline);
+            cli_pipeline_wait(pipeline, -1);
         }
         note_place_at_times(importing);
         cli_progress_show(&importing->progress, pipeline->stored,
@@ -329,6 +328,10 @@ static void run(struct importing *importing)
     settle(importing);
     note_place(importing);
     cli_progress_clear(&importing->progress);
+    if (pipeline->status == CLI_OK && !importing->ended) {
+        cli_fail("interrupted");
+        pipeline->status = CLI_INTERRUPTED;
+    }
 }
 
 static void report(const struct importing *importing)
@@ -350,26 +353,37 @@ static void report(const struct importing *importing)
     fputc('\n', stderr);
 }
 
+/* Prints how the import can be continued. */
 static void tell_rest(const struct importing *importing)
 {
     const struct cli_pipeline *pipeline = &importing->pipeline;
-    if (pipeline->status == CLI_OK || importing->cli->dry_run)
+    const struct cli *cli = importing->cli;
+    unsigned long long line =
+        cli_pipeline_stored(pipeline, &importing->place).lines + 1;
+    if (pipeline->status == CLI_OK || cli->dry_run)
         return;
-    if (importing->cli->state != NULL)
-        fprintf(
-            stderr, "  the same command goes on behind byte %llu\n",
-            (unsigned long long)cli_pipeline_stored(pipeline, &importing->place)
-                .at);
+    if (pipeline->refused)
+        fputs("  correct the input, then continue:\n", stderr);
+    if (cli->state != NULL)
+        fprintf(stderr, "  the same command continues with line %llu\n", line);
+    else if (line == 1)
+        fputs("  to continue, run the same command again\n", stderr);
     else
-        fputs("  the same command stores what is missing; with --state FILE "
-              "it goes on where it broke off\n",
-              stderr);
+        fprintf(stderr,
+                "  all lines before line %llu are stored: to continue, begin "
+                "with that line (tail -n +%llu)%s\n"
+                "  with --state FILE the same command continues by itself\n",
+                line, line,
+                cli->overwrite
+                    ? ""
+                    : ", or run the same command again, which leaves "
+                      "stored entries as they are");
 }
 
 static int import_all(struct importing *importing)
 {
     struct stat about;
-    if (fstat(fileno(importing->in), &about) == 0 && S_ISREG(about.st_mode))
+    if (fstat(importing->lines.fd, &about) == 0 && S_ISREG(about.st_mode))
         importing->whole = (uint64_t)about.st_size;
     const char *state = importing->cli->state;
     int status = state != NULL ? skip_stored(importing, state) : CLI_OK;
@@ -380,6 +394,7 @@ static int import_all(struct importing *importing)
                             importing->cli->jobs))
         return cli_fail("memory ran out");
     cli_progress_begin(&importing->progress, "imported");
+    cli_interrupt_catch(SIGINT);
     run(importing);
     cli_pipeline_end(&importing->pipeline);
     report(importing);
@@ -387,9 +402,12 @@ static int import_all(struct importing *importing)
     return importing->pipeline.status;
 }
 
-static FILE *open_input(const char *path)
+/* Returns the descriptor, or -1 with errno. */
+static int open_input(const char *path)
 {
-    return path == NULL || strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    return path == NULL || strcmp(path, "-") == 0
+               ? STDIN_FILENO
+               : open(path, O_RDONLY | O_CLOEXEC);
 }
 
 int cli_import(struct cli *cli)
@@ -400,13 +418,13 @@ int cli_import(struct cli *cli)
     const char *path = cli->count > 0 ? cli->words[0] : cli->file;
     if (!read_keys(&importing))
         return CLI_MISUSE;
-    importing.in = open_input(path);
-    if (importing.in == NULL)
+    int fd = open_input(path);
+    if (fd < 0)
         return cli_fail("%s: %s", path, strerror(errno));
+    cli_lines_begin(&importing.lines, fd, cli->memory);
     int status = import_all(&importing);
-    free(importing.line);
     cli_key_set_end(&importing.keys);
-    if (importing.in != stdin)
-        fclose(importing.in);
+    if (fd != STDIN_FILENO)
+        close(fd);
     return status;
 }

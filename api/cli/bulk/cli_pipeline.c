@@ -241,16 +241,17 @@ static struct cli_pipeline_item *meant_item(const struct cli *cli,
 
 /* Prints the lines of the input that a refused batch came from, if the reason
  * lies in the batch. */
-static void tell_lines(const struct cli *cli, struct cli_pipeline_slot *slot,
-                       long status)
+static void tell_lines(struct cli_pipeline *pipeline,
+                       struct cli_pipeline_slot *slot, long status)
 {
-    const struct cli_pipeline_item *item = meant_item(cli, slot);
+    const struct cli_pipeline_item *item = meant_item(pipeline->cli, slot);
     unsigned long long first = slot->items[0].line;
     unsigned long long last = slot->items[slot->count - 1].line;
     if (item != NULL)
         first = last = item->line;
     else if (status != 400 && status != 413 && status != 422)
         return;
+    pipeline->refused = true;
     if (first == last)
         cli_fail("that is line %llu", first);
     else
@@ -265,7 +266,7 @@ static void refuse(struct cli_pipeline *pipeline,
     if (pipeline->status != CLI_OK) /* only the first failure is printed */
         return;
     int code = cli_problem(pipeline->cli, &reply);
-    tell_lines(pipeline->cli, slot, status);
+    tell_lines(pipeline, slot, status);
     fail(pipeline, slot, code != CLI_OK ? code : CLI_ERROR);
 }
 
@@ -335,9 +336,11 @@ static bool send_due(struct cli_pipeline *pipeline)
     return waits;
 }
 
-static void finish_all(struct cli_pipeline *pipeline)
+/* Returns true if there was an answer. */
+static bool finish_all(struct cli_pipeline *pipeline)
 {
     int running, left;
+    bool any = false;
     CURLMsg *message;
     curl_multi_perform(pipeline->multi, &running);
     while ((message = curl_multi_info_read(pipeline->multi, &left)) != NULL) {
@@ -347,7 +350,9 @@ static void finish_all(struct cli_pipeline *pipeline)
         curl_easy_getinfo(curl, CURLINFO_PRIVATE, &slot);
         curl_multi_remove_handle(pipeline->multi, curl);
         finish(pipeline, (struct cli_pipeline_slot *)(void *)slot, code);
+        any = true;
     }
+    return any;
 }
 
 void cli_pipeline_poll(struct cli_pipeline *pipeline)
@@ -356,14 +361,14 @@ void cli_pipeline_poll(struct cli_pipeline *pipeline)
     finish_all(pipeline);
 }
 
-void cli_pipeline_wait(struct cli_pipeline *pipeline)
+void cli_pipeline_wait(struct cli_pipeline *pipeline, int input)
 {
-    int running;
-    bool waits = send_due(pipeline);
-    curl_multi_perform(pipeline->multi, &running);
-    if (running > 0 || waits)
-        curl_multi_poll(pipeline->multi, NULL, 0,
-                        waits ? SHORT_WAIT_MS : WAIT_MS, NULL);
+    struct curl_waitfd wait = {.fd = input, .events = CURL_WAIT_POLLIN};
+    bool retries = send_due(pipeline);
+    if (finish_all(pipeline) || (input < 0 && !cli_pipeline_busy(pipeline)))
+        return;
+    curl_multi_poll(pipeline->multi, &wait, input >= 0,
+                    retries ? SHORT_WAIT_MS : WAIT_MS, NULL);
     finish_all(pipeline);
 }
 

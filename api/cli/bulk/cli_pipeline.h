@@ -18,10 +18,11 @@ struct cli_pipeline_item {
     bool dropped; /* the store already has the entry */
 };
 
-/* A place in the input, and the hash of the bytes before it. Another input has
- * another hash at the same place. */
+/* A place in the input, with the number of lines and the hash of the bytes
+ * before it. Another input has another hash at the same place. */
 struct cli_pipeline_place {
     uint64_t at;
+    uint64_t lines;
     uint64_t hash;
 };
 
@@ -56,6 +57,7 @@ struct cli_pipeline {
     uint64_t stored;
     uint64_t kept; /* entries that the store already had */
     int status;    /* of the first failure; CLI_OK: none so far */
+    bool refused;  /* that failure lies in the lines of a batch */
 };
 
 /* Makes `count` slots in cli->memory. False without memory. */
@@ -72,10 +74,11 @@ cli_pipeline_filling(struct cli_pipeline *pipeline,
 void cli_pipeline_send(struct cli_pipeline *pipeline,
                        struct cli_pipeline_slot *slot);
 
-/* Processes the answers that have arrived; cli_pipeline_wait waits for one
- * first. */
+/* Processes the answers that have arrived. */
 void cli_pipeline_poll(struct cli_pipeline *pipeline);
-void cli_pipeline_wait(struct cli_pipeline *pipeline);
+/* Waits for an answer, or until `input` can be read (-1: no descriptor), for a
+ * second at most, and processes the answers. A signal ends the wait. */
+void cli_pipeline_wait(struct cli_pipeline *pipeline, int input);
 
 /* True if a batch is under way. */
 bool cli_pipeline_busy(const struct cli_pipeline *pipeline);

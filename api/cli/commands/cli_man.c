@@ -107,7 +107,7 @@ static void print_ends(void)
          ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nerror\n.TP\n2\nthe command "
          "line is not valid\n.TP\n3\nthere is no such entry or index\n.TP\n4\n"
          "a conflict, or a condition that does not hold\n.TP\n5\nthe server is "
-         "not available\n"
+         "not available\n.TP\n130\nan import or export was interrupted\n"
          ".SH ENVIRONMENT\n.TP\nKINDEX_URL\nthe server\n.TP\nKINDEX_TOKEN\nthe "
          "access token\n.TP\nKINDEX_CACERT, KINDEX_CLIENT_CERT, "
          "KINDEX_CLIENT_KEY\nfiles for https\n.TP\nKINDEX_OUTPUT\n"

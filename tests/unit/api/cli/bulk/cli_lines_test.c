@@ -1,0 +1,148 @@
+/* Lines of a pipe: how the bytes arrive makes no difference. */
+#include "cli/bulk/cli_lines.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <talloc.h>
+#include <unistd.h>
+
+enum { LONG_LINE = 100000 };
+
+struct input {
+    void *memory;
+    int ends[2]; /* of the pipe: to read from, to write to */
+    struct cli_lines lines;
+};
+
+static void begin(struct input *input)
+{
+    input->memory = talloc_new(NULL);
+    assert_int_equal(pipe(input->ends), 0);
+    cli_lines_begin(&input->lines, input->ends[0], input->memory);
+}
+
+static void end(struct input *input)
+{
+    close(input->ends[0]);
+    talloc_free(input->memory);
+}
+
+static void arrive(struct input *input, const char *text)
+{
+    size_t size = strlen(text);
+    assert_int_equal(write(input->ends[1], text, size), size);
+    assert_true(cli_lines_readable(&input->lines));
+    assert_true(cli_lines_read(&input->lines));
+}
+
+static void expect_line(struct input *input, const char *text)
+{
+    struct kx_slice line;
+    assert_true(cli_lines_next(&input->lines, &line));
+    assert_true(kx_equal(line, kx_text(text)));
+}
+
+static void expect_none(struct input *input)
+{
+    struct kx_slice line;
+    assert_false(cli_lines_next(&input->lines, &line));
+}
+
+static void a_line_is_there_when_its_end_has_arrived(void **state)
+{
+    struct input input;
+    (void)state;
+    begin(&input);
+    expect_none(&input);
+    assert_false(cli_lines_readable(&input.lines));
+    arrive(&input, "a");
+    expect_none(&input);
+    arrive(&input, "b\n\nc");
+    expect_line(&input, "ab\n");
+    expect_line(&input, "\n");
+    expect_none(&input);
+    arrive(&input, "d\n");
+    expect_line(&input, "cd\n");
+    close(input.ends[1]);
+    assert_true(cli_lines_read(&input.lines));
+    assert_true(input.lines.ended);
+    expect_none(&input);
+    end(&input);
+}
+
+static void the_last_line_needs_no_end(void **state)
+{
+    struct input input;
+    (void)state;
+    begin(&input);
+    arrive(&input, "a\nb");
+    close(input.ends[1]);
+    assert_true(cli_lines_readable(&input.lines));
+    assert_true(cli_lines_read(&input.lines));
+    expect_line(&input, "a\n");
+    expect_line(&input, "b");
+    expect_none(&input);
+    end(&input);
+}
+
+static void a_line_that_is_put_back_is_taken_again(void **state)
+{
+    struct input input;
+    struct kx_slice line;
+    (void)state;
+    begin(&input);
+    arrive(&input, "a\nbc\nd");
+    expect_line(&input, "a\n");
+    assert_true(cli_lines_next(&input.lines, &line));
+    cli_lines_back(&input.lines, line);
+    arrive(&input, "\n");
+    expect_line(&input, "bc\n");
+    expect_line(&input, "d\n");
+    close(input.ends[1]);
+    end(&input);
+}
+
+static void a_line_may_be_longer_than_a_read(void **state)
+{
+    struct input input;
+    static char piece[LONG_LINE / 10 + 1];
+    struct kx_slice line;
+    (void)state;
+    begin(&input);
+    memset(piece, 'x', sizeof piece - 1);
+    arrive(&input, "before\n");
+    expect_line(&input, "before\n");
+    for (int i = 0; i < 10; i++) {
+        expect_none(&input);
+        arrive(&input, piece);
+    }
+    arrive(&input, "\n");
+    assert_true(cli_lines_next(&input.lines, &line));
+    assert_int_equal(line.size, LONG_LINE + 1);
+    close(input.ends[1]);
+    end(&input);
+}
+
+static void what_cannot_be_read_is_an_error(void **state)
+{
+    struct input input;
+    (void)state;
+    begin(&input);
+    input.lines.fd = input.ends[1];
+    assert_false(cli_lines_read(&input.lines));
+    assert_int_equal(errno, EBADF);
+    close(input.ends[1]);
+    end(&input);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_there_when_its_end_has_arrived),
+        cmocka_unit_test(the_last_line_needs_no_end),
+        cmocka_unit_test(a_line_that_is_put_back_is_taken_again),
+        cmocka_unit_test(a_line_may_be_longer_than_a_read),
+        cmocka_unit_test(what_cannot_be_read_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
