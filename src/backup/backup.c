@@ -151,7 +151,7 @@ static enum kx_status next_extra(struct kx_backup *backup)
 static enum kx_status next_table(struct kx_backup *backup)
 {
     if (backup->next < TABLE_COUNT)
-        return open_file(backup, env_table_file(backup->next++));
+        return open_file(backup, table_file(backup->next++));
     return begin_logs(backup);
 }
 
@@ -274,7 +274,7 @@ uint64_t kx_backup_size(const struct kx_backup *backup)
     struct log_place end = backup->end;
     uint64_t size = 0;
     for (int i = 0; i < TABLE_COUNT; i++)
-        size += size_of(backup, env_table_file(i));
+        size += size_of(backup, table_file(i));
     if (end.file == 0 && log_files_end(backup->store->env, &end) != KX_OK)
         return size;
     for (uint32_t n = backup->first_log; n < end.file; n++) {

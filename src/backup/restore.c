@@ -181,7 +181,7 @@ static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
     catalog->stamp = by_clock > known ? by_clock : known + LEAP;
     if (!catalog_facts_write(catalog, catalog, &write))
         return KX_NO_MEMORY;
-    enum kx_status status = txn_apply(catalog->env, &write, 1, TXN_SCATTERED);
+    enum kx_status status = env_apply(catalog->env, &write, 1, TXN_SCATTERED);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 bool file_sync(const char *path)
@@ -76,6 +77,14 @@ bool file_make_parents(const char *path)
 bool file_no_room(int error)
 {
     return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+uint64_t file_free_bytes(const char *directory)
+{
+    struct statvfs fs;
+    if (statvfs(directory, &fs) != 0)
+        return 0;
+    return (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
 enum kx_status file_failed(const char *path, struct kx_fault *fault)

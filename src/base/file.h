@@ -24,6 +24,10 @@ bool file_make_parents(const char *path);
  * or by the process's limit of file sizes (RLIMIT_FSIZE)? */
 bool file_no_room(int error);
 
+/* Free bytes of the file system that holds a directory, for users without
+ * privileges; 0 when that is not known. */
+uint64_t file_free_bytes(const char *directory);
+
 /* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status file_failed(const char *path, struct kx_fault *fault);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/env.h"
+#include "base/file.h"
 
 static const char NAME[] = "ballast";
 
@@ -54,7 +54,7 @@ static bool give(const char *directory)
 
 void ballast_give_if_full(const char *directory, uint64_t floor)
 {
-    uint64_t bytes = env_free_bytes(directory);
+    uint64_t bytes = file_free_bytes(directory);
     if (bytes < floor / 2 && give(directory))
         kx_log(KX_LOG_WARNING, "ballast-given",
                "free_bytes=%llu floor_bytes=%llu", (unsigned long long)bytes,

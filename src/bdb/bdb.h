@@ -4,27 +4,19 @@
 #define BDB_H
 
 #include <db.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/log_witness.h"
+#include "bdb/table.h"
 
-/* The open environment. Its handles may be used by any thread; `failed` is set
- * by whoever notices, and never taken back. */
+/* The open environment, a part of storage's (storage/env_state.h). Any thread
+ * may use its handles. `failed` is set by the thread that notices a failure,
+ * and never reset. */
 struct env {
     DB_ENV *db;
     DB *tables[TABLE_COUNT];
-    DB_TXN *begun; /* of the parts applied so far (txn.h), or NULL */
-    struct log_prealloc *spare; /* the next log file */
-    struct checkpoint_throttle *leeway;
-    struct log_witness witness;
-    atomic_bool failed;    /* the library panicked or a flush failed */
-    unsigned syncs_failed; /* in the process, when it was opened */
-    atomic_int error;      /* the first that is no everyday answer, or 0 */
-    _Atomic uint64_t checkpoints;
-    pthread_mutex_t logs_lock; /* guards what follows (log_files.h) */
-    unsigned logs_held;
-    uint32_t logs_kept_from;
+    DB_TXN *begun;      /* of the parts applied so far (txn.h), or NULL */
+    atomic_bool failed; /* the library panicked or a flush failed */
+    atomic_int error;   /* the first that is no everyday result, or 0 */
 };
 
 /* From an errno or DB_ error of the library, with a log line naming `call`

@@ -14,7 +14,7 @@
 
 #include <db.h>
 
-#include "storage/env.h"
+#include "bdb/table.h"
 
 enum {
     PAGES = 64,                /* that go to the disk together */
@@ -38,11 +38,11 @@ static void sleep_ns(uint64_t ns)
 }
 
 /* Pages that cannot be written are found by the library's own sync. */
-static void write_out(const struct checkpoint_throttle *leeway)
+static void write_out(const struct checkpoint_throttle *throttle)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
-        if (leeway->files[i] >= 0)
-            (void)sync_file_range(leeway->files[i], 0, 0,
+        if (throttle->files[i] >= 0)
+            (void)sync_file_range(throttle->files[i], 0, 0,
                                   SYNC_FILE_RANGE_WAIT_BEFORE |
                                       SYNC_FILE_RANGE_WRITE |
                                       SYNC_FILE_RANGE_WAIT_AFTER);
@@ -57,11 +57,11 @@ uint64_t checkpoint_throttle_rest(uint64_t began_ns, uint64_t most_ns)
     return rest_ns;
 }
 
-static void give(struct checkpoint_throttle *leeway)
+static void write_and_pause(struct checkpoint_throttle *throttle)
 {
     uint64_t began_ns = kx_monotonic_ns();
-    write_out(leeway);
-    leeway->rest_ns -= checkpoint_throttle_rest(began_ns, leeway->rest_ns);
+    write_out(throttle);
+    throttle->rest_ns -= checkpoint_throttle_rest(began_ns, throttle->rest_ns);
 }
 
 /* For all that the library waits for; a wait of no time lets others run. */
@@ -69,7 +69,7 @@ static int wait_for_library(u_long seconds, u_long microseconds)
 {
     if (seconds == 0 && microseconds == MARK_US) {
         if (current != NULL)
-            give(current);
+            write_and_pause(current);
         return 0;
     }
     if (seconds == 0 && microseconds == 0)
@@ -88,11 +88,11 @@ int checkpoint_throttle_configure(DB_ENV *db)
     return db->set_mp_max_write(db, PAGES, MARK_US);
 }
 
-static int close_files(struct checkpoint_throttle *leeway)
+static int close_files(struct checkpoint_throttle *throttle)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
-        if (leeway->files[i] >= 0)
-            close(leeway->files[i]);
+        if (throttle->files[i] >= 0)
+            close(throttle->files[i]);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static int open_file(const char *directory, enum table table)
 {
     char path[PATH_MAX];
     int length =
-        snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
+        snprintf(path, sizeof path, "%s/%s", directory, table_file(table));
     if (length < 0 || (size_t)length >= sizeof path)
         return -1;
     return open(path, O_RDONLY | O_CLOEXEC);
@@ -109,20 +109,20 @@ static int open_file(const char *directory, enum table table)
 struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
                                                        const char *directory)
 {
-    struct checkpoint_throttle *leeway =
+    struct checkpoint_throttle *throttle =
         talloc_zero(mem, struct checkpoint_throttle);
-    if (leeway == NULL)
+    if (throttle == NULL)
         return NULL;
     for (int i = 0; i < TABLE_COUNT; i++)
-        leeway->files[i] = open_file(directory, i);
-    talloc_set_destructor(leeway, close_files);
-    return leeway;
+        throttle->files[i] = open_file(directory, i);
+    talloc_set_destructor(throttle, close_files);
+    return throttle;
 }
 
-void checkpoint_throttle_begin(struct checkpoint_throttle *leeway)
+void checkpoint_throttle_begin(struct checkpoint_throttle *throttle)
 {
-    leeway->rest_ns = REST_MAX_NS;
-    current = leeway;
+    throttle->rest_ns = REST_MAX_NS;
+    current = throttle;
 }
 
 void checkpoint_throttle_end(void)

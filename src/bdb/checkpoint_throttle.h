@@ -29,7 +29,7 @@ struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
                                                        const char *directory);
 
 /* Around a checkpoint, on its thread, which may take a second longer. */
-void checkpoint_throttle_begin(struct checkpoint_throttle *leeway);
+void checkpoint_throttle_begin(struct checkpoint_throttle *throttle);
 void checkpoint_throttle_end(void);
 
 /* Leaves the disk alone for as long as it was used since began_ns

@@ -11,8 +11,7 @@
 #ifndef COMPACT_H
 #define COMPACT_H
 
-#include "storage/env.h"
-#include "entry/record.h"
+#include "bdb/table.h"
 
 enum {
     COMPACT_FREED_MAX = 16,          /* pages, by one call of compact_rows */

@@ -16,7 +16,6 @@
 #include <talloc.h>
 #include <unistd.h>
 
-#include "storage/env.h"
 #include "bdb/checkpoint_throttle.h"
 #include "base/file.h"
 #include "base/cond_wait.h"
@@ -86,20 +85,20 @@ bool log_prealloc_take(const char *path)
 
 /* What is still to be written must fit: a file that is given up in the end
  * would meanwhile have taken what others need. */
-static bool fits(const struct log_prealloc *spare, size_t done)
+static bool fits(const struct log_prealloc *prealloc, size_t done)
 {
-    return env_free_bytes(spare->directory) >=
-           spare->bytes - done + spare->reserve;
+    return file_free_bytes(prealloc->directory) >=
+           prealloc->bytes - done + prealloc->reserve;
 }
 
-static bool fill(const struct log_prealloc *spare, int file)
+static bool fill(const struct log_prealloc *prealloc, int file)
 {
     uint8_t *zeros = calloc(1, STEP_BYTES);
     size_t done = 0;
-    while (zeros != NULL && done < spare->bytes && fits(spare, done) &&
-           !atomic_load(&spare->stopping)) {
+    while (zeros != NULL && done < prealloc->bytes && fits(prealloc, done) &&
+           !atomic_load(&prealloc->stopping)) {
         uint64_t began_ns = kx_monotonic_ns();
-        size_t rest = spare->bytes - done;
+        size_t rest = prealloc->bytes - done;
         ssize_t written = pwrite(
             file, zeros, rest < STEP_BYTES ? rest : STEP_BYTES, (off_t)done);
         if (written <= 0 || fdatasync(file) != 0)
@@ -108,24 +107,24 @@ static bool fill(const struct log_prealloc *spare, int file)
         checkpoint_throttle_rest(began_ns, STEP_NS);
     }
     free(zeros);
-    return done == spare->bytes;
+    return done == prealloc->bytes;
 }
 
 /* What a killed server has left of one goes first: it takes room. */
-static bool make(const struct log_prealloc *spare)
+static bool make(const struct log_prealloc *prealloc)
 {
-    unlink(spare->under_way);
-    if (!fits(spare, 0))
+    unlink(prealloc->under_way);
+    if (!fits(prealloc, 0))
         return false;
-    int file =
-        open(spare->under_way, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = open(prealloc->under_way,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return false;
-    bool good = fill(spare, file);
+    bool good = fill(prealloc, file);
     close(file);
-    if (good && rename(spare->under_way, spare->ready) == 0)
+    if (good && rename(prealloc->under_way, prealloc->ready) == 0)
         return true;
-    unlink(spare->under_way);
+    unlink(prealloc->under_way);
     return false;
 }
 
@@ -139,52 +138,54 @@ static void wait_a_while(void)
  */
 static void *run(void *argument)
 {
-    struct log_prealloc *spare = argument;
+    struct log_prealloc *prealloc = argument;
     bool hold = true;
     pthread_mutex_lock(&lock);
-    while (!atomic_load(&spare->stopping)) {
+    while (!atomic_load(&prealloc->stopping)) {
         if (hold)
             wait_a_while();
-        else if (access(spare->ready, F_OK) == 0)
+        else if (access(prealloc->ready, F_OK) == 0)
             pthread_cond_wait(&taken, &lock);
         hold = false;
-        if (atomic_load(&spare->stopping) || access(spare->ready, F_OK) == 0)
+        if (atomic_load(&prealloc->stopping) ||
+            access(prealloc->ready, F_OK) == 0)
             continue;
         pthread_mutex_unlock(&lock);
-        hold = !make(spare);
+        hold = !make(prealloc);
         pthread_mutex_lock(&lock);
     }
     pthread_mutex_unlock(&lock);
     return NULL;
 }
 
-static int stop(struct log_prealloc *spare)
+static int stop(struct log_prealloc *prealloc)
 {
     pthread_mutex_lock(&lock);
-    atomic_store(&spare->stopping, true);
+    atomic_store(&prealloc->stopping, true);
     pthread_cond_broadcast(&taken);
     pthread_mutex_unlock(&lock);
-    pthread_join(spare->thread, NULL);
+    pthread_join(prealloc->thread, NULL);
     return 0;
 }
 
 struct log_prealloc *log_prealloc_start(void *mem, const char *directory,
                                         size_t bytes, uint64_t reserve)
 {
-    struct log_prealloc *spare = talloc_zero(mem, struct log_prealloc);
-    if (spare == NULL)
+    struct log_prealloc *prealloc = talloc_zero(mem, struct log_prealloc);
+    if (prealloc == NULL)
         return NULL;
-    spare->bytes = bytes;
-    spare->reserve = reserve;
-    spare->directory = talloc_strdup(spare, directory);
-    spare->ready = talloc_asprintf(spare, "%s/%s", directory, READY);
-    spare->under_way = talloc_asprintf(spare, "%s/%s", directory, UNDER_WAY);
-    if (spare->directory == NULL || spare->ready == NULL ||
-        spare->under_way == NULL ||
-        pthread_create(&spare->thread, NULL, run, spare) != 0) {
-        talloc_free(spare);
+    prealloc->bytes = bytes;
+    prealloc->reserve = reserve;
+    prealloc->directory = talloc_strdup(prealloc, directory);
+    prealloc->ready = talloc_asprintf(prealloc, "%s/%s", directory, READY);
+    prealloc->under_way =
+        talloc_asprintf(prealloc, "%s/%s", directory, UNDER_WAY);
+    if (prealloc->directory == NULL || prealloc->ready == NULL ||
+        prealloc->under_way == NULL ||
+        pthread_create(&prealloc->thread, NULL, run, prealloc) != 0) {
+        talloc_free(prealloc);
         return NULL;
     }
-    talloc_set_destructor(spare, stop);
-    return spare;
+    talloc_set_destructor(prealloc, stop);
+    return prealloc;
 }

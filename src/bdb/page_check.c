@@ -110,6 +110,6 @@ enum kx_status page_check(const char *directory, struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
     for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
-        status = check_table(directory, env_table_file(i), fault);
+        status = check_table(directory, table_file(i), fault);
     return status;
 }

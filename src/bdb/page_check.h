@@ -6,7 +6,7 @@
 #ifndef PAGE_CHECK_H
 #define PAGE_CHECK_H
 
-#include "storage/env.h"
+#include "bdb/table.h"
 
 /* A page is written as one 4 KiB sector by common disks: a larger one could be
  * torn by a power cut, and Berkeley DB cannot mend a torn page. */

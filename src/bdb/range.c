@@ -8,7 +8,6 @@
 #include <talloc.h>
 
 #include "bdb/bdb.h"
-#include "entry/record.h"
 #include "bdb/shadow.h"
 
 /* A first fetch is small, for most scans are; it grows as a scan goes on. */

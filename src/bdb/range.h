@@ -6,7 +6,7 @@
 #ifndef RANGE_H
 #define RANGE_H
 
-#include "storage/env.h"
+#include "bdb/table.h"
 
 struct range;
 struct shadow;

@@ -4,6 +4,17 @@
 
 #include "bdb/bdb.h"
 
+static const char *const FILES[TABLE_COUNT] = {
+    [TABLE_ENTRIES] = "entries.db",
+    [TABLE_EXPIRY] = "expiry.db",
+    [TABLE_CATALOG] = "catalog.db",
+};
+
+const char *table_file(enum table table)
+{
+    return FILES[table];
+}
+
 enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
                          struct kx_buffer *value)
 {

@@ -11,7 +11,6 @@
 #include "bdb/txn.h"
 
 #include "bdb/bdb.h"
-#include "storage/log_witness.h"
 
 enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
 
@@ -128,8 +127,6 @@ enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
         return status;
     int error = env->begun->commit(env->begun, DB_TXN_NOSYNC);
     env->begun = NULL;
-    if (error == 0)
-        log_witness_batch(env);
     return bdb_status(env, error, "commit");
 }
 

@@ -4,7 +4,7 @@
 #ifndef TXN_H
 #define TXN_H
 
-#include "storage/env.h"
+#include "bdb/table.h"
 
 enum txn_write_type {
     TXN_PUT,    /* stores value, whatever was there */
@@ -26,9 +26,10 @@ enum txn_order {
     TXN_NEIGHBOURS /* each is mostly on the page of the one before */
 };
 
-/* Applies the writes in order. KX_OK: committed, and on disk after the
- * next env_flush. Anything else (KX_CHECK_FAILED: there was a row under the key
- * of a TXN_INSERT; KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed.
+/* Applies the writes in order: called by env_apply, which says in the log that
+ * they were. KX_OK: committed, and on disk after the next env_flush. Anything
+ * else (KX_CHECK_FAILED: there was a row under the key of a TXN_INSERT;
+ * KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED): nothing is changed.
  */
 enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
                          size_t count, enum txn_order order);

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "entry/record.h"
+#include "bdb/table.h"
 
 struct build_progress {
     uint8_t resume[ROW_KEY_MAX]; /* last key that was read */

@@ -49,7 +49,7 @@ static enum kx_status store_all(struct catalog *catalog,
         good = catalog_index_write(mem, changed[i], &writes[i]);
     good = good && catalog_facts_write(mem, catalog, &writes[count]);
     enum kx_status status =
-        good ? txn_apply(catalog->env, writes, count + 1, TXN_SCATTERED)
+        good ? env_apply(catalog->env, writes, count + 1, TXN_SCATTERED)
              : KX_NO_MEMORY;
     talloc_free(mem);
     return status;

@@ -335,7 +335,7 @@ static enum kx_status write_new(struct catalog *catalog)
     bool good = mem != NULL && format_write(mem, &writes[1]) &&
                 catalog_facts_write(mem, catalog, &writes[2]);
     enum kx_status status =
-        good ? txn_apply(catalog->env, writes, 3, TXN_SCATTERED) : KX_NO_MEMORY;
+        good ? env_apply(catalog->env, writes, 3, TXN_SCATTERED) : KX_NO_MEMORY;
     talloc_free(mem);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "entry/record.h"
+#include "bdb/table.h"
 
 /* The document of a row; NULL when it is none, or memory ran out. The caller's
  * reference. */

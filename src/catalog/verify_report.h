@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "entry/record.h"
+#include "bdb/table.h"
 
 struct verify_report {
     struct kx_verification report;

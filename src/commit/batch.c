@@ -87,7 +87,7 @@ static enum kx_status apply_last(struct kx_store *store, struct rows *rows,
         txn_take_back(store->env);
         return KX_NO_MEMORY;
     }
-    return txn_apply(store->env, rows->list + rows->applied,
+    return env_apply(store->env, rows->list + rows->applied,
                      rows->count - rows->applied, order);
 }
 

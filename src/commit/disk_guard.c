@@ -7,13 +7,14 @@
  * be released. */
 #include "commit/disk_guard.h"
 
+#include "base/file.h"
 #include "bdb/ballast.h"
 
 enum { LOOK_NS = 10 * 1000 * 1000 };
 
 static void look(struct kx_store *store)
 {
-    uint64_t bytes = env_free_bytes(store->options.directory);
+    uint64_t bytes = file_free_bytes(store->options.directory);
     uint64_t pending = env_log_since_checkpoint(store->env);
     uint64_t reserve = atomic_load(&store->disk_reserve) + pending;
     bool full = bytes < reserve;
@@ -34,7 +35,7 @@ static bool keep_ballast(struct kx_store *store)
     ballast_give_if_full(directory, floor);
     if (ballast_is_whole(directory, floor))
         return true;
-    if (store->no_ballast || env_free_bytes(directory) < 2 * floor)
+    if (store->no_ballast || file_free_bytes(directory) < 2 * floor)
         return store->no_ballast;
     enum ballast_result result = ballast_take(directory, floor);
     store->no_ballast = result == BALLAST_UNSUPPORTED;

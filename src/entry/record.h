@@ -26,10 +26,6 @@
 
 #include "kindex.h"
 
-/* The size of the longest row key: a conflict row's key has an index key, a
- * mark and an owner (conflict_rows.h). */
-enum { ROW_KEY_MAX = KX_KEY_MAX + 1 + KX_KEY_MAX };
-
 /* A record in memory. Its slices point into the stored bytes from which it was
  * read, or into memory of the caller that writes it. */
 struct record {

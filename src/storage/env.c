@@ -4,11 +4,10 @@
  * and env_flush syncs the log once for all of them. Pages are written later, by
  * checkpoints or when the cache is full; the log always goes to disk before
  * them. At open the library replays the log from the last checkpoint. */
-#include "bdb/bdb.h"
+#include "storage/env.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 #include <talloc.h>
 
 #include "bdb/ballast.h"
@@ -23,7 +22,7 @@
 #include "bdb/page_alloc.h"
 #include "bdb/log_prealloc.h"
 #include "bdb/syncs.h"
-#include "storage/log_witness.h"
+#include "storage/env_state.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
  * before the flush. Log files are full of zeros from the start
@@ -31,17 +30,6 @@
 enum { LOG_BUFFER_BYTES = 4 << 20, LOG_FILE_BYTES = 16 << 20 };
 
 enum { ROOM_MIN = 1 << 20 /* with less a disk is full in any case */ };
-
-static const char *const table_files[TABLE_COUNT] = {
-    [TABLE_ENTRIES] = "entries.db",
-    [TABLE_EXPIRY] = "expiry.db",
-    [TABLE_CATALOG] = "catalog.db",
-};
-
-const char *env_table_file(enum table table)
-{
-    return table_files[table];
-}
 
 /* Called by the library, on whatever thread notices. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
@@ -113,12 +101,12 @@ static enum kx_status open_environment(struct env *env,
 /* The very first log file was made by the library, which fills it itself; from
  * here on it finds one ready. Commits leave the floor free, and the ballast may
  * have to come back. */
-static enum kx_status begin_spare(struct env *env,
-                                  const struct env_options *options)
+static enum kx_status start_prealloc(struct env *env,
+                                     const struct env_options *options)
 {
-    env->spare = log_prealloc_start(env, options->directory, LOG_FILE_BYTES,
-                                    2 * options->disk_floor);
-    if (env->spare == NULL)
+    env_state(env)->prealloc = log_prealloc_start(
+        env, options->directory, LOG_FILE_BYTES, 2 * options->disk_floor);
+    if (env_state(env)->prealloc == NULL)
         return KX_NO_MEMORY;
     int error = env->db->log_set_config(env->db, DB_LOG_ZERO, 0);
     return bdb_status(env, error, "configure");
@@ -163,14 +151,14 @@ static int open_table(struct env *env, enum table table)
     if (error == 0)
         error = db->set_flags(db, DB_CHKSUM);
     if (error == 0)
-        error = db->open(db, NULL, table_files[table], NULL, DB_BTREE,
+        error = db->open(db, NULL, table_file(table), NULL, DB_BTREE,
                          DB_CREATE | DB_THREAD | DB_AUTO_COMMIT, 0600);
     return error;
 }
 
 static bool has_lost_a_sync(const struct env *env)
 {
-    return syncs_failed() != env->syncs_failed;
+    return syncs_failed() != env_state(env)->syncs_failed;
 }
 
 static void say_nothing(const DB_ENV *db, const char *prefix, const char *text)
@@ -189,17 +177,18 @@ static void give_up(DB_ENV *db)
 }
 
 /* Tables before their environment, and the lock, a child, last. */
-static int finish(struct env *env)
+static int finish(struct env_state *state)
 {
+    struct env *env = &state->env;
     if (env->db != NULL && env_failed(env))
         give_up(env->db);
-    talloc_free(env->spare);
+    talloc_free(state->prealloc);
     for (int i = 0; i < TABLE_COUNT; i++)
         if (env->tables[i] != NULL)
             env->tables[i]->close(env->tables[i], 0);
     if (env->db != NULL)
         env->db->close(env->db, 0);
-    pthread_mutex_destroy(&env->logs_lock);
+    pthread_mutex_destroy(&state->logs_lock);
     return 0;
 }
 
@@ -230,7 +219,7 @@ static enum kx_status fail_to_open(const struct env_options *options,
                                    struct kx_fault *fault)
 {
     const char *directory = options->directory;
-    if (env_free_bytes(directory) < options->disk_floor / 2 + ROOM_MIN)
+    if (file_free_bytes(directory) < options->disk_floor / 2 + ROOM_MIN)
         return kx_fail(fault, KX_DISK_FULL,
                        "cannot open the store in %s: its disk is full",
                        directory);
@@ -253,11 +242,14 @@ static enum kx_status open_all(struct env *env,
     for (int i = 0; status == KX_OK && i < TABLE_COUNT; i++)
         status = bdb_status(env, open_table(env, i), "open table");
     if (status == KX_OK)
-        status = begin_spare(env, options);
+        status = start_prealloc(env, options);
     if (status == KX_OK) {
-        env->leeway = checkpoint_throttle_create(env, options->directory);
-        status = env->leeway == NULL ? KX_NO_MEMORY : log_witness_start(env);
+        struct env_state *state = env_state(env);
+        state->throttle = checkpoint_throttle_create(env, options->directory);
+        status = state->throttle == NULL ? KX_NO_MEMORY : env_flush(env);
     }
+    if (status == KX_OK)
+        status = log_witness_start(env);
     if (status == KX_OK)
         status = mark_complete(env, options->directory);
     if (status == KX_OK && has_lost_a_sync(env))
@@ -269,13 +261,14 @@ enum kx_status env_open(void *mem, const struct env_options *options,
                         struct env **env_out, struct kx_fault *fault)
 {
     struct dir_lock *lock = options->lock;
-    struct env *env = talloc_zero(mem, struct env);
-    if (env == NULL)
+    struct env_state *state = talloc_zero(mem, struct env_state);
+    if (state == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    env->logs_kept_from = UINT32_MAX;
-    env->syncs_failed = syncs_failed();
-    pthread_mutex_init(&env->logs_lock, NULL);
-    talloc_set_destructor(env, finish);
+    struct env *env = &state->env;
+    state->logs_kept_from = UINT32_MAX;
+    state->syncs_failed = syncs_failed();
+    pthread_mutex_init(&state->logs_lock, NULL);
+    talloc_set_destructor(state, finish);
     enum kx_status status = KX_OK;
     if (options->lock == NULL)
         status = dir_lock_take(env, options->directory, &lock, fault);
@@ -301,7 +294,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
  * the files are left as they are, for recovery. */
 enum kx_status env_close(struct env *env)
 {
-    unsigned failed = env->syncs_failed;
+    unsigned failed = env_state(env)->syncs_failed;
     if (!env_failed(env))
         log_witness_last(env);
     bool whole = !env_failed(env) &&
@@ -310,6 +303,15 @@ enum kx_status env_close(struct env *env)
         log_files_trim(env);
     talloc_free(env);
     return whole && syncs_failed() == failed ? KX_OK : KX_FAILED;
+}
+
+enum kx_status env_apply(struct env *env, const struct txn_write *writes,
+                         size_t count, enum txn_order order)
+{
+    enum kx_status status = txn_apply(env, writes, count, order);
+    if (status == KX_OK)
+        log_witness_batch(env);
+    return status;
 }
 
 /* Never tried again, nor believed when a sync on another thread has failed
@@ -342,13 +344,13 @@ enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
     log_witness_last(env);
     uint64_t before = last_checkpoint(env->db);
-    checkpoint_throttle_begin(env->leeway);
+    checkpoint_throttle_begin(env_state(env)->throttle);
     int error = env->db->txn_checkpoint(env->db, kilobytes, 0, 0);
     checkpoint_throttle_end();
     if (error == 0)
         log_files_trim(env);
     if (error == 0 && last_checkpoint(env->db) != before)
-        atomic_fetch_add(&env->checkpoints, 1);
+        atomic_fetch_add(&env_state(env)->checkpoints, 1);
     return bdb_status(env, error, "checkpoint");
 }
 
@@ -365,12 +367,4 @@ uint64_t env_log_since_checkpoint(const struct env *env)
 bool env_failed(const struct env *env)
 {
     return atomic_load(&env->failed) || has_lost_a_sync(env);
-}
-
-uint64_t env_free_bytes(const char *directory)
-{
-    struct statvfs fs;
-    if (statvfs(directory, &fs) != 0)
-        return 0;
-    return (uint64_t)fs.f_bavail * fs.f_frsize;
 }

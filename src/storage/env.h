@@ -9,19 +9,7 @@
 #define ENV_H
 
 #include "base/dir_lock.h"
-
-/* One Berkeley DB file each. Their set is fixed for all stores. */
-enum table {
-    TABLE_ENTRIES, /* encoded key -> record: clients' and index entries */
-    TABLE_EXPIRY,  /* expiry time, big endian, then key -> nothing */
-    TABLE_CATALOG, /* names of the store's own facts -> their bytes */
-    TABLE_COUNT
-};
-
-/* The name of a table's file in the directory. */
-const char *env_table_file(enum table table);
-
-struct env;
+#include "bdb/txn.h"
 
 struct env_options {
     const char *directory;
@@ -44,6 +32,10 @@ enum kx_status env_open(void *mem, const struct env_options *options,
  * perhaps only in the log, as far as it was flushed. */
 enum kx_status env_close(struct env *env);
 
+/* txn_apply, and a witness after it (log_witness.h). Writer only. */
+enum kx_status env_apply(struct env *env, const struct txn_write *writes,
+                         size_t count, enum txn_order order);
+
 /* Returns when all transactions committed before are on disk: KX_OK. Any
  * failure is final: the environment has failed and must be opened anew. */
 enum kx_status env_flush(struct env *env);
@@ -59,10 +51,6 @@ uint64_t env_log_since_checkpoint(const struct env *env);
 
 /* Has a call failed in a way that only opening anew can mend? Any thread. */
 bool env_failed(const struct env *env);
-
-/* Free bytes of the file system that holds the directory, for users without
- * privileges; 0 when that is not known. */
-uint64_t env_free_bytes(const char *directory);
 
 struct env_figures {
     uint64_t cache_hits; /* look-ups of pages */

@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "bdb/bdb.h"
+#include "storage/env.h"
+#include "storage/env_state.h"
 
 static void read_cache(DB_ENV *db, struct env_figures *figures)
 {
@@ -37,7 +38,7 @@ static void add_file(struct env_figures *figures, const char *name,
                      uint64_t bytes)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
-        if (strcmp(name, env_table_file((enum table)i)) == 0)
+        if (strcmp(name, table_file((enum table)i)) == 0)
             figures->table_bytes[i] = bytes;
     if (strncmp(name, "log.", 4) == 0) {
         figures->log_files++;
@@ -63,8 +64,8 @@ static void read_files(DB_ENV *db, struct env_figures *figures)
 
 void env_stats(struct env *env, struct env_figures *figures_out)
 {
-    *figures_out =
-        (struct env_figures){.checkpoints = atomic_load(&env->checkpoints)};
+    *figures_out = (struct env_figures){
+        .checkpoints = atomic_load(&env_state(env)->checkpoints)};
     read_cache(env->db, figures_out);
     read_checkpoint(env->db, figures_out);
     read_files(env->db, figures_out);

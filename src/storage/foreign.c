@@ -24,7 +24,7 @@ static bool is_ours(const char *name)
         if (strcmp(name, NAMES[i]) == 0)
             return true;
     for (int table = 0; table < TABLE_COUNT; table++)
-        if (strcmp(name, env_table_file(table)) == 0)
+        if (strcmp(name, table_file(table)) == 0)
             return true;
     return strncmp(name, "log.0", 5) == 0 || strncmp(name, "damaged-", 8) == 0;
 }

@@ -8,7 +8,6 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-#include "storage/env.h"
 #include "bdb/txn.h"
 
 /* What this program writes. */
@@ -35,5 +34,12 @@ bool format_write(void *mem, struct txn_write *write_out);
 
 /* The write of a store's id, which has UUID_SIZE - 1 characters. */
 struct txn_write format_id_write(const char *id);
+
+/* The parts that the file and the row share (format.c, format_rows.c). Reads
+ * decimal digits, with or without a line end after them; false for anything
+ * else, and for 0. */
+bool format_number_read(const char *text, unsigned long *number_out);
+/* KX_BAD_DIRECTORY, with a sentence: the data have this higher number. */
+enum kx_status format_too_new(unsigned long number, struct kx_fault *fault);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bdb/bdb.h"
+#include "storage/env_state.h"
 #include "base/file.h"
 
 void log_files_name(uint32_t number, char *out)
@@ -66,33 +66,36 @@ enum kx_status log_files_end(struct env *env, struct log_place *end_out)
 
 void log_files_hold(struct env *env)
 {
-    pthread_mutex_lock(&env->logs_lock);
-    env->logs_held++;
-    pthread_mutex_unlock(&env->logs_lock);
+    struct env_state *state = env_state(env);
+    pthread_mutex_lock(&state->logs_lock);
+    state->logs_held++;
+    pthread_mutex_unlock(&state->logs_lock);
 }
 
 void log_files_release(struct env *env)
 {
-    pthread_mutex_lock(&env->logs_lock);
-    env->logs_held--;
-    pthread_mutex_unlock(&env->logs_lock);
+    struct env_state *state = env_state(env);
+    pthread_mutex_lock(&state->logs_lock);
+    state->logs_held--;
+    pthread_mutex_unlock(&state->logs_lock);
 }
 
 void log_files_keep_from(struct env *env, uint32_t number)
 {
-    pthread_mutex_lock(&env->logs_lock);
-    env->logs_kept_from = number;
-    pthread_mutex_unlock(&env->logs_lock);
+    struct env_state *state = env_state(env);
+    pthread_mutex_lock(&state->logs_lock);
+    state->logs_kept_from = number;
+    pthread_mutex_unlock(&state->logs_lock);
 }
 
 /* A file that cannot be removed is tried again next time. */
-static void remove_listed(const struct env *env, const char *home,
+static void remove_listed(const struct env_state *state, const char *home,
                           char *const *names)
 {
     char path[4096];
     for (; *names != NULL; names++) {
         snprintf(path, sizeof path, "%s/%s", home, *names);
-        if (number_of(*names) != 0 && number_of(*names) < env->logs_kept_from)
+        if (number_of(*names) != 0 && number_of(*names) < state->logs_kept_from)
             unlink(path);
     }
 }
@@ -101,10 +104,11 @@ void log_files_trim(struct env *env)
 {
     const char *home = NULL;
     char **list = NULL;
-    pthread_mutex_lock(&env->logs_lock);
-    if (env->logs_held == 0 && env->db->get_home(env->db, &home) == 0 &&
+    struct env_state *state = env_state(env);
+    pthread_mutex_lock(&state->logs_lock);
+    if (state->logs_held == 0 && env->db->get_home(env->db, &home) == 0 &&
         env->db->log_archive(env->db, &list, 0) == 0 && list != NULL)
-        remove_listed(env, home, list);
-    pthread_mutex_unlock(&env->logs_lock);
+        remove_listed(state, home, list);
+    pthread_mutex_unlock(&state->logs_lock);
     free(list);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bdb/bdb.h"
+#include "storage/env_state.h"
 #include "base/hash.h"
 
 enum {
@@ -54,10 +54,10 @@ static uint64_t pack(uint32_t file, uint32_t offset)
 /* Returns the place behind the witness, or 0. */
 static uint64_t put(struct env *env)
 {
-    uint64_t place = atomic_load(&env->witness.flushed);
+    struct log_witness *witness = &env_state(env)->witness;
+    uint64_t place = atomic_load(&witness->flushed);
     struct statement statement = {WORD, (uint32_t)(place >> 32),
-                                  (uint32_t)place,
-                                  sum_of(env->witness.key, place)};
+                                  (uint32_t)place, sum_of(witness->key, place)};
     struct message message = {
         .type = MESSAGE, .size = sizeof statement, .table = -1};
     memcpy(message.statement, &statement, sizeof statement);
@@ -66,8 +66,8 @@ static uint64_t put(struct env *env)
     if (env->db->log_put(env->db, &at, &record, 0) != 0)
         return 0;
     uint64_t end = pack(at.file, at.offset + HEADER + record.size);
-    atomic_store(&env->witness.stated, place);
-    atomic_store(&env->witness.put, end);
+    atomic_store(&witness->stated, place);
+    atomic_store(&witness->put, end);
     return end;
 }
 
@@ -75,55 +75,53 @@ void log_witness_batch(struct env *env)
 {
     uint64_t end = put(env);
     if (end != 0)
-        atomic_store(&env->witness.applied, end);
+        atomic_store(&env_state(env)->witness.applied, end);
 }
 
 void log_witness_last(struct env *env)
 {
-    struct log_witness *witness = &env->witness;
+    struct log_witness *witness = &env_state(env)->witness;
     uint64_t applied = atomic_load(&witness->applied);
     if (atomic_load(&witness->stated) < applied &&
         atomic_load(&witness->flushed) >= applied)
         put(env);
 }
 
-void log_witness_idle(struct env *env)
+bool log_witness_idle(struct env *env)
 {
-    struct log_witness *witness = &env->witness;
+    struct log_witness *witness = &env_state(env)->witness;
     uint64_t applied = atomic_load(&witness->applied);
     bool idle = applied == witness->seen;
     witness->seen = applied;
     if (!idle)
-        return;
+        return false;
     log_witness_last(env);
     /* A checkpoint that was not due has put the last one without a flush. */
-    if (atomic_load(&witness->flushed) < atomic_load(&witness->put))
-        env_flush(env);
+    return atomic_load(&witness->flushed) < atomic_load(&witness->put);
 }
 
 uint64_t log_witness_put(const struct env *env)
 {
-    return atomic_load(&env->witness.put);
+    return atomic_load(&env_state(env)->witness.put);
 }
 
 void log_witness_flushed(struct env *env, uint64_t place)
 {
-    if (place > atomic_load(&env->witness.flushed))
-        atomic_store(&env->witness.flushed, place);
+    struct log_witness *witness = &env_state(env)->witness;
+    if (place > atomic_load(&witness->flushed))
+        atomic_store(&witness->flushed, place);
 }
 
 enum kx_status log_witness_start(struct env *env)
 {
     const char *home = NULL;
     struct log_place end;
-    enum kx_status status = env_flush(env);
-    if (status == KX_OK)
-        status = log_files_end(env, &end);
+    enum kx_status status = log_files_end(env, &end);
     if (status == KX_OK)
         status = bdb_status(env, env->db->get_home(env->db, &home), "home");
     if (status != KX_OK)
         return status;
-    env->witness.key = log_witness_key(home);
+    env_state(env)->witness.key = log_witness_key(home);
     log_witness_flushed(env, pack(end.file, end.offset));
     return KX_OK;
 }
@@ -134,8 +132,7 @@ uint64_t log_witness_key(const char *directory)
 {
     char path[4096];
     uint8_t name[NAME_SIZE];
-    snprintf(path, sizeof path, "%s/%s", directory,
-             env_table_file(TABLE_ENTRIES));
+    snprintf(path, sizeof path, "%s/%s", directory, table_file(TABLE_ENTRIES));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;

@@ -24,19 +24,21 @@ struct log_witness {
     uint64_t seen;                 /* `applied` a second ago; keeper only */
 };
 
-/* Begins in an environment whose tables are open. KX_OK, or as env_flush. */
+/* Begins in an environment whose tables are open and whose log is flushed.
+ * KX_OK, KX_FAILED. */
 enum kx_status log_witness_start(struct env *env);
 
-/* Writes a witness behind a batch that was applied. Writer only. One that
- * cannot be written is missing, no more. */
+/* Writes a witness after a batch that was applied. Writer only. A witness that
+ * cannot be written is left out: nothing else depends on it. */
 void log_witness_batch(struct env *env);
 
 /* Writes one if none says yet that the last batch is on disk. */
 void log_witness_last(struct env *env);
 
-/* The same, and flushes it, if nothing was applied since the call before:
- * called each second, so that only a batch of the last two has no witness. */
-void log_witness_idle(struct env *env);
+/* The same, if nothing was applied since the call before. Called each second,
+ * so that only a batch of the last two seconds has no witness. Returns whether
+ * a flush is wanted for it. */
+bool log_witness_idle(struct env *env);
 
 /* What a flush has brought to disk: log_witness_flushed after it with what
  * log_witness_put said before. */

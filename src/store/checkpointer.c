@@ -39,8 +39,8 @@ void *checkpointer_run(void *argument)
         bool was_full = full;
         disk_guard_keep(store);
         full = atomic_load(&store->disk_full);
-        if (!env_failed(store->env))
-            log_witness_idle(store->env);
+        if (!env_failed(store->env) && log_witness_idle(store->env))
+            env_flush(store->env);
         if (!env_failed(store->env))
             checkpoint(store, &seconds, full && !was_full);
     }

@@ -108,7 +108,7 @@ static enum kx_status measure_table(const char *directory, enum table table,
                                     uint64_t *size_out, struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];
-    snprintf(path, sizeof path, "%s/%s", directory, env_table_file(table));
+    snprintf(path, sizeof path, "%s/%s", directory, table_file(table));
     enum kx_status status = file_measure(path, size_out, fault);
     return status == KX_ABSENT ? KX_OK : status;
 }
@@ -134,7 +134,7 @@ static enum kx_status look_at_tables(const char *directory,
         bool there = sizes[i] >= PAGE_BYTES;
         if (!there && (later || had_all))
             return kx_fail(fault, KX_DAMAGED, "%s is missing or empty",
-                           env_table_file(i));
+                           table_file(i));
         later = later || there;
     }
     return KX_OK;

@@ -1,5 +1,6 @@
 /* The store's counters. They are not read at one moment; each is right by
  * itself. */
+#include "base/file.h"
 #include "commit/store_state.h"
 #include "commit/watch.h"
 
@@ -18,7 +19,7 @@ static void take_counters(struct kx_store *store, struct kx_figures *figures)
         .archive_s = atomic_load(&store->archive_s),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
-        .disk_free = env_free_bytes(store->options.directory),
+        .disk_free = file_free_bytes(store->options.directory),
         .disk_full = atomic_load(&store->disk_full),
         .commit_times = &store->commit_times,
         .flush_times = &store->flush_times,

@@ -7,6 +7,7 @@
  * frees while other threads run. */
 #include <talloc.h>
 
+#include "base/file.h"
 #include "backup/archive.h"
 #include "indexes/build_job.h"
 #include "backup/backup_time.h"
@@ -163,7 +164,7 @@ static void shorten(struct kx_store *store)
 {
     uint64_t reserve = atomic_load(&store->disk_reserve) + COMPACT_FILE_LOG_MAX;
     if (!env_failed(store->env) &&
-        env_free_bytes(store->options.directory) > reserve)
+        file_free_bytes(store->options.directory) > reserve)
         compact_file(store->env, TABLE_ENTRIES);
 }
 

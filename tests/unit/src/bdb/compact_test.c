@@ -138,7 +138,7 @@ static uint64_t file_pages(struct story *s)
     char path[128];
     struct stat stat_out;
     snprintf(path, sizeof path, "%s/%s", s->test.directory,
-             env_table_file(TABLE_ENTRIES));
+             table_file(TABLE_ENTRIES));
     assert_int_equal(stat(path, &stat_out), 0);
     return (uint64_t)stat_out.st_size / PAGE_BYTES;
 }

@@ -1,0 +1,27 @@
+/* What storage keeps for an open environment, besides the handles. */
+#ifndef ENV_STATE_H
+#define ENV_STATE_H
+
+#include <pthread.h>
+
+#include "bdb/bdb.h"
+#include "storage/log_witness.h"
+
+struct env_state {
+    struct env env; /* first, so that one pointer is both */
+    struct log_prealloc *prealloc;
+    struct checkpoint_throttle *throttle;
+    struct log_witness witness;
+    unsigned syncs_failed; /* in the process, when the environment was opened */
+    _Atomic uint64_t checkpoints;
+    pthread_mutex_t logs_lock; /* guards what follows (log_files.h) */
+    unsigned logs_held;
+    uint32_t logs_kept_from;
+};
+
+static inline struct env_state *env_state(const struct env *env)
+{
+    return (struct env_state *)env;
+}
+
+#endif

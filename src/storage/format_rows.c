@@ -1,0 +1,108 @@
+/* The table of steps by which rows of an older format become rows of this one,
+ * and the row "format", which follows each step.
+ *
+ *   1  directories of programs that did not write the file "format"
+ *   2  has the file; each store has an id from its beginning
+ */
+#include "storage/format.h"
+
+#include <stdio.h>
+#include <talloc.h>
+
+#include "base/uuid.h"
+#include "storage/env.h"
+
+enum { NUMBER_BYTES = 16 };
+
+/* Flushed at once: the next step builds on it. */
+static enum kx_status write_now(struct env *env, const struct txn_write *write)
+{
+    enum kx_status status = env_apply(env, write, 1, TXN_SCATTERED);
+    return status == KX_OK ? env_flush(env) : status;
+}
+
+static struct txn_write catalog_put(const char *name, const char *value)
+{
+    return (struct txn_write){.type = TXN_PUT,
+                              .table = TABLE_CATALOG,
+                              .key = kx_text(name),
+                              .value = kx_text(value)};
+}
+
+struct txn_write format_id_write(const char *id)
+{
+    return catalog_put("id", id);
+}
+
+bool format_write(void *mem, struct txn_write *write_out)
+{
+    char *number = talloc_asprintf(mem, "%d", FORMAT_NUMBER);
+    if (number != NULL)
+        *write_out = catalog_put("format", number);
+    return number != NULL;
+}
+
+static enum kx_status give_id(struct env *env)
+{
+    char id[UUID_SIZE];
+    struct kx_buffer row;
+    kx_buffer_init(&row, NULL);
+    enum kx_status status = table_get(env, TABLE_CATALOG, kx_text("id"), &row);
+    kx_buffer_free(&row);
+    if (status != KX_ABSENT)
+        return status;
+    uuid_make(id);
+    struct txn_write write = format_id_write(id);
+    return write_now(env, &write);
+}
+
+/* steps[n] makes rows of format n + 1 such of format n + 2. After a crash in
+ * its middle it is run again: each must stand that. */
+static enum kx_status (*const steps[])(struct env *env) = {give_id};
+_Static_assert(sizeof steps / sizeof *steps == FORMAT_NUMBER - 1,
+               "each format but the first has a step that leads to it");
+
+static enum kx_status step(struct env *env, unsigned long from)
+{
+    char number[NUMBER_BYTES];
+    enum kx_status status =
+        steps[from - 1](env); /* NOLINT: from is at least 1 */
+    if (status != KX_OK)
+        return status;
+    snprintf(number, sizeof number, "%lu", from + 1);
+    struct txn_write write = catalog_put("format", number);
+    status = write_now(env, &write);
+    if (status == KX_OK)
+        kx_log(KX_LOG_INFO, "upgraded", "format=%s", number);
+    return status;
+}
+
+/* KX_ABSENT when the catalog has none. */
+static enum kx_status read_row(struct env *env, unsigned long *number_out,
+                               struct kx_fault *fault)
+{
+    struct kx_buffer row;
+    kx_buffer_init(&row, NULL);
+    enum kx_status status =
+        table_get(env, TABLE_CATALOG, kx_text("format"), &row);
+    kx_add_byte(&row, 0);
+    if (status == KX_OK && row.failed)
+        status = KX_NO_MEMORY;
+    else if (status == KX_OK &&
+             !format_number_read((const char *)row.data, number_out))
+        status = kx_fail(fault, KX_BAD_DIRECTORY,
+                         "its catalog has no number of a data format");
+    kx_buffer_free(&row);
+    return status;
+}
+
+enum kx_status format_upgrade(struct env *env, struct kx_fault *fault)
+{
+    unsigned long number = 0;
+    enum kx_status status = read_row(env, &number, fault);
+    if (status == KX_OK && number > FORMAT_NUMBER)
+        return format_too_new(number, fault);
+    for (; status == KX_OK && number < FORMAT_NUMBER; number++)
+        status = step(env, number);
+    return status;
+}
