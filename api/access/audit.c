@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "http/router.h"
-#include "access/sha256.h"
 
 enum {
     DENIALS_MAX = 50, /* lines of either in one second */
@@ -46,11 +45,11 @@ void audit_action(struct request *request, int status)
 
 static void describe(const struct kx_slice *key, char *out, size_t size)
 {
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    size_t used = (size_t)snprintf(out, size, " key_sha256=");
-    sha256(*key, digest);
-    for (size_t i = 0; i < SHOWN; i++)
-        used += (size_t)snprintf(out + used, size - used, "%02x", digest[i]);
+    uint8_t digest[KX_SHA256_SIZE];
+    char digits[2 * SHOWN + 1];
+    kx_sha256(*key, digest);
+    kx_hex_write(kx_slice(digest, SHOWN), digits);
+    snprintf(out, size, " key_sha256=%s", digits);
 }
 
 struct denials {

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-#include "access/sha256.h"
-
 static const char BEGIN[] = "kindex_";
 enum { BEGIN_SIZE = sizeof BEGIN - 1, ID_BYTES = KX_TOKEN_ID_SIZE / 2 };
 
@@ -32,13 +30,12 @@ bool credential_make(struct credential *credential_out, char *text)
     struct kx_buffer secret;
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return false;
-    for (size_t i = 0; i < ID_BYTES; i++)
-        snprintf(credential_out->id + 2 * i, 3, "%02x", random[i]);
+    kx_hex_write(kx_slice(random, ID_BYTES), credential_out->id);
     kx_buffer_init(&secret, NULL);
     kx_base64_write(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
                     &secret);
-    sha256(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
-           credential_out->digest);
+    kx_sha256(kx_slice(random + ID_BYTES, CREDENTIAL_SECRET_SIZE),
+              credential_out->digest);
     bool good = !secret.failed;
     if (good)
         snprintf(text, CREDENTIAL_SIZE + 1, "%s%s_%.*s", BEGIN,
@@ -64,7 +61,7 @@ bool credential_read(struct kx_slice text, struct credential *credential_out)
         kx_base64_read(kx_slice(text.data + at, text.size - at), &secret) &&
         secret.size == CREDENTIAL_SECRET_SIZE;
     if (good)
-        sha256(kx_buffer_slice(&secret), credential_out->digest);
+        kx_sha256(kx_buffer_slice(&secret), credential_out->digest);
     return good;
 }
 

@@ -2,8 +2,6 @@
  * one piece. */
 #include "http/percent.h"
 
-#include "http/hex.h"
-
 bool percent_decode(struct kx_slice text, struct kx_buffer *out)
 {
     while (text.size > 0) {
@@ -15,8 +13,8 @@ bool percent_decode(struct kx_slice text, struct kx_buffer *out)
             return true;
         if (text.size - plain < 3)
             return false;
-        int high = hex_digit(escape[1]);
-        int low = hex_digit(escape[2]);
+        int high = kx_hex_value(escape[1]);
+        int low = kx_hex_value(escape[2]);
         if (high < 0 || low < 0)
             return false;
         kx_add_byte(out, (uint8_t)(high << 4 | low));

@@ -84,11 +84,9 @@ void trace_read(struct request *request)
  * different servers and starts differ. */
 void trace_new_id(struct service *service, char *out)
 {
-    static const char DIGITS[] = "0123456789abcdef";
     uint64_t number = atomic_fetch_add_explicit(
         &service->counters.next_request_id, 1, memory_order_relaxed);
-    for (int i = TRACE_NEW_ID_SIZE - 2; i >= 0; i--, number >>= 4)
-        out[i] = DIGITS[number & 15];
+    kx_hex_number(number, out);
     out[TRACE_NEW_ID_SIZE - 1] = '\0';
 }
 

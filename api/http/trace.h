@@ -5,11 +5,12 @@
 #ifndef API_TRACE_H
 #define API_TRACE_H
 
-#include <stdbool.h>
+#include "kindex.h"
 
 enum {
     TRACE_REQUEST_ID_MAX = 64, /* characters of an X-Request-Id */
-    TRACE_NEW_ID_SIZE = 17,    /* bytes of the server's own, with its NUL */
+    TRACE_NEW_ID_SIZE =
+        KX_HEX_NUMBER + 1, /* bytes of the server's own, with its NUL */
     TRACE_ID_DIGITS = 32,
     TRACE_SPAN_DIGITS = 16
 };

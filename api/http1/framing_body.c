@@ -2,6 +2,7 @@
  * 6.2 and 7.1). Its contents are not looked at; only its end matters. After the
  * last chunk framing_head.c reads the trailers. */
 #include "http1/framing_state.h"
+#include "kindex.h"
 
 /* Past the counted bytes, as far as they are in this piece. */
 static const uint8_t *skip(struct framing *f, const uint8_t *p,
@@ -15,14 +16,6 @@ static const uint8_t *skip(struct framing *f, const uint8_t *p,
     p += f->body_left;
     f->body_left = 0;
     return enter(f, next, p);
-}
-
-static int hex_digit(uint8_t byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
 /* The byte after the digits of a chunk size. */
@@ -42,7 +35,7 @@ static const uint8_t *chunk_size(struct framing *f, const uint8_t *p,
                                  const uint8_t *end)
 {
     int digit;
-    for (; p < end && (digit = hex_digit(*p)) >= 0; p++) {
+    for (; p < end && (digit = kx_hex_value(*p)) >= 0; p++) {
         if (++f->span > FRAMING_CHUNK_DIGITS_MAX)
             return refuse(f,
                           f->body_left != 0 ? FRAMING_BODY_TOO_LARGE

@@ -123,8 +123,7 @@ static void log_certificate(const struct tls_keys *keys, const char *event)
         0)
         return;
     if (gnutls_x509_crt_get_serial(chain[0], serial, &size) == 0)
-        for (size_t i = 0; i < size; i++)
-            snprintf(hex + 2 * i, 3, "%02x", serial[i]);
+        kx_hex_write(kx_slice(serial, size), hex);
     time_t end = gnutls_x509_crt_get_expiration_time(chain[0]);
     struct tm tm;
     strftime(until, sizeof until, "%Y-%m-%dT%TZ", gmtime_r(&end, &tm));

@@ -3,7 +3,6 @@
  * is decided on the raw text too: %3D42 is the string "=42". */
 #include "rest/key_path.h"
 
-#include "http/hex.h"
 #include "http/percent.h"
 
 static bool bad(struct input_error *flaw, struct kx_slice segment,
@@ -134,7 +133,7 @@ static bool add_literal(struct kx_slice literal, struct kx_buffer *key,
         struct kx_buffer bytes;
         kx_buffer_init(&bytes, key->owner);
         bool readable = literal.data[0] == 'b' ? kx_base64_read(rest, &bytes)
-                                               : hex_read(rest, &bytes);
+                                               : kx_hex_read(rest, &bytes);
         bool done = add_bytes(readable, literal, &bytes, key, flaw);
         kx_buffer_free(&bytes);
         return done;

@@ -1,7 +1,7 @@
 /* Nettle's SHA-256 with its digits. */
 #include "base/sha256.h"
 
-#include <stdio.h>
+#include "kindex/text.h"
 
 void sha256_begin(struct sha256 *digest)
 {
@@ -17,6 +17,13 @@ void sha256_end(struct sha256 *digest, char *out)
 {
     uint8_t bytes[SHA256_DIGEST_SIZE];
     sha256_digest(&digest->state, sizeof bytes, bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    kx_hex_write(kx_slice(bytes, sizeof bytes), out);
+}
+
+void kx_sha256(struct kx_slice bytes, uint8_t *out)
+{
+    struct sha256 digest;
+    sha256_begin(&digest);
+    sha256_add(&digest, bytes);
+    sha256_digest(&digest.state, KX_SHA256_SIZE, out);
 }

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <sys/random.h>
 
-/* So few bytes are given whole, once the system has any at all; getrandom then
- * waits. */
+#include "kindex/text.h"
+
+/* getrandom gives so few bytes whole, and waits until the system has any. */
 void uuid_make(char *out)
 {
     uint8_t b[16];
@@ -14,9 +15,8 @@ void uuid_make(char *out)
         continue; /* interrupted by a signal */
     b[6] = (uint8_t)(0x40 | (b[6] & 0x0f));
     b[8] = (uint8_t)(0x80 | (b[8] & 0x3f));
-    for (int i = 0; i < 16; i++) {
-        if (i >= 4 && i <= 10 && i % 2 == 0)
-            *out++ = '-';
-        out += snprintf(out, 3, "%02x", b[i]);
-    }
+    char digits[2 * sizeof b + 1];
+    kx_hex_write(kx_slice(b, sizeof b), digits);
+    snprintf(out, UUID_SIZE, "%.8s-%.4s-%.4s-%.4s-%s", digits, digits + 8,
+             digits + 12, digits + 16, digits + 20);
 }

@@ -2,37 +2,27 @@
  * the commits of one batch apart, are always 0 here: each commit has a counter
  * of its own. */
 #include "kindex/entry.h"
-
-enum { COUNTER_DIGITS = 16 }; /* the rest of the digits is always 0 */
+#include "kindex/text.h"
 
 void kx_stamp_text(uint64_t stamp, char *out)
 {
     memset(out, '0', KX_STAMP_DIGITS);
-    for (char *digit = out + COUNTER_DIGITS; stamp != 0; stamp >>= 4)
-        *--digit = "0123456789abcdef"[stamp & 15];
+    kx_hex_number(stamp, out);
 }
 
-static int digit_value(uint8_t digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    if (digit >= 'a' && digit <= 'f')
-        return digit - 'a' + 10;
-    return -1;
-}
-
+/* Written again it must give the same text: upper-case digits and other last
+ * digits are refused. */
 bool kx_stamp_parse(struct kx_slice text, uint64_t *stamp_out)
 {
-    if (text.size != KX_STAMP_DIGITS ||
-        memcmp(text.data + COUNTER_DIGITS, "0000", 4) != 0)
-        return false;
     uint64_t stamp = 0;
-    for (size_t i = 0; i < COUNTER_DIGITS; i++) {
-        int value = digit_value(text.data[i]);
-        if (value < 0)
-            return false;
-        stamp = stamp << 4 | (uint64_t)value;
-    }
+    char same[KX_STAMP_DIGITS];
+    if (text.size != KX_STAMP_DIGITS)
+        return false;
+    for (size_t i = 0; i < KX_HEX_NUMBER; i++)
+        stamp = stamp << 4 | (uint64_t)(kx_hex_value(text.data[i]) & 15);
+    kx_stamp_text(stamp, same);
+    if (!kx_equal(text, kx_slice(same, sizeof same)))
+        return false;
     *stamp_out = stamp;
     return true;
 }

@@ -3,7 +3,6 @@
 #include "catalog/row_json.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static _Thread_local bool starved;
@@ -36,21 +35,16 @@ bool row_json_starved(void)
 
 json_t *row_json_hex(const uint8_t *bytes, size_t size)
 {
-    char text[2 * ROW_KEY_MAX + 1] = "";
-    for (size_t i = 0; i < size; i++)
-        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    char text[2 * ROW_KEY_MAX + 1];
+    kx_hex_write(kx_slice(bytes, size), text);
     return json_string(text);
 }
 
 size_t row_json_from_hex(const json_t *json, uint8_t *out, size_t size)
 {
-    size_t count = json_string_length(json) / 2;
-    const char *text = json_string_value(json);
-    if (text == NULL || count > size)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        char pair[3] = {text[2 * i], text[2 * i + 1], '\0'};
-        out[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
-    return count;
+    struct kx_slice text =
+        kx_slice(json_string_value(json), json_string_length(json));
+    struct kx_buffer bytes = {.data = out, .capacity = size};
+    bool fits = text.size / 2 <= size && kx_hex_read(text, &bytes);
+    return fits ? bytes.size : 0;
 }

@@ -19,7 +19,7 @@ bool row_json_starved(void);
 json_t *row_json_hex(const uint8_t *bytes, size_t size);
 
 /* Reads such a string into out, which has room for `size` bytes, and returns
- * the number of bytes; 0 if it is no string or too long. */
+ * the number of bytes; 0 if it is no such string or too long. */
 size_t row_json_from_hex(const json_t *json, uint8_t *out, size_t size);
 
 #endif

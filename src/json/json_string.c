@@ -12,10 +12,8 @@
 static uint32_t hex4(const uint8_t *digits)
 {
     uint32_t unit = 0;
-    for (int i = 0; i < 4; i++) {
-        uint8_t digit = digits[i];
-        unit = unit << 4 | ((digit & 0xfu) + (digit >= 'A' ? 9u : 0u));
-    }
+    for (int i = 0; i < 4; i++)
+        unit = unit << 4 | (uint32_t)kx_hex_value(digits[i]);
     return unit;
 }
 

@@ -32,20 +32,12 @@ static const uint8_t *check_utf8(struct json_check *check, const uint8_t *at)
     return at;
 }
 
-static int hex_digit(uint8_t byte)
-{
-    if (json_is_digit(byte))
-        return byte - '0';
-    uint8_t letter = byte | 0x20;
-    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
-}
-
 static const uint8_t *check_hex4(struct json_check *check, const uint8_t *at,
                                  uint32_t *unit_out)
 {
     uint32_t unit = 0;
     for (int i = 0; i < 4; i++, at++) {
-        int digit = hex_digit(json_peek(at, check->text.end));
+        int digit = kx_hex_value(json_peek(at, check->text.end));
         if (digit < 0)
             return json_wrong(check, at,
                               "expected four hexadecimal digits after \\u");

@@ -106,4 +106,9 @@ static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
     return kx_slice(buffer->data, buffer->size);
 }
 
+/* Writes the SHA-256 digest of bytes (FIPS 180-4) to out, which holds
+ * KX_SHA256_SIZE bytes. It allocates nothing and cannot fail. */
+enum { KX_SHA256_SIZE = 32 };
+void kx_sha256(struct kx_slice bytes, uint8_t *out);
+
 #endif

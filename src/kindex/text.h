@@ -1,4 +1,5 @@
-/* Text: decimal numbers, UTF-8, base64url, misspelt names. */
+/* Text: decimal numbers, UTF-8, base64url, hexadecimal digits, misspelt names.
+ */
 #ifndef KINDEX_TEXT_H
 #define KINDEX_TEXT_H
 
@@ -31,6 +32,25 @@ int kx_shown(struct kx_slice text);
  * false when text is not canonical; some bytes may have been appended then. */
 void kx_base64_write(struct kx_slice bytes, struct kx_buffer *out);
 bool kx_base64_read(struct kx_slice text, struct kx_buffer *out);
+
+/* The value of a hexadecimal digit of either case, or -1. */
+static inline int kx_hex_value(uint8_t digit)
+{
+    if ((uint8_t)(digit - '0') < 10)
+        return digit - '0';
+    uint8_t letter = (uint8_t)((digit | 0x20) - 'a');
+    return letter < 6 ? letter + 10 : -1;
+}
+/* Appends the bytes for pairs of digits; false for any other text, and some
+ * bytes may have been appended then. */
+bool kx_hex_read(struct kx_slice text, struct kx_buffer *out);
+/* Writes bytes as lower-case digits, with a NUL, to out, which holds twice
+ * their number and one. */
+void kx_hex_write(struct kx_slice bytes, char *out);
+/* Writes the KX_HEX_NUMBER lower-case digits of a number to out, without a NUL.
+ */
+enum { KX_HEX_NUMBER = 16 };
+void kx_hex_number(uint64_t number, char *out);
 
 /* True if fewer than *best edits (letters added, dropped or changed; case does
  * not count) lead from `given` to `name`; *best then becomes their number.

@@ -1,7 +1,6 @@
 /* KV Connect as its clients speak it: recorded exchanges of Deno and @deno/kv,
  * and what is refused. Handlers are called as a door calls them. */
 #include "kvconnect/datapath.pb-c.h"
-#include "http/hex.h"
 #include "kvconnect/kvconnect.h"
 #include "http/router.h"
 #include "http/service.h"
@@ -73,7 +72,7 @@ static struct kx_slice bytes_of(void *mem, const char *hex)
 {
     struct kx_buffer bytes;
     kx_buffer_init(&bytes, mem);
-    assert_true(hex_read(kx_text(hex), &bytes));
+    assert_true(kx_hex_read(kx_text(hex), &bytes));
     return kx_buffer_slice(&bytes);
 }
 
