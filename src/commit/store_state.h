@@ -68,12 +68,12 @@ struct kx_store {
     /* Only for the thread that does the writer's work. */
     struct plan *plan; /* of the last batch: gate points into it */
     struct range *range;
-    unsigned doubtful;        /* batches left that must not presume (plan.h) */
-    int64_t next_expiry_ms;   /* no entry expires before this */
-    size_t job_size;          /* entries per background job */
-    struct build_scan *sweep; /* of the indexes being built, or NULL */
-    bool sweep_is_read;       /* and is being written now */
-    unsigned sweep_shift;     /* it takes less by so many powers of two */
+    unsigned doubtful;       /* batches left that must not presume (plan.h) */
+    int64_t next_expiry_ms;  /* no entry expires before this */
+    size_t job_size;         /* entries per background job */
+    struct build_scan *scan; /* of the indexes being built, or NULL */
+    bool scan_is_read;       /* and is being written now */
+    unsigned scan_shift;     /* it takes less by so many powers of two */
     struct tidy tidy;
     uint64_t last_commit_ns;     /* when the last commits were carried out */
     uint64_t commits_ns;         /* and how long that took */

@@ -14,19 +14,19 @@
 
 enum {
     /* Of a build, at least. More of them would compare more stored rows. */
-    SWEEPS = 4,
-    SWEEP_ENTRIES_MIN = 4096,
+    SCANS = 4,
+    SCAN_ENTRIES_MIN = 4096,
     READS = 4 /* entries are read in the time that one is written */
 };
 
 /* Adds the next rows of a round, and counts them. */
 static enum kx_status write_step(struct kx_store *store,
-                                 struct build_rows *round,
-                                 struct txn_write *rows, size_t count)
+                                 struct build_rows *rows,
+                                 struct txn_write *writes, size_t count)
 {
     void *mem = talloc_new(NULL);
-    struct batch batch = {.index = build_rows_index(round),
-                          .writes = rows,
+    struct batch batch = {.index = build_rows_index(rows),
+                          .writes = writes,
                           .new_index_rows = true};
     enum kx_status status = mem == NULL ? KX_NO_MEMORY : KX_OK;
     if (status == KX_OK && count != 0)
@@ -67,15 +67,15 @@ static void complete(struct batch *batch, struct kx_adoption *adoption)
  * crash takes back no more than one round. After the last round the index is
  * ready, or conflicted, once everything is on disk: from then on its rows are
  * read, and no reply waits for the flush of a job. */
-static enum kx_status finish_round(struct kx_store *store,
-                                   struct build_rows *round)
+static enum kx_status finish_rows(struct kx_store *store,
+                                  struct build_rows *rows)
 {
-    struct index *index = build_rows_index(round);
+    struct index *index = build_rows_index(rows);
     struct batch batch = {.action = CATALOG_BUILD,
                           .index = index,
                           .state = KX_INDEX_BUILDING,
-                          .build = *build_rows_build(round),
-                          .durable = build_rows_complete(round),
+                          .build = *build_rows_progress(rows),
+                          .durable = build_rows_complete(rows),
                           .stamp = store->catalog->stamp + 1};
     struct kx_adoption adoption;
     if (batch.durable)
@@ -90,13 +90,13 @@ static enum kx_status finish_round(struct kx_store *store,
 
 /* Stores that the build has failed, and why. */
 static enum kx_status fail_build(struct kx_store *store,
-                                 struct build_rows *round)
+                                 struct build_rows *rows)
 {
     struct batch batch = {.action = CATALOG_BUILD,
-                          .index = build_rows_index(round),
+                          .index = build_rows_index(rows),
                           .state = KX_INDEX_FAILED,
-                          .failure = build_rows_failure(round),
-                          .build = *build_rows_build(round)};
+                          .failure = build_rows_failure(rows),
+                          .build = *build_rows_progress(rows)};
     return job_apply(store, &batch);
 }
 
@@ -123,99 +123,98 @@ struct index *build_job_next(const struct kx_store *store)
 /* Freeing the sweep detaches its set of touched keys from the store. */
 void build_job_end(struct kx_store *store)
 {
-    talloc_free(store->sweep);
-    store->sweep = NULL;
+    talloc_free(store->scan);
+    store->scan = NULL;
 }
 
 /* Reads on; KX_END when the sweep has all it takes. */
-static enum kx_status read_step(struct kx_store *store,
-                                struct build_scan *sweep)
+static enum kx_status read_step(struct kx_store *store, struct build_scan *scan)
 {
-    uint64_t before = build_scan_entries(sweep);
-    enum kx_status status = build_scan_read(sweep, store->job_size * READS);
-    atomic_fetch_add(&store->backfilled, build_scan_entries(sweep) - before);
+    uint64_t before = build_scan_entries(scan);
+    enum kx_status status = build_scan_read(scan, store->job_size * READS);
+    atomic_fetch_add(&store->backfilled, build_scan_entries(scan) - before);
     return status;
 }
 
 /* Writes on, round by round. */
-static enum kx_status add_step(struct kx_store *store, struct build_scan *sweep,
-                               struct build_rows *round)
+static enum kx_status add_step(struct kx_store *store, struct build_scan *scan,
+                               struct build_rows *rows)
 {
     size_t count = 0;
     enum kx_status status = KX_OK;
-    if (build_rows_failure(round) != NULL) {
-        status = fail_build(store, round);
+    if (build_rows_failure(rows) != NULL) {
+        status = fail_build(store, rows);
         if (status == KX_OK)
-            build_scan_end_round(sweep);
+            build_scan_end_rows(scan);
         return status;
     }
-    struct txn_write *rows = build_rows_take(round, store->job_size, &count);
-    if (rows != NULL)
-        return write_step(store, round, rows, count);
-    if (build_rows_failed(round))
+    struct txn_write *writes = build_rows_take(rows, store->job_size, &count);
+    if (writes != NULL)
+        return write_step(store, rows, writes, count);
+    if (build_rows_failed(rows))
         return KX_NO_MEMORY;
-    status = finish_round(store, round);
+    status = finish_rows(store, rows);
     if (status == KX_OK)
-        build_scan_end_round(sweep);
+        build_scan_end_rows(scan);
     return status;
 }
 
 /* Reads on, or when the sweep has all it takes, writes on. */
-static enum kx_status step(struct kx_store *store, struct build_scan *sweep)
+static enum kx_status step(struct kx_store *store, struct build_scan *scan)
 {
-    struct build_rows *round = build_scan_round(sweep);
-    if (round == NULL) {
+    struct build_rows *rows = build_scan_rows(scan);
+    if (rows == NULL) {
         build_job_end(store);
         return KX_OK;
     }
-    if (store->sweep_is_read)
-        return add_step(store, sweep, round);
-    enum kx_status status = read_step(store, sweep);
+    if (store->scan_is_read)
+        return add_step(store, scan, rows);
+    enum kx_status status = read_step(store, scan);
     if (status != KX_END)
         return status;
-    store->sweep_is_read = true;
-    if (store->sweep_shift > 0)
-        store->sweep_shift--;
+    store->scan_is_read = true;
+    if (store->scan_shift > 0)
+        store->scan_shift--;
     return KX_OK;
 }
 
 /* A sweep takes some of the build, so that its progress is stored now and then,
  * and less when the last ones were overtaken by commits. */
-static size_t sweep_limit(const struct kx_store *store,
-                          const struct index *index, size_t allowance)
+static size_t scan_limit(const struct kx_store *store,
+                         const struct index *index, size_t allowance)
 {
-    uint64_t entries = index->build.total / SWEEPS;
-    if (entries < SWEEP_ENTRIES_MIN)
-        entries = SWEEP_ENTRIES_MIN;
-    entries >>= store->sweep_shift;
+    uint64_t entries = index->build.total / SCANS;
+    if (entries < SCAN_ENTRIES_MIN)
+        entries = SCAN_ENTRIES_MIN;
+    entries >>= store->scan_shift;
     if (entries > allowance)
         entries = allowance;
     return entries == 0 ? 1 : entries;
 }
 
-static enum kx_status begin_sweep(struct kx_store *store, struct index *index)
+static enum kx_status begin_scan(struct kx_store *store, struct index *index)
 {
     int64_t now_ms = kx_now_ms();
     size_t allowance = throttle_allowance(&index->pace, now_ms);
-    size_t limit = sweep_limit(store, index, allowance);
-    store->sweep = build_scan_create(store, index, limit);
-    store->sweep_is_read = false;
-    if (store->sweep == NULL)
+    size_t limit = scan_limit(store, index, allowance);
+    store->scan = build_scan_create(store, index, limit);
+    store->scan_is_read = false;
+    if (store->scan == NULL)
         return KX_NO_MEMORY;
     throttle_spend(&index->pace, limit, now_ms);
     return KX_OK;
 }
 
 /* Ends a sweep that is void or has no rounds left. */
-static void look_at_sweep(struct kx_store *store)
+static void check_scan(struct kx_store *store)
 {
-    if (store->sweep == NULL)
+    if (store->scan == NULL)
         return;
-    build_scan_prune(store->sweep);
-    if (build_scan_void(store->sweep)) {
-        store->sweep_shift++;
+    build_scan_prune(store->scan);
+    if (build_scan_void(store->scan)) {
+        store->scan_shift++;
         build_job_end(store);
-    } else if (build_scan_round(store->sweep) == NULL) {
+    } else if (build_scan_rows(store->scan) == NULL) {
         build_job_end(store);
     }
 }
@@ -224,15 +223,15 @@ static void look_at_sweep(struct kx_store *store)
 void build_job_step(struct kx_store *store)
 {
     enum kx_status status = KX_OK;
-    look_at_sweep(store);
-    if (store->sweep == NULL) {
+    check_scan(store);
+    if (store->scan == NULL) {
         struct index *index = build_job_next(store);
         if (index == NULL)
             return;
-        status = begin_sweep(store, index);
+        status = begin_scan(store, index);
     }
     if (status == KX_OK)
-        status = step(store, store->sweep);
+        status = step(store, store->scan);
     if (status == KX_OK)
         return;
     job_failed(store, "backfill", status);

@@ -13,7 +13,7 @@
 /* After so many stored rows it is worth going down the tree. */
 enum { PASSED_FEW = 64 };
 
-struct placing {
+struct merge_step {
     struct kx_store *store;
     struct batch *batch;
     void *mem;
@@ -24,7 +24,7 @@ struct placing {
 };
 
 /* What to do with a row. */
-enum verdict {
+enum row_action {
     ROW_IS_NEW,
     ROW_OVERWRITES, /* the stored row belongs to a dropped index */
     ROW_REPLACES,   /* or to an owner that has expired */
@@ -37,18 +37,19 @@ enum verdict {
 /* The stored row is of an entry that has expired. While the index has conflicts
  * the entry to be placed may already have a conflict row: then it waits, as
  * other owners do, until expiry removes that entry and hands the value over. */
-static enum verdict replace(const struct placing *placing)
+static enum row_action replace(const struct merge_step *merge)
 {
-    const struct batch *batch = placing->batch;
+    const struct batch *batch = merge->batch;
     int64_t conflicts =
         (int64_t)batch->index->conflicts + batch->index_conflicts;
     return conflicts == 0 ? ROW_REPLACES : ROW_CONFLICTS;
 }
 
-static enum verdict examine(const struct placing *placing,
-                            const struct txn_write *row, struct kx_slice bytes)
+static enum row_action examine(const struct merge_step *merge,
+                               const struct txn_write *row,
+                               struct kx_slice bytes)
 {
-    const struct index *index = placing->batch->index;
+    const struct index *index = merge->batch->index;
     struct record there;
     struct record mine;
     if (bytes.size == 0)
@@ -61,76 +62,75 @@ static enum verdict examine(const struct placing *placing,
         return ROW_OVERWRITES;
     if (kx_equal(record_owner(&mine, row->key), record_owner(&there, row->key)))
         return ROW_IS_THERE;
-    return record_expired(&there, kx_now_ms()) ? replace(placing)
-                                               : ROW_CONFLICTS;
+    return record_expired(&there, kx_now_ms()) ? replace(merge) : ROW_CONFLICTS;
 }
 
 /* The row will be overwritten, so the cache must not know what is there now.
  * Forgetting is right even if the batch is never applied. */
-static void forget_cached(struct placing *placing, struct kx_slice key)
+static void forget_cached(struct merge_step *merge, struct kx_slice key)
 {
-    record_cache_update(placing->store->cache, key, kx_slice(NULL, 0), false);
+    record_cache_update(merge->store->cache, key, kx_slice(NULL, 0), false);
 }
 
-static void keep_row(struct placing *placing)
+static void keep_row(struct merge_step *merge)
 {
-    struct batch *batch = placing->batch;
-    struct txn_write *place = &batch->writes[batch->write_count++];
-    *place = batch->writes[placing->next];
-    placing->last = place;
+    struct batch *batch = merge->batch;
+    struct txn_write *kept = &batch->writes[batch->write_count++];
+    *kept = batch->writes[merge->next];
+    merge->last = kept;
 }
 
 /* As one entry more of the index. */
-static void keep_new(struct placing *placing)
+static void keep_new(struct merge_step *merge)
 {
-    struct batch *batch = placing->batch;
-    if (placing->adoption != NULL)
-        plan_adopt_count(placing->adoption, KX_ADDED,
-                         batch->writes[placing->next].key);
+    struct batch *batch = merge->batch;
+    if (merge->adoption != NULL)
+        plan_adopt_count(merge->adoption, KX_ADDED,
+                         batch->writes[merge->next].key);
     batch->index_entries++;
-    keep_row(placing);
+    keep_row(merge);
 }
 
 /* Is there a conflict row of the index under this key? KX_OK, KX_ABSENT,
  * errors. */
-static enum kx_status find_conflict(const struct placing *placing,
+static enum kx_status find_conflict(const struct merge_step *merge,
                                     struct kx_slice key)
 {
     struct record there;
     struct kx_buffer value;
-    kx_buffer_init(&value, placing->mem);
+    kx_buffer_init(&value, merge->mem);
     enum kx_status status =
-        table_get(placing->store->env, TABLE_ENTRIES, key, &value);
+        table_get(merge->store->env, TABLE_ENTRIES, key, &value);
     if (status == KX_OK && (!record_read(kx_buffer_slice(&value), &there) ||
-                            there.index != placing->batch->index->id))
+                            there.index != merge->batch->index->id))
         status = KX_ABSENT;
     kx_buffer_free(&value);
     return status;
 }
 
 /* Instead of the row, the conflict row of its owner. */
-static enum kx_status keep_conflict(struct placing *placing,
+static enum kx_status keep_conflict(struct merge_step *merge,
                                     const struct txn_write *row)
 {
-    struct batch *batch = placing->batch;
+    struct batch *batch = merge->batch;
     struct record mine;
     struct record record;
     struct kx_buffer key;
     struct kx_buffer value;
-    kx_buffer_init(&key, placing->mem);
-    kx_buffer_init(&value, placing->mem);
+    kx_buffer_init(&key, merge->mem);
+    kx_buffer_init(&value, merge->mem);
     record_read(row->value, &mine);
     conflict_rows_make(batch->index, row->key, record_owner(&mine, row->key),
                        &key, &record);
     if (key.failed)
         return KX_NO_MEMORY;
-    enum kx_status status = find_conflict(placing, kx_buffer_slice(&key));
+    enum kx_status status = find_conflict(merge, kx_buffer_slice(&key));
     if (status != KX_ABSENT)
         return status;
     record.stamp = mine.stamp;
     record.expires_at_ms = mine.expires_at_ms;
     record_write(&record, &value);
-    forget_cached(placing, kx_buffer_slice(&key));
+    forget_cached(merge, kx_buffer_slice(&key));
     batch->writes[batch->write_count++] =
         (struct txn_write){.type = TXN_PUT,
                            .table = TABLE_ENTRIES,
@@ -141,33 +141,33 @@ static enum kx_status keep_conflict(struct placing *placing,
 }
 
 /* The row takes the place of a hand-kept entry, and what of it is right. */
-static enum kx_status keep_adopted(struct placing *placing,
+static enum kx_status keep_adopted(struct merge_step *merge,
                                    struct kx_slice stored)
 {
-    struct batch *batch = placing->batch;
-    struct txn_write *row = &batch->writes[placing->next];
+    struct batch *batch = merge->batch;
+    struct txn_write *row = &batch->writes[merge->next];
     struct record hand;
     struct record record;
     if (!record_read(stored, &hand) || !record_read(row->value, &record))
         return KX_FAILED;
     batch->entries--;
-    forget_cached(placing, row->key);
+    forget_cached(merge, row->key);
     if (record_expired(&hand, kx_now_ms())) {
-        keep_new(placing);
+        keep_new(merge);
         return KX_OK;
     }
     enum kx_status status =
-        plan_adopt_merge(&hand, row->key, &record, placing->mem);
+        plan_adopt_merge(&hand, row->key, &record, merge->mem);
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     bool right = status == KX_OK;
-    plan_adopt_count(placing->adoption, right ? KX_KEPT : KX_MENDED, row->key);
+    plan_adopt_count(merge->adoption, right ? KX_KEPT : KX_MENDED, row->key);
     batch->index_entries++;
-    keep_row(placing);
+    keep_row(merge);
     if (!right)
         return KX_OK;
     struct kx_buffer value;
-    kx_buffer_init(&value, placing->mem);
+    kx_buffer_init(&value, merge->mem);
     record_write(&record, &value);
     batch->writes[batch->write_count - 1].value = kx_buffer_slice(&value);
     return value.failed ? KX_NO_MEMORY : KX_OK;
@@ -175,30 +175,30 @@ static enum kx_status keep_adopted(struct placing *placing,
 
 /* Places the next row, under whose key `stored` is found (size 0: nothing). A
  * row that this step keeps there comes before what is stored. */
-static enum kx_status build_merge(struct placing *placing,
-                                  struct kx_slice stored)
+static enum kx_status merge_row(struct merge_step *merge,
+                                struct kx_slice stored)
 {
-    const struct txn_write *row = &placing->batch->writes[placing->next];
-    if (placing->last != NULL && kx_equal(placing->last->key, row->key))
-        stored = placing->last->value;
-    switch (examine(placing, row, stored)) {
+    const struct txn_write *row = &merge->batch->writes[merge->next];
+    if (merge->last != NULL && kx_equal(merge->last->key, row->key))
+        stored = merge->last->value;
+    switch (examine(merge, row, stored)) {
     case ROW_IS_NEW:
-        keep_new(placing);
+        keep_new(merge);
         return KX_OK;
     case ROW_OVERWRITES:
-        forget_cached(placing, row->key);
-        keep_new(placing);
+        forget_cached(merge, row->key);
+        keep_new(merge);
         return KX_OK;
     case ROW_REPLACES:
-        forget_cached(placing, row->key);
-        keep_row(placing);
+        forget_cached(merge, row->key);
+        keep_row(merge);
         return KX_OK;
     case ROW_IS_THERE:
         return KX_OK;
     case ROW_CONFLICTS:
-        return keep_conflict(placing, row);
+        return keep_conflict(merge, row);
     case ROW_ADOPTS:
-        return keep_adopted(placing, stored);
+        return keep_adopted(merge, stored);
     case ROW_IS_BROKEN:
         break;
     }
@@ -207,34 +207,33 @@ static enum kx_status build_merge(struct placing *placing,
 
 /* Places the rows below `key`, or all, when it is empty: nothing is stored
  * under their keys. */
-static enum kx_status build_merge_below(struct placing *placing,
-                                        struct kx_slice key)
+static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
 {
-    const struct txn_write *rows = placing->batch->writes;
+    const struct txn_write *rows = merge->batch->writes;
     enum kx_status status = KX_OK;
-    while (status == KX_OK && placing->next < placing->count &&
-           (key.size == 0 || kx_compare(rows[placing->next].key, key) < 0)) {
-        status = build_merge(placing, kx_slice(NULL, 0));
-        placing->next++;
+    while (status == KX_OK && merge->next < merge->count &&
+           (key.size == 0 || kx_compare(rows[merge->next].key, key) < 0)) {
+        status = merge_row(merge, kx_slice(NULL, 0));
+        merge->next++;
     }
     return status;
 }
 
 /* Of several rows with this key the one that a hand-kept entry agrees with
  * comes first. */
-static void prefer_adopted(struct placing *placing, struct kx_slice key,
+static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
                            struct kx_slice stored)
 {
-    struct txn_write *rows = placing->batch->writes;
-    struct txn_write *first = &rows[placing->next];
+    struct txn_write *rows = merge->batch->writes;
+    struct txn_write *first = &rows[merge->next];
     struct record hand;
     struct record record;
-    if (placing->adoption == NULL || !record_read(stored, &hand))
+    if (merge->adoption == NULL || !record_read(stored, &hand))
         return;
-    for (size_t i = placing->next;
-         i < placing->count && kx_equal(rows[i].key, key); i++) {
+    for (size_t i = merge->next; i < merge->count && kx_equal(rows[i].key, key);
+         i++) {
         if (!record_read(rows[i].value, &record) ||
-            plan_adopt_merge(&hand, key, &record, placing->mem) != KX_OK)
+            plan_adopt_merge(&hand, key, &record, merge->mem) != KX_OK)
             continue;
         struct txn_write other = *first;
         *first = rows[i];
@@ -244,85 +243,84 @@ static void prefer_adopted(struct placing *placing, struct kx_slice key,
 }
 
 /* Places the rows with this key, under which `stored` is found. */
-static enum kx_status build_merge_at(struct placing *placing,
-                                     struct kx_slice key,
-                                     struct kx_slice stored)
+static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
+                               struct kx_slice stored)
 {
-    const struct txn_write *rows = placing->batch->writes;
+    const struct txn_write *rows = merge->batch->writes;
     enum kx_status status = KX_OK;
-    prefer_adopted(placing, key, stored);
-    while (status == KX_OK && placing->next < placing->count &&
-           kx_equal(rows[placing->next].key, key)) {
-        status = build_merge(placing, stored);
-        placing->next++;
+    prefer_adopted(merge, key, stored);
+    while (status == KX_OK && merge->next < merge->count &&
+           kx_equal(rows[merge->next].key, key)) {
+        status = merge_row(merge, stored);
+        merge->next++;
     }
     return status;
 }
 
 /* Goes down the tree to the row to place next. */
-static enum kx_status seek(const struct placing *placing)
+static enum kx_status seek(const struct merge_step *merge)
 {
-    return range_begin(placing->store->range,
-                       placing->batch->writes[placing->next].key,
+    return range_begin(merge->store->range,
+                       merge->batch->writes[merge->next].key,
                        kx_slice(NULL, 0));
 }
 
 /* Reads on, unless there are many rows before the one to place next: a small
  * sweep has few for a whole index. */
-static enum kx_status read_on(const struct placing *placing, size_t *passed,
+static enum kx_status read_on(const struct merge_step *merge, size_t *passed,
                               struct kx_slice *key_out,
                               struct kx_slice *bytes_out)
 {
     enum kx_status status = KX_OK;
     if (*passed == PASSED_FEW) {
-        status = seek(placing);
+        status = seek(merge);
         *passed = 0;
     }
     if (status == KX_OK)
-        status = range_next(placing->store->range, key_out, bytes_out);
+        status = range_next(merge->store->range, key_out, bytes_out);
     ++*passed;
     return status;
 }
 
-static enum kx_status build_merge_all(struct placing *placing)
+static enum kx_status merge_all(struct merge_step *merge)
 {
     struct kx_slice key;
     struct kx_slice bytes;
-    struct kx_slice last = placing->batch->writes[placing->count - 1].key;
+    struct kx_slice last = merge->batch->writes[merge->count - 1].key;
     size_t passed = 0;
-    enum kx_status status = seek(placing);
-    while (status == KX_OK && placing->next < placing->count) {
-        size_t before = placing->next;
-        status = read_on(placing, &passed, &key, &bytes);
+    enum kx_status status = seek(merge);
+    while (status == KX_OK && merge->next < merge->count) {
+        size_t before = merge->next;
+        status = read_on(merge, &passed, &key, &bytes);
         if (status != KX_OK || kx_compare(key, last) > 0)
             break;
-        status = build_merge_below(placing, key);
+        status = merge_below(merge, key);
         if (status == KX_OK)
-            status = build_merge_at(placing, key, bytes);
-        if (placing->next != before)
+            status = merge_at(merge, key, bytes);
+        if (merge->next != before)
             passed = 0;
     }
-    range_end(placing->store->range);
+    range_end(merge->store->range);
     if (status == KX_OK || status == KX_END)
-        status = build_merge_below(placing, kx_slice(NULL, 0));
+        status = merge_below(merge, kx_slice(NULL, 0));
     return status;
 }
 
 enum kx_status build_merge_rows(struct kx_store *store, void *mem,
                                 struct batch *batch, size_t count)
 {
-    struct placing placing = {
+    struct merge_step merge = {
         .store = store, .batch = batch, .mem = mem, .count = count};
     if (index_adopts(batch->index)) {
-        placing.adoption = talloc_memdup(mem, &batch->index->adoption,
-                                         sizeof *placing.adoption);
-        if (placing.adoption == NULL)
+        merge.adoption =
+            talloc_memdup(mem, &batch->index->adoption, sizeof *merge.adoption);
+        if (merge.adoption == NULL)
             return KX_NO_MEMORY;
         batch->action = CATALOG_BUILD;
         batch->state = batch->index->state;
         batch->build = batch->index->build;
-        batch->adoption = placing.adoption;
+        batch->adoption = merge.adoption;
         batch->new_index_rows = false; /* they can be read by their keys */
     }
-    return build_merge_all(&placing);
+    return merge_all(&merge);
 }

@@ -20,21 +20,21 @@ enum {
 
 struct build_scan {
     struct kx_store *store;
-    struct passage passage;
-    struct build_rows *rounds[KX_INDEXES_MAX];
+    struct build_window window;
+    struct build_rows *parts[KX_INDEXES_MAX];
     size_t count;
     size_t limit; /* of entries */
     uint64_t entries;
-    struct kx_buffer start; /* of the passage */
+    struct kx_buffer start; /* of the window */
     struct kx_buffer end;
     struct kx_buffer position; /* the last key read, empty: none */
     struct kx_buffer from;     /* where a step begins its scan */
 };
 
 /* The store must not note keys in a set that is gone. */
-static int leave_store(struct build_scan *sweep)
+static int leave_store(struct build_scan *scan)
 {
-    sweep->store->touched = NULL;
+    scan->store->touched = NULL;
     return 0;
 }
 
@@ -44,204 +44,205 @@ static bool joins(const struct index *index, const struct index *leader)
            throttle_free(&leader->pace);
 }
 
-static enum kx_status add_round(struct build_scan *sweep, struct index *index)
+static enum kx_status add_rows(struct build_scan *scan, struct index *index)
 {
-    struct build_rows *round = NULL;
+    struct build_rows *rows = NULL;
     enum kx_status status =
-        build_rows_create(sweep, index, &sweep->passage, &round);
-    if (round != NULL)
-        sweep->rounds[sweep->count++] = round;
+        build_rows_create(scan, index, &scan->window, &rows);
+    if (rows != NULL)
+        scan->parts[scan->count++] = rows;
     return status;
 }
 
 /* Gives the leader a round, which is the first, and every index that can be
  * built together with it. */
-static enum kx_status add_rounds(struct build_scan *sweep, struct index *leader)
+static enum kx_status add_all_rows(struct build_scan *scan,
+                                   struct index *leader)
 {
-    const struct catalog *catalog = sweep->store->catalog;
-    enum kx_status status = add_round(sweep, leader);
+    const struct catalog *catalog = scan->store->catalog;
+    enum kx_status status = add_rows(scan, leader);
     for (size_t i = 0; status == KX_OK && i < catalog->count; i++)
         if (catalog->indexes[i] != leader && joins(catalog->indexes[i], leader))
-            status = add_round(sweep, catalog->indexes[i]);
+            status = add_rows(scan, catalog->indexes[i]);
     return status;
 }
 
 /* The bounds are copied: the leader's progress changes before the sweep is
  * over. */
-static bool set_passage(struct build_scan *sweep, const struct index *leader)
+static bool set_passage(struct build_scan *scan, const struct index *leader)
 {
     struct kx_slice from;
-    kx_buffer_init(&sweep->start, sweep);
-    kx_buffer_init(&sweep->end, sweep);
-    kx_buffer_init(&sweep->position, sweep);
-    kx_buffer_init(&sweep->from, sweep);
-    build_rows_stretch(leader, &from, &sweep->end);
-    kx_add_slice(&sweep->start, from);
-    if (sweep->start.failed || sweep->end.failed)
+    kx_buffer_init(&scan->start, scan);
+    kx_buffer_init(&scan->end, scan);
+    kx_buffer_init(&scan->position, scan);
+    kx_buffer_init(&scan->from, scan);
+    build_rows_stretch(leader, &from, &scan->end);
+    kx_add_slice(&scan->start, from);
+    if (scan->start.failed || scan->end.failed)
         return false;
-    sweep->passage = (struct passage){.start = kx_buffer_slice(&sweep->start),
-                                      .end = kx_buffer_slice(&sweep->end),
-                                      .stamp = sweep->store->catalog->stamp + 1,
-                                      .now_ms = kx_now_ms()};
-    sweep->passage.touched =
-        touched_keys_create(sweep, sweep->passage.start, sweep->passage.end);
-    return sweep->passage.touched != NULL;
+    scan->window =
+        (struct build_window){.start = kx_buffer_slice(&scan->start),
+                              .end = kx_buffer_slice(&scan->end),
+                              .stamp = scan->store->catalog->stamp + 1,
+                              .now_ms = kx_now_ms()};
+    scan->window.touched =
+        touched_keys_create(scan, scan->window.start, scan->window.end);
+    return scan->window.touched != NULL;
 }
 
 struct build_scan *build_scan_create(struct kx_store *store,
                                      struct index *leader, size_t limit)
 {
-    struct build_scan *sweep = talloc_zero(NULL, struct build_scan);
-    if (sweep == NULL)
+    struct build_scan *scan = talloc_zero(NULL, struct build_scan);
+    if (scan == NULL)
         return NULL;
-    sweep->store = store;
-    sweep->limit = limit;
-    if (!set_passage(sweep, leader) || add_rounds(sweep, leader) != KX_OK) {
-        talloc_free(sweep);
+    scan->store = store;
+    scan->limit = limit;
+    if (!set_passage(scan, leader) || add_all_rows(scan, leader) != KX_OK) {
+        talloc_free(scan);
         return NULL;
     }
-    store->touched = sweep->passage.touched;
-    talloc_set_destructor(sweep, leave_store);
-    return sweep;
+    store->touched = scan->window.touched;
+    talloc_set_destructor(scan, leave_store);
+    return scan;
 }
 
 /* Begins after the last key that was read. The bound has a separate buffer,
  * because the position changes during the scan. */
-static enum kx_status begin_scan(struct build_scan *sweep)
+static enum kx_status begin_scan(struct build_scan *scan)
 {
     const struct kx_buffer *last =
-        sweep->position.size != 0 ? &sweep->position : &sweep->start;
-    sweep->from.size = 0;
-    kx_add_slice(&sweep->from, kx_buffer_slice(last));
-    kx_add_byte(&sweep->from, 0);
-    if (sweep->from.failed)
+        scan->position.size != 0 ? &scan->position : &scan->start;
+    scan->from.size = 0;
+    kx_add_slice(&scan->from, kx_buffer_slice(last));
+    kx_add_byte(&scan->from, 0);
+    if (scan->from.failed)
         return KX_NO_MEMORY;
-    return range_begin(sweep->store->range, kx_buffer_slice(&sweep->from),
-                       sweep->passage.end);
+    return range_begin(scan->store->range, kx_buffer_slice(&scan->from),
+                       scan->window.end);
 }
 
-static size_t gathered_bytes(const struct build_scan *sweep)
+static size_t gathered_bytes(const struct build_scan *scan)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < sweep->count; i++)
-        bytes += build_rows_bytes(sweep->rounds[i]);
+    for (size_t i = 0; i < scan->count; i++)
+        bytes += build_rows_bytes(scan->parts[i]);
     return bytes;
 }
 
-static void take_out(struct build_scan *sweep, size_t n)
+static void take_out(struct build_scan *scan, size_t n)
 {
-    talloc_free(sweep->rounds[n]);
-    sweep->count--;
-    memmove(&sweep->rounds[n], &sweep->rounds[n + 1],
-            (sweep->count - n) * sizeof(struct build_rows *));
+    talloc_free(scan->parts[n]);
+    scan->count--;
+    memmove(&scan->parts[n], &scan->parts[n + 1],
+            (scan->count - n) * sizeof(struct build_rows *));
 }
 
 /* Nothing of a round that is taken out is stored as progress. */
-static enum kx_status add_to_rounds(struct build_scan *sweep,
-                                    struct kx_slice key,
-                                    const struct record *record)
+static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,
+                                 const struct record *record)
 {
-    size_t bytes = gathered_bytes(sweep);
+    size_t bytes = gathered_bytes(scan);
     size_t i = 0;
-    while (i < sweep->count) {
-        struct build_rows *round = sweep->rounds[i];
+    while (i < scan->count) {
+        struct build_rows *rows = scan->parts[i];
         if (i > 0 && bytes > SHARED_BYTES_MAX) {
-            take_out(sweep, i);
+            take_out(scan, i);
             continue;
         }
-        bytes -= build_rows_bytes(round);
-        enum kx_status status = build_rows_add(round, key, record);
+        bytes -= build_rows_bytes(rows);
+        enum kx_status status = build_rows_add(rows, key, record);
         if (status != KX_OK)
             return status;
-        bytes += build_rows_bytes(round);
+        bytes += build_rows_bytes(rows);
         i++;
     }
     return KX_OK;
 }
 
-static enum kx_status read_entry(struct build_scan *sweep, struct kx_slice key,
+static enum kx_status read_entry(struct build_scan *scan, struct kx_slice key,
                                  struct kx_slice bytes)
 {
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
-    sweep->entries++;
-    return record.index == 0 ? add_to_rounds(sweep, key, &record) : KX_OK;
+    scan->entries++;
+    return record.index == 0 ? add_to_all(scan, key, &record) : KX_OK;
 }
 
-static bool full(const struct build_scan *sweep)
+static bool full(const struct build_scan *scan)
 {
     size_t rows = 0;
-    for (size_t i = 0; i < sweep->count; i++)
-        rows += build_rows_rows(sweep->rounds[i]);
-    return sweep->entries >= sweep->limit || rows >= BUILD_SCAN_ROWS_MAX ||
-           gathered_bytes(sweep) >= BUILD_SCAN_BYTES_MAX;
+    for (size_t i = 0; i < scan->count; i++)
+        rows += build_rows_count(scan->parts[i]);
+    return scan->entries >= scan->limit || rows >= BUILD_SCAN_ROWS_MAX ||
+           gathered_bytes(scan) >= BUILD_SCAN_BYTES_MAX;
 }
 
-static void stop(struct build_scan *sweep, bool at_end)
+static void stop(struct build_scan *scan, bool at_end)
 {
     struct kx_slice none = kx_slice(NULL, 0);
-    for (size_t i = 0; i < sweep->count; i++)
-        build_rows_reach(sweep->rounds[i], kx_buffer_slice(&sweep->position),
-                         at_end ? sweep->passage.end : none);
+    for (size_t i = 0; i < scan->count; i++)
+        build_rows_reach(scan->parts[i], kx_buffer_slice(&scan->position),
+                         at_end ? scan->window.end : none);
 }
 
 /* Each step begins its scan again, because commits change pages in between. */
-enum kx_status build_scan_read(struct build_scan *sweep, size_t limit)
+enum kx_status build_scan_read(struct build_scan *scan, size_t limit)
 {
-    struct range *range = sweep->store->range;
+    struct range *range = scan->store->range;
     struct kx_slice key;
     struct kx_slice bytes;
-    enum kx_status status = begin_scan(sweep);
-    for (size_t i = 0; status == KX_OK &&
-                       job_reads_on(sweep->store, i, limit) && !full(sweep);
+    enum kx_status status = begin_scan(scan);
+    for (size_t i = 0;
+         status == KX_OK && job_reads_on(scan->store, i, limit) && !full(scan);
          i++) {
         status = range_next(range, &key, &bytes);
         if (status != KX_OK)
             break;
-        status = read_entry(sweep, key, bytes);
-        sweep->position.size = 0;
-        kx_add_slice(&sweep->position, key);
+        status = read_entry(scan, key, bytes);
+        scan->position.size = 0;
+        kx_add_slice(&scan->position, key);
     }
     range_end(range);
-    if (sweep->position.failed)
+    if (scan->position.failed)
         return KX_NO_MEMORY;
-    if (status == KX_END || (status == KX_OK && full(sweep))) {
-        stop(sweep, status == KX_END);
+    if (status == KX_END || (status == KX_OK && full(scan))) {
+        stop(scan, status == KX_END);
         return KX_END;
     }
     return status;
 }
 
-struct build_rows *build_scan_round(struct build_scan *sweep)
+struct build_rows *build_scan_rows(struct build_scan *scan)
 {
-    return sweep->count == 0 ? NULL : sweep->rounds[0];
+    return scan->count == 0 ? NULL : scan->parts[0];
 }
 
-void build_scan_end_round(struct build_scan *sweep)
+void build_scan_end_rows(struct build_scan *scan)
 {
-    take_out(sweep, 0);
+    take_out(scan, 0);
 }
 
 /* What a round has made is thrown away: nothing of it is stored as progress. */
-void build_scan_prune(struct build_scan *sweep)
+void build_scan_prune(struct build_scan *scan)
 {
-    for (size_t i = sweep->count; i-- > 0;) {
-        const struct index *index = build_rows_index(sweep->rounds[i]);
+    for (size_t i = scan->count; i-- > 0;) {
+        const struct index *index = build_rows_index(scan->parts[i]);
         bool kept =
             index_gathers(index) &&
-            throttle_equal(&index->pace, build_rows_pace(sweep->rounds[i]));
+            throttle_equal(&index->pace, build_rows_pace(scan->parts[i]));
         if (!kept)
-            take_out(sweep, i);
+            take_out(scan, i);
     }
 }
 
-bool build_scan_void(const struct build_scan *sweep)
+bool build_scan_void(const struct build_scan *scan)
 {
-    return touched_keys_overflowed(sweep->passage.touched);
+    return touched_keys_overflowed(scan->window.touched);
 }
 
-uint64_t build_scan_entries(const struct build_scan *sweep)
+uint64_t build_scan_entries(const struct build_scan *scan)
 {
-    return sweep->entries;
+    return scan->entries;
 }

@@ -195,7 +195,7 @@ static enum kx_status start_state(struct kx_store *store,
 }
 
 /* One that has failed stays so until it is declared again. */
-static bool begins_anew(const struct catalog *catalog, const struct index *have)
+static bool restarts(const struct catalog *catalog, const struct index *have)
 {
     return have->state == KX_INDEX_FAILED &&
            catalog_successor(catalog, have) == NULL;
@@ -203,11 +203,11 @@ static bool begins_anew(const struct catalog *catalog, const struct index *have)
 
 /* Reads all entries once more. What it has taken over stays: it can be read,
  * and commits have kept it up to date. */
-static enum kx_status gather_again(struct kx_store *store,
-                                   struct kx_commit *commit,
-                                   struct index *index,
-                                   const struct build_progress *build,
-                                   uint64_t *number_out)
+static enum kx_status restart_adoption(struct kx_store *store,
+                                       struct kx_commit *commit,
+                                       struct index *index,
+                                       const struct build_progress *build,
+                                       uint64_t *number_out)
 {
     struct batch batch = {.action = CATALOG_AGAIN,
                           .index = index,
@@ -230,7 +230,7 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
                             uint64_t *number_out)
 {
     if (have != NULL && index_adopts(have))
-        return gather_again(store, commit, have, &index->build, number_out);
+        return restart_adoption(store, commit, have, &index->build, number_out);
     index->id = store->catalog->last_id + 1;
     if (have != NULL)
         index->pace.per_second = have->pace.per_second;
@@ -254,7 +254,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     if (have != NULL &&
         !kx_equal(have->declaration->text, index->declaration->text))
         return refuse_other(commit, have, index->declaration);
-    if (have != NULL && !begins_anew(store->catalog, have))
+    if (have != NULL && !restarts(store->catalog, have))
         return commit->dry ? declare_preview_index(store, commit,
                                                    have->declaration, true)
                            : KX_OK;
@@ -297,5 +297,37 @@ void declare_drop(struct kx_store *store, struct kx_commit *commit,
                           .durable = true,
                           .stamp = store->catalog->stamp + 1};
     commit->status = batch_apply(store, &batch, number_out);
+    commit->stamp = store->catalog->stamp;
+}
+
+/* One change of the catalog. A job compares paces before its next step, and
+ * repeats what it did at the former one. */
+static enum kx_status set_pace(struct kx_store *store, struct index *index,
+                               const struct kx_pace *pace, uint64_t *number_out)
+{
+    struct batch batch = {.action = CATALOG_PACE,
+                          .index = index,
+                          .pace = index->pace,
+                          .durable = true,
+                          .stamp = store->catalog->stamp + 1};
+    if (pace->sets_paused)
+        batch.pace.paused = pace->paused;
+    if (pace->sets_limit)
+        batch.pace.per_second = pace->per_second;
+    batch.pace.next_ms = 0;
+    return batch_apply(store, &batch, number_out);
+}
+
+/* An index that is built to replace this one gets the same pace. */
+void declare_throttle(struct kx_store *store, struct kx_commit *commit,
+                      uint64_t *number_out)
+{
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL)
+        return;
+    struct index *successor = catalog_successor(store->catalog, index);
+    commit->status = set_pace(store, index, &commit->pace, number_out);
+    if (commit->status == KX_OK && successor != NULL)
+        commit->status = set_pace(store, successor, &commit->pace, number_out);
     commit->stamp = store->catalog->stamp;
 }

@@ -1,6 +1,6 @@
-/* Declaring and dropping indexes: commits that change the catalog. Each is
- * planned and applied by itself. Writer thread only.
- */
+/* Declaring and dropping indexes, and the pace of their background work:
+ * commits that change the catalog. Each is planned and applied by itself.
+ * Writer thread only. */
 #ifndef DECLARE_H
 #define DECLARE_H
 
@@ -15,5 +15,12 @@ void declare_index(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out);
 void declare_drop(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out);
+
+/* Pauses, resumes or throttles the background work on an index: carries out a
+ * KX_PACE_INDEX commit, as above. KX_OK, KX_INDEX_ABSENT, errors of the
+ * storage.
+ */
+void declare_throttle(struct kx_store *store, struct kx_commit *commit,
+                      uint64_t *number_out);
 
 #endif

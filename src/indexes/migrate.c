@@ -7,7 +7,7 @@
 
 /* A migration that is wanted. The declaration lies in the new index where there
  * is one, else in the index itself. */
-struct wish {
+struct migration {
     struct kx_store *store;
     struct kx_commit *commit;
     struct index *index;
@@ -48,11 +48,11 @@ static bool find_change(struct kx_slice a, struct kx_slice b,
     return false;
 }
 
-static enum kx_status check_change(struct wish *wish)
+static enum kx_status check_change(struct migration *migration)
 {
-    struct kx_slice have = wish->index->declaration->text;
-    struct kx_slice want = wish->want->text;
-    struct kx_fault *fault = &wish->commit->refusal.fault;
+    struct kx_slice have = migration->index->declaration->text;
+    struct kx_slice want = migration->want->text;
+    struct kx_fault *fault = &migration->commit->refusal.fault;
     struct kx_slice name;
     if (!find_change(have, want, &name) && !find_change(want, have, &name))
         return KX_OK;
@@ -66,9 +66,9 @@ static enum kx_status check_change(struct wish *wish)
 }
 
 /* The declaration that the patch makes of the present one, in mem. */
-static enum kx_status read_patch(struct wish *wish, void *mem)
+static enum kx_status read_patch(struct migration *migration, void *mem)
 {
-    struct kx_commit *commit = wish->commit;
+    struct kx_commit *commit = migration->commit;
     struct kx_fault *fault = &commit->refusal.fault;
     enum kx_status status = kx_json_check(commit->declaration, fault);
     if (status != KX_OK)
@@ -78,11 +78,13 @@ static enum kx_status read_patch(struct wish *wish, void *mem)
                        "a merge patch of a declaration is a JSON object");
     struct kx_buffer text;
     kx_buffer_init(&text, commit->memory);
-    kx_json_merge(wish->index->declaration->text, commit->declaration, &text);
+    kx_json_merge(migration->index->declaration->text, commit->declaration,
+                  &text);
     if (text.failed)
         return KX_NO_MEMORY;
-    status = declaration_parse(mem, kx_buffer_slice(&text), &wish->want, fault);
-    return status == KX_OK ? check_change(wish) : status;
+    status =
+        declaration_parse(mem, kx_buffer_slice(&text), &migration->want, fault);
+    return status == KX_OK ? check_change(migration) : status;
 }
 
 /* The declaration that the index migrates to. A failed migration does not
@@ -110,22 +112,23 @@ static bool may_migrate(const struct index *index,
 }
 
 /* KX_END: there is nothing to do. */
-static enum kx_status check_state(struct wish *wish)
+static enum kx_status check_state(struct migration *migration)
 {
-    const struct index *index = wish->index;
-    const struct declaration *target = target_of(wish->store->catalog, index);
+    const struct index *index = migration->index;
+    const struct declaration *target =
+        target_of(migration->store->catalog, index);
     struct kx_slice have =
         target != NULL ? target->text : index->declaration->text;
-    if (kx_equal(have, wish->want->text)) /* NOLINT: read_patch sets it */
+    if (kx_equal(have, migration->want->text)) /* NOLINT: read_patch sets it */
         return KX_END;
     if (target != NULL)
-        return fail(wish->commit, KX_INDEX_BUSY,
+        return fail(migration->commit, KX_INDEX_BUSY,
                     "index %s migrates to another declaration already: wait "
                     "for its end, or undo it",
                     index);
-    if (!may_migrate(index, wish->want))
-        return fail(wish->commit, KX_INDEX_NOT_READY, "index %s is not ready",
-                    index);
+    if (!may_migrate(index, migration->want))
+        return fail(migration->commit, KX_INDEX_NOT_READY,
+                    "index %s is not ready", index);
     return KX_OK;
 }
 
@@ -146,81 +149,85 @@ enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
     return status;
 }
 
-static enum kx_status migrate_form(struct wish *wish, uint64_t *number_out)
+static enum kx_status migrate_form(struct migration *migration,
+                                   uint64_t *number_out)
 {
-    struct index *index = wish->index;
+    struct index *index = migration->index;
     struct batch batch = {.action = CATALOG_FORM,
                           .index = index,
                           .declaration = index->declaration,
                           .form = index->form,
                           .failure = "",
                           .durable = true,
-                          .stamp = wish->store->catalog->stamp + 1};
+                          .stamp = migration->store->catalog->stamp + 1};
     batch.build.started_at_ms = kx_now_ms();
     batch.build.total = index->entries;
-    batch.form.target = wish->want;
+    batch.form.target = migration->want;
     batch.form.failed = NULL;
     batch.form.mixed = true;
-    enum kx_status status = migrate_change(wish->store, &batch, number_out);
-    wish->commit->created = status == KX_OK;
+    enum kx_status status =
+        migrate_change(migration->store, &batch, number_out);
+    migration->commit->created = status == KX_OK;
     if (status == KX_OK)
-        talloc_steal(index, wish->want);
+        talloc_steal(index, migration->want);
     return status;
 }
 
 /* The new index, which is not declared: it has the name of the other. */
-static enum kx_status migrate_keys(struct wish *wish, struct index *successor,
+static enum kx_status migrate_keys(struct migration *migration,
+                                   struct index *successor,
                                    uint64_t *number_out)
 {
-    struct catalog *catalog = wish->store->catalog;
+    struct catalog *catalog = migration->store->catalog;
     if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
-        return kx_fail(&wish->commit->refusal.fault, KX_TOO_MANY_INDEXES,
+        return kx_fail(&migration->commit->refusal.fault, KX_TOO_MANY_INDEXES,
                        "a migration needs room for one more index, and there "
                        "are %d already",
                        KX_INDEXES_MAX);
     successor->id = catalog->last_id + 1;
     successor->state = KX_INDEX_BUILDING;
-    successor->replaces = wish->index->id;
-    successor->declaration = wish->want;
+    successor->replaces = migration->index->id;
+    successor->declaration = migration->want;
     successor->build.started_at_ms = kx_now_ms();
-    successor->build.total = wish->index->entries;
-    successor->pace = wish->index->pace;
+    successor->build.total = migration->index->entries;
+    successor->pace = migration->index->pace;
     struct batch batch = {.action = CATALOG_ADD,
                           .index = successor,
                           .durable = true,
                           .stamp = catalog->stamp + 1};
-    enum kx_status status = batch_apply(wish->store, &batch, number_out);
-    wish->commit->created = status == KX_OK;
+    enum kx_status status = batch_apply(migration->store, &batch, number_out);
+    migration->commit->created = status == KX_OK;
     return status;
 }
 
 /* The declaration is read in the memory of the index that a migration of keys
  * makes; for one of form it moves to the index that there is. */
-static enum kx_status migrate(struct wish *wish, struct index *successor,
-                              uint64_t *number_out)
+static enum kx_status migrate(struct migration *migration,
+                              struct index *successor, uint64_t *number_out)
 {
-    enum kx_status status = read_patch(wish, successor);
+    enum kx_status status = read_patch(migration, successor);
     if (status == KX_OK)
-        status = check_state(wish);
+        status = check_state(migration);
     if (status != KX_OK)
         return status == KX_END ? KX_OK : status;
-    if (wish->want->unique != wish->index->declaration->unique)
-        return migrate_keys(wish, successor, number_out);
-    return migrate_form(wish, number_out);
+    if (migration->want->unique != migration->index->declaration->unique)
+        return migrate_keys(migration, successor, number_out);
+    return migrate_form(migration, number_out);
 }
 
 void migrate_begin(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out)
 {
-    struct wish wish = {.store = store,
-                        .commit = commit,
-                        .index = catalog_named(store->catalog, commit)};
-    if (wish.index == NULL)
+    struct migration migration = {.store = store,
+                                  .commit = commit,
+                                  .index =
+                                      catalog_named(store->catalog, commit)};
+    if (migration.index == NULL)
         return;
     struct index *successor = talloc_zero(NULL, struct index);
     commit->status = KX_NO_MEMORY;
     if (successor != NULL)
-        commit->status = migrate(&wish, successor, number_out);
+        commit->status = migrate(&migration, successor, number_out);
     if (successor != NULL &&
         catalog_by_id(store->catalog, successor->id) != successor)
         talloc_free(successor);

@@ -22,13 +22,13 @@ struct step {
     void *mem;
     struct batch batch;
     size_t bytes;
-    struct row_source stand;
+    struct row_source source;
     struct kx_fault fault; /* why the rows cannot have the other form */
 };
 
 /* Commits have taken the last conflict out of an index that is to come in
  * another's place. */
-static bool is_mended(const struct index *index)
+static bool is_resolved(const struct index *index)
 {
     return index->replaces != 0 && index->state == KX_INDEX_CONFLICTED &&
            index->conflicts == 0;
@@ -44,7 +44,7 @@ struct index *migrate_next(const struct kx_store *store)
     const struct catalog *catalog = store->catalog;
     int64_t now_ms = kx_now_ms();
     for (size_t i = 0; i < catalog->count; i++)
-        if (is_mended(catalog->indexes[i]) ||
+        if (is_resolved(catalog->indexes[i]) ||
             (migrate_waits(catalog->indexes[i]) &&
              throttle_allowance(&catalog->indexes[i]->pace, now_ms) > 0))
             return catalog->indexes[i];
@@ -70,13 +70,13 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
                                struct record *row, struct kx_slice *bytes_out)
 {
     struct kx_buffer out;
-    struct row_source *stand = &step->stand;
+    struct row_source *source = &step->source;
     enum kx_status status = KX_OK;
     if (step->index->form.target != NULL)
-        status = row_source_find(stand, key, row);
+        status = row_source_find(source, key, row);
     kx_buffer_init(&out, step->mem);
     if (status == KX_OK)
-        status = row_form_rewrite(step->index, &stand->extract, row, &out);
+        status = row_form_rewrite(step->index, &source->extract, row, &out);
     *bytes_out = kx_buffer_slice(&out);
     return status;
 }
@@ -87,14 +87,14 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
 static enum kx_status check_bytes(struct step *step, struct kx_slice made)
 {
     struct record row;
-    struct row_source *stand = &step->stand;
-    struct extract *extract = &stand->extract;
+    struct row_source *source = &step->source;
+    struct extract *extract = &source->extract;
     size_t most = KX_COMMIT_INDEX_BYTES_MAX;
     if (!record_read(made, &row) ||
         row.other.size * KX_INDEX_ENTRIES_MAX <= most)
         return KX_OK;
     enum kx_status status = extract_keys(extract, step->index->declaration,
-                                         extract->key, &stand->record);
+                                         extract->key, &source->record);
     if (status != KX_OK || row.other.size * extract->count <= most)
         return status;
     plan_refuse_entry_bytes(&step->fault, step->mem, extract->key);
@@ -147,7 +147,7 @@ static enum kx_status take_rows(struct step *step)
     size_t limit =
         throttle_take(&step->index->pace, store->job_size, kx_now_ms());
     for (size_t i = 0; status == KX_OK && job_reads_on(store, i, limit) &&
-                       step->bytes + step->stand.read < JOB_BYTES_MAX;
+                       step->bytes + step->source.read < JOB_BYTES_MAX;
          i++) {
         status = range_next(store->range, &key, &bytes);
         if (status == KX_OK)
@@ -230,7 +230,7 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
         step.batch.build.run_started_ns = kx_monotonic_ns();
         step.batch.build.run_base = index->build.done;
     }
-    row_source_init(&step.stand, step.mem, store->env, index);
+    row_source_init(&step.source, step.mem, store->env, index);
     if (step.mem != NULL)
         step.batch.writes =
             talloc_array(step.mem, struct txn_write, (unsigned)store->job_size);
@@ -249,7 +249,7 @@ static void rewrite_rows(struct kx_store *store, struct index *index)
 
 void migrate_step(struct kx_store *store, struct index *index)
 {
-    if (is_mended(index))
+    if (is_resolved(index))
         replace(store, index);
     else
         rewrite_rows(store, index);

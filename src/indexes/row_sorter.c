@@ -17,7 +17,7 @@ enum {
         256 /* the processor fetches the remainder of a longer row itself */
 };
 
-struct row {
+struct sorted_row {
     uint64_t head;        /* of the key after the common bytes, big endian */
     const uint8_t *bytes; /* the key, then the value */
     uint32_t key_size;
@@ -25,20 +25,20 @@ struct row {
 };
 
 /* Rows that are in order: those from `next` to before `end` are not taken. */
-struct run {
+struct sorted_run {
     uint32_t next;
     uint32_t end;
 };
 
 struct row_sorter {
     size_t common;
-    struct row *rows;
+    struct sorted_row *rows;
     size_t count;
     size_t capacity;
-    struct run *heap; /* the run with the least next row is the first */
+    struct sorted_run *heap; /* the run with the least next row is the first */
     size_t heap_count;
-    struct row spare[RUN_ROWS]; /* for sorting a run */
-    size_t run_start;           /* of the last run, which is not sorted yet */
+    struct sorted_row spare[RUN_ROWS]; /* for sorting a run */
+    size_t run_start; /* of the last run, which is not sorted yet */
     bool taking;
     bool failed;
     struct kx_slice chunk; /* what is left of the last one */
@@ -64,7 +64,8 @@ static uint64_t head_of(struct kx_slice key, size_t common)
     return __builtin_bswap64(head);
 }
 
-static inline int compare_rows(const struct row *a, const struct row *b)
+static inline int compare_rows(const struct sorted_row *a,
+                               const struct sorted_row *b)
 {
     if (a->head != b->head)
         return a->head < b->head ? -1 : 1;
@@ -74,8 +75,8 @@ static inline int compare_rows(const struct row *a, const struct row *b)
 
 /* Merges two neighbouring sorted parts, [0, middle) and [middle, count), into
  * `out`. */
-static void merge(const struct row *rows, size_t middle, size_t count,
-                  struct row *out)
+static void merge(const struct sorted_row *rows, size_t middle, size_t count,
+                  struct sorted_row *out)
 {
     size_t left = 0;
     size_t right = middle;
@@ -88,16 +89,17 @@ static void merge(const struct row *rows, size_t middle, size_t count,
 }
 
 /* By merging parts of 1, 2, 4 ... rows, between the rows and the spare ones. */
-static void sort_run(struct row *rows, size_t count, struct row *spare)
+static void sort_run(struct sorted_row *rows, size_t count,
+                     struct sorted_row *spare)
 {
-    struct row *from = rows;
-    struct row *to = spare;
+    struct sorted_row *from = rows;
+    struct sorted_row *to = spare;
     for (size_t part = 1; part < count; part *= 2) {
         for (size_t at = 0; at < count; at += 2 * part) {
             size_t size = count - at < 2 * part ? count - at : 2 * part;
             merge(from + at, size < part ? size : part, size, to + at);
         }
-        struct row *swap = from;
+        struct sorted_row *swap = from;
         from = to;
         to = swap;
     }
@@ -128,8 +130,8 @@ static bool make_room(struct row_sorter *sorter)
     if (sorter->count < sorter->capacity)
         return true;
     size_t capacity = sorter->capacity * 2 + RUN_ROWS;
-    struct row *rows =
-        talloc_realloc(sorter, sorter->rows, struct row, (unsigned)capacity);
+    struct sorted_row *rows = talloc_realloc(
+        sorter, sorter->rows, struct sorted_row, (unsigned)capacity);
     if (rows == NULL)
         return false;
     sorter->rows = rows;
@@ -144,15 +146,16 @@ static bool close_run(struct row_sorter *sorter)
     if (start == sorter->count)
         return true;
     if (sorter->heap_count % 64 == 0) {
-        struct run *heap = talloc_realloc(sorter, sorter->heap, struct run,
-                                          (unsigned)sorter->heap_count + 64);
+        struct sorted_run *heap =
+            talloc_realloc(sorter, sorter->heap, struct sorted_run,
+                           (unsigned)sorter->heap_count + 64);
         if (heap == NULL)
             return false;
         sorter->heap = heap;
     }
     sort_run(&sorter->rows[start], sorter->count - start, sorter->spare);
-    sorter->heap[sorter->heap_count++] =
-        (struct run){.next = (uint32_t)start, .end = (uint32_t)sorter->count};
+    sorter->heap[sorter->heap_count++] = (struct sorted_run){
+        .next = (uint32_t)start, .end = (uint32_t)sorter->count};
     sorter->run_start = sorter->count;
     return true;
 }
@@ -169,10 +172,10 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
     if (value.size != 0)
         memcpy(bytes + key.size, value.data, value.size);
     sorter->rows[sorter->count++] =
-        (struct row){.head = head_of(key, sorter->common),
-                     .bytes = bytes,
-                     .key_size = (uint32_t)key.size,
-                     .value_size = (uint32_t)value.size};
+        (struct sorted_row){.head = head_of(key, sorter->common),
+                            .bytes = bytes,
+                            .key_size = (uint32_t)key.size,
+                            .value_size = (uint32_t)value.size};
     return sorter->count - sorter->run_start < RUN_ROWS || close_run(sorter);
 }
 
@@ -194,7 +197,7 @@ static void sift_down(struct row_sorter *sorter, size_t at)
             child++;
         if (!comes_first(sorter, child, at))
             return;
-        struct run run = sorter->heap[at];
+        struct sorted_run run = sorter->heap[at];
         sorter->heap[at] = sorter->heap[child];
         sorter->heap[child] = run;
         at = child;
@@ -215,7 +218,7 @@ static bool begin_taking(struct row_sorter *sorter)
 
 /* In key order the bytes lie all over memory. The caller takes some rows
  * before it reads the first, so that fetching overlaps. */
-static void fetch_bytes(const struct row *row)
+static void fetch_bytes(const struct sorted_row *row)
 {
     size_t size = (size_t)row->key_size + row->value_size;
     if (size > FETCH_BYTES)
@@ -231,8 +234,8 @@ bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out)
         return false;
     if (sorter->heap_count == 0)
         return false;
-    struct run *run = &sorter->heap[0];
-    const struct row *row = &sorter->rows[run->next++];
+    struct sorted_run *run = &sorter->heap[0];
+    const struct sorted_row *row = &sorter->rows[run->next++];
     if (run->next == run->end)
         *run = sorter->heap[--sorter->heap_count];
     sift_down(sorter, 0);
@@ -257,5 +260,5 @@ size_t row_sorter_count(const struct row_sorter *sorter)
 
 size_t row_sorter_bytes(const struct row_sorter *sorter)
 {
-    return sorter->bytes + sorter->count * sizeof(struct row);
+    return sorter->bytes + sorter->count * sizeof(struct sorted_row);
 }

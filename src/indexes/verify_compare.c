@@ -37,7 +37,7 @@ static enum kx_status found_foreign(struct verify *job,
     return plan_repair(job->plan, NULL, index_key, nothing, -1);
 }
 
-static enum kx_status found_useless(struct verify *job, enum kx_damage damage,
+static enum kx_status found_surplus(struct verify *job, enum kx_damage damage,
                                     struct kx_slice index_key,
                                     struct kx_slice key, int64_t count)
 {
@@ -50,7 +50,7 @@ static enum kx_status found_useless(struct verify *job, enum kx_damage damage,
 static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
 {
     job->made.size = 0;
-    return row_form_write(job->index, &job->stand.extract, n, stamp,
+    return row_form_write(job->index, &job->source.extract, n, stamp,
                           &job->made);
 }
 
@@ -82,7 +82,7 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
 {
     struct record made;
     bool same = false;
-    struct kx_slice owner = kx_buffer_slice(&job->stand.key);
+    struct kx_slice owner = kx_buffer_slice(&job->source.key);
     enum kx_status status = make(job, 0, row->stamp);
     if (status != KX_OK)
         return status;
@@ -103,9 +103,9 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
                           struct kx_slice bytes)
 {
     struct record row;
-    struct kx_slice nobody = kx_slice(NULL, 0);
+    struct kx_slice no_key = kx_slice(NULL, 0);
     if (!record_read(bytes, &row))
-        return found_useless(job, KX_DANGLING, key, nobody, 0);
+        return found_surplus(job, KX_DANGLING, key, no_key, 0);
     if (row.index == 0)
         return record_expired(&row, kx_now_ms()) ? KX_OK
                                                  : found_foreign(job, key);
@@ -114,12 +114,12 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
     job->next->report.done++;
     job->next->rows++;
     row_form_pick(job->index, &row);
-    enum kx_status status = row_source_find(&job->stand, key, &row);
+    enum kx_status status = row_source_find(&job->source, key, &row);
     if (status == KX_ABSENT)
-        return found_useless(job, KX_DANGLING, key, nobody, -1);
+        return found_surplus(job, KX_DANGLING, key, no_key, -1);
     if (status == KX_NOT_INDEXABLE)
-        return found_useless(job, KX_STALE, key,
-                             kx_buffer_slice(&job->stand.key), -1);
+        return found_surplus(job, KX_STALE, key,
+                             kx_buffer_slice(&job->source.key), -1);
     return status == KX_OK ? check_content(job, key, &row) : status;
 }
 
@@ -145,8 +145,9 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
 static enum kx_status check_other(struct verify *job, struct kx_slice key,
                                   const struct record *row)
 {
-    enum kx_status status = row_source_find(&job->other, key, row);
-    if (status == KX_OK && record_expired(&job->other.record, kx_now_ms()))
+    enum kx_status status = row_source_find(&job->other_source, key, row);
+    if (status == KX_OK &&
+        record_expired(&job->other_source.record, kx_now_ms()))
         return KX_ABSENT;
     return status == KX_NOT_INDEXABLE ? KX_ABSENT : status;
 }
@@ -156,7 +157,7 @@ static enum kx_status check_key(struct verify *job, size_t n)
     struct record row;
     struct kx_slice bytes;
     int64_t count = 1;
-    struct extract *extract = &job->stand.extract;
+    struct extract *extract = &job->source.extract;
     struct kx_slice key = extract_key(extract, n);
     size_t skip = job->index->declaration->prefix.size;
     job->looked_up++;
@@ -188,8 +189,8 @@ static enum kx_status check_key(struct verify *job, size_t n)
 enum kx_status verify_entry(struct verify *job, struct kx_slice key,
                             struct kx_slice bytes)
 {
-    struct record *record = &job->stand.record;
-    struct extract *extract = &job->stand.extract;
+    struct record *record = &job->source.record;
+    struct extract *extract = &job->source.extract;
     const struct declaration *declaration = job->index->declaration;
     if (!record_read(bytes, record) || record->index != 0)
         return KX_OK;

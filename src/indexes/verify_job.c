@@ -5,6 +5,7 @@
 
 #include <talloc.h>
 
+#include "bdb/table.h"
 #include "commit/job.h"
 #include "commit/settle.h"
 #include "bdb/range.h"
@@ -34,16 +35,97 @@ struct index *verify_next(const struct kx_store *store)
     return NULL;
 }
 
+/* ---- The beginning ------------------------------------------------------ */
+
+/* About how many entries there are under the prefix of the index. */
+static uint64_t estimate(struct kx_store *store, const struct index *index,
+                         const void *mem)
+{
+    struct kx_buffer start;
+    struct kx_buffer end;
+    const struct catalog *catalog = store->catalog;
+    uint64_t rows = catalog->entries;
+    for (size_t i = 0; i < catalog->count; i++)
+        rows += catalog->indexes[i]->entries;
+    kx_buffer_init(&start, mem);
+    kx_buffer_init(&end, mem);
+    kx_add_slice(&start, index->declaration->prefix);
+    kx_add_byte(&start, 0);
+    kx_add_slice(&end, index->declaration->prefix);
+    kx_add_byte(&end, 0xff);
+    if (start.failed || end.failed)
+        return 0;
+    double share = table_share(store->env, TABLE_ENTRIES,
+                               kx_buffer_slice(&start), kx_buffer_slice(&end));
+    return (uint64_t)((double)rows * share);
+}
+
+static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
+                            struct index *index, uint64_t *number_out)
+{
+    struct verify_report *verification =
+        talloc_zero(index, struct verify_report);
+    if (verification == NULL)
+        return KX_NO_MEMORY;
+    verification->report = (struct kx_verification){
+        .running = true,
+        .repair = commit->repair,
+        .started_at_ms = kx_now_ms(),
+        .total = index->entries + estimate(store, index, commit->memory)};
+    verification->writes = atomic_load(&index->use.writes);
+    verification->counts = true;
+    struct batch batch = {.action = CATALOG_VERIFY,
+                          .index = index,
+                          .verification = verification,
+                          .durable = true};
+    enum kx_status status = batch_apply(store, &batch, number_out);
+    talloc_free(batch.verification);
+    commit->created = status == KX_OK;
+    return status;
+}
+
+static struct index *find(const struct kx_store *store,
+                          struct kx_commit *commit)
+{
+    struct kx_slice name = commit->index_name;
+    struct index *index = catalog_named(store->catalog, commit);
+    if (index == NULL || verify_possible(index))
+        return index;
+    commit->status =
+        kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
+                "index %.*s cannot be verified while it is built, conflicted "
+                "or failed, adopts entries or migrates",
+                (int)name.size, (const char *)name.data);
+    return NULL;
+}
+
+void verify_begin(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out)
+{
+    struct index *index = find(store, commit);
+    if (index == NULL)
+        return;
+    const struct verify_report *present = index->verification;
+    bool goes_on = present != NULL && present->report.running &&
+                   (present->report.repair || !commit->repair);
+    if (!goes_on)
+        commit->status = begin(store, commit, index, number_out);
+    commit->stamp = store->catalog->stamp;
+}
+
+/* ---- The jobs ----------------------------------------------------------- */
+
 /* What is looked up for a row, or for each row that an entry has, takes time as
  * well. */
 static bool reads_on(const struct verify *job, size_t read, size_t limit)
 {
-    size_t bytes = job->stand.read + job->other.read + job->looked_up_bytes;
+    size_t bytes =
+        job->source.read + job->other_source.read + job->looked_up_bytes;
     return job_reads_on(job->store, read, limit) &&
            job->looked_up < job->store->job_size && bytes < JOB_BYTES_MAX;
 }
 
-static enum kx_status look_at_rows(struct verify *job,
+static enum kx_status compare_rows(struct verify *job,
                                    const struct kx_range *rows, size_t limit)
 {
     struct kx_slice key;
@@ -65,7 +147,7 @@ static enum kx_status look_at_rows(struct verify *job,
 }
 
 /* KX_END after the last one in this direction. */
-static enum kx_status look(struct verify *job)
+static enum kx_status compare_next(struct verify *job)
 {
     struct kx_range rows;
     const struct verify_report *next = job->next;
@@ -77,7 +159,7 @@ static enum kx_status look(struct verify *job)
         job->mem,
         next->report.back ? declaration->prefix : declaration->name_key,
         kx_slice(next->resume, next->resume_size), &rows);
-    return status == KX_OK ? look_at_rows(job, &rows, limit) : status;
+    return status == KX_OK ? compare_rows(job, &rows, limit) : status;
 }
 
 /* If no commit has written a row meanwhile, those that were seen are all. */
@@ -91,7 +173,7 @@ static int64_t recount(const struct verify *job)
     return (int64_t)next->rows - (int64_t)index->entries - job->entries;
 }
 
-static void turn(struct verify *job, struct batch *batch)
+static void end_direction(struct verify *job, struct batch *batch)
 {
     struct verify_report *next = job->next;
     next->resume_size = 0;
@@ -134,8 +216,8 @@ static bool prepare(struct verify *job)
         return false;
     kx_buffer_init(&job->made, job->mem);
     kx_buffer_init(&job->row, job->mem);
-    row_source_init(&job->stand, job->mem, store->env, index);
-    row_source_init(&job->other, job->mem, store->env, index);
+    row_source_init(&job->source, job->mem, store->env, index);
+    row_source_init(&job->other_source, job->mem, store->env, index);
     if (!job->next->report.repair)
         return true;
     job->plan = plan_create(&store->base);
@@ -149,10 +231,10 @@ void verify_step(struct kx_store *store, struct index *index)
 {
     struct verify job = {.store = store, .index = index};
     struct batch batch = {.action = CATALOG_VERIFY, .index = index};
-    enum kx_status status = prepare(&job) ? look(&job) : KX_NO_MEMORY;
+    enum kx_status status = prepare(&job) ? compare_next(&job) : KX_NO_MEMORY;
     batch.verification = job.next;
     if (status == KX_END)
-        turn(&job, &batch);
+        end_direction(&job, &batch);
     if (status == KX_OK || status == KX_END)
         status = apply(&job, &batch);
     else

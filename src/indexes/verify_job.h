@@ -1,9 +1,20 @@
-/* The jobs of a verification (verify.h): comparing the next rows. Writer thread
- * only. */
+/* Comparing an index with the entries it is made from, in both directions,
+ * while both are read and written: some rows in each job, so that what one job
+ * compares is one state of the store. If asked for, the same job repairs what
+ * is wrong, as a commit. The state of a verification is part of the index in
+ * the catalog, so it continues after a restart. Writer thread only. */
 #ifndef VERIFY_JOB_H
 #define VERIFY_JOB_H
 
 #include "commit/store_state.h"
+
+/* Carries out a KX_VERIFY_INDEX commit and sets its result; *number_out is the
+ * batch to flush, unchanged when nothing was applied. The comparison is done in
+ * jobs. KX_OK also when one is under way; that one restarts only if it does not
+ * repair and this one does. KX_INDEX_ABSENT, KX_INDEX_NOT_READY (also while the
+ * index migrates), errors of the storage. */
+void verify_begin(struct kx_store *store, struct kx_commit *commit,
+                  uint64_t *number_out);
 
 /* Is the index in a state in which it can be verified? */
 bool verify_possible(const struct index *index);

@@ -18,8 +18,9 @@ struct verify {
     int64_t entries;            /* added to the index's count */
     size_t looked_up;           /* rows of entries that were read so far */
     size_t looked_up_bytes;
-    struct row_source stand;
-    struct row_source other; /* the owner of the row that another should have */
+    struct row_source source;
+    struct row_source
+        other_source; /* the owner of the row that another should have */
     struct kx_buffer made;
     struct kx_buffer row; /* as it is stored */
 };

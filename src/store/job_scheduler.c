@@ -44,7 +44,7 @@ int64_t job_scheduler_due_ms(const struct kx_store *store)
 static bool build_waiting(const struct kx_store *store)
 {
     return !atomic_load(&store->disk_full) &&
-           (store->sweep != NULL || build_job_next(store) != NULL);
+           (store->scan != NULL || build_job_next(store) != NULL);
 }
 
 static bool expiry_due(const struct kx_store *store)
@@ -118,7 +118,7 @@ static void size_next(struct kx_store *store, uint64_t began_ns)
  * begin again when there is space. */
 static bool run_step(struct kx_store *store)
 {
-    if (store->sweep != NULL && atomic_load(&store->disk_full))
+    if (store->scan != NULL && atomic_load(&store->disk_full))
         build_job_end(store);
     if (build_waiting(store))
         build_job_step(store);

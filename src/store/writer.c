@@ -20,10 +20,9 @@
 #include "commit/index_news.h"
 #include "commit/commit_queue.h"
 #include "commit/settle.h"
-#include "indexes/regulate.h"
 #include "store/compact_job.h"
 #include "store/tokens.h"
-#include "indexes/verify.h"
+#include "indexes/verify_job.h"
 
 enum {
     /* A batch takes what is waiting: under load it grows by itself while the
@@ -187,7 +186,7 @@ static struct kx_commit *run_batch(struct kx_store *store,
         migrate_undo(store, first, &number);
         break;
     case KX_PACE_INDEX:
-        regulate(store, first, &number);
+        declare_throttle(store, first, &number);
         break;
     case KX_VERIFY_INDEX:
         verify_begin(store, first, &number);

@@ -46,19 +46,19 @@ static struct index *declare(struct story *s, int n)
     return catalog_find(s->test.store->catalog, kx_text(name));
 }
 
-static size_t rounds_of_a_sweep(struct story *s, struct index *leader)
+static size_t indexes_of_a_scan(struct story *s, struct index *leader)
 {
-    struct build_scan *sweep = build_scan_create(s->test.store, leader, LIMIT);
+    struct build_scan *scan = build_scan_create(s->test.store, leader, LIMIT);
     size_t count = 0;
-    assert_non_null(sweep);
-    while (build_scan_read(sweep, LIMIT) == KX_OK)
+    assert_non_null(scan);
+    while (build_scan_read(scan, LIMIT) == KX_OK)
         ;
-    for (; build_scan_round(sweep) != NULL; build_scan_end_round(sweep)) {
+    for (; build_scan_rows(scan) != NULL; build_scan_end_rows(scan)) {
         if (count++ == 0)
-            assert_ptr_equal(build_rows_index(build_scan_round(sweep)), leader);
-        assert_int_equal(build_rows_rows(build_scan_round(sweep)), ELEMENTS);
+            assert_ptr_equal(build_rows_index(build_scan_rows(scan)), leader);
+        assert_int_equal(build_rows_count(build_scan_rows(scan)), ELEMENTS);
     }
-    talloc_free(sweep);
+    talloc_free(scan);
     return count;
 }
 
@@ -70,8 +70,8 @@ static void copies_of_large_entries_are_not_gathered_for_all(void **state)
     set_large(s);
     for (int n = 0; n < INDEXES; n++)
         indexes[n] = declare(s, n);
-    assert_int_equal(rounds_of_a_sweep(s, indexes[0]), 3);
-    assert_int_equal(rounds_of_a_sweep(s, indexes[3]), 3);
+    assert_int_equal(indexes_of_a_scan(s, indexes[0]), 3);
+    assert_int_equal(indexes_of_a_scan(s, indexes[3]), 3);
 }
 
 int main(void)
