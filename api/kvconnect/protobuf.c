@@ -11,7 +11,7 @@ enum {
 };
 
 /* Hands out pieces of blocks, each twice as large as the one before. */
-struct arena {
+struct block_arena {
     void *memory; /* talloc context of the blocks */
     uint8_t *at;
     size_t left;  /* of the present block */
@@ -20,7 +20,7 @@ struct arena {
     bool no_memory; /* of the system, not of the allowance */
 };
 
-static bool next_block(struct arena *arena, size_t size)
+static bool next_block(struct block_arena *arena, size_t size)
 {
     while (arena->block < size)
         arena->block *= 2;
@@ -35,7 +35,7 @@ static bool next_block(struct arena *arena, size_t size)
 
 static void *arena_alloc(void *data, size_t size)
 {
-    struct arena *arena = data;
+    struct block_arena *arena = data;
     size = (size + 15) & ~(size_t)15;
     if (size > arena->allowance)
         return NULL;
@@ -59,9 +59,9 @@ void *protobuf_read(const struct request *request,
                     struct input_error *flaw)
 {
     struct kx_slice body = request->body;
-    struct arena arena = {.memory = request->memory,
-                          .block = ARENA_BLOCK,
-                          .allowance = 2 * body.size + ARENA_ALLOWANCE};
+    struct block_arena arena = {.memory = request->memory,
+                                .block = ARENA_BLOCK,
+                                .allowance = 2 * body.size + ARENA_ALLOWANCE};
     ProtobufCAllocator allocator = {arena_alloc, arena_free, &arena};
     void *message =
         protobuf_c_message_unpack(descriptor, &allocator, body.size, body.data);

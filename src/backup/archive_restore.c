@@ -278,12 +278,12 @@ struct cut {
     struct log_place base_end;
     uint64_t base_stamp;
     char lack[KX_DETAIL_MAX]; /* of the log; "": nothing */
-    struct mark last;         /* not after the point */
+    struct log_mark last;     /* not after the point */
     uint64_t known;
     bool beyond; /* there are marks after it */
 };
 
-static bool look_at_mark(void *target, const struct mark *mark)
+static bool look_at_mark(void *target, const struct log_mark *mark)
 {
     struct cut *cut = target;
     const struct kx_restore *to = cut->restore;

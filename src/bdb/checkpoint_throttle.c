@@ -17,14 +17,14 @@
 #include "bdb/table.h"
 
 enum {
-    PAGES = 64,                /* that go to the disk together */
-    MARK_US = 1,               /* what the library asks us to wait after them */
-    REST_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
+    PAGES = 64,  /* that go to the disk together */
+    MARK_US = 1, /* what the library asks us to wait after them */
+    PAUSE_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
 };
 
 struct checkpoint_throttle {
     int files[TABLE_COUNT]; /* -1: not open */
-    uint64_t rest_ns;       /* that are left of REST_MAX_NS */
+    uint64_t pause_left_ns; /* of PAUSE_MAX_NS */
 };
 
 /* Of the checkpoint that this thread is writing. */
@@ -48,20 +48,21 @@ static void write_out(const struct checkpoint_throttle *throttle)
                                       SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
-uint64_t checkpoint_throttle_rest(uint64_t began_ns, uint64_t most_ns)
+uint64_t checkpoint_throttle_pause(uint64_t began_ns, uint64_t most_ns)
 {
     uint64_t used_ns = kx_monotonic_ns() - began_ns;
-    uint64_t rest_ns = used_ns < most_ns ? used_ns : most_ns;
-    if (rest_ns > 0)
-        sleep_ns(rest_ns);
-    return rest_ns;
+    uint64_t pause_ns = used_ns < most_ns ? used_ns : most_ns;
+    if (pause_ns > 0)
+        sleep_ns(pause_ns);
+    return pause_ns;
 }
 
 static void write_and_pause(struct checkpoint_throttle *throttle)
 {
     uint64_t began_ns = kx_monotonic_ns();
     write_out(throttle);
-    throttle->rest_ns -= checkpoint_throttle_rest(began_ns, throttle->rest_ns);
+    throttle->pause_left_ns -=
+        checkpoint_throttle_pause(began_ns, throttle->pause_left_ns);
 }
 
 /* For all that the library waits for; a wait of no time lets others run. */
@@ -121,7 +122,7 @@ struct checkpoint_throttle *checkpoint_throttle_create(void *mem,
 
 void checkpoint_throttle_begin(struct checkpoint_throttle *throttle)
 {
-    throttle->rest_ns = REST_MAX_NS;
+    throttle->pause_left_ns = PAUSE_MAX_NS;
     current = throttle;
 }
 

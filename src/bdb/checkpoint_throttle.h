@@ -34,6 +34,6 @@ void checkpoint_throttle_end(void);
 
 /* Leaves the disk alone for as long as it was used since began_ns
  * (kx_monotonic_ns), or for most_ns if that is less. Returns how long. */
-uint64_t checkpoint_throttle_rest(uint64_t began_ns, uint64_t most_ns);
+uint64_t checkpoint_throttle_pause(uint64_t began_ns, uint64_t most_ns);
 
 #endif

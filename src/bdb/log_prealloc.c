@@ -104,7 +104,7 @@ static bool fill(const struct log_prealloc *prealloc, int file)
         if (written <= 0 || fdatasync(file) != 0)
             break;
         done += (size_t)written;
-        checkpoint_throttle_rest(began_ns, STEP_NS);
+        checkpoint_throttle_pause(began_ns, STEP_NS);
     }
     free(zeros);
     return done == prealloc->bytes;

@@ -1,5 +1,5 @@
-/* The hook of the library knows no environment, so what is noted is that of
- * all. */
+/* The hooks do not know the environment for which they are called, so that what
+ * they note is one record for the process. */
 #include "bdb/os_hooks.h"
 
 #include <errno.h>
@@ -7,12 +7,18 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <db.h>
 
+#include "base/file.h"
 #include "bdb/log_prealloc.h"
+
+/* ---- Opening ------------------------------------------------------------ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char failed_path[PATH_MAX];
@@ -26,7 +32,7 @@ static void note(const char *path, int error)
     pthread_mutex_unlock(&lock);
 }
 
-/* That a file is not there, or is there already, is an answer. */
+/* ENOENT and EEXIST are expected results, not failures. */
 static int open_file(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -42,12 +48,6 @@ static int open_file(const char *path, int flags, ...)
     return file;
 }
 
-void os_hooks_install(void)
-{
-    note("", 0);
-    db_env_set_func_open(open_file);
-}
-
 bool os_hooks_failed(struct kx_fault *fault)
 {
     pthread_mutex_lock(&lock);
@@ -57,4 +57,105 @@ bool os_hooks_failed(struct kx_fault *fault)
                 strerror(failed_error));
     pthread_mutex_unlock(&lock);
     return failed;
+}
+
+/* ---- Listing ------------------------------------------------------------ */
+
+struct name_list {
+    char **names;
+    int count;
+    int capacity;
+};
+
+static atomic_int list_error;
+
+/* The hook by which the library frees what list_names has made. */
+static void free_names(char **names, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+static bool make_room(struct name_list *list)
+{
+    if (list->count < list->capacity)
+        return true;
+    int capacity = list->capacity * 2 + 64;
+    char **names =
+        realloc(list->names, (size_t)capacity * sizeof list->names[0]);
+    if (names == NULL)
+        return false;
+    list->names = names;
+    list->capacity = capacity;
+    return true;
+}
+
+static bool add_name(void *target, const char *name)
+{
+    struct name_list *list = target;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return true;
+    char *copy = make_room(list) ? strdup(name) : NULL;
+    if (copy == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    list->names[list->count++] = copy;
+    return true;
+}
+
+/* All names, or an error and no names. */
+static int list_names(const char *directory, char ***names_out, int *count_out)
+{
+    struct name_list list = {.names = NULL};
+    *names_out = NULL;
+    *count_out = 0;
+    if (!file_each(directory, add_name, &list)) {
+        int error = errno;
+        free_names(list.names, list.count);
+        atomic_store(&list_error, error);
+        return error;
+    }
+    *names_out = list.names;
+    *count_out = list.count;
+    return 0;
+}
+
+int os_hooks_list_error(void)
+{
+    return atomic_load(&list_error);
+}
+
+/* ---- Syncing ------------------------------------------------------------ */
+
+static atomic_uint syncs_failed;
+
+/* A failure is counted before the library sees it, and so before any other
+ * thread can sync the same file. A sync that a signal interrupts is repeated.
+ */
+static int sync_file(int fd)
+{
+    int error = 0;
+    do
+        error = fdatasync(fd) == 0 ? 0 : errno;
+    while (error == EINTR);
+    if (error != 0)
+        atomic_fetch_add(&syncs_failed, 1);
+    return error;
+}
+
+unsigned os_hooks_syncs_failed(void)
+{
+    return atomic_load(&syncs_failed);
+}
+
+void os_hooks_install(void)
+{
+    note("", 0);
+    atomic_store(&list_error, 0);
+    db_env_set_func_open(open_file);
+    db_env_set_func_dirlist(list_names);
+    db_env_set_func_dirfree(free_names);
+    db_env_set_func_fsync(sync_file);
 }

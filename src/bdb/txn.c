@@ -15,14 +15,14 @@
 enum { BULK_MIN = 512 }; /* so many rows are taken for neighbours */
 
 /* A transaction under way. */
-struct work {
+struct txn_work {
     struct env *env;
     DB_TXN *txn;
     u_int32_t cursor_flags;
     DBC *cursors[TABLE_COUNT]; /* NULL: not needed so far */
 };
 
-static int open_cursor(struct work *work, enum table table)
+static int open_cursor(struct txn_work *work, enum table table)
 {
     DB *db = work->env->tables[table];
     DBC *cursor = NULL;
@@ -34,7 +34,7 @@ static int open_cursor(struct work *work, enum table table)
     return 0;
 }
 
-static int put_row(struct work *work, const struct txn_write *write)
+static int put_row(struct txn_work *work, const struct txn_write *write)
 {
     DBT key = bdb_in(write->key);
     DBT value = bdb_in(write->value);
@@ -48,7 +48,7 @@ static int put_row(struct work *work, const struct txn_write *write)
 }
 
 /* One walk of the tree both looks and stores; a cursor cannot be asked that. */
-static int insert_row(struct work *work, const struct txn_write *write)
+static int insert_row(struct txn_work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];
     DBT key = bdb_in(write->key);
@@ -56,7 +56,7 @@ static int insert_row(struct work *work, const struct txn_write *write)
     return db->put(db, work->txn, &key, &value, DB_NOOVERWRITE);
 }
 
-static int remove_row(struct work *work, const struct txn_write *write)
+static int remove_row(struct txn_work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];
     DBT key = bdb_in(write->key);
@@ -65,7 +65,7 @@ static int remove_row(struct work *work, const struct txn_write *write)
 }
 
 /* The library wants them closed before the transaction ends. */
-static int close_cursors(struct work *work)
+static int close_cursors(struct txn_work *work)
 {
     int error = 0;
     for (int table = 0; table < TABLE_COUNT; table++) {
@@ -77,7 +77,7 @@ static int close_cursors(struct work *work)
     return error;
 }
 
-static int apply_write(struct work *work, const struct txn_write *write)
+static int apply_write(struct txn_work *work, const struct txn_write *write)
 {
     switch (write->type) {
     case TXN_PUT:
@@ -90,7 +90,7 @@ static int apply_write(struct work *work, const struct txn_write *write)
     return remove_row(work, write);
 }
 
-static int apply_all(struct work *work, const struct txn_write *writes,
+static int apply_all(struct txn_work *work, const struct txn_write *writes,
                      size_t count)
 {
     int error = 0;
@@ -103,7 +103,7 @@ static int apply_all(struct work *work, const struct txn_write *writes,
 enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
                               size_t count, enum txn_order order)
 {
-    struct work work = {.env = env};
+    struct txn_work work = {.env = env};
     if (order == TXN_NEIGHBOURS || count >= BULK_MIN)
         work.cursor_flags = DB_CURSOR_BULK;
     if (env->begun == NULL) {

@@ -97,7 +97,8 @@ static void mark_log(struct kx_store *store)
 {
     if (store->archive == NULL)
         return;
-    struct mark mark = {.stamp = store->catalog->stamp, .at_ms = kx_now_ms()};
+    struct log_mark mark = {.stamp = store->catalog->stamp,
+                            .at_ms = kx_now_ms()};
     log_marks_write(store->env, &mark);
 }
 

@@ -14,14 +14,12 @@
 #include "storage/init_marker.h"
 #include "storage/format.h"
 #include "bdb/checkpoint_throttle.h"
-#include "bdb/listing.h"
 #include "storage/log_files.h"
 #include "base/file.h"
 #include "bdb/os_hooks.h"
 #include "bdb/page_check.h"
 #include "bdb/page_alloc.h"
 #include "bdb/log_prealloc.h"
-#include "bdb/syncs.h"
 #include "storage/env_state.h"
 
 /* The log buffer holds a large batch, so that it is not written in pieces
@@ -80,10 +78,8 @@ static enum kx_status open_environment(struct env *env,
 {
     u_int32_t recover = options->fatal ? DB_RECOVER_FATAL : DB_RECOVER;
     os_hooks_install();
-    syncs_install();
     page_alloc_install(options->cache_bytes);
     checkpoint_throttle_install();
-    listing_install();
     int error = db_env_create(&env->db, 0);
     if (error != 0)
         return bdb_status(env, error, "db_env_create");
@@ -126,7 +122,7 @@ static int compare_keys(DB *db, const DBT *a, const DBT *b)
 
 /* How many bytes of b tell it from a, which is lower: what an inner page has to
  * keep of b. */
-static size_t bytes_that_tell(DB *db, const DBT *a, const DBT *b)
+static size_t distinguishing_bytes(DB *db, const DBT *a, const DBT *b)
 {
     (void)db;
     const uint8_t *low = a->data;
@@ -147,7 +143,7 @@ static int open_table(struct env *env, enum table table)
     if (error == 0)
         error = db->set_bt_compare(db, compare_keys);
     if (error == 0)
-        error = db->set_bt_prefix(db, bytes_that_tell);
+        error = db->set_bt_prefix(db, distinguishing_bytes);
     if (error == 0)
         error = db->set_flags(db, DB_CHKSUM);
     if (error == 0)
@@ -158,10 +154,11 @@ static int open_table(struct env *env, enum table table)
 
 static bool has_lost_a_sync(const struct env *env)
 {
-    return syncs_failed() != env_state(env)->syncs_failed;
+    return os_hooks_syncs_failed() != env_state(env)->syncs_failed;
 }
 
-static void say_nothing(const DB_ENV *db, const char *prefix, const char *text)
+static void ignore_message(const DB_ENV *db, const char *prefix,
+                           const char *text)
 {
     (void)db;
     (void)prefix;
@@ -172,7 +169,7 @@ static void say_nothing(const DB_ENV *db, const char *prefix, const char *text)
  * pages. */
 static void give_up(DB_ENV *db)
 {
-    db->set_errcall(db, say_nothing);
+    db->set_errcall(db, ignore_message);
     db->set_flags(db, DB_PANIC_ENVIRONMENT, 1);
 }
 
@@ -194,7 +191,7 @@ static int finish(struct env_state *state)
 
 /* A mark for which there is no room is tried again at the next open: until then
  * a table that goes missing is not noticed in every case. */
-static enum kx_status mark_complete(struct env *env, const char *directory)
+static enum kx_status ensure_init_marker(struct env *env, const char *directory)
 {
     if (init_marker_exists(directory, NULL) == KX_OK)
         return KX_OK;
@@ -223,9 +220,9 @@ static enum kx_status fail_to_open(const struct env_options *options,
         return kx_fail(fault, KX_DISK_FULL,
                        "cannot open the store in %s: its disk is full",
                        directory);
-    if (listing_error() != 0)
+    if (os_hooks_list_error() != 0)
         return kx_fail(fault, KX_BAD_DIRECTORY, "data directory %s: %s",
-                       directory, strerror(listing_error()));
+                       directory, strerror(os_hooks_list_error()));
     if (os_hooks_failed(fault))
         return KX_BAD_DIRECTORY;
     if (status != KX_FAILED || !is_of_system(error))
@@ -251,7 +248,7 @@ static enum kx_status open_all(struct env *env,
     if (status == KX_OK)
         status = log_witness_start(env);
     if (status == KX_OK)
-        status = mark_complete(env, options->directory);
+        status = ensure_init_marker(env, options->directory);
     if (status == KX_OK && has_lost_a_sync(env))
         status = KX_BAD_DIRECTORY;
     return status;
@@ -266,7 +263,7 @@ enum kx_status env_open(void *mem, const struct env_options *options,
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
     struct env *env = &state->env;
     state->logs_kept_from = UINT32_MAX;
-    state->syncs_failed = syncs_failed();
+    state->syncs_failed = os_hooks_syncs_failed();
     pthread_mutex_init(&state->logs_lock, NULL);
     talloc_set_destructor(state, finish);
     enum kx_status status = KX_OK;
@@ -302,7 +299,7 @@ enum kx_status env_close(struct env *env)
     if (whole)
         log_files_trim(env);
     talloc_free(env);
-    return whole && syncs_failed() == failed ? KX_OK : KX_FAILED;
+    return whole && os_hooks_syncs_failed() == failed ? KX_OK : KX_FAILED;
 }
 
 enum kx_status env_apply(struct env *env, const struct txn_write *writes,

@@ -1,5 +1,5 @@
 /* Goes by the names of the files: one that only a store has makes the directory
- * ours, whatever lies beside it. */
+ * has_store, whatever lies beside it. */
 #include "storage/foreign.h"
 
 #include <limits.h>
@@ -11,12 +11,12 @@
 
 struct look {
     const struct kx_options *options;
-    bool ours;
+    bool has_store;
     char other[NAME_MAX + 1]; /* a file of others; empty: none was found */
 };
 
 /* Files that only a directory with a store has, or had. */
-static bool is_ours(const char *name)
+static bool is_of_store(const char *name)
 {
     static const char *const NAMES[] = {"format", "complete", "restoring",
                                         "timeline", "backed-up"};
@@ -31,7 +31,7 @@ static bool is_ours(const char *name)
 
 /* Files that say nothing: those of a start that came no further, hidden ones,
  * and what a file system has in its root. */
-static bool says_nothing(const char *name)
+static bool proves_nothing(const char *name)
 {
     static const char *const NAMES[] = {"lock",        "ballast",
                                         "next-log",    "next-log.part",
@@ -50,7 +50,7 @@ static bool is_same(const struct stat *about, const char *path)
 }
 
 /* Is it a file that the options name? */
-static bool is_beside(const struct kx_options *options, const char *name)
+static bool is_named(const struct kx_options *options, const char *name)
 {
     char path[PATH_MAX];
     struct stat about;
@@ -67,10 +67,11 @@ static bool is_beside(const struct kx_options *options, const char *name)
 static bool look_at(void *target, const char *name)
 {
     struct look *look = target;
-    look->ours = is_ours(name);
-    if (!look->ours && !says_nothing(name) && !is_beside(look->options, name))
+    look->has_store = is_of_store(name);
+    if (!look->has_store && !proves_nothing(name) &&
+        !is_named(look->options, name))
         snprintf(look->other, sizeof look->other, "%s", name);
-    return !look->ours;
+    return !look->has_store;
 }
 
 enum kx_status foreign_look(const struct kx_options *options,

@@ -146,7 +146,8 @@ static bool is_later(struct log_place a, struct log_place b)
     return a.file > b.file || (a.file == b.file && a.offset > b.offset);
 }
 
-static struct log_place latest_behind(const struct log_file *file, uint64_t key)
+static struct log_place latest_witness_after(const struct log_file *file,
+                                             uint64_t key)
 {
     if (file->bytes == NULL)
         return (struct log_place){0, 0};
@@ -186,7 +187,7 @@ static enum kx_status compare(const struct search *search,
     struct log_place end = {file->number, file->end};
     struct log_place known = {next->number, next->end};
     if (next->previous == 0)
-        known = latest_behind(file, search->key);
+        known = latest_witness_after(file, search->key);
     else if (next->previous == file->last)
         return KX_OK;
     return is_later(known, end) ? broken(end, known, fault) : KX_OK;
@@ -225,7 +226,8 @@ static enum kx_status find_last(struct search *search, struct kx_fault *fault)
             read_file(search->logend->directory, number, &search->file, fault);
         if (status != KX_OK)
             return status;
-        struct log_place known = latest_behind(&search->file, search->key);
+        struct log_place known =
+            latest_witness_after(&search->file, search->key);
         if (is_later(known, search->known))
             search->known = known;
     } while (search->file.end == 0 && number-- > search->first);

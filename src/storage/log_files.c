@@ -26,14 +26,14 @@ static uint32_t number_of(const char *name)
     return strcmp(name, same) == 0 ? number : 0;
 }
 
-struct span {
+struct number_span {
     uint32_t first;
     uint32_t last;
 };
 
 static bool widen(void *target, const char *name)
 {
-    struct span *span = target;
+    struct number_span *span = target;
     uint32_t number = number_of(name);
     if (number != 0 && (number < span->first || span->first == 0))
         span->first = number;
@@ -45,7 +45,7 @@ static bool widen(void *target, const char *name)
 bool log_files_span(const char *directory, uint32_t *first_out,
                     uint32_t *last_out)
 {
-    struct span span = {0};
+    struct number_span span = {0};
     bool whole = file_each(directory, widen, &span);
     *first_out = span.first;
     *last_out = span.last;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "bdb/bdb.h"
-#include "bdb/listing.h"
 #include "base/file.h"
 #include "bdb/os_hooks.h"
 #include "bdb/page_alloc.h"
@@ -19,14 +18,14 @@ static const char WORD[] = "kindex-mark ";
 /* The library's number for such a record, which begins with it. */
 static const u_int32_t MESSAGE = 47;
 
-void log_marks_write(struct env *env, const struct mark *mark)
+void log_marks_write(struct env *env, const struct log_mark *mark)
 {
     env->db->log_printf(env->db, NULL, "%s%" PRIu64 " %" PRId64 ".", WORD,
                         mark->stamp, mark->at_ms);
 }
 
 /* Is the record a mark? The words alone could be in a client's value. */
-static bool read_mark(const DBT *record, struct mark *mark)
+static bool read_mark(const DBT *record, struct log_mark *mark)
 {
     char text[128];
     u_int32_t type = 0;
@@ -46,20 +45,20 @@ static bool read_mark(const DBT *record, struct mark *mark)
 }
 
 /* A mark ends where the next record begins, or in another file. */
-static bool pass_on(const struct mark *mark, const DB_LSN *next, mark_fn *each,
-                    void *target)
+static bool pass_on(const struct log_mark *mark, const DB_LSN *next,
+                    log_mark_fn *each, void *target)
 {
-    struct mark whole = *mark;
+    struct log_mark whole = *mark;
     if (next->file == mark->end.file)
         whole.end.offset = next->offset;
     return each(target, &whole);
 }
 
-static int read_all(DB_LOGC *cursor, mark_fn *each, void *target)
+static int read_all(DB_LOGC *cursor, log_mark_fn *each, void *target)
 {
     DBT record = {.flags = DB_DBT_REALLOC};
     DB_LSN place = {0, 0};
-    struct mark mark = {.stamp = 0};
+    struct log_mark mark = {.stamp = 0};
     bool open = false;
     bool more = true;
     int error = cursor->get(cursor, &place, &record, DB_FIRST);
@@ -77,7 +76,7 @@ static int read_all(DB_LOGC *cursor, mark_fn *each, void *target)
     return error == DB_NOTFOUND ? 0 : error;
 }
 
-static int read_log(DB_ENV *db, mark_fn *each, void *target)
+static int read_log(DB_ENV *db, log_mark_fn *each, void *target)
 {
     DB_LOGC *cursor = NULL;
     int error = db->log_cursor(db, &cursor, 0);
@@ -88,11 +87,10 @@ static int read_log(DB_ENV *db, mark_fn *each, void *target)
     return error;
 }
 
-enum kx_status log_marks_read(const char *directory, mark_fn *each,
+enum kx_status log_marks_read(const char *directory, log_mark_fn *each,
                               void *target, struct kx_fault *fault)
 {
     DB_ENV *db = NULL;
-    listing_install();
     os_hooks_install();
     int error = db_env_create(&db, 0);
     if (error == 0)
@@ -106,7 +104,7 @@ enum kx_status log_marks_read(const char *directory, mark_fn *each,
         db->close(db, 0);
     if (error == 0)
         return KX_OK;
-    errno = listing_error();
+    errno = os_hooks_list_error();
     if (errno != 0)
         return file_failed(directory, fault);
     if (os_hooks_failed(fault))

@@ -53,7 +53,7 @@ struct record_cache {
 
 /* Where a key may be. The low bits of its hash choose the shard, the next ones
  * the bucket, the high ones are the tag, which is compared before the key. */
-struct place {
+struct cache_place {
     struct shard *shard;
     struct bucket *bucket;
     uint32_t tag;
@@ -61,10 +61,11 @@ struct place {
 
 /* Chosen keys could fill one bucket, which only makes the cache useless for
  * them, as a bucket never grows. */
-static struct place find_place(struct record_cache *cache, struct kx_slice key)
+static struct cache_place find_place(struct record_cache *cache,
+                                     struct kx_slice key)
 {
     uint64_t hash = hash_bytes(key);
-    struct place place = {.shard = &cache->shards[hash % SHARDS]};
+    struct cache_place place = {.shard = &cache->shards[hash % SHARDS]};
     place.bucket = &place.shard->buckets[(hash >> 4) & place.shard->mask];
     place.tag = (uint32_t)(hash >> 32) | 1;
     return place;
@@ -83,7 +84,7 @@ static bool is_for(const struct cached *entry, struct kx_slice key)
 }
 
 /* The number of the key's place in its bucket, WAYS when it is not there. */
-static int find_way(const struct place *place, struct kx_slice key)
+static int find_way(const struct cache_place *place, struct kx_slice key)
 {
     const struct bucket *bucket = place->bucket;
     for (int way = 0; way < WAYS; way++)
@@ -138,7 +139,7 @@ static void make_room(struct shard *shard)
 
 /* Inside the lock, for a key that is not in the bucket. Without memory it is
  * just not remembered. */
-static void remember(const struct place *place, struct kx_slice key,
+static void remember(const struct cache_place *place, struct kx_slice key,
                      struct kx_slice record)
 {
     size_t size = sizeof(struct cached) + key.size + record.size;
@@ -168,7 +169,7 @@ static bool copy(const struct cached *entry, struct kx_buffer *record)
 bool record_cache_get(struct record_cache *cache, struct kx_slice key,
                       struct kx_buffer *record)
 {
-    struct place place = find_place(cache, key);
+    struct cache_place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     int way = find_way(&place, key);
     bool hit = way < WAYS && copy(place.bucket->entries[way], record);
@@ -189,7 +190,7 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
 {
     if (record.size == 0 || record.size > RECORD_MAX)
         return;
-    struct place place = find_place(cache, key);
+    struct cache_place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     if (find_way(&place, key) == WAYS)
         remember(&place, key, record);
@@ -197,8 +198,8 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
 }
 
 /* Inside the lock: the entry at `way` gets another record, or goes. */
-static void replace(const struct place *place, int way, struct kx_slice key,
-                    struct kx_slice record)
+static void replace(const struct cache_place *place, int way,
+                    struct kx_slice key, struct kx_slice record)
 {
     struct cached *entry = place->bucket->entries[way];
     if (entry->record_size == record.size) {
@@ -213,7 +214,7 @@ static void replace(const struct place *place, int way, struct kx_slice key,
 void record_cache_update(struct record_cache *cache, struct kx_slice key,
                          struct kx_slice record, bool keep)
 {
-    struct place place = find_place(cache, key);
+    struct cache_place place = find_place(cache, key);
     pthread_mutex_lock(&place.shard->lock);
     int way = find_way(&place, key);
     if (way < WAYS)

@@ -87,7 +87,7 @@ struct seen {
     uint64_t last;
 };
 
-static bool see(void *target, const struct mark *mark)
+static bool see(void *target, const struct log_mark *mark)
 {
     struct seen *seen = target;
     seen->count++;

@@ -126,13 +126,13 @@ static void a_rest_is_as_long_as_the_disk_was_used(void **state)
     atomic_store(&rest_ns, 0);
     uint64_t used_ns = 1000000;
     uint64_t rest =
-        checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, most_ns);
+        checkpoint_throttle_pause(kx_monotonic_ns() - used_ns, most_ns);
     assert_in_range(rest, used_ns, most_ns);
     assert_int_equal(atomic_load(&rest_ns), rest);
     assert_int_equal(
-        checkpoint_throttle_rest(kx_monotonic_ns() - 2 * most_ns, most_ns),
+        checkpoint_throttle_pause(kx_monotonic_ns() - 2 * most_ns, most_ns),
         most_ns);
-    assert_int_equal(checkpoint_throttle_rest(kx_monotonic_ns() - used_ns, 0),
+    assert_int_equal(checkpoint_throttle_pause(kx_monotonic_ns() - used_ns, 0),
                      0);
     assert_int_equal(atomic_load(&rest_ns), rest + most_ns);
 }

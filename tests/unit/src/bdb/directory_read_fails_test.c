@@ -61,7 +61,7 @@ static void a_reading_that_fails(void **state)
     test_store_open(test);
 }
 
-static bool pass_over(void *target, const struct mark *mark)
+static bool pass_over(void *target, const struct log_mark *mark)
 {
     (void)target;
     (void)mark;
