@@ -27,6 +27,8 @@
  * (log_prealloc.h): a third less latency, a fifth less CPU for a PUT. */
 enum { LOG_BUFFER_BYTES = 4 << 20, LOG_FILE_BYTES = 16 << 20 };
 
+enum { CACHE_ENLARGED_BELOW = 500 << 20 };
+
 enum { ROOM_MIN = 1 << 20 /* with less a disk is full in any case */ };
 
 /* Called by the library, on whatever thread notices. */
@@ -47,14 +49,21 @@ static void on_message(const DB_ENV *db, const char *prefix, const char *text)
     kx_log(KX_LOG_WARNING, "storage", "message=\"%s\"", text);
 }
 
+/* The library adds a quarter to a cache of less than 500 MB, for its overhead
+ * (its reference, DB_ENV->set_cachesize); here the overhead is a part of the
+ * cache. */
+static int set_cache(DB_ENV *db, uint64_t bytes)
+{
+    uint64_t asked = bytes < CACHE_ENLARGED_BELOW ? bytes / 5 * 4 : bytes;
+    return db->set_cachesize(db, (u_int32_t)(asked >> 30),
+                             (u_int32_t)(asked & ((1u << 30) - 1)), 1);
+}
+
 static int configure(DB_ENV *db, const struct env_options *options)
 {
-    uint64_t gigabyte = 1u << 30;
     int error = page_alloc_except_results(db);
     if (error == 0)
-        error =
-            db->set_cachesize(db, (u_int32_t)(options->cache_bytes / gigabyte),
-                              (u_int32_t)(options->cache_bytes % gigabyte), 1);
+        error = set_cache(db, options->cache_bytes);
     if (error == 0)
         error = db->set_lg_bsize(db, LOG_BUFFER_BYTES);
     if (error == 0)

@@ -13,7 +13,7 @@
 
 struct env_options {
     const char *directory;
-    uint64_t cache_bytes;
+    uint64_t cache_bytes; /* of the page cache, with the library's overhead */
     bool fatal; /* recovers from all of the log, not only from its last
                  * checkpoint on: for files that are older, from a backup */
     struct dir_lock
