@@ -1,6 +1,6 @@
-/* Pieces are cut from blocks, one after the other. Behind each at least one
- * byte stays unused, so that AddressSanitizer, which is told of every piece,
- * notices who goes beyond its end. */
+/* Pieces are cut from blocks, one after the other. After each piece at least
+ * one byte stays unused, so that AddressSanitizer, which is told of every
+ * piece, reports an access beyond its end. */
 #include "base/arena.h"
 
 #include <sanitizer/asan_interface.h>

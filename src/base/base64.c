@@ -1,5 +1,5 @@
-/* base64url without padding. Reading accepts exactly what writing gives: two
- * texts never stand for the same bytes, so a key has one form. */
+/* base64url without padding. Reading accepts exactly what writing gives: no two
+ * texts stand for the same bytes, so a key has one form. */
 #include "kindex/text.h"
 
 static const char DIGITS[64] =

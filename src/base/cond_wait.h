@@ -1,5 +1,5 @@
-/* Waiting for a signal with an end. It goes by the monotonic clock: a step of
- * the wall clock must not stretch it. */
+/* A wait for a condition with a time limit, by the monotonic clock: a step of
+ * the wall clock does not lengthen it. */
 #ifndef COND_WAIT_H
 #define COND_WAIT_H
 
@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits for cond with the lock held, until until_ns (kx_monotonic_ns) at the
- * latest: false when that has come. True may mean nothing, as ever with
- * conditions. */
+/* Waits for cond with the lock held, at most until until_ns (kx_monotonic_ns);
+ * false if that time has come. True may be a spurious wakeup. */
 bool cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock,
                      uint64_t until_ns);
 

@@ -1,5 +1,6 @@
-/* A file in the directory with a lock of the system, which goes with the
- * process. Berkeley DB would accept a second process, and destroy the files. */
+/* A file in the directory with a lock of the system, which ends with the
+ * process. Berkeley DB would accept a second process, which would destroy the
+ * files. */
 #include "base/dir_lock.h"
 
 #include <errno.h>

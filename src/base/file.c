@@ -1,4 +1,5 @@
-/* Names of files: those that outlive a power cut, those of a directory. */
+/* Names that survive a power cut, the names in a directory, and what an error
+ * of a call on a file means. */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -31,7 +32,7 @@ bool file_sync(const char *path)
     return done;
 }
 
-/* A parent that may not be read cannot be synced, and is good enough. */
+/* A parent that may not be read cannot be synced; that is not an error. */
 bool file_make_directory(const char *path)
 {
     char name[PATH_MAX];

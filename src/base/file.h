@@ -1,4 +1,5 @@
-/* Names of files: those that outlive a power cut, those of a directory. */
+/* Names that survive a power cut, the names in a directory, and what an error
+ * of a call on a file means. */
 #ifndef FILE_H
 #define FILE_H
 
@@ -8,7 +9,7 @@
 #include "kindex.h"
 
 /* Makes a change of names in the directory of this file durable: a file made,
- * renamed or removed there. False: it may not be; errno says why. */
+ * renamed or removed there. False with errno: it may not be durable. */
 bool file_sync(const char *path);
 
 /* Makes a directory that only its owner may use, durably as far as its parent
@@ -20,24 +21,25 @@ bool file_make_directory(const char *path);
  * the process's umask leaves, each durably as above. False with errno. */
 bool file_make_parents(const char *path);
 
-/* Is there no room for more in a file: on the disk, in the quota of the user,
- * or by the process's limit of file sizes (RLIMIT_FSIZE)? */
+/* Returns whether an error (errno) says that a file cannot grow: the disk or
+ * the user's quota is full, or the process's limit of file sizes (RLIMIT_FSIZE)
+ * is reached. */
 bool file_no_room(int error);
 
 /* Free bytes of the file system that holds a directory, for users without
  * privileges; 0 when that is not known. */
 uint64_t file_free_bytes(const char *directory);
 
-/* Says that a call on a file has failed, and why (errno). KX_DISK_FULL,
+/* The fault of a call on a file that has failed with errno. KX_DISK_FULL,
  * KX_NO_MEMORY (also without descriptors), KX_FAILED. */
 enum kx_status file_failed(const char *path, struct kx_fault *fault);
 
-/* The same of a file of the store that cannot be opened to be read, or read:
- * KX_DAMAGED if it is the disk that cannot (EIO). */
+/* The same for a file of the store that cannot be opened for reading, or read:
+ * KX_DAMAGED if the disk cannot read it (EIO). */
 enum kx_status file_unread(const char *path, struct kx_fault *fault);
 
-/* The size of a file. KX_ABSENT: there is none. What cannot be told is not
- * taken for that: other statuses. */
+/* The size of a file. KX_ABSENT: there is no such file; other statuses: that is
+ * not known. */
 enum kx_status file_measure(const char *path, uint64_t *size_out,
                             struct kx_fault *fault);
 
@@ -46,8 +48,8 @@ enum kx_status file_measure(const char *path, uint64_t *size_out,
 FILE *file_write(const char *path, int flags);
 
 /* Calls `each` for every name in a directory, in no order, as long as it
- * returns true. False: it did not, or the directory cannot be read to its end;
- * errno says why. */
+ * returns true. False: it returned false, or the directory cannot be read to
+ * its end (errno). */
 typedef bool file_name_fn(void *target, const char *name);
 bool file_each(const char *directory, file_name_fn *each, void *target);
 

@@ -1,5 +1,5 @@
-/* A hash of bytes that is fast, and not safe against chosen ones: for places
- * where those can only make something slower for whoever chose them. */
+/* A fast hash of bytes that is not safe against chosen keys: for uses in which
+ * such keys only slow down their own sender. */
 #ifndef HASH_H
 #define HASH_H
 
@@ -15,7 +15,7 @@ static inline uint64_t hash_word(uint64_t hash, uint64_t word)
     return hash ^ hash >> 32;
 }
 
-/* All 64 bits are good. */
+/* All 64 bits of the result are usable. */
 static inline uint64_t hash_bytes(struct kx_slice bytes)
 {
     uint64_t hash = bytes.size;

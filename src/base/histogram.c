@@ -5,7 +5,7 @@
 
 enum { US = 1000, MS = 1000 * US };
 
-/* Behind the last bound stands one bucket for all that is above. */
+/* The last bucket is for everything above the other bounds. */
 static const uint64_t BOUNDS[][KX_BUCKETS] = {
     [KX_TIMES] = {10 * US,   25 * US,    50 * US,    100 * US,    250 * US,
                   500 * US,  1 * MS,     2500 * US,  5 * MS,      10 * MS,

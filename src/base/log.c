@@ -34,7 +34,8 @@ void kx_log_level(enum kx_log_level most)
     atomic_store_explicit(&most_level, (int)most, memory_order_relaxed);
 }
 
-/* What snprintf left of its text in `room` bytes, when it returned `wanted`. */
+/* The number of characters that snprintf stored in `room` bytes when it
+ * returned `wanted`. */
 static size_t kept(int wanted, size_t room)
 {
     if (wanted < 0)
@@ -50,15 +51,16 @@ static void flatten(char *line, size_t size)
             line[i] = ' ';
 }
 
-/* False when a write would wait for somebody who reads the log. (A line is
- * shorter than what such a pipe takes in one piece.) */
+/* Returns false if a write would wait for the reader of the log. (A line is
+ * shorter than what a pipe takes in one piece.) */
 static bool has_room(void)
 {
     struct pollfd log = {.fd = STDERR_FILENO, .events = POLLOUT};
     return poll(&log, 1, 0) != 0;
 }
 
-/* A log that cannot be written, or that nobody reads, is no reason to stop. */
+/* A log that cannot be written, or that is not read, does not stop the program.
+ */
 static void write_line(const char *line, size_t size)
 {
     ssize_t written;
@@ -71,7 +73,7 @@ static void write_line(const char *line, size_t size)
     } while (written < 0 && errno == EINTR);
 }
 
-/* Says so as soon as there is somebody to be told. */
+/* Logs the number of lost lines as soon as the log is read again. */
 static void write_lost(void)
 {
     char line[80];

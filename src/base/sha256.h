@@ -1,6 +1,5 @@
-/* SHA-256, as sha256sum(1) writes it: what says that bytes are still those that
- * were stored.
- */
+/* SHA-256 of bytes that come in pieces, as sha256sum(1) writes it: it shows
+ * whether bytes are still those that were stored. */
 #ifndef SHA256_H
 #define SHA256_H
 
@@ -8,13 +7,13 @@
 
 #include "kindex.h"
 
-enum { SHA256_TEXT = 65 }; /* of the digits, with their NUL */
+enum { SHA256_TEXT = 65 }; /* bytes of the digits, with their NUL */
 
 struct sha256 {
     struct sha256_ctx state;
 };
 
-/* Begins anew. */
+/* Starts a new digest. */
 void sha256_begin(struct sha256 *digest);
 /* Takes more bytes. */
 void sha256_add(struct sha256 *digest, struct kx_slice bytes);

@@ -51,7 +51,7 @@ enum kx_status kx_fail(struct kx_fault *fault, enum kx_status status,
 {
     if (fault == NULL)
         return status;
-    /* Made aside, for the arguments may lie in the old detail. */
+    /* Made in a copy: the arguments may lie in the old detail. */
     struct kx_fault filled = {.status = status};
     va_list arguments;
     va_start(arguments, format);

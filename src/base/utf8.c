@@ -14,8 +14,8 @@ static bool continues(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Some first bytes leave only a part of the second bytes: the others would be
- * overlong forms, surrogates, or over 10FFFF. */
+/* Some first bytes allow only some second bytes: the others would be overlong
+ * forms, surrogates, or over 10FFFF. */
 static bool second_fits(uint8_t first, uint8_t second)
 {
     switch (first) {
@@ -32,7 +32,8 @@ static bool second_fits(uint8_t first, uint8_t second)
     }
 }
 
-/* Bytes of a character, by its first; 0 when no character begins so. */
+/* The size of a character, by its first byte; 0 if no character begins with it.
+ */
 static size_t size_of(uint8_t first)
 {
     if (first < 0x80)
@@ -42,7 +43,7 @@ static size_t size_of(uint8_t first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* Bytes of the character at `at`, 0 when it is none. */
+/* The size of the character at `at`; 0 if it is not valid. */
 static size_t character(const uint8_t *at, size_t left)
 {
     size_t size = size_of(at[0]);

@@ -1,4 +1,4 @@
-/* Random UUIDs: 122 random bits, 4 that say so, and 2 of the variant. */
+/* Random UUIDs: 122 random bits, 4 of the version, and 2 of the variant. */
 #include "base/uuid.h"
 
 #include <stdint.h>

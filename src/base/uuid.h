@@ -1,4 +1,4 @@
-/* Names that nobody else will ever make. */
+/* Unique names. */
 #ifndef UUID_H
 #define UUID_H
 

@@ -1,4 +1,4 @@
-/* The room is reserved by the file system, without writing a byte. */
+/* The file system reserves the space; no byte is written. */
 #include "bdb/ballast.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static const char NAME[] = "ballast";
 
 enum { PATH_BYTES = 4096, BLOCK = 512 /* of st_blocks */ };
 
-/* False when the directory's name is too long for that. */
+/* False if the directory's name is too long. */
 static bool path_of(const char *directory, char *out)
 {
     int size = snprintf(out, PATH_BYTES, "%s/%s", directory, NAME);
@@ -45,7 +45,7 @@ enum ballast_result ballast_take(const char *directory, uint64_t bytes)
                                                   : BALLAST_NO_ROOM;
 }
 
-/* False when there was none. */
+/* Returns false if there was no ballast. */
 static bool give(const char *directory)
 {
     char path[PATH_BYTES];

@@ -1,5 +1,5 @@
-/* What an error of Berkeley DB means to the store. Absence, presence and a
- * full disk are everyday answers and not logged; a panic of the library
+/* What an error of Berkeley DB means to the store. Absence, presence and a full
+ * disk are everyday results and not logged; a panic of the library
  * (DB_RUNRECOVERY) marks the environment as failed for good. */
 #include "bdb/bdb.h"
 

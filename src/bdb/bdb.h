@@ -1,5 +1,5 @@
-/* What the files of bdb and storage share about Berkeley DB. No other room
- * knows that this library exists. */
+/* What the files of bdb and storage share about Berkeley DB. No other room uses
+ * this library. */
 #ifndef BDB_H
 #define BDB_H
 

@@ -1,7 +1,6 @@
-/* The library calls our wait after every few pages, between two of them, when
- * it holds none. The files are open here as well: to wait for pages through the
- * library's own descriptors would take from them the error that its sync has to
- * find. */
+/* The library calls its wait hook after every few pages, while it holds none of
+ * them. The files are opened here a second time: a wait for pages through the
+ * library's own descriptors would consume the error that its sync must see. */
 #include "bdb/checkpoint_throttle.h"
 
 #include <fcntl.h>
@@ -17,8 +16,8 @@
 #include "bdb/table.h"
 
 enum {
-    PAGES = 64,  /* that go to the disk together */
-    MARK_US = 1, /* what the library asks us to wait after them */
+    PAGES = 64,  /* written together */
+    MARK_US = 1, /* the wait that the library asks for after them */
     PAUSE_MAX_NS = KX_SECOND_NS /* in one checkpoint: the log grows meanwhile */
 };
 
@@ -27,7 +26,7 @@ struct checkpoint_throttle {
     uint64_t pause_left_ns; /* of PAUSE_MAX_NS */
 };
 
-/* Of the checkpoint that this thread is writing. */
+/* The one of the checkpoint that this thread is writing. */
 static _Thread_local struct checkpoint_throttle *current;
 
 static void sleep_ns(uint64_t ns)
@@ -37,7 +36,7 @@ static void sleep_ns(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* Pages that cannot be written are found by the library's own sync. */
+/* The library's own sync reports pages that cannot be written. */
 static void write_out(const struct checkpoint_throttle *throttle)
 {
     for (int i = 0; i < TABLE_COUNT; i++)
@@ -65,7 +64,8 @@ static void write_and_pause(struct checkpoint_throttle *throttle)
         checkpoint_throttle_pause(began_ns, throttle->pause_left_ns);
 }
 
-/* For all that the library waits for; a wait of no time lets others run. */
+/* The hook for every wait of the library; a wait of no time yields the
+ * processor. */
 static int wait_for_library(u_long seconds, u_long microseconds)
 {
     if (seconds == 0 && microseconds == MARK_US) {

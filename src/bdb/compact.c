@@ -8,7 +8,7 @@
 #include "bdb/bdb.h"
 
 enum {
-    /* Some room is left, so that the next writes do not split every page. */
+    /* Some space is left, so that the next writes do not split every page. */
     FILL_PERCENT = 95,
     LEAVE_PERCENT = 1, /* pages that are fuller are moved, not merged */
 

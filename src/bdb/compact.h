@@ -6,7 +6,7 @@
  * Pages that become free stay in the file: the next new pages are taken from
  * them. The library can make the file shorter, too, but each such call reads
  * the whole list of free pages, changes every page of it and flushes the log.
- * No part of that can be done alone, so it is left for when nothing waits.
+ * That cannot be done in parts, so it is done when nothing waits.
  */
 #ifndef COMPACT_H
 #define COMPACT_H
@@ -25,7 +25,7 @@ struct compact_step {
 
     uint32_t freed;  /* pages */
     uint64_t logged; /* bytes of log */
-    /* Where to go on; size 0: all rows up to `stop` were looked at. */
+    /* Where the next call starts; size 0: all rows up to `stop` were read. */
     uint8_t next[ROW_KEY_MAX];
     size_t next_size;
 };

@@ -1,8 +1,6 @@
-/* The next log file, made ahead by a thread of its own.
- *
- * It gets its name in two steps: filled and synced under a name of ours, then
- * renamed to the log file's by whoever creates that, with a sync of the
- * directory: a log file whose name is lost in a power cut is lost itself. */
+/* A thread fills and syncs the file under another name. The thread that creates
+ * a log file then renames it and syncs the directory, because a log file whose
+ * name is lost in a power cut is lost. */
 #include "bdb/log_prealloc.h"
 
 #include <errno.h>
@@ -39,7 +37,8 @@ struct log_prealloc {
     atomic_bool stopping;
 };
 
-/* The library's hook knows no environment, so all wait together. */
+/* The library's hook does not know the environment, so the threads of all
+ * environments share one condition. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t taken = PTHREAD_COND_INITIALIZER;
 
@@ -52,7 +51,7 @@ static void tell(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Gives the file ready in the directory the name DIRECTORY/log.NUMBER. */
+/* Renames the file that is ready in the directory to DIRECTORY/log.NUMBER. */
 static bool take(const char *path, const char *name)
 {
     char ready[PATH_MAX];
@@ -71,7 +70,7 @@ static bool is_log(const char *name)
            strspn(name + 4, "0123456789") == strlen(name + 4);
 }
 
-/* Over a log file that may be there no other is put. */
+/* A log file that may exist is never replaced. */
 bool log_prealloc_take(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -83,8 +82,8 @@ bool log_prealloc_take(const char *path)
 
 /* ---- Making it ---------------------------------------------------------- */
 
-/* What is still to be written must fit: a file that is given up in the end
- * would meanwhile have taken what others need. */
+/* What is still to be written must fit: a file that is never finished would
+ * take space that is needed elsewhere. */
 static bool fits(const struct log_prealloc *prealloc, size_t done)
 {
     return file_free_bytes(prealloc->directory) >=
@@ -110,7 +109,8 @@ static bool fill(const struct log_prealloc *prealloc, int file)
     return done == prealloc->bytes;
 }
 
-/* What a killed server has left of one goes first: it takes room. */
+/* First removes what a killed server has left of such a file: it takes space.
+ */
 static bool make(const struct log_prealloc *prealloc)
 {
     unlink(prealloc->under_way);
@@ -128,14 +128,14 @@ static bool make(const struct log_prealloc *prealloc)
     return false;
 }
 
-/* Inside the lock: until a file is taken, or at most that long. */
+/* With the lock held: waits until a file is taken, at most for RETRY_NS. */
 static void wait_a_while(void)
 {
     cond_wait_until(&taken, &lock, kx_monotonic_ns() + RETRY_NS);
 }
 
-/* The first is not made at once: a store that is only looked into needs none.
- */
+/* The first file is not made at once: a store that is open for a moment needs
+ * none. */
 static void *run(void *argument)
 {
     struct log_prealloc *prealloc = argument;

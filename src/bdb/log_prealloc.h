@@ -1,7 +1,7 @@
-/* The next log file, made ahead: a file of zeros that is renamed when the
+/* The next log file, made in advance: a file of zeros that is renamed when the
  * library would create one. A flush then overwrites blocks that exist, and the
- * file system need not commit a new size each time. Made by the thread that
- * needs it, as DB_LOG_ZERO does, it would hold up every write meanwhile. */
+ * file system need not commit a new size each time. DB_LOG_ZERO fills it on the
+ * thread that needs it, and every write waits meanwhile. */
 #ifndef LOG_PREALLOC_H
 #define LOG_PREALLOC_H
 
@@ -9,13 +9,14 @@
 
 struct log_prealloc;
 
-/* For a path that is about to be created: if it is a log file's that is not
- * there, the file that is ready becomes it, its name on disk. Without one the
- * library makes its own: true. False with errno. */
+/* Called before a file is created. If the path is that of a log file which does
+ * not exist, the file that is ready gets this name, and the name is on disk.
+ * True also if no file is ready: the library then makes its own. False with
+ * errno. */
 bool log_prealloc_take(const char *path);
 
 /* Starts the thread that keeps one file of so many bytes ready in the
- * directory, as a child of mem, when `reserve` bytes stay free beside it.
+ * directory, as a child of mem, as long as `reserve` bytes stay free besides.
  * Freeing it ends the thread and leaves the file for the next time. NULL: no
  * memory or no thread. */
 struct log_prealloc *log_prealloc_start(void *mem, const char *directory,

@@ -1,6 +1,7 @@
 /* One range, from which blocks of one size are cut; those that are given back
- * wait in a list for the next. The library asks for new pages until its cache
- * is full, and then uses what it has, so the range never has to shrink. */
+ * are kept in a list and used first. The library asks for new pages until its
+ * cache is full, and then uses what it has, so the range never has to shrink.
+ */
 #include "bdb/page_alloc.h"
 
 #include <pthread.h>
@@ -28,7 +29,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *given_back;
 static uint8_t *uncut; /* the rest of the range */
 
-/* Set once, before anybody else looks. */
+/* Set once, before any other thread reads them. */
 static uint8_t *start; /* NULL: nothing is reserved */
 static uint8_t *end;
 
@@ -107,7 +108,8 @@ static void reserve(size_t bytes)
     uncut = aligned;
 }
 
-/* A small cache gets a quarter more from the library than it was asked for. */
+/* Reserves half as much again: a block is larger than its page, and
+ * environments that are open at the same time share the range. */
 void page_alloc_install(size_t cache_bytes)
 {
     if (start == NULL)

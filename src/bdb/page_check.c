@@ -1,4 +1,4 @@
-/* A page's checksum (page_checksum.h) is reckoned with zeros in its own place.
+/* A page's checksum (page_checksum.h) is computed with zeros in its own place.
  * Of the first page of a file only 512 bytes count. */
 #include "bdb/page_check.h"
 
@@ -40,7 +40,8 @@ static bool sum_is_right(const uint8_t *page, size_t size, size_t at)
     return sum == read_number(page + at);
 }
 
-/* A hole in a file, or a page that was made room for, is zero in its header. */
+/* A hole in a file, and a page that was only allocated, have zeros in the
+ * header. */
 static bool never_written(const uint8_t *page)
 {
     static const uint8_t zeros[TYPE_AT + 1];
@@ -69,7 +70,7 @@ static enum kx_status check_pages(const uint8_t *pages, size_t count,
     return KX_OK;
 }
 
-/* What is behind the last whole page was never finished. */
+/* What follows the last whole page was never finished. */
 static enum kx_status check_file(int fd, const char *path, const char *name,
                                  struct kx_fault *fault)
 {
@@ -99,7 +100,7 @@ static enum kx_status check_table(const char *directory, const char *name,
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return KX_OK;
-    if (fd < 0) /* as when it belongs to somebody else: that is no damage */
+    if (fd < 0) /* as without permission: that is no damage */
         return file_unread(path, fault);
     enum kx_status status = check_file(fd, path, name, fault);
     close(fd);

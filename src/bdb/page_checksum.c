@@ -6,7 +6,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* Of 33, modulo 2^32. */
+/* Powers of 33 modulo 2^32. */
 #define POWER_2 UINT32_C(1089)
 #define POWER_4 UINT32_C(1185921)
 #define POWER_8 (POWER_4 * POWER_4)

@@ -2,7 +2,7 @@
  * fetch whole pages at a time; the library can do that forward only.
  *
  * A cursor is closed before a batch is applied: a view ends its scans, and the
- * writer its own, so none ever stands on a page that changes. */
+ * writer its own, so that no cursor is on a page that changes. */
 #include "bdb/range.h"
 
 #include <talloc.h>
@@ -17,7 +17,7 @@ enum {
     KEPT_MAX = 2 * FETCH_MAX /* bytes, from scan to scan */
 };
 
-/* At most 2^WAIT_BITS look-ups go by between two tries of the next row. */
+/* At most 2^WAIT_BITS look-ups pass between two tries of the next row. */
 enum { WAIT_BITS = 5 };
 
 struct range {
@@ -30,7 +30,7 @@ struct range {
     bool fresh;      /* nothing was fetched yet */
     unsigned wait;   /* look-ups to go down the tree for, before trying the
                       * next row again */
-    unsigned misses; /* tries in vain since the last right one */
+    unsigned misses; /* failed tries since the last that succeeded */
     struct kx_buffer fetched; /* a page of rows, or one value */
     size_t page_size;         /* bytes of the next page of rows */
     size_t given;             /* bytes of values, since range_begin */
@@ -40,13 +40,13 @@ struct range {
     const struct shadow *shadow; /* NULL: never one */
     size_t shadow_low;           /* of its changes those in [low, high) lie */
     size_t shadow_high;          /* before the scan */
-    bool held; /* the table's next row is known, and comes behind them */
+    bool held; /* the table's next row is known, and comes after them */
     enum kx_status held_status;
     struct kx_slice held_key;
     struct kx_slice held_value;
 };
 
-/* For the first row; a failure to make more room is forgotten. */
+/* Makes room for the first row; an earlier failure of a buffer is reset. */
 static bool make_room(struct range *range)
 {
     kx_buffer_clear(&range->fetched);
@@ -128,7 +128,7 @@ enum kx_status range_begin_either(struct range *range, struct kx_slice start,
     return open_cursor(range);
 }
 
-/* The place for a row's key, with what is sought in it. */
+/* The buffer for a row's key, with the key that is sought in it. */
 static DBT row_key(struct range *range, struct kx_slice sought)
 {
     if (sought.size != 0)
@@ -257,7 +257,8 @@ static enum kx_status next_stored(struct range *range, struct kx_slice *key,
                           : next_forward(range, key, value);
 }
 
-/* Of the shadow, in the direction of the scan; NULL: all are passed. */
+/* The shadow's next change in the direction of the scan; NULL: there is none.
+ */
 static const struct net_change *next_change(const struct range *range)
 {
     if (range->shadow_low == range->shadow_high)
@@ -266,8 +267,8 @@ static const struct net_change *next_change(const struct range *range)
     return &range->shadow->changes[at];
 }
 
-/* How the held row lies to a key: < 0, before it in the direction of the scan.
- */
+/* Compares the held row with a key: < 0 if it comes first in the direction of
+ * the scan. */
 static int order_of_held(const struct range *range, struct kx_slice key)
 {
     if (range->held_status == KX_END)
@@ -302,7 +303,7 @@ static enum kx_status next_merged(struct range *range, struct kx_slice *key,
     return KX_OK;
 }
 
-/* Once all of its changes are passed the shadow is out of the way. */
+/* False once the scan has passed all changes of the shadow. */
 static bool in_shadow(const struct range *range)
 {
     return range->held || range->shadow_low < range->shadow_high;
@@ -328,8 +329,8 @@ size_t range_bytes(const struct range *range)
     return range->given;
 }
 
-/* Is the wanted row the one behind the last? Then there is no need to go down
- * the tree for it. */
+/* Returns whether the wanted row is the one after the last: then the tree need
+ * not be searched. */
 static bool found_next(struct range *range, struct kx_slice key)
 {
     enum kx_status status = fetch(range, kx_slice(NULL, 0), DB_NEXT);
@@ -337,9 +338,9 @@ static bool found_next(struct range *range, struct kx_slice key)
            kx_equal(key, kx_slice(range->key.data, range->key.size));
 }
 
-/* After each try in vain twice as many look-ups go by before the next: a series
- * of scattered keys wastes a handful of tries, and a run of neighbours in the
- * middle of it is found all the same. */
+/* After each failed try twice as many look-ups pass before the next one: a
+ * series of scattered keys costs a handful of tries, and a run of neighbours
+ * within it is still found. */
 static bool tried_next(struct range *range, struct kx_slice key)
 {
     if (range->wait > 0) {

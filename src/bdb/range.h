@@ -16,9 +16,9 @@ struct shadow;
 enum kx_status range_create(void *mem, struct env *env, enum table table,
                             struct range **range_out);
 
-/* For the ranges of views. Scans show the rows that a shadow has as it has
- * them, with no value if there was none, from range_begin on. It must live as
- * long as the range. */
+/* For the ranges of views. From range_begin on, scans show the rows of a shadow
+ * as they are there; an absent row is shown with an empty value. It must live
+ * as long as the range. */
 void range_set_shadow(struct range *range, const struct shadow *shadow);
 
 /* Starts at start (inclusive) and stays below end (exclusive; empty: no upper

@@ -1,4 +1,4 @@
-/* Binary search in a list that is the plan's own. */
+/* Binary search in a list that the plan owns. */
 #include "bdb/shadow.h"
 
 size_t shadow_lower_bound(const struct net_change *changes, size_t count,

@@ -1,6 +1,6 @@
-/* What rows held before a batch of which some are already in the tables, but
- * which is not committed yet: views that get in between see all of them as they
- * were.
+/* The rows of a batch as they were before it. Some of its rows are in the
+ * tables already, but it is not committed: views that are opened meanwhile see
+ * all of its rows as they were.
  */
 #ifndef SHADOW_H
 #define SHADOW_H
@@ -18,19 +18,19 @@ struct net_change {
 };
 
 /* The first of the changes, which are in key order, that is not below key;
- * `count` when all are. */
+ * `count` when all are below. */
 size_t shadow_lower_bound(const struct net_change *changes, size_t count,
                           struct kx_slice key);
 
-/* The changes of whose rows some are in the table. In key order; nothing of
- * them is unread. */
+/* The changes of which some rows are in the table, in key order; `stored` is
+ * known for all of them. */
 struct shadow {
     const struct net_change *changes;
     size_t count; /* 0: the table is as it should be seen */
 };
 
-/* Does the shadow have the key? Then *stored_out is what is to be seen under
- * it, size 0: nothing. */
+/* Returns whether the shadow has the key; *stored_out is then the record that
+ * views see under it, of size 0 if there is none. */
 bool shadow_find(const struct shadow *shadow, struct kx_slice key,
                  struct kx_slice *stored_out);
 

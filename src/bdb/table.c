@@ -1,5 +1,5 @@
-/* Point reads, into memory of the caller, outside of any transaction: the gate
- * keeps writes away meanwhile. */
+/* Point reads, into memory of the caller, outside of any transaction: meanwhile
+ * the gate keeps writes out. */
 #include "bdb/table.h"
 
 #include "bdb/bdb.h"
@@ -37,7 +37,7 @@ enum kx_status table_get(struct env *env, enum table table, struct kx_slice key,
     }
 }
 
-/* Of a value on pages of its own only the first of these are read. */
+/* Of a value on overflow pages only the first pages are read. */
 enum kx_status table_get_head(struct env *env, enum table table,
                               struct kx_slice key, size_t size,
                               struct kx_buffer *value)
@@ -58,8 +58,8 @@ enum kx_status table_get_head(struct env *env, enum table table,
     return KX_OK;
 }
 
-/* The share of rows before key, from the tree's upper levels; 0 when it cannot
- * be told. */
+/* The share of rows before key, from the tree's upper levels; 0 if that is not
+ * known. */
 static double share_before(DB *db, struct kx_slice key)
 {
     DBT name = bdb_in(key);

@@ -47,7 +47,7 @@ static int put_row(struct txn_work *work, const struct txn_write *write)
     return cursor->put(cursor, &key, &value, DB_KEYLAST);
 }
 
-/* One walk of the tree both looks and stores; a cursor cannot be asked that. */
+/* One walk of the tree both checks and stores; a cursor has no such call. */
 static int insert_row(struct txn_work *work, const struct txn_write *write)
 {
     DB *db = work->env->tables[write->table];

@@ -19,8 +19,7 @@ struct txn_write {
     struct kx_slice value;
 };
 
-/* How the keys of a list of writes lie: what is said wrongly costs time only.
- */
+/* Access-pattern hint; a wrong hint only costs time. */
 enum txn_order {
     TXN_SCATTERED,
     TXN_NEIGHBOURS /* each is mostly on the page of the one before */
@@ -40,7 +39,8 @@ enum kx_status txn_apply(struct env *env, const struct txn_write *writes,
  * the parts before this one either. */
 enum kx_status txn_apply_part(struct env *env, const struct txn_write *writes,
                               size_t count, enum txn_order order);
-/* Instead of the txn_apply: nothing is changed. Harmless without a part. */
+/* Undoes the parts, instead of txn_apply: nothing is changed. Does nothing
+ * without a part. */
 void txn_take_back(struct env *env);
 
 #endif

@@ -31,7 +31,7 @@ enum { CACHE_ENLARGED_BELOW = 500 << 20 };
 
 enum { ROOM_MIN = 1 << 20 /* with less a disk is full in any case */ };
 
-/* Called by the library, on whatever thread notices. */
+/* Called by the library, on the thread that notices the event. */
 static void on_event(DB_ENV *db, u_int32_t event, void *info)
 {
     struct env *env = db->app_private;
@@ -103,9 +103,9 @@ static enum kx_status open_environment(struct env *env,
     return bdb_status(env, error, "open environment");
 }
 
-/* The very first log file was made by the library, which fills it itself; from
- * here on it finds one ready. Commits leave the floor free, and the ballast may
- * have to come back. */
+/* The library has made and filled the very first log file; from here on it
+ * finds one that is ready. The reserve is twice the floor: commits leave the
+ * floor free, and the ballast may have to be made again. */
 static enum kx_status start_prealloc(struct env *env,
                                      const struct env_options *options)
 {
@@ -129,8 +129,8 @@ static int compare_keys(DB *db, const DBT *a, const DBT *b)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* How many bytes of b tell it from a, which is lower: what an inner page has to
- * keep of b. */
+/* The number of bytes of b that distinguish it from a, which is lower: an inner
+ * page keeps only these. */
 static size_t distinguishing_bytes(DB *db, const DBT *a, const DBT *b)
 {
     (void)db;
@@ -198,8 +198,8 @@ static int finish(struct env_state *state)
     return 0;
 }
 
-/* A mark for which there is no room is tried again at the next open: until then
- * a table that goes missing is not noticed in every case. */
+/* A marker that does not fit on the disk is written at the next open: until
+ * then a lost table is not noticed in every case. */
 static enum kx_status ensure_init_marker(struct env *env, const char *directory)
 {
     if (init_marker_exists(directory, NULL) == KX_OK)
@@ -210,16 +210,16 @@ static enum kx_status ensure_init_marker(struct env *env, const char *directory)
     return bdb_status(env, error, "checkpoint");
 }
 
-/* An error of the system, which says nothing about what is in the files? What
- * they do not hold as they should the library says by an error of its own, by
- * EINVAL, or ENOENT. (That the disk cannot read them is found before.) */
+/* Returns whether an error is the system's and says nothing about the contents
+ * of files. The library reports wrong contents by an error of its own, EINVAL
+ * or ENOENT. (Files that the disk cannot read are found earlier.) */
 static bool is_of_system(int error)
 {
     return error > 0 && error != EINVAL && error != ENOENT;
 }
 
-/* What cannot be written for want of room, or not be listed, opened or synced,
- * is not damaged. error: the first of those that led to KX_FAILED. */
+/* Files that cannot be written because the disk is full, or cannot be listed,
+ * opened or synced, are not damaged. error: the first that led to KX_FAILED. */
 static enum kx_status fail_to_open(const struct env_options *options,
                                    enum kx_status status, int error,
                                    struct kx_fault *fault)
@@ -320,8 +320,8 @@ enum kx_status env_apply(struct env *env, const struct txn_write *writes,
     return status;
 }
 
-/* Never tried again, nor believed when a sync on another thread has failed
- * (syncs.h). */
+/* A flush is never repeated, and does not count when a sync on another thread
+ * has failed (os_hooks.h). */
 enum kx_status env_flush(struct env *env)
 {
     uint64_t put = log_witness_put(env);
@@ -334,7 +334,7 @@ enum kx_status env_flush(struct env *env)
     return error == 0 ? KX_FAILED : bdb_status(env, error, "flush");
 }
 
-/* Where in the log it is; 0 when that is not known. */
+/* The place of the last checkpoint in the log; 0 if that is not known. */
 static uint64_t last_checkpoint(DB_ENV *db)
 {
     DB_TXN_STAT *stat = NULL;
@@ -345,7 +345,7 @@ static uint64_t last_checkpoint(DB_ENV *db)
     return (uint64_t)place.file << 32 | place.offset;
 }
 
-/* The library does not say whether there was one to write. */
+/* The library does not report whether it wrote a checkpoint. */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes)
 {
     log_witness_last(env);

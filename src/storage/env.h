@@ -18,8 +18,9 @@ struct env_options {
                  * checkpoint on: for files that are older, from a backup */
     struct dir_lock
         *lock;           /* the caller's, on the directory; NULL: it is taken */
-    uint64_t disk_floor; /* with less than half of it free, the ballast goes; no
-                          * log file is made ahead unless twice as much stays */
+    uint64_t disk_floor; /* with less than half of it free, the ballast is
+                          * removed; no log file is made in advance unless twice
+                          * as much stays free */
 };
 
 /* Opens, or makes, the environment and its tables under talloc context mem.
@@ -37,19 +38,21 @@ enum kx_status env_apply(struct env *env, const struct txn_write *writes,
                          size_t count, enum txn_order order);
 
 /* Returns when all transactions committed before are on disk: KX_OK. Any
- * failure is final: the environment has failed and must be opened anew. */
+ * failure is final: the environment has failed and must be opened again. */
 enum kx_status env_flush(struct env *env);
 
 /* Writes a checkpoint when at least `kilobytes` of log came since the last one
- * (0: any at all) and removes log files that are not needed any more. Keeper
- * thread only. May run beside any other call but open and close. */
+ * (0: any at all) and removes log files that are not needed any more.
+ * Checkpointer thread only. May run beside any other call but open and close.
+ */
 enum kx_status env_checkpoint(struct env *env, uint32_t kilobytes);
 
 /* Bytes of log since the last checkpoint: about as much of the tables may be in
  * memory only, without room on the disk. 0 when it is not known. Any thread. */
 uint64_t env_log_since_checkpoint(const struct env *env);
 
-/* Has a call failed in a way that only opening anew can mend? Any thread. */
+/* Returns whether a call has failed so that the environment must be opened
+ * again. Any thread. */
 bool env_failed(const struct env *env);
 
 struct env_figures {

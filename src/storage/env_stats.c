@@ -22,7 +22,7 @@ static void read_cache(DB_ENV *db, struct env_figures *figures)
     free(stat);
 }
 
-/* The library knows no older checkpoint than its own start. */
+/* The library knows no checkpoint from before it was opened. */
 static void read_checkpoint(DB_ENV *db, struct env_figures *figures)
 {
     DB_TXN_STAT *stat = NULL;
@@ -46,7 +46,7 @@ static void add_file(struct env_figures *figures, const char *name,
     }
 }
 
-/* A file may go while they are read: it is then left out. */
+/* A file that is removed meanwhile is left out. */
 static void read_files(DB_ENV *db, struct env_figures *figures)
 {
     const char *home = NULL;

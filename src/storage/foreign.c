@@ -1,5 +1,5 @@
-/* Goes by the names of the files: one that only a store has makes the directory
- * has_store, whatever lies beside it. */
+/* Decides by the names of the files: a file that only a store has makes the
+ * directory a store's, whatever else is in it. */
 #include "storage/foreign.h"
 
 #include <limits.h>
@@ -29,8 +29,8 @@ static bool is_of_store(const char *name)
     return strncmp(name, "log.0", 5) == 0 || strncmp(name, "damaged-", 8) == 0;
 }
 
-/* Files that say nothing: those of a start that came no further, hidden ones,
- * and what a file system has in its root. */
+/* Files that prove nothing: those of a start that was interrupted, hidden
+ * files, and those of a file system's root. */
 static bool proves_nothing(const char *name)
 {
     static const char *const NAMES[] = {"lock",        "ballast",
@@ -49,7 +49,7 @@ static bool is_same(const struct stat *about, const char *path)
            about->st_dev == other.st_dev && about->st_ino == other.st_ino;
 }
 
-/* Is it a file that the options name? */
+/* Returns whether the options name this file. */
 static bool is_named(const struct kx_options *options, const char *name)
 {
     char path[PATH_MAX];

@@ -1,9 +1,9 @@
-/* The number of a data directory's format: how its files and rows are to be
+/* The number of a data directory's format: how its files and rows are
  * understood. It stands in two places. The file "format" says what a program
  * must know to open the directory; it is read before anything is opened, so
  * that a program which is too old changes nothing. The row "format" of the
  * catalog says how far the rows are, and follows each step of an upgrade, so
- * that one that broke off goes on.
+ * that an interrupted upgrade continues.
  */
 #ifndef FORMAT_H
 #define FORMAT_H
@@ -13,14 +13,14 @@
 /* What this program writes. */
 enum { FORMAT_NUMBER = 2 };
 
-/* May this program look at what is in the directory? KX_OK, also when there is
- * no file; KX_BAD_DIRECTORY with a sentence; KX_NO_MEMORY. */
+/* Returns whether this program may read the directory: KX_OK, also when there
+ * is no file; KX_BAD_DIRECTORY with a sentence; KX_NO_MEMORY. */
 enum kx_status format_look(const char *directory, struct kx_fault *fault);
 
-/* May this program open the directory, which it has locked? A file with a lower
- * number, or none, becomes one with FORMAT_NUMBER, on disk at once. KX_OK;
- * KX_BAD_DIRECTORY with a sentence for a higher number or one that cannot be
- * read or written, and then nothing was changed; KX_NO_MEMORY. */
+/* Returns whether this program may open the directory, which it has locked. A
+ * file with a lower number, or none, becomes one with FORMAT_NUMBER, on disk at
+ * once. KX_OK; KX_BAD_DIRECTORY with a sentence for a higher number or one that
+ * cannot be read or written, and then nothing was changed; KX_NO_MEMORY. */
 enum kx_status format_guard(const char *directory, struct kx_fault *fault);
 
 /* Brings the rows of an open environment to FORMAT_NUMBER, step by step.

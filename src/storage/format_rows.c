@@ -14,7 +14,7 @@
 
 enum { NUMBER_BYTES = 16 };
 
-/* Flushed at once: the next step builds on it. */
+/* Flushed at once: the next step depends on it. */
 static enum kx_status write_now(struct env *env, const struct txn_write *write)
 {
     enum kx_status status = env_apply(env, write, 1, TXN_SCATTERED);
@@ -56,8 +56,8 @@ static enum kx_status give_id(struct env *env)
     return write_now(env, &write);
 }
 
-/* steps[n] makes rows of format n + 1 such of format n + 2. After a crash in
- * its middle it is run again: each must stand that. */
+/* steps[n] turns rows of format n + 1 into rows of format n + 2. After a crash
+ * it runs again, so each step must be repeatable. */
 static enum kx_status (*const steps[])(struct env *env) = {give_id};
 _Static_assert(sizeof steps / sizeof *steps == FORMAT_NUMBER - 1,
                "each format but the first has a step that leads to it");

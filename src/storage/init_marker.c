@@ -1,4 +1,4 @@
-/* An empty file: that it is there says all. */
+/* An empty file: only its existence counts. */
 #include "storage/init_marker.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* False when the directory's name is too long for that. */
+/* False if the directory's name is too long. */
 static bool path_of(const char *directory, char *out)
 {
     int size = snprintf(out, PATH_BYTES, "%s/complete", directory);

@@ -1,7 +1,7 @@
 /* The log files are read as the library does, record by record, as far as the
  * checksums are right. A file that is not the last ends with the record that
- * the first one of the next file names. Behind the end of the last file
- * witnesses are looked for (log_witness.h). */
+ * the first one of the next file names. After the end of the last file
+ * witnesses are searched (log_witness.h). */
 #include "storage/log_end.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static bool read_bytes(int fd, uint8_t *bytes, size_t size)
     return done == size;
 }
 
-/* Outside of the heap, which would keep the room. */
+/* Outside of the heap, which would keep the memory. */
 static enum kx_status map(struct log_file *file, int fd, const char *path,
                           struct kx_fault *fault)
 {
@@ -167,18 +167,18 @@ static enum kx_status broken(struct log_place end, struct log_place known,
                    name, end.offset, known.offset, later);
 }
 
-/* What is looked at, and what was found. */
+/* What is checked, and what was found. */
 struct search {
     const struct log_end *logend;
     uint32_t first; /* numbers of files */
     uint32_t last;
     uint64_t key;
     struct log_place known; /* on disk up to there */
-    struct log_file file;   /* the one before which all is right */
+    struct log_file file; /* the last that was checked: all after it is right */
 };
 
-/* Is all that was written before the next file still in this one? After a full
- * disk the next file may not say what that is. */
+/* Checks that this file still has all that was written before the next file.
+ * After a full disk the next file may not name the last record of this one. */
 static enum kx_status compare(const struct search *search,
                               const struct log_file *file,
                               struct kx_fault *fault)
@@ -193,7 +193,8 @@ static enum kx_status compare(const struct search *search,
     return is_later(known, end) ? broken(end, known, fault) : KX_OK;
 }
 
-/* Goes from the last file to those before it, as far as recovery needs them. */
+/* Checks the files before the last, backwards, as far as recovery needs them.
+ */
 static enum kx_status look_back(struct search *search, struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
@@ -214,8 +215,8 @@ static enum kx_status look_back(struct search *search, struct kx_fault *fault)
     return status;
 }
 
-/* The last file in which there is anything. The library may have made the next
- * one and written nothing, or what it wrote is damaged. */
+/* Finds the last file that has a record. The library may have made the next
+ * file and written nothing, or what it wrote is damaged. */
 static enum kx_status find_last(struct search *search, struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;

@@ -1,6 +1,6 @@
-/* The log files of the environment: which there are, which nobody needs any
- * more, and who still does. A file goes when no recovery needs it, no backup is
- * being made, and it is in the archive if there is one.
+/* The log files of the environment: which exist, and when they are removed. A
+ * file is removed when no recovery needs it, no backup is being made, and it is
+ * in the archive if there is one.
  */
 #ifndef LOG_FILES_H
 #define LOG_FILES_H
@@ -29,11 +29,11 @@ enum kx_status log_files_end(struct env *env, struct log_place *end_out);
 void log_files_hold(struct env *env);
 void log_files_release(struct env *env);
 
-/* Files from this number on are not in the archive yet; UINT32_MAX (at first):
- * there is none. Any thread. */
+/* Files from this number on are not in the archive yet; UINT32_MAX, the initial
+ * value: there is no such file. Any thread. */
 void log_files_keep_from(struct env *env, uint32_t number);
 
-/* Removes what may go. */
+/* Removes the files that may be removed. */
 void log_files_trim(struct env *env);
 
 #endif

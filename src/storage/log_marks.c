@@ -24,7 +24,8 @@ void log_marks_write(struct env *env, const struct log_mark *mark)
                         mark->stamp, mark->at_ms);
 }
 
-/* Is the record a mark? The words alone could be in a client's value. */
+/* Returns whether the record is a mark. The word alone could be in a client's
+ * value. */
 static bool read_mark(const DBT *record, struct log_mark *mark)
 {
     char text[128];

@@ -1,6 +1,6 @@
-/* A witness is the library's record for messages of the application, made by
- * hand: without the formatting it costs a fifth. Its check sum is one over the
- * key of the store. */
+/* A witness is the library's record for messages of the application, made here:
+ * without the library's formatting it costs a fifth. Its check sum is one over
+ * the key of the store. */
 #include "storage/log_witness.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct statement {
     uint64_t sum;
 };
 
-/* As the library writes it: what it has of its own is empty. */
+/* The library's record; the members that are not used here are empty. */
 struct message {
     uint32_t type;
     uint32_t txn;
@@ -51,7 +51,7 @@ static uint64_t pack(uint32_t file, uint32_t offset)
 
 /* ---- Writing ------------------------------------------------------------ */
 
-/* Returns the place behind the witness, or 0. */
+/* Returns the place after the witness, or 0. */
 static uint64_t put(struct env *env)
 {
     struct log_witness *witness = &env_state(env)->witness;
@@ -96,7 +96,8 @@ bool log_witness_idle(struct env *env)
     if (!idle)
         return false;
     log_witness_last(env);
-    /* A checkpoint that was not due has put the last one without a flush. */
+    /* A checkpoint that was not due has written the last witness without a
+     * flush. */
     return atomic_load(&witness->flushed) < atomic_load(&witness->put);
 }
 

@@ -2,12 +2,11 @@
  * bucket gives up an entry that was not used since it last looked; a full shard
  * gives up such entries bucket by bucket.
  *
- * It can never be stale. Whoever fills it has read the table inside a view, or
- * is the writer: no batch is applied between the reading and the filling. And
- * whatever a batch changes is replaced here before its views can open. That a
- * key is absent is never remembered, so rows that are only added need no word
- * to the cache. It may forget anything at any time, for example when there is
- * no memory. */
+ * It is never stale. It is filled inside a view or by the writer, so that no
+ * batch is applied between the reading of the table and the filling. What a
+ * batch changes is replaced here before views of it can open. Absence is never
+ * stored, so rows that are only added need no call. Any record may be dropped
+ * at any time, for example without memory. */
 #include "storage/record_cache.h"
 
 #include <pthread.h>
@@ -103,8 +102,9 @@ static void drop(struct shard *shard, struct bucket *bucket, int way)
     bucket->entries[way] = NULL;
 }
 
-/* A free place, made free if need be. A second chance for all that were used:
- * the marks are taken away, and the next time they may go. */
+/* Returns a free place; drops an entry if the bucket is full. Entries that were
+ * used get a second chance: their marks are cleared, and next time they may be
+ * dropped. */
 static int make_way(struct shard *shard, struct bucket *bucket)
 {
     for (int way = 0; way < WAYS; way++)
@@ -120,8 +120,8 @@ static int make_way(struct shard *shard, struct bucket *bucket)
     return victim;
 }
 
-/* Ends after two rounds through the buckets at most: the first takes the marks
- * away, the second finds none. */
+/* Ends after two rounds through the buckets at most: the first clears the
+ * marks, the second finds none. */
 static void make_room(struct shard *shard)
 {
     while (shard->bytes > shard->limit) {
@@ -138,7 +138,7 @@ static void make_room(struct shard *shard)
 }
 
 /* Inside the lock, for a key that is not in the bucket. Without memory it is
- * just not remembered. */
+ * not stored. */
 static void remember(const struct cache_place *place, struct kx_slice key,
                      struct kx_slice record)
 {
@@ -197,7 +197,7 @@ void record_cache_fill(struct record_cache *cache, struct kx_slice key,
     pthread_mutex_unlock(&place.shard->lock);
 }
 
-/* Inside the lock: the entry at `way` gets another record, or goes. */
+/* Inside the lock: the entry at `way` gets another record, or is dropped. */
 static void replace(const struct cache_place *place, int way,
                     struct kx_slice key, struct kx_slice record)
 {

@@ -1,9 +1,8 @@
 /* Records by key, in front of the entries table: a look-up there costs a walk
  * down the tree with a latch at each page, here a hash and a copy.
  *
- * It never holds anything but what the table holds: filled by whoever has read
- * a record, inside a view or by the writer, and updated by the writer inside
- * the gate's apply. Any thread.
+ * It holds only what the table holds: readers fill it inside a view, and the
+ * writer fills it and updates it inside the gate's apply. Any thread.
  */
 #ifndef RECORD_CACHE_H
 #define RECORD_CACHE_H
@@ -26,10 +25,10 @@ bool record_cache_get(struct record_cache *cache, struct kx_slice key,
 void record_cache_fill(struct record_cache *cache, struct kx_slice key,
                        struct kx_slice record);
 
-/* The record under key is another now (size 0: none): what is cached for it is
- * replaced or forgotten. A record that is not cached is remembered if `keep`:
- * what was just written is often read next. Writer only; inside the gate's
- * apply, unless it is a row of an index that nobody can read yet. */
+/* Replaces or drops what is cached for key, whose record has changed (size 0:
+ * there is none). A record that is not cached is stored if `keep`: what was
+ * just written is often read next. Writer only; inside the gate's apply, unless
+ * it is a row of an index that cannot be read yet. */
 void record_cache_update(struct record_cache *cache, struct kx_slice key,
                          struct kx_slice record, bool keep);
 
