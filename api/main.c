@@ -11,7 +11,7 @@
 #include "cli/commands/cli_commands.h"
 #include "config/options.h"
 #include "http/problem.h"
-#include "http/router.h"
+#include "server/routes.h"
 #include "server/server.h"
 #include "cli/variables.h"
 

@@ -10,7 +10,7 @@
 #ifndef API_ACCESS_H
 #define API_ACCESS_H
 
-#include "rest/selector.h"
+#include "http/request.h"
 
 /* Finds the caller's token, counts the request, and checks that the token has
  * the route's scope for any keys. False when the request is refused: reply is
@@ -43,8 +43,6 @@ bool access_range(struct request *request, struct reply *reply,
                   enum scope scope, const struct kx_range *range);
 bool access_index(struct request *request, struct reply *reply,
                   enum scope scope, struct kx_slice name);
-bool access_selector(struct request *request, struct reply *reply,
-                     enum scope scope, const struct selector *selector);
 
 /* May the caller have the request's commit carried out? All of it is checked
  * before the writer gets it. */
@@ -65,12 +63,9 @@ bool access_spans(const struct request *request, enum scope scope,
 bool access_sees_all(const struct request *request, enum scope scope,
                      const struct kx_slice *keys, size_t count);
 
-/* The same for an index (not inside a view), and for the range of a list that
- * is sent in several chunks. */
+/* The same for an index. Not inside a view. */
 bool access_sees_index(const struct request *request, enum scope scope,
                        struct kx_slice name);
-bool access_selects(const struct request *request, enum scope scope,
-                    const struct selector *selector);
 
 /* Marks the rights as checked: the request is not about keys, or the handler
  * has used those functions above that take no reply. */

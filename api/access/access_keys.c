@@ -3,8 +3,6 @@
  * index entries are made of them. */
 #include "access/access_state.h"
 
-#include "rest/core_refusal.h"
-
 bool access_covers(const struct request *request, enum scope scope,
                    struct kx_slice prefix)
 {
@@ -63,7 +61,7 @@ static enum owner owner_of(const struct request *request, enum scope scope,
     if (key.size == 0)
         return NO_INDEX;
     kx_buffer_init(&name, request->memory);
-    core_refusal_index_of(kx_slice(key.data, kx_part_size(key)), &name);
+    kx_key_index_name(kx_slice(key.data, kx_part_size(key)), &name);
     if (name.failed)
         return FOREIGN_INDEX;
     return name.size == 0
@@ -181,20 +179,4 @@ bool access_sees_index(const struct request *request, enum scope scope,
 {
     return access_covers(request, scope, kx_slice(NULL, 0)) ||
            index_covered(request, scope, name);
-}
-
-bool access_selects(const struct request *request, enum scope scope,
-                    const struct selector *selector)
-{
-    if (selector->indexed)
-        return access_sees_index(request, scope, selector->index);
-    return access_spans(request, scope, &selector->range);
-}
-
-bool access_selector(struct request *request, struct reply *reply,
-                     enum scope scope, const struct selector *selector)
-{
-    if (selector->indexed)
-        return access_index(request, reply, scope, selector->index);
-    return access_range(request, reply, scope, &selector->range);
 }

@@ -2,7 +2,7 @@
  * memory: for a client that reads slowly it takes longer, not more memory. */
 #include <talloc.h>
 
-#include "http/handlers.h"
+#include "admin/admin_handlers.h"
 #include "http/problem.h"
 #include "rest/query_params.h"
 #include "http/service.h"

@@ -4,63 +4,12 @@
  * scrape is no single moment. */
 #include "admin/metrics.h"
 
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 
-enum { LINE_MAX = 512 };
-
-void metrics_add(struct kx_buffer *out, const char *format, ...)
-{
-    char line[LINE_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    kx_add_text(out, line);
-}
-
-void metrics_head(struct kx_buffer *out, const char *name, const char *type,
-                  const char *help)
-{
-    metrics_add(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-void metrics_gauge(struct kx_buffer *out, const char *name, const char *help,
-                   double value)
-{
-    metrics_head(out, name, "gauge", help);
-    metrics_add(out, "%s %.17g\n", name, value);
-}
-
-void metrics_histogram(struct kx_buffer *out, const char *name,
-                       const char *labels, enum kx_scale scale,
-                       const struct kx_histogram *histogram)
-{
-    const char *comma = *labels == '\0' ? "" : ",";
-    double unit = scale == KX_TIMES ? 1e9 : 1;
-    uint64_t count = 0;
-    uint64_t bound = 0;
-    for (size_t i = 0; bound != UINT64_MAX; i++) {
-        char text[32] = "+Inf";
-        bound = kx_bucket_bound(scale, i);
-        count += histogram->counts[i];
-        if (bound != UINT64_MAX)
-            snprintf(text, sizeof text, "%.10g", (double)bound / unit);
-        metrics_add(out, "%s_bucket{%s%sle=\"%s\"} %llu\n", name, labels, comma,
-                    text, (unsigned long long)count);
-    }
-    const char *open = *labels == '\0' ? "" : "{";
-    const char *close = *labels == '\0' ? "" : "}";
-    metrics_add(out, "%s_sum%s%s%s %.15g\n%s_count%s%s%s %llu\n", name, open,
-                labels, close, (double)histogram->sum / unit, name, open,
-                labels, close, (unsigned long long)count);
-}
-
-/* ---- The core's figures ------------------------------------------------- */
+#include "admin/metrics_text.h"
 
 /* All of them are uint64_t members of one struct, so an offset is enough. */
-static const struct figure {
+static const struct core_figure {
     const char *name;
     const char *type;
     const char *help;
@@ -170,23 +119,23 @@ static void write_commits(const struct kx_figures *figures,
     unsigned long long counts[RESULTS] = {0};
     for (int status = 0; status < KX_STATUS_COUNT; status++)
         counts[result_of(status)] += figures->outcomes[status];
-    metrics_head(out, "kindex_txn_total", "counter",
-                 "Commits by their result.");
+    metrics_text_head(out, "kindex_txn_total", "counter",
+                      "Commits by their result.");
     for (int result = 0; result < RESULTS; result++)
-        metrics_add(out, "kindex_txn_total{result=\"%s\"} %llu\n",
-                    NAMES[result], counts[result]);
-    metrics_head(out, "kindex_txn_duration_seconds", "histogram",
-                 "Time from a commit's submission until it is on disk.");
-    metrics_histogram(out, "kindex_txn_duration_seconds", "", KX_TIMES,
-                      figures->commit_times);
-    metrics_head(out, "kindex_flush_duration_seconds", "histogram",
-                 "Time of a flush of the log.");
-    metrics_histogram(out, "kindex_flush_duration_seconds", "", KX_TIMES,
-                      figures->flush_times);
-    metrics_head(out, "kindex_batch_commits", "histogram",
-                 "Commits that were planned and flushed together.");
-    metrics_histogram(out, "kindex_batch_commits", "", KX_SIZES,
-                      figures->batch_sizes);
+        metrics_text_add(out, "kindex_txn_total{result=\"%s\"} %llu\n",
+                         NAMES[result], counts[result]);
+    metrics_text_head(out, "kindex_txn_duration_seconds", "histogram",
+                      "Time from a commit's submission until it is on disk.");
+    metrics_text_histogram(out, "kindex_txn_duration_seconds", "", KX_TIMES,
+                           figures->commit_times);
+    metrics_text_head(out, "kindex_flush_duration_seconds", "histogram",
+                      "Time of a flush of the log.");
+    metrics_text_histogram(out, "kindex_flush_duration_seconds", "", KX_TIMES,
+                           figures->flush_times);
+    metrics_text_head(out, "kindex_batch_commits", "histogram",
+                      "Commits that were planned and flushed together.");
+    metrics_text_histogram(out, "kindex_batch_commits", "", KX_SIZES,
+                           figures->batch_sizes);
 }
 
 static void write_figures(struct kx_store *store, struct kx_buffer *out)
@@ -195,30 +144,31 @@ static void write_figures(struct kx_store *store, struct kx_buffer *out)
     kx_figures(store, &figures);
     write_commits(&figures, out);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++) {
-        const struct figure *figure = &FIGURES[i];
+        const struct core_figure *figure = &FIGURES[i];
         uint64_t value;
         memcpy(&value, (const char *)&figures + figure->offset, sizeof value);
-        metrics_head(out, figure->name, figure->type, figure->help);
-        metrics_add(out, "%s %llu\n", figure->name, (unsigned long long)value);
+        metrics_text_head(out, figure->name, figure->type, figure->help);
+        metrics_text_add(out, "%s %llu\n", figure->name,
+                         (unsigned long long)value);
     }
-    metrics_head(out, "kindex_store_bytes", "gauge",
-                 "Bytes of the data files, without the log.");
-    metrics_add(out, "kindex_store_bytes{file=\"entries\"} %llu\n",
-                (unsigned long long)figures.entries_bytes);
-    metrics_add(out, "kindex_store_bytes{file=\"expiry\"} %llu\n",
-                (unsigned long long)figures.expiry_bytes);
-    metrics_add(out, "kindex_store_bytes{file=\"catalog\"} %llu\n",
-                (unsigned long long)figures.catalog_bytes);
+    metrics_text_head(out, "kindex_store_bytes", "gauge",
+                      "Bytes of the data files, without the log.");
+    metrics_text_add(out, "kindex_store_bytes{file=\"entries\"} %llu\n",
+                     (unsigned long long)figures.entries_bytes);
+    metrics_text_add(out, "kindex_store_bytes{file=\"expiry\"} %llu\n",
+                     (unsigned long long)figures.expiry_bytes);
+    metrics_text_add(out, "kindex_store_bytes{file=\"catalog\"} %llu\n",
+                     (unsigned long long)figures.catalog_bytes);
 }
 
 void metrics_write(struct service *service, struct kx_reader *reader,
                    struct kx_buffer *out)
 {
-    metrics_head(out, "kindex_build_info", "gauge",
-                 "The version of the running server.");
-    metrics_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
+    metrics_text_head(out, "kindex_build_info", "gauge",
+                      "The version of the running server.");
+    metrics_text_add(out, "kindex_build_info{version=\"%s\"} 1\n", KX_VERSION);
     write_figures(service->store, out);
-    metrics_write_requests(&service->counters, out);
+    metrics_write_requests(service, out);
     metrics_write_indexes(reader, out);
     metrics_write_process(service->started_at_ms, out);
 }

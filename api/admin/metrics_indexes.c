@@ -1,6 +1,7 @@
 /* Figures of each index. One table; Prometheus wants all values of a name
  * together, so the indexes are gone through once for each row. */
 #include "admin/metrics.h"
+#include "admin/metrics_text.h"
 
 /* 1 for an index that is ready, also when it was never seen building. */
 static double progress(const struct kx_index_info *info)
@@ -38,7 +39,7 @@ static double last_read(const struct kx_index_info *info)
     return (double)info->last_read_ms / 1000;
 }
 
-static const struct figure {
+static const struct index_figure {
     const char *name;
     const char *type;
     const char *help;
@@ -58,15 +59,16 @@ static const struct figure {
      last_read},
 };
 
-static void write_figure(struct kx_reader *reader, const struct figure *figure,
+static void write_figure(struct kx_reader *reader,
+                         const struct index_figure *figure,
                          struct kx_buffer *out)
 {
     struct kx_index_info info;
-    metrics_head(out, figure->name, figure->type, figure->help);
+    metrics_text_head(out, figure->name, figure->type, figure->help);
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
-        metrics_add(out, "%s{index=\"%.*s\"} %.15g\n", figure->name,
-                    (int)info.name.size, (const char *)info.name.data,
-                    figure->value(&info));
+        metrics_text_add(out, "%s{index=\"%.*s\"} %.15g\n", figure->name,
+                         (int)info.name.size, (const char *)info.name.data,
+                         figure->value(&info));
 }
 
 /* The one figure for which rows are read. */
@@ -74,25 +76,26 @@ static void write_bytes(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_index_info info;
     uint64_t bytes;
-    metrics_head(out, "kindex_index_bytes", "gauge",
-                 "Bytes of an index's entries, estimated from some of them.");
+    metrics_text_head(
+        out, "kindex_index_bytes", "gauge",
+        "Bytes of an index's entries, estimated from some of them.");
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         if (kx_index_bytes(reader, info.name, &bytes) == KX_OK)
-            metrics_add(out, "kindex_index_bytes{index=\"%.*s\"} %llu\n",
-                        (int)info.name.size, (const char *)info.name.data,
-                        (unsigned long long)bytes);
+            metrics_text_add(out, "kindex_index_bytes{index=\"%.*s\"} %llu\n",
+                             (int)info.name.size, (const char *)info.name.data,
+                             (unsigned long long)bytes);
 }
 
 /* Of indexes that were verified since the start. */
 static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_index_info info;
-    metrics_head(out, "kindex_index_verify_problems", "gauge",
-                 "Problems that the last verification found, by kind.");
+    metrics_text_head(out, "kindex_index_verify_problems", "gauge",
+                      "Problems that the last verification found, by kind.");
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         for (int kind = 0; info.verification != NULL && kind < KX_DAMAGES;
              kind++)
-            metrics_add(
+            metrics_text_add(
                 out,
                 "kindex_index_verify_problems{index=\"%.*s\",kind=\"%s\"} "
                 "%llu\n",
@@ -104,15 +107,15 @@ static void write_damage(struct kx_reader *reader, struct kx_buffer *out)
 static void write_states(struct kx_reader *reader, struct kx_buffer *out)
 {
     struct kx_index_info info;
-    metrics_head(out, "kindex_index_state", "gauge",
-                 "1 for the state that the index is in.");
+    metrics_text_head(out, "kindex_index_state", "gauge",
+                      "1 for the state that the index is in.");
     for (size_t n = 0; kx_index_at(reader, n, &info) == KX_OK; n++)
         for (int state = KX_INDEX_BUILDING; state <= KX_INDEX_FAILED; state++)
-            metrics_add(out,
-                        "kindex_index_state{index=\"%.*s\",state=\"%s\"} %d\n",
-                        (int)info.name.size, (const char *)info.name.data,
-                        kx_index_state_text((enum kx_index_state)state),
-                        (int)info.state == state);
+            metrics_text_add(
+                out, "kindex_index_state{index=\"%.*s\",state=\"%s\"} %d\n",
+                (int)info.name.size, (const char *)info.name.data,
+                kx_index_state_text((enum kx_index_state)state),
+                (int)info.state == state);
 }
 
 /* One view for all passes, so that they name the same indexes. No figure waits

@@ -2,6 +2,7 @@
  * them. Where there is no /proc they are 0: a missing figure does not make the
  * others useless. */
 #include "admin/metrics.h"
+#include "admin/metrics_text.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -20,10 +21,10 @@ static void write_memory(struct kx_buffer *out)
             whole = resident = 0;
         fclose(file);
     }
-    metrics_gauge(out, "process_resident_memory_bytes", "Resident memory.",
-                  (double)resident * page);
-    metrics_gauge(out, "process_virtual_memory_bytes", "Virtual memory.",
-                  (double)whole * page);
+    metrics_text_gauge(out, "process_resident_memory_bytes", "Resident memory.",
+                       (double)resident * page);
+    metrics_text_gauge(out, "process_virtual_memory_bytes", "Virtual memory.",
+                       (double)whole * page);
 }
 
 static double open_files(void)
@@ -48,14 +49,15 @@ void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out)
 {
     struct timespec cpu = {0};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    metrics_head(out, "process_cpu_seconds_total", "counter", "CPU time used.");
-    metrics_add(out, "process_cpu_seconds_total %.3f\n",
-                (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
+    metrics_text_head(out, "process_cpu_seconds_total", "counter",
+                      "CPU time used.");
+    metrics_text_add(out, "process_cpu_seconds_total %.3f\n",
+                     (double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9);
     write_memory(out);
-    metrics_gauge(out, "process_open_fds", "Open file descriptors.",
-                  open_files());
-    metrics_gauge(out, "process_max_fds", "Limit of open file descriptors.",
-                  open_files_max());
-    metrics_gauge(out, "process_start_time_seconds", "Unix time of the start.",
-                  (double)started_at_ms / 1000);
+    metrics_text_gauge(out, "process_open_fds", "Open file descriptors.",
+                       open_files());
+    metrics_text_gauge(out, "process_max_fds",
+                       "Limit of open file descriptors.", open_files_max());
+    metrics_text_gauge(out, "process_start_time_seconds",
+                       "Unix time of the start.", (double)started_at_ms / 1000);
 }

@@ -1,7 +1,7 @@
 /* Requests of operators and programs about the service itself. /livez is for
  * supervisors: it fails only when the process cannot answer, so restart it.
  * /readyz, which says whether to send it work, is in ready.c. */
-#include "http/handlers.h"
+#include "admin/admin_handlers.h"
 
 #include "rest/answer.h"
 #include "admin/metrics.h"

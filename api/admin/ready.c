@@ -1,7 +1,7 @@
 /* GET /readyz: may the service be sent work? Each check has a name and a state:
  * "ok", "warning" when some requests will be refused although others are not,
  * "failing" when the answer is no. */
-#include "http/handlers.h"
+#include "admin/admin_handlers.h"
 
 #include <strings.h>
 

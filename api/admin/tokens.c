@@ -1,7 +1,7 @@
 /* /tokens: making, listing and revoking access tokens. An administrator for
  * some keys deals with the tokens that are for those keys alone; other tokens
  * look absent to it. */
-#include "http/handlers.h"
+#include "admin/admin_handlers.h"
 
 #include <talloc.h>
 
@@ -9,8 +9,7 @@
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "access/credential.h"
-#include "entries/page.h"
-#include "rest/paging.h"
+#include "rest/cursor.h"
 #include "rest/query_params.h"
 #include "rest/core_refusal.h"
 #include "http/service.h"
@@ -58,13 +57,13 @@ static struct kx_token *wanted(struct request *request, struct reply *reply,
 
 /* ---- GET ---------------------------------------------------------------- */
 
-static bool read_page(struct request *request, struct paging *page,
+static bool read_page(struct request *request, struct cursor_page *page,
                       struct input_error *flaw)
 {
     struct kx_range range = {.start = kx_text("tokens")};
     page->limit = KX_PAGE_MAX;
     page->list = cursor_list(kx_slice(NULL, 0), &range);
-    return paging_read(request, page, flaw);
+    return cursor_page_read(request, page, flaw);
 }
 
 /* The first token after an id that is the caller's to administer; NULL. */
@@ -84,7 +83,7 @@ static struct kx_token *next_within(const struct request *request,
 }
 
 /* True when there are more of them. */
-static bool write_page(const struct request *request, struct paging *page,
+static bool write_page(const struct request *request, struct cursor_page *page,
                        struct kx_buffer *out)
 {
     struct kx_token *token;
@@ -108,7 +107,7 @@ static bool write_page(const struct request *request, struct paging *page,
 enum progress token_list(struct request *request, struct reply *reply)
 {
     struct kx_buffer *out = &reply->body;
-    struct paging page;
+    struct cursor_page page;
     struct input_error flaw;
     if (!read_page(request, &page, &flaw))
         return input_error_reply(request, reply, &flaw);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "rest/keyjson.h"
+#include "rest/key_text.h"
 #include "rest/member_table.h"
 #include "rest/ttl.h"
 
@@ -62,7 +62,7 @@ static bool grant_prefix(void *target, struct kx_slice value,
     struct grant_reading *reading = target;
     struct kx_buffer key;
     kx_buffer_init(&key, reading->memory);
-    if (!keyjson_read(value, &key, flaw))
+    if (!key_text_from_json(value, &key, flaw))
         return false;
     reading->grant->prefix = kx_buffer_slice(&key);
     return key.size <= KX_KEY_MAX ||

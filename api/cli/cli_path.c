@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 #include "http/percent.h"
 
 struct kx_slice cli_whole(const struct kx_buffer *path)
@@ -31,7 +31,7 @@ bool cli_read_key(const struct cli *cli, const char *text,
     struct input_error error;
     kx_buffer_init(&path, cli->memory);
     cli_add_key(&path, text);
-    if (key_path_read(cli_whole(&path), out, &error))
+    if (key_text_from_path(cli_whole(&path), out, &error))
         return true;
     cli_misuse(cli, "%s: %s", text, error.detail);
     return false;

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli_json.h"
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 #include "http/percent.h"
 
 enum {
@@ -39,9 +38,9 @@ bool cli_key_path(const struct cli *cli, struct kx_slice array,
     struct kx_buffer key;
     struct input_error error;
     kx_buffer_init(&key, cli->memory);
-    bool read = keyjson_read(array, &key, &error);
+    bool read = key_text_from_json(array, &key, &error);
     if (read)
-        key_path_write(kx_buffer_slice(&key), out);
+        key_text_to_path(kx_buffer_slice(&key), out);
     kx_buffer_free(&key);
     return read && !out->failed;
 }

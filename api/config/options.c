@@ -1,7 +1,6 @@
-/* The table of options, and reading them from environment and command line.
- * Each source overwrites the one before: default, environment, flag.
- * options_parse.c reads the text of one option; options_print.c shows the
- * table. */
+/* Reads the options from environment and command line. Each source overwrites
+ * the one before: default, environment, flag. options_parse.c reads the text of
+ * one option; options_print.c shows the table. */
 #include "config/options.h"
 
 #include <stdio.h>
@@ -9,131 +8,12 @@
 
 #include "config/flags.h"
 
-enum {
-    KI = 1024,
-    MI = 1024 * 1024,
-    SECOND_MS = 1000,
-    DAY_MS = 24 * 3600 * 1000
-};
-
-static const struct option_row TABLE[] = {
-    {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
-     "data directory; made when missing, with its parents"},
-    {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
-     "localhost:4512", 0, 0,
-     "address and port, several times or several with commas; a port alone is "
-     "that of both loopback addresses, of which those that the machine lacks "
-     "are left out; port 0 takes a free one"},
-    {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
-     "let everybody in, also where other machines reach --listen, as long as "
-     "there are no access tokens"},
-    {"token-file", OPTION_TEXT, offsetof(struct options, token_file), NULL, 0,
-     0,
-     "file with an access token that may do everything; made, with a new "
-     "token, when it is missing"},
-    {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
-     "600000", 1, 1000000000, "requests a minute with one access token"},
-    {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),
-     "1000", 1, 1000000,
-     "watches and other streams at a time with one access token"},
-    {"host-names", OPTION_LIST, offsetof(struct options, host_names), NULL, 0,
-     0,
-     "names, with commas, by which clients address the server; on loopback "
-     "addresses alone no others are let in but localhost and addresses"},
-    {"cors-origin", OPTION_ORIGINS, offsetof(struct options, cors_origin), NULL,
-     0, 0,
-     "sites, with commas, whose pages may use the service, such as "
-     "https://app.example.org"},
-    {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
-     "serve HTTPS: file with the certificate and those it needs (PEM)"},
-    {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,
-     "file with the certificate's private key (PEM)"},
-    {"tls-client-ca", OPTION_TEXT, offsetof(struct options, tls_client_ca),
-     NULL, 0, 0,
-     "accept only clients with a certificate of these authorities (PEM)"},
-    {"loops", OPTION_NUMBER, offsetof(struct options, loops), "1", 1, 64,
-     "event-loop threads"},
-    {"connections-max", OPTION_NUMBER,
-     offsetof(struct options, connections_max), "4096", 1, 1000000,
-     "open connections; further ones are answered 503"},
-    {"connections-per-address", OPTION_NUMBER,
-     offsetof(struct options, connections_per_address), "1024", 1, 1000000,
-     "open connections from one address"},
-    {"streams-max", OPTION_NUMBER, offsetof(struct options, streams_max),
-     "1000", 1, 100000, "requests at a time on one HTTP/2 connection"},
-    {"requests-max", OPTION_NUMBER, offsetof(struct options, requests_max),
-     "16384", 1, 10000000,
-     "requests at a time in all; further HTTP/2 streams are refused"},
-    {"idle-timeout", OPTION_DURATION, offsetof(struct options, idle_timeout_ms),
-     "60s", SECOND_MS, DAY_MS, "a silent connection is closed after this"},
-    {"header-timeout", OPTION_DURATION,
-     offsetof(struct options, header_timeout_ms), "10s", 100, DAY_MS,
-     "a TLS handshake, and the headers of a request, must be there after this"},
-    {"body-timeout", OPTION_DURATION, offsetof(struct options, body_timeout_ms),
-     "60s", 100, DAY_MS, "the body of a request must be there after this"},
-    {"headers-max", OPTION_SIZE, offsetof(struct options, headers_max), "11KiB",
-     2 * KI, 60 * KI, "request line and headers"},
-    {"header-count-max", OPTION_NUMBER,
-     offsetof(struct options, header_count_max), "64", 8, 1000,
-     "headers of a request"},
-    {"cache", OPTION_SIZE, offsetof(struct options, cache), "256MiB", MI,
-     1ull << 42,
-     "memory for pages of the tree and for single records, half each"},
-    {"value-max", OPTION_SIZE, offsetof(struct options, value_max), "1MiB", 1,
-     64 * MI, "largest value"},
-    {"body-max", OPTION_SIZE, offsetof(struct options, body_max), "8MiB", KI,
-     1024 * MI, "largest body of the other requests, such as POST /atomic"},
-    {"bodies-max", OPTION_SIZE, offsetof(struct options, bodies_max), "256MiB",
-     MI, 1024 * 1024 * (uint64_t)MI,
-     "memory for the bodies of all requests and replies; while it is taken, "
-     "large ones are refused and lists wait"},
-    {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
-     1000000, "commits that may wait; further ones are answered 503"},
-    {"checkpoint-interval", OPTION_DURATION,
-     offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
-     "a checkpoint is written after this time"},
-    {"checkpoint-log", OPTION_SIZE, offsetof(struct options, checkpoint_log),
-     "128MiB", MI, 2048ull * MI,
-     "a checkpoint is also written after this much of the log"},
-    {"disk-floor", OPTION_SIZE, offsetof(struct options, disk_floor), "128MiB",
-     0, 1ull << 42,
-     "with less free space than this the disk counts as full: no more writes"},
-    {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
-     "directory to copy the log to as it is written, with backups; a damaged "
-     "data directory is restored from there"},
-    {"archive-interval", OPTION_DURATION,
-     offsetof(struct options, archive_interval_ms), "24h", SECOND_MS,
-     366ull * DAY_MS, "time between the archive's backups"},
-    {"archive-keep", OPTION_NUMBER, offsetof(struct options, archive_keep), "7",
-     1, 1000, "backups that stay in the archive"},
-    {"log-level", OPTION_LEVEL, offsetof(struct options, log_level), "info", 0,
-     0, "error, warning, info or debug"},
-    {"access-log", OPTION_FLAG, offsetof(struct options, access_log), "0", 0, 0,
-     "log a line for every request"},
-    {"slow-ms", OPTION_NUMBER, offsetof(struct options, slow_ms), "500", 0,
-     DAY_MS,
-     "requests that take so many milliseconds are logged and shown by GET "
-     "/slow; 0: all"},
-    {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
-     "file to write the port to when the server is ready"},
-    {"help", OPTION_ACTION, offsetof(struct options, help), NULL, 0, 0,
-     "print this"},
-    {"print-config", OPTION_ACTION, offsetof(struct options, print_config),
-     NULL, 0, 0, "print every setting and where it comes from"},
-    {"print-routes", OPTION_ACTION, offsetof(struct options, print_routes),
-     NULL, 0, 0, "print method, path and operation of every route"},
-    {"print-problems", OPTION_ACTION, offsetof(struct options, print_problems),
-     NULL, 0, 0, "print HTTP status and code of every problem"},
-};
-
-enum { ROWS = sizeof TABLE / sizeof *TABLE };
-_Static_assert((int)ROWS <= (int)OPTIONS_MAX,
-               "struct options has room for every row");
-
-const struct option_row *options_table(size_t *count_out)
+/* A row of the table; NULL after the last. */
+static const struct option_row *row_at(size_t row)
 {
-    *count_out = ROWS;
-    return TABLE;
+    size_t count;
+    const struct option_row *table = options_table(&count);
+    return row < count ? &table[row] : NULL;
 }
 
 /* Before the first address of a source: drops the addresses of the sources of
@@ -141,8 +21,9 @@ const struct option_row *options_table(size_t *count_out)
 static void begin_row(struct options *options, size_t row,
                       enum option_source source)
 {
-    if (TABLE[row].type == OPTION_ADDRESSES && options->sources[row] != source)
-        *(struct addresses *)((char *)options + TABLE[row].offset) =
+    const struct option_row *option = row_at(row);
+    if (option->type == OPTION_ADDRESSES && options->sources[row] != source)
+        *(struct addresses *)((char *)options + option->offset) =
             (struct addresses){.count = 0};
 }
 
@@ -151,14 +32,15 @@ static void begin_row(struct options *options, size_t row,
 static bool set(struct options *options, size_t row, const char *text,
                 enum option_source source)
 {
+    const struct option_row *option = row_at(row);
     char expected[OPTION_EXPECTED_MAX];
     begin_row(options, row, source);
-    if (!option_parse(&TABLE[row], text, options, expected, sizeof expected)) {
+    if (!option_parse(option, text, options, expected, sizeof expected)) {
         char name[64] = "";
         if (source == FROM_ENVIRONMENT)
-            option_variable(&TABLE[row], name, sizeof name);
+            option_variable(option, name, sizeof name);
         else
-            snprintf(name, sizeof name, "--%s", TABLE[row].name);
+            snprintf(name, sizeof name, "--%s", option->name);
         fprintf(stderr, "kindex: %s: \"%s\" is not %s\n", name, text, expected);
         return false;
     }
@@ -170,11 +52,11 @@ static bool set(struct options *options, size_t row, const char *text,
 /* Reads the variables. Actions such as --help have none. */
 static bool read_environment(struct options *options)
 {
-    for (size_t row = 0; row < ROWS; row++) {
+    const struct option_row *option;
+    for (size_t row = 0; (option = row_at(row)) != NULL; row++) {
         char name[64];
-        option_variable(&TABLE[row], name, sizeof name);
-        const char *text =
-            TABLE[row].type == OPTION_ACTION ? NULL : getenv(name);
+        option_variable(option, name, sizeof name);
+        const char *text = option->type == OPTION_ACTION ? NULL : getenv(name);
         if (text != NULL && !set(options, row, text, FROM_ENVIRONMENT))
             return false;
     }
@@ -200,11 +82,15 @@ static bool unknown(const struct flag_reader *reader)
     return mistake("unknown option", option);
 }
 
-static void list_flags(struct flag *flags)
+/* Returns how many there are. */
+static size_t list_flags(struct flag *flags)
 {
-    for (size_t row = 0; row < ROWS; row++)
-        flags[row] = (struct flag){.name = TABLE[row].name,
-                                   .value = !takes_no_value(&TABLE[row])};
+    const struct option_row *option;
+    size_t row = 0;
+    for (; (option = row_at(row)) != NULL; row++)
+        flags[row] = (struct flag){.name = option->name,
+                                   .value = !takes_no_value(option)};
+    return row;
 }
 
 /* Sets an option; anything else that was found is an error. */
@@ -230,11 +116,13 @@ static bool take_flag(struct options *options, const struct flag_reader *reader,
 
 static bool read_flags(struct options *options, int argc, char **argv)
 {
-    struct flag flags[ROWS];
-    struct flag_reader reader = {
-        .flags = flags, .count = ROWS, .argc = argc, .argv = argv, .at = 1};
+    struct flag flags[OPTIONS_MAX];
+    struct flag_reader reader = {.flags = flags,
+                                 .count = list_flags(flags),
+                                 .argc = argc,
+                                 .argv = argv,
+                                 .at = 1};
     enum flag_kind found;
-    list_flags(flags);
     while ((found = flags_next(&reader)) != FLAG_END)
         if (!take_flag(options, &reader, found))
             return false;
@@ -257,10 +145,11 @@ static bool agree_on_tls(const struct options *options)
 
 bool options_read(struct options *options, int argc, char **argv)
 {
+    const struct option_row *option;
     *options = (struct options){0};
-    for (size_t row = 0; row < ROWS; row++)
-        if (TABLE[row].initial != NULL &&
-            !set(options, row, TABLE[row].initial, FROM_DEFAULT))
+    for (size_t row = 0; (option = row_at(row)) != NULL; row++)
+        if (option->initial != NULL &&
+            !set(options, row, option->initial, FROM_DEFAULT))
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
            agree_on_tls(options);

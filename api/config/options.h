@@ -1,7 +1,7 @@
-/* The options of the server. One table (options.c) drives the command line
- * flags, the KINDEX_* environment variables, --help and --print-config. A flag
- * overrides a variable, and a variable overrides the default. Functions are for
- * the start of the program, in one thread. */
+/* The options of the server. One table (options_table.c) drives the command
+ * line flags, the KINDEX_* environment variables, --help and --print-config. A
+ * flag overrides a variable, and a variable overrides the default. Functions
+ * are for the start of the program, in one thread. */
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 

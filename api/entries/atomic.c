@@ -8,7 +8,7 @@
 #include "rest/body.h"
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 #include "rest/query_params.h"
 #include "rest/core_refusal.h"
 

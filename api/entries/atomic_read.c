@@ -12,10 +12,10 @@
 
 #include <talloc.h>
 
-#include "rest/keyjson.h"
+#include "rest/key_text.h"
 #include "rest/member_table.h"
 #include "rest/ttl.h"
-#include "rest/typed.h"
+#include "rest/entryjson.h"
 
 static bool bad(struct input_error *flaw, const char *detail)
 {
@@ -36,8 +36,8 @@ static bool check_key(void *target, struct kx_slice value,
                       struct input_error *flaw)
 {
     struct check_reading *reading = target;
-    return keyjson_read_entry(value, reading->memory, &reading->check->key,
-                              flaw);
+    return key_text_entry_from_json(value, reading->memory,
+                                    &reading->check->key, flaw);
 }
 
 /* A text asks for that very version, null for the entry's absence, as in Deno's
@@ -134,8 +134,8 @@ static bool mutation_key(void *target, struct kx_slice value,
                          struct input_error *flaw)
 {
     struct mutation_reading *reading = target;
-    return keyjson_read_entry(value, reading->memory, &reading->mutation->key,
-                              flaw);
+    return key_text_entry_from_json(value, reading->memory,
+                                    &reading->mutation->key, flaw);
 }
 
 /* The levels of the document around it do not count. */
@@ -164,7 +164,8 @@ static bool mutation_typed(void *target, struct kx_slice value,
     struct mutation_reading *reading = target;
     reading->has_typed = true;
     return fits_depth(reading, value, flaw) &&
-           typed_read(value, reading->memory, &reading->mutation->value, flaw);
+           entryjson_read_typed(value, reading->memory,
+                                &reading->mutation->value, flaw);
 }
 
 /* Counted from when the request is read, not from when it is committed. */

@@ -1,6 +1,6 @@
 /* GET /count: the number of entries of a range, counted in slices so that a
  * long count does not delay commits. */
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>
@@ -120,7 +120,7 @@ enum progress list_count(struct request *request, struct reply *reply)
         if (!begin(request, count, &flaw))
             return input_error_reply(request, reply, &flaw);
     }
-    if (!access_selector(request, reply, SCOPE_LIST, &count->selector))
+    if (!selector_allowed(request, reply, SCOPE_LIST, &count->selector))
         return DONE;
     return go_on(request, reply, count);
 }

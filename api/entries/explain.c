@@ -1,7 +1,7 @@
 /* POST /explain: which index answers a question, by which request, reading how
  * many entries; why each of the others does not; and, when none does, the
  * declaration of one that would. Nothing is read but for the estimates. */
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>

@@ -2,7 +2,7 @@
  * that could be taken for another in a query is written as JSON. */
 #include "entries/explain_request.h"
 
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 #include "http/percent.h"
 
 /* Both bounds, or the prefix with one of them, or it alone. Bounds that
@@ -69,7 +69,7 @@ static void add_key(const char *name, struct kx_slice key,
     struct kx_buffer text;
     kx_buffer_init(&text, out->owner);
     kx_add_text(out, name);
-    key_path_write(key, &text);
+    key_text_to_path(key, &text);
     if (!is_clear(kx_buffer_slice(&text))) {
         text.size = 0;
         kx_key_to_json(key, &text);

@@ -9,7 +9,7 @@
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "rest/entryjson.h"
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 #include "rest/core_refusal.h"
 
 /* Bytes of a reply, and of the entries that it is made of, of which `fields`
@@ -61,7 +61,7 @@ static bool add_keys(struct get_many *batch)
         batch->fault.status = add_key(batch, wanted->keys[i]);
         batch->too_large = is_too_large(batch);
         if (batch->fault.status != KX_OK)
-            core_refusal_index_of(wanted->keys[i], &batch->index);
+            kx_key_index_name(wanted->keys[i], &batch->index);
         if (batch->fault.status != KX_OK || batch->too_large)
             return false;
     }
@@ -136,8 +136,8 @@ static bool may_read(struct request *request, struct reply *reply,
                      wanted->key_count))
         return false;
     for (size_t i = 0; i < wanted->page_count; i++)
-        if (!access_selector(request, reply, SCOPE_LIST,
-                             &wanted->pages[i].selector))
+        if (!selector_allowed(request, reply, SCOPE_LIST,
+                              &wanted->pages[i].selector))
             return false;
     return true;
 }

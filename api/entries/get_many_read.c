@@ -5,7 +5,7 @@
 
 #include <talloc.h>
 
-#include "rest/keyjson.h"
+#include "rest/key_text.h"
 #include "rest/member_table.h"
 
 /* ---- A range ------------------------------------------------------------ */
@@ -23,7 +23,7 @@ static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
                        struct input_error *flaw)
 {
     *has = true;
-    return keyjson_read(value, key, flaw);
+    return key_text_from_json(value, key, flaw);
 }
 
 static bool range_prefix(void *target, struct kx_slice value,
@@ -144,8 +144,8 @@ static bool take_key(struct get_many_read *wanted, struct kx_slice value,
                      struct input_error *flaw)
 {
     wanted->total++;
-    return keyjson_read_entry(value, wanted->memory,
-                              &wanted->keys[wanted->key_count++], flaw);
+    return key_text_entry_from_json(value, wanted->memory,
+                                    &wanted->keys[wanted->key_count++], flaw);
 }
 
 static bool take_range(struct get_many_read *wanted, struct kx_slice value,

@@ -2,7 +2,7 @@
  * mutation: the first half of a handler reads it from the request and returns
  * COMMIT, the `_finish` half turns the commit's result into the reply.
  * Conditions of the request become checks of that commit. */
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 
 #include <talloc.h>
 
@@ -13,7 +13,7 @@
 #include "rest/entryjson.h"
 #include "http/prefer.h"
 #include "rest/core_refusal.h"
-#include "rest/subkeys.h"
+#include "entries/subkeys.h"
 #include "rest/request_key.h"
 #include "rest/ttl.h"
 #include "entries/ulid.h"
@@ -52,9 +52,9 @@ enum progress kv_get(struct request *request, struct reply *reply)
     if (fault.status == KX_AGAIN || !kx_read_try_hold(request->reader))
         return VIEW;
     if (fault.status == KX_ABSENT)
-        return answer_absent(request, reply, kx_buffer_slice(&key));
+        return subkeys_absent(request, reply, kx_buffer_slice(&key));
     record.size = 0;
-    core_refusal_index_of(kx_buffer_slice(&key), &record);
+    kx_key_index_name(kx_buffer_slice(&key), &record);
     return core_refusal_read(request, reply, &fault, kx_buffer_slice(&record));
 }
 

@@ -2,7 +2,7 @@
  * three select by the same parameters (selector.h). A page is one view and is
  * written at once (page.h); a stream is many short views one after another
  * (list_stream.h), so that a long list does not delay commits. */
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 
 #include <stdio.h>
 #include <talloc.h>
@@ -106,7 +106,7 @@ static enum progress send_stream(struct request *request, struct reply *reply,
 static enum progress go_on(struct request *request, struct reply *reply,
                            struct page *page)
 {
-    return access_selector(request, reply, SCOPE_LIST, &page->selector)
+    return selector_allowed(request, reply, SCOPE_LIST, &page->selector)
                ? send_page(request, reply, page)
                : DONE;
 }
@@ -138,7 +138,7 @@ enum progress list_get(struct request *request, struct reply *reply)
         page.limit = SIZE_MAX;
     if (!read_page(request, &page, &flaw))
         return input_error_reply(request, reply, &flaw);
-    if (!access_selector(request, reply, SCOPE_LIST, &page.selector))
+    if (!selector_allowed(request, reply, SCOPE_LIST, &page.selector))
         return DONE;
     if (form == FORM_NDJSON)
         return send_stream(request, reply, &page);

@@ -92,7 +92,8 @@ static bool list_stream_next(struct stream *stream, struct kx_buffer *chunk,
     struct list_stream *scroll = stream->state;
     struct kx_fault fault = {0};
     char last[64];
-    if (!access_selects(stream->request, SCOPE_LIST, &scroll->page.selector)) {
+    if (!selector_visible(stream->request, SCOPE_LIST,
+                          &scroll->page.selector)) {
         chunk->failed = true; /* an index is another one than it was */
         return false;
     }

@@ -18,12 +18,6 @@ struct page {
     struct kx_buffer bound; /* holds the bound of a continued scan */
 };
 
-enum {
-    PAGE_LIMIT_DEFAULT = 100, /* entries, when no limit is given */
-    PAGE_BYTES_MAX = 4 << 20  /* bytes of values after which a page ends early:
-                               * its cursor continues */
-};
-
 /* Makes a page of a selection, continued at cursor when that is not empty.
  * `limit` and shape are the caller's, set before. The bound lives in memory;
  * the page keeps slices of selection, which must outlive it. False with

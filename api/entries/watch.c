@@ -9,12 +9,12 @@
 
 #include "http/accept.h"
 #include "access/access.h"
-#include "http/handlers.h"
+#include "entries/entry_handlers.h"
 #include "rest/query_params.h"
 #include "rest/core_refusal.h"
 #include "entries/watch_event_id.h"
 #include "http/service.h"
-#include "rest/subkeys.h"
+#include "entries/subkeys.h"
 
 /* ---- The request -------------------------------------------------------- */
 
@@ -142,8 +142,8 @@ static bool may_watch(struct watch_stream *watching, struct reply *reply)
 {
     struct request *request = watching->stream.request;
     if (watching->of_prefix)
-        return access_selector(request, reply, SCOPE_WATCH,
-                               &watching->selector);
+        return selector_allowed(request, reply, SCOPE_WATCH,
+                                &watching->selector);
     return access_keys(request, reply, SCOPE_WATCH, watching->keys,
                        watching->count);
 }
@@ -155,7 +155,7 @@ static void refuse(struct request *request, struct reply *reply,
 {
     struct kx_buffer index;
     kx_buffer_init(&index, request->memory);
-    core_refusal_index_of(key, &index);
+    kx_key_index_name(key, &index);
     core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }
 

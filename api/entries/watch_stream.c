@@ -12,7 +12,7 @@
 #include "http/problem.h"
 #include "entries/watch_event_id.h"
 #include "http/service.h"
-#include "rest/subkeys.h"
+#include "entries/subkeys.h"
 #include "http/watch_wait.h"
 
 /* Above this size fewer keys have to be watched, or a prefix has to be
@@ -209,7 +209,7 @@ static bool may_go_on(const struct watch_stream *watching)
     if (atomic_load(&request->service->stopping))
         return false;
     if (watching->of_prefix)
-        return access_selects(request, SCOPE_WATCH, &watching->selector);
+        return selector_visible(request, SCOPE_WATCH, &watching->selector);
     return access_sees_all(request, SCOPE_WATCH, watching->keys,
                            watching->count);
 }

@@ -36,7 +36,7 @@ static int shown(struct kx_slice path)
 static void refuse_path(struct request *request, struct reply *reply)
 {
     struct kx_slice path = request->path;
-    struct kx_slice meant = route_meant(path);
+    struct kx_slice meant = route_meant(request->service->routes, path);
     if (meant.size == 0 || !kx_utf8_valid(meant)) {
         problem(request, reply, PROBLEM_NOT_FOUND, "There is nothing at %.*s.",
                 shown(path), (const char *)path.data);

@@ -12,7 +12,8 @@ enum { LINE_MAX = 640 };
 static void count(struct service *service, const struct route *route,
                   int status, uint64_t total_ns)
 {
-    size_t row = route != NULL ? (size_t)(route - ROUTES) : ROUTE_COUNT;
+    const struct route_table *table = service->routes;
+    size_t row = route != NULL ? (size_t)(route - table->rows) : table->count;
     kx_histogram_add(&service->counters.replies[row][status / 100], KX_TIMES,
                      total_ns);
 }

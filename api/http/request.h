@@ -199,4 +199,9 @@ struct route {
                          * can have one without waiting */
 };
 
+struct route_table {
+    const struct route *rows;
+    size_t count;
+};
+
 #endif

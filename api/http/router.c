@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "http/service.h"
+
 static const char *const METHODS[] = {
     [METHOD_GET] = "GET",         [METHOD_HEAD] = "HEAD",
     [METHOD_PUT] = "PUT",         [METHOD_PATCH] = "PATCH",
@@ -84,25 +86,27 @@ static bool matches(const char *pattern, struct kx_slice path,
 static bool find_row(struct request *request, enum method method,
                      struct kx_slice path)
 {
+    const struct route_table *table = request->service->routes;
     struct match match;
-    for (size_t row = 0; row < ROUTE_COUNT; row++)
-        if (ROUTES[row].method == method &&
-            matches(ROUTES[row].pattern, path, &match)) {
-            request->route = &ROUTES[row];
+    for (size_t row = 0; row < table->count; row++) {
+        const struct route *route = &table->rows[row];
+        if (route->method == method && matches(route->pattern, path, &match)) {
+            request->route = route;
             request->argument = match.argument;
             request->subject = match.argument;
             request->tail = match.tail;
             request->has_tail = match.has_tail;
             return true;
         }
+    }
     return false;
 }
 
-static bool is_path(struct kx_slice path)
+static bool is_path(const struct route_table *table, struct kx_slice path)
 {
     struct match match;
-    for (size_t row = 0; row < ROUTE_COUNT; row++)
-        if (matches(ROUTES[row].pattern, path, &match))
+    for (size_t row = 0; row < table->count; row++)
+        if (matches(table->rows[row].pattern, path, &match))
             return true;
     return false;
 }
@@ -116,21 +120,23 @@ void route_find(struct request *request)
         request->method == METHOD_HEAD ? METHOD_GET : request->method;
     request->route = NULL;
     if (!find_row(request, method, request->path) && method == METHOD_POST &&
-        !is_path(request->path))
+        !is_path(request->service->routes, request->path))
         find_row(request, method, kx_text("/"));
 }
 
 void route_allow(const struct request *request, char *out, size_t size)
 {
+    const struct route_table *table = request->service->routes;
     struct match match;
     size_t used = 0;
     out[0] = '\0';
-    for (size_t row = 0; row < ROUTE_COUNT; row++)
-        if (matches(ROUTES[row].pattern, request->path, &match)) {
+    for (size_t row = 0; row < table->count; row++) {
+        const struct route *route = &table->rows[row];
+        if (matches(route->pattern, request->path, &match))
             used += (size_t)snprintf(
-                out + used, size - used, "%s%s, ", METHODS[ROUTES[row].method],
-                ROUTES[row].method == METHOD_GET ? ", HEAD" : "");
-        }
+                out + used, size - used, "%s%s, ", METHODS[route->method],
+                route->method == METHOD_GET ? ", HEAD" : "");
+    }
     if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");
 }
@@ -148,13 +154,14 @@ static const struct {
 
 /* The nearest literal path of the table. The leading '/', which all paths have,
  * is not compared. */
-static struct kx_slice resembling(struct kx_slice path)
+static struct kx_slice resembling(const struct route_table *table,
+                                  struct kx_slice path)
 {
     struct kx_slice nearest = kx_slice(NULL, 0);
     struct kx_slice given = kx_slice(path.data + 1, path.size - 1);
     size_t distance = KX_NEAR + 1;
-    for (size_t row = 0; row < ROUTE_COUNT; row++) {
-        struct kx_slice name = kx_text(ROUTES[row].pattern);
+    for (size_t row = 0; row < table->count; row++) {
+        struct kx_slice name = kx_text(table->rows[row].pattern);
         if (memchr(name.data, '{', name.size) == NULL &&
             kx_resembles(given, kx_slice(name.data + 1, name.size - 1),
                          &distance))
@@ -163,22 +170,16 @@ static struct kx_slice resembling(struct kx_slice path)
     return nearest;
 }
 
-struct kx_slice route_meant(struct kx_slice path)
+struct kx_slice route_meant(const struct route_table *table,
+                            struct kx_slice path)
 {
     struct kx_slice shorter = kx_slice(path.data, path.size - 1);
     if (path.size < 2 || path.data[0] != '/')
         return kx_slice(NULL, 0);
-    if (path.data[path.size - 1] == '/' && is_path(shorter))
+    if (path.data[path.size - 1] == '/' && is_path(table, shorter))
         return shorter;
     for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
         if (kx_equal(path, kx_text(ELSEWHERE[i].path)))
             return kx_text(ELSEWHERE[i].here);
-    return resembling(path);
-}
-
-void routes_print(void)
-{
-    for (size_t row = 0; row < ROUTE_COUNT; row++)
-        printf("%s %s %s\n", METHODS[ROUTES[row].method], ROUTES[row].pattern,
-               ROUTES[row].operation);
+    return resembling(table, path);
 }

@@ -1,15 +1,9 @@
-/* Finds the row of the route table for a method and a raw path. The table
- * (routes.c) lists all operations of the service: it is compared with
- * openapi.yaml and printed by --print-routes, and requests are counted by its
- * rows. Any thread. */
+/* Finds the row of the service's route table (server/routes.h) for a method and
+ * a raw path. Any thread. */
 #ifndef API_ROUTER_H
 #define API_ROUTER_H
 
 #include "http/request.h"
-
-/* The route table (routes.c). */
-extern const struct route ROUTES[];
-extern const size_t ROUTE_COUNT;
 
 /* Fills request->route, argument, tail and has_tail from its method and path;
  * route is NULL when no row matches. A POST to a path that no row has is
@@ -25,7 +19,8 @@ void route_allow(const struct request *request, char *out, size_t size);
  * without the '/' at its end, the path here for a usual one of other services,
  * or the nearest one. Empty when there is none; else a part of `path` or a
  * constant. */
-struct kx_slice route_meant(struct kx_slice path);
+struct kx_slice route_meant(const struct route_table *table,
+                            struct kx_slice path);
 
 /* "GET" and so on. */
 const char *method_name(enum method method);
@@ -33,8 +28,5 @@ const char *method_name(enum method method);
  * sensitive, RFC 9110 section 9.1); METHOD_OTHER for one that the service does
  * not know. */
 enum method method_parse(const char *name);
-
-/* Prints "METHOD pattern operationId" lines to standard output. */
-void routes_print(void);
 
 #endif

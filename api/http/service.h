@@ -40,6 +40,7 @@ struct counters {
 struct service {
     struct kx_store *store;
     const struct options *options;
+    const struct route_table *routes; /* all operations (server/routes.c) */
     struct address_limit *guests;
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;

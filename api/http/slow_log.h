@@ -44,4 +44,9 @@ struct slow_log {
 /* Copies the account to the place of the oldest one. Any thread. */
 void slow_log_keep(struct slow_log *slow, const struct account *account);
 
+/* Copies the account of the n-th last request, counted from 0; false when there
+ * are fewer. Any thread. */
+bool slow_log_last(struct slow_log *slow, size_t n,
+                   struct account *account_out);
+
 #endif

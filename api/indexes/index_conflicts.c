@@ -1,20 +1,19 @@
 /* GET /indexes/{name}/conflicts: the groups of entries that have the same value
  * in a unique index, a page of them at a time. A page ends at a group, or
  * within one that has very many entries: the next page then continues in it. */
-#include "http/handlers.h"
+#include "indexes/index_handlers.h"
 
 #include "access/access.h"
 #include "rest/answer.h"
-#include "indexes/indexes.h"
-#include "entries/page.h"
-#include "rest/paging.h"
+#include "indexes/index_find.h"
+#include "rest/cursor.h"
 #include "rest/core_refusal.h"
 
 enum { KEYS_MAX = KX_PAGE_MAX };
 
 struct conflict_page {
     struct kx_slice name;
-    struct paging paging;
+    struct cursor_page paging;
     size_t groups;
     size_t keys;
     bool open; /* a group is */
@@ -26,7 +25,7 @@ static bool read_page(struct request *request, struct conflict_page *page,
     struct kx_range range = {.start = kx_text("conflicts")};
     page->paging.limit = PAGE_LIMIT_DEFAULT;
     page->paging.list = cursor_list(page->name, &range);
-    return paging_read(request, &page->paging, flaw);
+    return cursor_page_read(request, &page->paging, flaw);
 }
 
 static void close_group(struct conflict_page *page, struct kx_buffer *out)

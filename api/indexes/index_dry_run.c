@@ -2,7 +2,7 @@
  * declaration, what would become of the entries that are kept by hand under the
  * name. They are read in slices, so that a large index does not delay
  * commits. */
-#include "indexes/indexes.h"
+#include "indexes/index_dry_run.h"
 
 #include "access/access.h"
 #include "rest/answer.h"
@@ -25,8 +25,8 @@ static bool adopts(const struct request *request, struct kx_slice name)
     return !there;
 }
 
-enum progress index_rehearse(struct request *request, struct reply *reply,
-                             struct kx_slice name)
+enum progress index_dry_run(struct request *request, struct reply *reply,
+                            struct kx_slice name)
 {
     struct kx_rehearsal *rehearsal = request->state;
     struct kx_fault fault = {0};

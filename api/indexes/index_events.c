@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <talloc.h>
 
-#include "indexes/indexes.h"
+#include "indexes/index_find.h"
 #include "rest/indexjson.h"
 #include "http/service.h"
 

@@ -1,12 +1,12 @@
 /* Another `store` or `unique` for a declared index: PATCH /indexes/{name}
  * begins the migration, DELETE /indexes/{name}/migration takes it back. The
  * index is read in its old form until the migration has ended. */
-#include "http/handlers.h"
+#include "indexes/index_handlers.h"
 
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "indexes/index_wait.h"
-#include "indexes/indexes.h"
+#include "indexes/index_find.h"
 #include "rest/query_params.h"
 
 static enum progress begin(struct request *request, struct reply *reply,

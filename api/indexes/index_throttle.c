@@ -1,12 +1,12 @@
 /* Pausing, resuming and throttling the background work on an index: its build,
  * its migration. The setting is stored and holds until it is changed, also for
  * work that begins later. */
-#include "http/handlers.h"
+#include "indexes/index_handlers.h"
 
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "indexes/index_wait.h"
-#include "indexes/indexes.h"
+#include "indexes/index_find.h"
 #include "rest/member_table.h"
 #include "rest/query_params.h"
 

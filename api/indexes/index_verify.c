@@ -1,13 +1,13 @@
 /* POST /indexes/{name}/verify compares an index with its entries, and repairs
  * it with ?repair=true; GET shows the progress and the findings, also long
  * after the end. */
-#include "http/handlers.h"
+#include "indexes/index_handlers.h"
 
 #include <stdio.h>
 
 #include "access/access.h"
 #include "rest/answer.h"
-#include "indexes/indexes.h"
+#include "indexes/index_find.h"
 #include "http/problem.h"
 #include "rest/query_params.h"
 

@@ -5,7 +5,7 @@
 #include <talloc.h>
 
 #include "access/access.h"
-#include "indexes/indexes.h"
+#include "indexes/index_find.h"
 #include "http/prefer.h"
 #include "http/service.h"
 

@@ -3,43 +3,19 @@
  * here it is only known to be JSON. Declaring and dropping are commits like any
  * other and are answered when they are durable; building continues
  * afterwards. */
-#include "indexes/indexes.h"
+#include "indexes/index_dry_run.h"
+#include "indexes/index_find.h"
 
 #include "http/accept.h"
 #include "access/access.h"
 #include "rest/answer.h"
 #include "rest/body.h"
-#include "http/handlers.h"
+#include "indexes/index_handlers.h"
 #include "indexes/index_wait.h"
 #include "rest/indexjson.h"
 #include "http/percent.h"
 #include "rest/core_refusal.h"
 #include "rest/request_key.h"
-
-bool index_name(const struct request *request, struct kx_buffer *name,
-                struct input_error *flaw)
-{
-    kx_buffer_init(name, request->memory);
-    if (!percent_decode(request->argument, name))
-        return input_error_set(flaw, PROBLEM_BAD_REQUEST,
-                               "The name of the index has a '%%' without two "
-                               "hexadecimal digits.");
-    return !name->failed || input_error_no_memory(flaw);
-}
-
-/* 404. A name that is no UTF-8 cannot be a member of a JSON document. */
-enum progress index_missing(struct request *request, struct reply *reply,
-                            struct kx_slice name)
-{
-    problem(
-        request, reply, PROBLEM_INDEX_NOT_FOUND, "There is no index %.*s.",
-        (int)(name.size < KX_INDEX_NAME_MAX ? name.size : KX_INDEX_NAME_MAX),
-        (const char *)name.data);
-    if (kx_utf8_valid(name))
-        problem_member_text(reply, "index", name);
-    core_refusal_near_index(request, reply, name);
-    return DONE;
-}
 
 /* Those that the caller may read by. */
 enum progress index_list(struct request *request, struct reply *reply)
@@ -64,29 +40,6 @@ enum progress index_list(struct request *request, struct reply *reply)
     reply->flush = kx_read_end(request->reader);
     kx_add_text(&reply->body, "]}");
     return DONE;
-}
-
-bool index_find(const struct request *request, struct kx_slice name,
-                struct kx_index_info *info_out)
-{
-    return kx_index_find(request->reader, name, info_out) == KX_OK &&
-           access_covers(request, request->route->scope, info_out->prefix);
-}
-
-bool index_append(struct request *request, struct reply *reply,
-                  struct kx_slice name, enum kx_index_state *state_out)
-{
-    struct kx_index_info info;
-    kx_read_begin(request->reader);
-    bool found = index_find(request, name, &info);
-    if (found && state_out != NULL) {
-        *state_out = info.state;
-        indexjson_write(&info, &reply->body);
-    } else if (found) {
-        indexjson_write_used(&info, request->reader, &reply->body);
-    }
-    reply->flush = kx_read_end(request->reader);
-    return found;
 }
 
 /* The name is in the request's memory, where it outlives this call. */
@@ -162,19 +115,6 @@ static bool declared_name(const struct request *request, struct kx_buffer *name)
     return !name->failed;
 }
 
-/* The core's refusal, with the name where it is the name that is in the way. */
-enum progress index_refused(struct request *request, struct reply *reply,
-                            struct kx_slice name)
-{
-    enum kx_status status = request->commit.status;
-    core_refusal_commit(request, reply);
-    if (status == KX_INDEX_EXISTS || status == KX_INDEX_NAME_USED ||
-        status == KX_INDEX_BUSY || status == KX_NO_MIGRATION ||
-        status == KX_INDEX_NOT_READY)
-        problem_member_text(reply, "index", name);
-    return DONE;
-}
-
 /* 201 when it can be used at once, 202 while it is built, 200 when the same was
  * declared before: declaring is idempotent. The state is read after the commit,
  * so a short build may have ended already. */
@@ -187,7 +127,7 @@ enum progress index_declare_finish(struct request *request, struct reply *reply)
         return index_refused(request, reply, kx_buffer_slice(&name));
     request->subject = kx_buffer_slice(&name);
     if (request->commit.dry)
-        return index_rehearse(request, reply, kx_buffer_slice(&name));
+        return index_dry_run(request, reply, kx_buffer_slice(&name));
     enum progress progress =
         index_await(request, reply, kx_buffer_slice(&name), &state);
     if (progress != DONE || reply->status != 0)

@@ -2,7 +2,7 @@
  * spoken, which database this is and where its data path lies. @deno/kv refuses
  * an answer with other members than these, a media type with parameters, or a
  * time that does not end in Z. */
-#include "http/handlers.h"
+#include "kvconnect/kvconnect_handlers.h"
 
 #include <time.h>
 

@@ -2,7 +2,7 @@
  * key, asked for as a range with room for nothing else (Deno) or as the first
  * entry from the key on (@deno/kv); both are a look-up. What a large reply is
  * made of is converted after the view has ended (kvconnect_rows.h). */
-#include "http/handlers.h"
+#include "kvconnect/kvconnect_handlers.h"
 
 #include <talloc.h>
 
@@ -260,7 +260,7 @@ static enum progress refuse(struct request *request, struct reply *reply,
     if (reading->too_large)
         return refuse_size(request, reply);
     kx_buffer_init(&index, request->memory);
-    core_refusal_index_of(reading->start, &index);
+    kx_key_index_name(reading->start, &index);
     return core_refusal_read(request, reply, &reading->fault,
                              kx_buffer_slice(&index));
 }

@@ -11,7 +11,7 @@
  * the request, so a watch with such a frame is refused with a text while there
  * is no reply yet. If a frame becomes that large later, the reply ends and the
  * next request is refused. */
-#include "http/handlers.h"
+#include "kvconnect/kvconnect_handlers.h"
 
 #include <stdatomic.h>
 #include <talloc.h>
@@ -257,7 +257,7 @@ static enum progress begin(struct watch_stream *watching, struct reply *reply)
                        FRAME_MAX);
     if (fault.status != KX_OK) {
         kx_buffer_init(&index, request->memory);
-        core_refusal_index_of(watching->keys[at], &index);
+        kx_key_index_name(watching->keys[at], &index);
         return core_refusal_read(request, reply, &fault,
                                  kx_buffer_slice(&index));
     }

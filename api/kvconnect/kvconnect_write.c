@@ -1,7 +1,7 @@
 /* POST .../atomic_write: checks and mutations that hold together or not at all.
  * Keys and values are slices of the unpacked message, which lies in the
  * request's memory until the commit is answered. */
-#include "http/handlers.h"
+#include "kvconnect/kvconnect_handlers.h"
 
 #include <talloc.h>
 

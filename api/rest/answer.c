@@ -8,7 +8,6 @@
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
 #include "http/problem.h"
-#include "rest/subkeys.h"
 
 void answer_json(struct reply *reply, int status)
 {
@@ -27,8 +26,7 @@ void answer_etag(struct request *request, struct reply *reply, uint64_t stamp)
     reply_header(reply, "ETag", text);
 }
 
-/* A key as NUL-terminated JSON for a sentence; "" when memory runs out. */
-static const char *key_text(struct request *request, struct kx_slice key)
+const char *answer_key_text(const struct request *request, struct kx_slice key)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, request->memory);
@@ -49,7 +47,7 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
 {
     struct kx_buffer actual;
     char etag[ETAG_SIZE + 1];
-    const char *key = key_text(request, failed->key);
+    const char *key = answer_key_text(request, failed->key);
     etag_write(stamp, etag);
     if (stamp == 0)
         problem(request, reply, PROBLEM_PRECONDITION_FAILED,
@@ -69,23 +67,6 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
         problem_member_json(reply, "versionstamp", kx_buffer_slice(&actual));
     if (stamp != 0)
         answer_etag(request, reply, stamp);
-    return DONE;
-}
-
-enum progress answer_absent(struct request *request, struct reply *reply,
-                            struct kx_slice key)
-{
-    struct kx_buffer under;
-    const char *text = key_text(request, key);
-    kx_buffer_init(&under, request->memory);
-    if (!subkeys_find(request, reply, key, &under))
-        return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-                       "There is no entry %s.", text);
-    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
-            "There is no entry %s, but there are entries under it: GET %.*s "
-            "lists them.",
-            text, (int)under.size, (const char *)under.data);
-    problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
     return DONE;
 }
 

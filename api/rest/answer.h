@@ -26,11 +26,9 @@ enum progress answer_precondition(struct request *request, struct reply *reply,
                                   const struct kx_check *failed,
                                   uint64_t stamp);
 
-/* 404 key-not-found, with the key as JSON in the detail: its types tell 42 from
- * "42". Where there are entries under the key, `listedAt` is where the caller
- * finds them. Not inside a view. Returns DONE. */
-enum progress answer_absent(struct request *request, struct reply *reply,
-                            struct kx_slice key);
+/* The key as JSON, for a sentence, in the request's memory; "" when that runs
+ * out. */
+const char *answer_key_text(const struct request *request, struct kx_slice key);
 
 /* Begins a reply with a JSON body, which the caller appends to reply->body. A
  * problem made afterwards replaces both. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "rest/typed.h"
+#include "rest/entryjson.h"
 
 /* GUESSED: the client gave no telling type, so JSON is assumed. */
 enum media { MEDIA_JSON, MEDIA_GUESSED, MEDIA_TYPED, MEDIA_PATCH, MEDIA_OTHER };
@@ -158,7 +158,8 @@ bool body_value(const struct request *request, struct kx_value *value_out,
         return take_guessed(request, value_out, flaw);
     case MEDIA_TYPED:
         return check_json(request, flaw) &&
-               typed_read(request->body, request->memory, value_out, flaw);
+               entryjson_read_typed(request->body, request->memory, value_out,
+                                    flaw);
     case MEDIA_PATCH:
     case MEDIA_OTHER:
         break;

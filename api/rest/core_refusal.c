@@ -242,15 +242,6 @@ enum progress core_refusal_read(struct request *request, struct reply *reply,
     return DONE;
 }
 
-void core_refusal_index_of(struct kx_slice key, struct kx_buffer *out)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    kx_key_read(&reader, key);
-    if (kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING)
-        kx_add_slice(out, part.bytes);
-}
-
 enum progress core_refusal_scan(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 const struct selector *selector)
@@ -259,6 +250,6 @@ enum progress core_refusal_scan(struct request *request, struct reply *reply,
     kx_buffer_init(&index, request->memory);
     kx_add_slice(&index, selector->index);
     if (!selector->indexed)
-        core_refusal_index_of(selector->range.start, &index);
+        kx_key_index_name(selector->range.start, &index);
     return core_refusal_read(request, reply, fault, kx_buffer_slice(&index));
 }

@@ -33,8 +33,4 @@ enum progress core_refusal_scan(struct request *request, struct reply *reply,
                                 const struct kx_fault *fault,
                                 const struct selector *selector);
 
-/* Appends the name of the index to which a key may belong: its first part if
- * that is a string, else nothing. */
-void core_refusal_index_of(struct kx_slice key, struct kx_buffer *out);
-
 #endif

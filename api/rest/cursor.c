@@ -2,6 +2,8 @@
  * checksum of all other bytes (4 bytes), the position; big endian. */
 #include "rest/cursor.h"
 
+#include "rest/query_params.h"
+
 enum { FORMAT = 1, LIST_AT = 1, SUM_AT = 9, POSITION_AT = 13 };
 
 static uint64_t mix(uint64_t hash, struct kx_slice bytes)
@@ -93,5 +95,26 @@ bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
     else
         done = open_cursor(kx_buffer_slice(&whole), list, out, flaw);
     kx_buffer_free(&whole);
+    return done;
+}
+
+bool cursor_page_read(struct request *request, struct cursor_page *paging,
+                      struct input_error *flaw)
+{
+    struct query_params query;
+    struct kx_buffer cursor;
+    kx_buffer_init(&cursor, request->memory);
+    kx_buffer_init(&paging->after, request->memory);
+    if (!query_params_read(request->query, TAKES_LIMIT | TAKES_CURSOR,
+                           request->memory, &query, flaw) ||
+        !query_params_limit(&query, &paging->limit, flaw))
+        return false;
+    if (!query_params_has(&query, PARAMETER_CURSOR))
+        return true;
+    bool done = query_params_text(&query, PARAMETER_CURSOR, &cursor, flaw) &&
+                cursor_read(kx_buffer_slice(&cursor), paging->list,
+                            &paging->after, flaw);
+    if (!done)
+        flaw->parameter = kx_text(query_params_name(PARAMETER_CURSOR));
     return done;
 }

@@ -8,6 +8,12 @@
 
 #include "http/input_error.h"
 
+enum {
+    PAGE_LIMIT_DEFAULT = 100, /* of entries, or groups of them */
+    PAGE_BYTES_MAX = 4 << 20  /* after so many bytes a page ends early, with a
+                               * cursor */
+};
+
 /* A hash of all that decides which entries a list has and in which order (index
  * name, bounds, direction). Limit and `keys` are not part of it: a client may
  * change them from page to page. */
@@ -24,5 +30,18 @@ void cursor_write(uint64_t list, struct kx_slice position,
  * position lies within the list. */
 bool cursor_read(struct kx_slice text, uint64_t list, struct kx_buffer *out,
                  struct input_error *flaw);
+
+/* A page of what is not entries: groups of conflicts, access tokens. (page.h
+ * has pages of entries.) */
+struct cursor_page {
+    size_t limit;           /* the caller's own, if the request has none */
+    uint64_t list;          /* of its cursors (cursor.h), set by the caller */
+    struct kx_buffer after; /* end of the last page, then of this one */
+};
+
+/* Reads `limit` and `cursor`; other parameters are refused. False with the
+ * error, also when memory ran out. */
+bool cursor_page_read(struct request *request, struct cursor_page *paging,
+                      struct input_error *flaw);
 
 #endif

@@ -89,3 +89,11 @@ void entryjson_one_line(struct kx_buffer *out, size_t from)
         if (out->data[i] == '\n' || out->data[i] == '\r')
             out->data[i] = ' ';
 }
+
+bool entryjson_read_typed(struct kx_slice json, const void *memory,
+                          struct kx_value *value_out, struct input_error *flaw)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    fault.status = kx_value_from_typed(json, memory, value_out, &fault);
+    return fault.status == KX_OK || input_error_fault(flaw, &fault);
+}

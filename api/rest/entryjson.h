@@ -32,4 +32,10 @@ void entryjson_write_stamp(uint64_t stamp, struct kx_buffer *out);
  * line breaks, so the JSON keeps its meaning and is on one line. */
 void entryjson_one_line(struct kx_buffer *out, size_t from);
 
+/* Reads a typed value ({"type":"KvU64","value":"1"}), which kx_json_check
+ * accepted. The value's slices lie in buffers made in memory. False with
+ * PROBLEM_BAD_VALUE. */
+bool entryjson_read_typed(struct kx_slice json, const void *memory,
+                          struct kx_value *value_out, struct input_error *flaw);
+
 #endif

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <talloc.h>
 
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 #include "http/percent.h"
 
 static const char *const NAMES[PARAMETER_COUNT] = {
@@ -276,7 +275,7 @@ static bool read_key(struct kx_slice raw, struct kx_slice text,
                      struct kx_buffer *key, struct input_error *flaw)
 {
     if (text.size > 0 && text.data[0] == '[')
-        return keyjson_read_text(text, key, flaw);
+        return key_text_from_any_json(text, key, flaw);
     if (ambiguous(raw))
         return input_error_set(
             flaw, PROBLEM_BAD_KEY,
@@ -284,7 +283,7 @@ static bool read_key(struct kx_slice raw, struct kx_slice text,
             "part, or encoded separators; write the key as a JSON "
             "array like [\"users\",\"ada\"].",
             kx_shown(raw), raw.data);
-    return text.size == 0 || key_path_read(raw, key, flaw);
+    return text.size == 0 || key_text_from_path(raw, key, flaw);
 }
 
 bool query_params_key(const struct query_params *query,

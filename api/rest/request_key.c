@@ -1,8 +1,7 @@
 /* Reads the key of a request from its path or from ?key=. */
 #include "rest/request_key.h"
 
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 
 /* An error in the array has a pointer into it, which is replaced by the name of
  * the parameter. */
@@ -12,7 +11,7 @@ static bool read_parameter(const struct query_params *query,
     struct kx_buffer text;
     kx_buffer_init(&text, query->memory);
     bool done = query_params_text(query, PARAMETER_KEY, &text, flaw) &&
-                keyjson_read_text(kx_buffer_slice(&text), key, flaw);
+                key_text_from_any_json(kx_buffer_slice(&text), key, flaw);
     if (!done) {
         if (flaw->code == PROBLEM_BAD_JSON)
             input_error_set(flaw, PROBLEM_BAD_JSON,
@@ -37,7 +36,8 @@ bool request_key_read(const struct request *request, unsigned allowed,
                            query_out, flaw))
         return false;
     if (!query_params_has(query_out, PARAMETER_KEY))
-        return !request->has_tail || key_path_read(request->tail, key, flaw);
+        return !request->has_tail ||
+               key_text_from_path(request->tail, key, flaw);
     if (request->has_tail)
         return input_error_set(
             flaw, PROBLEM_BAD_PARAMETER,
@@ -64,6 +64,6 @@ bool request_key(const struct request *request, unsigned allowed,
 void request_key_location(struct kx_slice key, struct kx_buffer *out)
 {
     kx_add_text(out, "/kv/");
-    key_path_write(key, out);
+    key_text_to_path(key, out);
     kx_add_byte(out, '\0');
 }

@@ -8,7 +8,7 @@
 
 /* Reads the query (the set `allowed`, plus key) and appends the key's parts. A
  * path without a key and without ?key= gives an empty key. False with the error
- * of query_params_read, key_path_read or keyjson_read_text, or
+ * of query_params_read, key_text_from_path or key_text_from_any_json, or
  * PROBLEM_BAD_PARAMETER for a key in both places. */
 bool request_key_read(const struct request *request, unsigned allowed,
                       struct query_params *query_out, struct kx_buffer *key,

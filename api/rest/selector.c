@@ -208,6 +208,22 @@ bool selector_make(struct selection *selection, const void *memory,
     return true;
 }
 
+bool selector_allowed(struct request *request, struct reply *reply,
+                      enum scope scope, const struct selector *selector)
+{
+    if (selector->indexed)
+        return access_index(request, reply, scope, selector->index);
+    return access_range(request, reply, scope, &selector->range);
+}
+
+bool selector_visible(const struct request *request, enum scope scope,
+                      const struct selector *selector)
+{
+    if (selector->indexed)
+        return access_sees_index(request, scope, selector->index);
+    return access_spans(request, scope, &selector->range);
+}
+
 /* The core does not return the entry at the position again, in either
  * direction. */
 bool selector_resume(struct selector *selector, struct kx_slice position,

@@ -49,6 +49,14 @@ bool selection_fold(struct selection *selection, const struct request *request,
 bool selector_make(struct selection *selection, const void *memory,
                    struct selector *selector_out, struct input_error *flaw);
 
+/* May the caller do this with what the selector selects? False: reply is then
+ * complete (403). Not inside a view. */
+bool selector_allowed(struct request *request, struct reply *reply,
+                      enum scope scope, const struct selector *selector);
+/* The same without a reply, before each chunk of a stream. */
+bool selector_visible(const struct request *request, enum scope scope,
+                      const struct selector *selector);
+
 /* Narrows the range to what follows `position` in scan order, which is kept in
  * `bound` (its former contents are replaced). False when the position is
  * outside of the range, or memory ran out: bound->failed. */

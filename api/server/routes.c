@@ -1,11 +1,19 @@
 /* The contents page of the service: every method and path, and the handler that
  * answers. The first row that fits is taken. HEAD and OPTIONS need no rows
  * (router.c, admission.c). */
-#include "http/handlers.h"
+#include "server/routes.h"
+
+#include <stdio.h>
+
+#include "admin/admin_handlers.h"
+#include "entries/entry_handlers.h"
+#include "indexes/index_handlers.h"
+#include "kvconnect/kvconnect_handlers.h"
 #include "http/router.h"
+#include "http/service.h"
 
 /* clang-format off */
-const struct route ROUTES[] = {
+static const struct route ROWS[] = {
     /* Entries: the path is the key. */
     {METHOD_GET,    "/kv/...", "getEntry",    SCOPE_READ,  BODY_NONE,  kv_get,    NULL, false},
     {METHOD_PUT,    "/kv/...", "putEntry",    SCOPE_WRITE, BODY_VALUE, kv_put,    kv_write_finish, false},
@@ -58,11 +66,20 @@ const struct route ROUTES[] = {
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, NULL, false},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get,  NULL, false},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, NULL, true},
-    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_log_list,   NULL, false},
+    {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_requests_list,   NULL, false},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, NULL, false},
     {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, NULL, false},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, NULL, false},
 };
 /* clang-format on */
 
-const size_t ROUTE_COUNT = sizeof ROUTES / sizeof *ROUTES;
+const struct route_table ROUTES = {ROWS, sizeof ROWS / sizeof *ROWS};
+_Static_assert(sizeof ROWS / sizeof *ROWS <= ROUTES_MAX,
+               "struct counters has room for every row");
+
+void routes_print(void)
+{
+    for (size_t row = 0; row < ROUTES.count; row++)
+        printf("%s %s %s\n", method_name(ROWS[row].method), ROWS[row].pattern,
+               ROWS[row].operation);
+}

@@ -18,6 +18,7 @@
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
 #include "server/listen_sockets.h"
+#include "server/routes.h"
 #include "server/loop.h"
 #include "server/sd_notify.h"
 #include "server/token_file.h"
@@ -362,6 +363,7 @@ static void init_service(struct server *server)
     if (getrandom(&first, sizeof first, GRND_NONBLOCK) < 0)
         kx_log(KX_LOG_DEBUG, "no-random", "error=\"%s\"", strerror(errno));
     service->options = &server->options;
+    service->routes = &ROUTES;
     service->started_at_ms = kx_now_ms();
     service->closed = is_closed(&server->options);
     service->counters.next_request_id = first;

@@ -367,3 +367,12 @@ enum kx_status kx_key_next(struct kx_key_reader *reader,
     reader->rest.size -= size;
     return KX_OK;
 }
+
+void kx_key_index_name(struct kx_slice key, struct kx_buffer *out)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    kx_key_read(&reader, key);
+    if (kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING)
+        kx_add_slice(out, part.bytes);
+}

@@ -55,6 +55,9 @@ enum kx_status kx_key_next(struct kx_key_reader *reader,
 
 /* Number of encoded bytes of the first part of rest; 0 when it is not valid. */
 size_t kx_part_size(struct kx_slice rest);
+/* Appends the name of the index to whose entries the key may belong: its first
+ * part if that is a string, else nothing. */
+void kx_key_index_name(struct kx_slice key, struct kx_buffer *out);
 /* KX_OK for 1..KX_KEY_MAX bytes that decode as parts; KX_BAD_KEY,
  * KX_KEY_TOO_LONG otherwise. */
 enum kx_status kx_key_check(struct kx_slice key, struct kx_fault *fault);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "exchange/exchange.h"
+#include "server/routes.h"
 #include "fuzz.h"
 
 enum { HOUSE_CHUNKS_MAX = 64, HOUSE_WAIT_MS = 20000 };
@@ -147,6 +148,7 @@ static inline void house_open(void *memory)
     assert_true(options_read(&house.options, 1, arguments));
     house.options.listen.all[0].loopback = false; /* it has whatever name */
     house.service.options = &house.options;
+    house.service.routes = &ROUTES;
     house.service.counters.connections = 1;
     house_open_store(memory);
     assert_true(run_queue_open(&house.desk, &house.service, 0));

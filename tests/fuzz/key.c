@@ -3,8 +3,7 @@
  * long the first one is. */
 #include "fuzz.h"
 #include "key_holds.h"
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 
 static void by_json(struct kx_slice key, void *memory)
 {
@@ -13,7 +12,7 @@ static void by_json(struct kx_slice key, void *memory)
     kx_buffer_init(&json, memory);
     kx_buffer_init(&back, memory);
     kx_key_to_json(key, &json);
-    if (!keyjson_read_text(kx_buffer_slice(&json), &back, &flaw))
+    if (!key_text_from_any_json(kx_buffer_slice(&json), &back, &flaw))
         fail_msg("%s: %.*s", flaw.detail, (int)json.size, json.data);
     assert_true(kx_equal(kx_buffer_slice(&back), key));
 }
@@ -24,8 +23,8 @@ static void by_path(struct kx_slice key, void *memory)
     struct input_error flaw;
     kx_buffer_init(&path, memory);
     kx_buffer_init(&back, memory);
-    key_path_write(key, &path);
-    if (!key_path_read(kx_buffer_slice(&path), &back, &flaw))
+    key_text_to_path(key, &path);
+    if (!key_text_from_path(kx_buffer_slice(&path), &back, &flaw))
         fail_msg("%s: %.*s", flaw.detail, (int)path.size, path.data);
     assert_true(kx_equal(kx_buffer_slice(&back), key));
 }

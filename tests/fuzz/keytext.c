@@ -1,8 +1,7 @@
 /* Keys as people and programs write them: a JSON array when the text begins
  * with '[', else a path. What is read is a key, and has one canonical text. */
 #include "fuzz.h"
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 
 typedef bool read_fn(struct kx_slice text, struct kx_buffer *key,
                      struct input_error *flaw);
@@ -35,7 +34,7 @@ static void try_form(read_fn *read, write_fn *write, struct kx_slice text,
 void fuzz(struct kx_slice input, void *memory)
 {
     if (input.size > 0 && input.data[0] == '[')
-        try_form(keyjson_read_text, kx_key_to_json, input, memory);
+        try_form(key_text_from_any_json, kx_key_to_json, input, memory);
     else
-        try_form(key_path_read, key_path_write, input, memory);
+        try_form(key_text_from_path, key_text_to_path, input, memory);
 }

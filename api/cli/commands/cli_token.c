@@ -9,7 +9,7 @@
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
 #include "access/credential.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 
 /* ---- create ------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
     bool some = text[size] == ':' && text[size + 1] != '\0';
     if (some)
         cli_add_key(&path, text + size + 1);
-    if (some && !key_path_read(cli_whole(&path), &key, &error)) {
+    if (some && !key_text_from_path(cli_whole(&path), &key, &error)) {
         cli_misuse(cli, "%s: %s", text, error.detail);
         return false;
     }

@@ -6,8 +6,7 @@
 
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 
 struct tree {
     struct cli *cli;
@@ -35,7 +34,7 @@ static void show_part(struct tree *tree, struct kx_slice part, size_t level)
     end_line(tree);
     kx_buffer_init(&path, tree->cli->memory);
     kx_buffer_init(&shown, tree->cli->memory);
-    key_path_write(part, &path);
+    key_text_to_path(part, &path);
     cli_show_path(kx_buffer_slice(&path), &shown);
     printf("%*s%s%.*s%s", (int)(2 * level), "", cli_tint(tree->cli),
            (int)shown.size, (const char *)shown.data, cli_plain(tree->cli));
@@ -86,7 +85,7 @@ static void end_row(struct tree *tree)
         printf("{\"key\":%.*s,\"below\":%llu}\n", (int)key.size,
                (const char *)key.data, (unsigned long long)tree->below);
     } else {
-        key_path_write(last, &key);
+        key_text_to_path(last, &key);
         cli_show_bytes(kx_buffer_slice(&key));
     }
     kx_buffer_free(&key);
@@ -127,7 +126,7 @@ static bool take_entry(void *target, struct kx_slice entry)
     struct input_error error;
     tree->key.size = 0;
     return cli_json_member(entry, "key", &array) &&
-           keyjson_read(array, &tree->key, &error) &&
+           key_text_from_json(array, &tree->key, &error) &&
            (for_programs(tree) ? gather_key(tree) : show_key(tree)) &&
            !ferror(stdout);
 }

@@ -2,6 +2,7 @@
 #include "exchange/admission.h"
 #include "http/problem.h"
 #include "http/service.h"
+#include "server/routes.h"
 #include "unit.h"
 
 #include <strings.h>
@@ -22,7 +23,7 @@ static const char *header(const struct request *request, const char *name)
 
 static const struct options OPTIONS = {
     .value_max = 100, .body_max = 1000, .host_names = "h"};
-static struct service SERVICE = {.options = &OPTIONS};
+static struct service SERVICE = {.options = &OPTIONS, .routes = &ROUTES};
 
 struct story {
     struct request request;

@@ -9,6 +9,7 @@
 #include "exchange/exchange.h"
 #include "config/options.h"
 #include "commit/store_state.h"
+#include "server/routes.h"
 
 struct house {
     struct test_store test;
@@ -58,6 +59,7 @@ static int begin_house(void **state)
     assert_true(options_read(&house->options, 1, arguments));
     house->options.listen.all[0].loopback = false; /* it has whatever name */
     house->service.options = &house->options;
+    house->service.routes = &ROUTES;
     house->service.store = house->test.store;
     house->service.counters.connections = 2; /* nobody is alone */
     assert_true(run_queue_open(&house->desk, &house->service, 0));

@@ -1,5 +1,7 @@
 /* Which row of the route table takes a method and a raw path. */
 #include "http/router.h"
+#include "http/service.h"
+#include "server/routes.h"
 #include "unit.h"
 
 static const struct {
@@ -49,11 +51,14 @@ static const struct {
     {METHOD_OTHER, "/kv/a", NULL, "", "", false},
 };
 
+static struct service SERVICE = {.routes = &ROUTES};
+
 static void each_path_finds_its_row(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        struct request request = {.method = CASES[i].method,
+        struct request request = {.service = &SERVICE,
+                                  .method = CASES[i].method,
                                   .path = kx_text(CASES[i].path)};
         route_find(&request);
         if (CASES[i].operation == NULL) {
@@ -72,7 +77,7 @@ static void a_path_names_its_methods(void **state)
 {
     (void)state;
     char allow[128];
-    struct request request = {.path = kx_text("/list")};
+    struct request request = {.service = &SERVICE, .path = kx_text("/list")};
     route_allow(&request, allow, sizeof allow);
     assert_string_equal(allow, "GET, HEAD, DELETE, OPTIONS");
     request.path = kx_text("/atomic");
@@ -98,14 +103,15 @@ static void methods_have_their_case(void **state)
 static void each_writing_route_has_two_halves(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+    const struct route *rows = ROUTES.rows;
+    for (size_t i = 0; i < ROUTES.count; i++) {
         bool writes =
-            ROUTES[i].scope == SCOPE_WRITE || ROUTES[i].scope == SCOPE_INDEX ||
-            (ROUTES[i].scope == SCOPE_TOKENS && ROUTES[i].method != METHOD_GET);
-        assert_int_equal(ROUTES[i].finish != NULL, writes);
-        assert_non_null(ROUTES[i].handle);
+            rows[i].scope == SCOPE_WRITE || rows[i].scope == SCOPE_INDEX ||
+            (rows[i].scope == SCOPE_TOKENS && rows[i].method != METHOD_GET);
+        assert_int_equal(rows[i].finish != NULL, writes);
+        assert_non_null(rows[i].handle);
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(ROUTES[i].operation, ROUTES[k].operation);
+            assert_string_not_equal(rows[i].operation, rows[k].operation);
     }
 }
 

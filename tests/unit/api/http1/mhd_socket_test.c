@@ -4,6 +4,7 @@
 
 #include "http1/http1_deadline.h"
 #include "http1/mhd_socket.h"
+#include "server/routes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static const struct mhd_socket_limits LIMITS = {
 static bool open_socket(int fd)
 {
     static const struct options options;
-    static struct service service = {.options = &options};
+    static struct service service = {.options = &options, .routes = &ROUTES};
     const struct connection visit = {.service = &service, .fd = fd};
     return mhd_socket_open(&visit);
 }

@@ -4,6 +4,7 @@
 #include "kvconnect/kvconnect.h"
 #include "http/router.h"
 #include "http/service.h"
+#include "server/routes.h"
 #include "store.h"
 
 #include <jansson.h>
@@ -36,6 +37,7 @@ static struct request request_to(struct story *story, const char *path,
 {
     static struct service service;
     service.store = story->test.store;
+    service.routes = &ROUTES;
     struct request request = {.service = &service,
                               .reader = story->test.reader,
                               .method = METHOD_POST,

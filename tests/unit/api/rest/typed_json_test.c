@@ -1,6 +1,6 @@
 /* Typed values: what they are stored as, how values are shown, what is
  * refused. */
-#include "rest/typed.h"
+#include "rest/entryjson.h"
 #include "unit.h"
 
 static const struct {
@@ -39,7 +39,7 @@ static bool take(const char *json, void *memory, struct kx_value *value,
                  struct input_error *flaw)
 {
     assert_int_equal(kx_json_check(kx_text(json), NULL), KX_OK);
-    return typed_read(kx_text(json), memory, value, flaw);
+    return entryjson_read_typed(kx_text(json), memory, value, flaw);
 }
 
 static void typed_values_are_stored_in_their_encoding(void **state)

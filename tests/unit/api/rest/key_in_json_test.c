@@ -1,6 +1,6 @@
 /* Keys that clients write as JSON: what is refused, with which flaw. What is
  * taken is the core's, and tested there. */
-#include "rest/keyjson.h"
+#include "rest/key_text.h"
 #include "unit.h"
 
 static void taken_keys_come_back(void **state)
@@ -20,7 +20,7 @@ static void taken_keys_come_back(void **state)
         struct input_error flaw;
         kx_buffer_init(&key, *state);
         kx_buffer_init(&back, *state);
-        if (!keyjson_read_text(kx_text(KEYS[i]), &key, &flaw))
+        if (!key_text_from_any_json(kx_text(KEYS[i]), &key, &flaw))
             fail_msg("%s: %s", KEYS[i], flaw.detail);
         kx_key_to_json(kx_buffer_slice(&key), &back);
         kx_add_byte(&back, '\0');
@@ -59,7 +59,7 @@ static void other_keys_are_refused(void **state)
         struct kx_buffer key;
         struct input_error flaw = {0};
         kx_buffer_init(&key, *state);
-        if (keyjson_read_text(kx_text(REFUSED[i].json), &key, &flaw))
+        if (key_text_from_any_json(kx_text(REFUSED[i].json), &key, &flaw))
             fail_msg("%s was taken", REFUSED[i].json);
         if (flaw.code != REFUSED[i].code ||
             strcmp(flaw.pointer, REFUSED[i].pointer) != 0)

@@ -1,7 +1,6 @@
 /* Keys in URLs: a table of segments, refusals, and nasty keys there and
  * back. */
-#include "rest/keyjson.h"
-#include "rest/key_path.h"
+#include "rest/key_text.h"
 #include "unit.h"
 
 static const struct {
@@ -58,13 +57,13 @@ static void paths_are_keys_and_come_back(void **state)
         kx_buffer_init(&key, *state);
         kx_buffer_init(&expected, *state);
         kx_buffer_init(&back, *state);
-        if (!key_path_read(kx_text(TAKEN[i].path), &key, &flaw))
+        if (!key_text_from_path(kx_text(TAKEN[i].path), &key, &flaw))
             fail_msg("%s: %s", TAKEN[i].path, flaw.detail);
         assert_true(
-            keyjson_read_text(kx_text(TAKEN[i].json), &expected, &flaw));
+            key_text_from_any_json(kx_text(TAKEN[i].json), &expected, &flaw));
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&expected)))
             fail_msg("%s is not %s", TAKEN[i].path, TAKEN[i].json);
-        key_path_write(kx_buffer_slice(&key), &back);
+        key_text_to_path(kx_buffer_slice(&key), &back);
         kx_add_byte(&back, '\0');
         assert_string_equal(back.data, TAKEN[i].back != NULL ? TAKEN[i].back
                                                              : TAKEN[i].path);
@@ -120,7 +119,7 @@ static void other_paths_are_refused(void **state)
         struct kx_buffer key;
         struct input_error flaw = {0};
         kx_buffer_init(&key, *state);
-        if (key_path_read(kx_text(REFUSED[i].path), &key, &flaw))
+        if (key_text_from_path(kx_text(REFUSED[i].path), &key, &flaw))
             fail_msg("%s was taken", REFUSED[i].path);
         if (flaw.code != REFUSED[i].code ||
             strstr(flaw.detail, REFUSED[i].says) == NULL)
@@ -193,8 +192,8 @@ static void nasty_keys_survive(void **state)
         kx_buffer_init(&back, *state);
         for (size_t parts = 1 + random_below(&seed, 4); parts > 0; parts--)
             add_nasty_part(&seed, &key);
-        key_path_write(kx_buffer_slice(&key), &path);
-        if (!key_path_read(kx_buffer_slice(&path), &back, &flaw))
+        key_text_to_path(kx_buffer_slice(&key), &path);
+        if (!key_text_from_path(kx_buffer_slice(&path), &back, &flaw))
             fail_msg("%.*s: %s", (int)path.size, (char *)path.data,
                      flaw.detail);
         if (!kx_equal(kx_buffer_slice(&key), kx_buffer_slice(&back)))

@@ -29,9 +29,4 @@ bool index_find(const struct request *request, struct kx_slice name,
 bool index_append(struct request *request, struct reply *reply,
                   struct kx_slice name, enum kx_index_state *state_out);
 
-/* After a dry declaration: the reply becomes what it has found, and what would
- * become of hand-kept entries if it adopts them. AGAIN, DONE. */
-enum progress index_rehearse(struct request *request, struct reply *reply,
-                             struct kx_slice name);
-
 #endif

@@ -1,7 +1,8 @@
-/* Keys in URLs, both ways. Segments are split before they are decoded (RFC 3986
- * section 2.4), so %2F is a character of a part. Whether a segment is a literal
- * is decided on the raw text too: %3D42 is the string "=42". */
-#include "rest/key_path.h"
+/* Keys as paths, both ways, and read from JSON arrays. Segments are split
+ * before they are decoded (RFC 3986 section 2.4), so %2F is a character of a
+ * part. Whether a segment is a literal is decided on the raw text too: %3D42 is
+ * the string "=42". */
+#include "rest/key_text.h"
 
 #include "http/percent.h"
 
@@ -181,8 +182,8 @@ static bool ends_with_slash(struct input_error *flaw)
                            "string part is written =%%22%%22.");
 }
 
-bool key_path_read(struct kx_slice path, struct kx_buffer *key,
-                   struct input_error *flaw)
+bool key_text_from_path(struct kx_slice path, struct kx_buffer *key,
+                        struct input_error *flaw)
 {
     for (;;) {
         if (path.size == 0)
@@ -253,7 +254,7 @@ static void write_part(const struct kx_part *part, struct kx_buffer *out)
     }
 }
 
-void key_path_write(struct kx_slice key, struct kx_buffer *out)
+void key_text_to_path(struct kx_slice key, struct kx_buffer *out)
 {
     struct kx_key_reader reader;
     struct kx_part part;
@@ -264,4 +265,42 @@ void key_path_write(struct kx_slice key, struct kx_buffer *out)
             kx_add_byte(out, '/');
         write_part(&part, out);
     }
+}
+
+/* ---- JSON arrays -------------------------------------------------------- */
+
+bool key_text_from_json(struct kx_slice array, struct kx_buffer *key,
+                        struct input_error *flaw)
+{
+    struct kx_fault fault = {0};
+    fault.status = kx_key_from_json(array, key, &fault);
+    return fault.status == KX_OK || input_error_fault(flaw, &fault);
+}
+
+bool key_text_entry_from_json(struct kx_slice array, const void *memory,
+                              struct kx_slice *key_out,
+                              struct input_error *flaw)
+{
+    struct kx_buffer key;
+    kx_buffer_init(&key, memory);
+    if (!key_text_from_json(array, &key, flaw))
+        return false;
+    if (key.size == 0)
+        return input_error_set(flaw, PROBLEM_BAD_KEY, "The key has no parts.");
+    if (key.size > KX_KEY_MAX)
+        return input_error_set(
+            flaw, PROBLEM_KEY_TOO_LONG,
+            "The key has %zu encoded bytes; the limit is %d.", key.size,
+            KX_KEY_MAX);
+    *key_out = kx_buffer_slice(&key);
+    return true;
+}
+
+bool key_text_from_any_json(struct kx_slice text, struct kx_buffer *key,
+                            struct input_error *flaw)
+{
+    struct kx_fault fault = {0};
+    if (kx_json_check(text, &fault) != KX_OK)
+        return input_error_fault(flaw, &fault);
+    return key_text_from_json(text, key, flaw);
 }

@@ -1,8 +1,9 @@
 /* Finds entries under a key by one seek. */
-#include "rest/subkeys.h"
+#include "entries/subkeys.h"
 
-#include "access/access.h"
 #include "entries/explain_request.h"
+#include "http/problem.h"
+#include "rest/answer.h"
 
 bool subkeys_range(const struct request *request, struct kx_slice key,
                    const void *memory, struct selector *range_out)
@@ -16,7 +17,7 @@ bool subkeys_range(const struct request *request, struct kx_slice key,
         !selector_make(&selection, memory, range_out, &flaw))
         return false;
     range_out->range.yields = range_out->range.count_only = true;
-    return access_selects(request, SCOPE_LIST, range_out);
+    return selector_visible(request, SCOPE_LIST, range_out);
 }
 
 bool subkeys_exist(struct kx_reader *reader, const struct selector *range)
@@ -43,4 +44,21 @@ bool subkeys_find(struct request *request, struct reply *reply,
     if (exist)
         explain_request_prefix(key, out);
     return exist && !out->failed;
+}
+
+enum progress subkeys_absent(struct request *request, struct reply *reply,
+                             struct kx_slice key)
+{
+    struct kx_buffer under;
+    const char *text = answer_key_text(request, key);
+    kx_buffer_init(&under, request->memory);
+    if (!subkeys_find(request, reply, key, &under))
+        return problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+                       "There is no entry %s.", text);
+    problem(request, reply, PROBLEM_KEY_NOT_FOUND,
+            "There is no entry %s, but there are entries under it: GET %.*s "
+            "lists them.",
+            text, (int)under.size, (const char *)under.data);
+    problem_member_text(reply, "listedAt", kx_buffer_slice(&under));
+    return DONE;
 }

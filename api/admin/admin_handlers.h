@@ -1,0 +1,57 @@
+/* Handlers of the service itself, by file. A `_finish` half runs with the
+ * result of the commit for which the first half asked. All follow handler_fn
+ * in request.h: they run on the event loop's thread, never block, and make
+ * every failure a problem reply. */
+#ifndef API_ADMIN_HANDLERS_H
+#define API_ADMIN_HANDLERS_H
+
+#include "http/request.h"
+
+/* ---- ops.c ------------------------------------------------------------- */
+
+/* GET /livez: 200 as long as the process answers. */
+handler_fn ops_live;
+/* GET /version. */
+handler_fn ops_version;
+/* GET /metrics: Prometheus text. */
+handler_fn ops_metrics;
+/* GET /openapi.json. */
+handler_fn ops_openapi;
+/* GET /openapi.yaml: the same bytes, as YAML, which JSON is. */
+handler_fn ops_openapi_yaml;
+/* GET /: name, version and links. */
+handler_fn ops_service;
+/* GET /problems/{code}: one row of the error table. */
+handler_fn ops_problem;
+
+/* ---- ready.c ----------------------------------------------------------- */
+
+/* GET /readyz: the store serves; ?verbose lists the checks. */
+handler_fn ready_show;
+
+/* ---- tokens.c ---------------------------------------------------------- */
+
+/* GET /tokens: the tokens that the caller may see. */
+handler_fn token_list;
+/* POST /tokens: 201 with the new token, which is never shown again. */
+handler_fn token_create;
+/* Answers token_create. */
+handler_fn token_create_finish;
+/* GET /tokens/{id}. */
+handler_fn token_show;
+/* DELETE /tokens/{id}: revokes the token; 204. */
+handler_fn token_revoke;
+/* Answers token_revoke. */
+handler_fn token_revoke_finish;
+
+/* ---- slow_requests.c --------------------------------------------------- */
+
+/* GET /slow: the last requests that took long, the newest first. */
+handler_fn slow_requests_list;
+
+/* ---- backup.c ---------------------------------------------------------- */
+
+/* GET /backup: the whole store as a file that can be restored. */
+handler_fn backup_get;
+
+#endif

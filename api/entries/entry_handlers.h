@@ -1,0 +1,60 @@
+/* Handlers of entries, by file. A `_finish` half runs with the result of the
+ * commit for which the first half asked. All follow handler_fn in request.h:
+ * they run on the event loop's thread, never block, and make every failure a
+ * problem reply. */
+#ifndef API_ENTRY_HANDLERS_H
+#define API_ENTRY_HANDLERS_H
+
+#include "http/request.h"
+
+/* ---- kv.c: /kv/... and /kv?key= ---------------------------------------- */
+
+/* GET and HEAD: the value as the body, ETag; 304, 404, 412. */
+handler_fn kv_get;
+/* PUT: the body is the value; 201 or 200, 412. */
+handler_fn kv_put;
+/* PATCH: RFC 7396 on JSON values; creates a missing entry. */
+handler_fn kv_patch;
+/* Answers kv_put and kv_patch. */
+handler_fn kv_write_finish;
+/* DELETE: 204 whether or not there was an entry; with Prefer:
+ * return=representation 200, and the reply tells which. */
+handler_fn kv_delete;
+/* Answers kv_delete. */
+handler_fn kv_delete_finish;
+/* POST: stores the body under the given prefix and a new ULID; 201. */
+handler_fn kv_create;
+/* Answers kv_create. */
+handler_fn kv_create_finish;
+
+/* ---- list.c, count.c, get_many.c --------------------------------------- */
+
+/* GET /list: a page of entries, or all of them as NDJSON. */
+handler_fn list_get;
+/* DELETE /list: removes up to `limit` entries of a range in one commit. */
+handler_fn list_delete;
+/* Answers list_delete. */
+handler_fn list_delete_finish;
+/* GET /count: counts a range in slices. */
+handler_fn list_count;
+/* POST /get: many keys and ranges in one view. */
+handler_fn get_many;
+
+/* ---- explain.c --------------------------------------------------------- */
+
+/* POST /explain: which index answers a query, and why others do not. */
+handler_fn explain_list;
+
+/* ---- watch.c ----------------------------------------------------------- */
+
+/* GET /watch: server-sent events, one for each change of some entries. */
+handler_fn watch_get;
+
+/* ---- atomic.c ---------------------------------------------------------- */
+
+/* POST /atomic: checks and mutations, carried out together or not at all. */
+handler_fn atomic_commit;
+/* Answers atomic_commit. */
+handler_fn atomic_commit_finish;
+
+#endif
