@@ -24,6 +24,12 @@
 #include "kindex.h"
 #include "http/trace.h"
 
+enum {
+    REQUEST_TARGET_MAX = 8192,  /* bytes of a request target */
+    REQUEST_DROP_MAX = 16 << 20 /* bytes of a body that is too large: read, so
+                                 * that the client gets to read why */
+};
+
 enum method {
     METHOD_GET,
     METHOD_HEAD,

@@ -59,15 +59,3 @@ bool framing_in_body(const struct framing *framing)
     return framing->state > EMPTY_LF && framing->state < REFUSED &&
            !framing_in_head(framing);
 }
-
-/* As a whole header line would be followed, up to the CR after the value. */
-bool framing_is_host(const uint8_t *text, size_t size)
-{
-    static const struct framing_limits NONE = {.headers_max = UINT32_MAX};
-    static const uint8_t END[] = {'\r'};
-    struct framing framing = {.limits = &NONE, .state = HOST};
-    framing_head(&framing, text, text + size);
-    if (framing.state != REFUSED)
-        framing_head(&framing, END, END + 1);
-    return framing.state == LINE_LF;
-}

@@ -12,9 +12,6 @@
 
 enum framing_limit {
     FRAMING_METHOD_MAX = 32,        /* bytes of a method */
-    FRAMING_TARGET_MAX = 8192,      /* default of target_max */
-    FRAMING_DROP_MAX = 16 << 20,    /* bytes of a body that is too large: read,
-                                     * so that the client gets to read why */
     FRAMING_LENGTH_DIGITS_MAX = 18, /* of a Content-Length */
     FRAMING_CHUNK_DIGITS_MAX = 16,  /* of a chunk size */
     FRAMING_CHUNK_LINE_MAX = 256,   /* bytes of a chunk's extensions */
@@ -102,9 +99,6 @@ size_t framing_feed(struct framing *framing, const uint8_t *data, size_t size,
  * requests and after a fault. */
 bool framing_in_head(const struct framing *framing);
 bool framing_in_body(const struct framing *framing);
-
-/* Is text what a Host header may say? */
-bool framing_is_host(const uint8_t *text, size_t size);
 
 /* Writes the whole HTTP/1.1 answer to a fault (a problem document; it closes
  * the connection) with this identifier into out, without a NUL. Returns its

@@ -6,7 +6,7 @@
 
 /* Past the counted bytes, as far as they are in this piece. */
 static const uint8_t *skip(struct framing *f, const uint8_t *p,
-                           const uint8_t *end, enum state next)
+                           const uint8_t *end, enum framing_state next)
 {
     size_t size = (size_t)(end - p);
     if (size < f->body_left) {

@@ -6,16 +6,16 @@
 
 /* The piece ends with LF, so that nothing here runs past its end: LF is in no
  * class, not printable, and not what may stand before another byte. */
-static inline const uint8_t *all(const uint8_t *p, enum class class)
+static inline const uint8_t *all(const uint8_t *p, enum char_class class)
 {
     for (;; p += 4) {
-        if ((FRAMING_CLASS[p[0]] & class) == 0)
+        if ((CHAR_CLASS[p[0]] & class) == 0)
             return p;
-        if ((FRAMING_CLASS[p[1]] & class) == 0)
+        if ((CHAR_CLASS[p[1]] & class) == 0)
             return p + 1;
-        if ((FRAMING_CLASS[p[2]] & class) == 0)
+        if ((CHAR_CLASS[p[2]] & class) == 0)
             return p + 2;
-        if ((FRAMING_CLASS[p[3]] & class) == 0)
+        if ((CHAR_CLASS[p[3]] & class) == 0)
             return p + 3;
     }
 }

@@ -10,36 +10,6 @@
  * (6.1). */
 #include "http1/framing_state.h"
 
-/* TOKEN: tchar of RFC 9110 section 5.6.2. NAMED: what a host name may have (RFC
- * 3986 reg-name). LITERAL: what stands in the brackets of an IPv6 address. */
-const uint8_t FRAMING_CLASS[256] = {
-    ['0' ... '9'] = TOKEN | NAMED | DIGIT | LITERAL,
-    ['a' ... 'f'] = TOKEN | NAMED | LITERAL,
-    ['A' ... 'F'] = TOKEN | NAMED | LITERAL,
-    ['g' ... 'z'] = TOKEN | NAMED,
-    ['G' ... 'Z'] = TOKEN | NAMED,
-    ['-'] = TOKEN | NAMED,
-    ['.'] = TOKEN | NAMED | LITERAL,
-    ['_'] = TOKEN | NAMED,
-    ['~'] = TOKEN | NAMED,
-    ['!'] = TOKEN | NAMED,
-    ['$'] = TOKEN | NAMED,
-    ['%'] = TOKEN | NAMED,
-    ['&'] = TOKEN | NAMED,
-    ['\''] = TOKEN | NAMED,
-    ['*'] = TOKEN | NAMED,
-    ['+'] = TOKEN | NAMED,
-    ['#'] = TOKEN,
-    ['^'] = TOKEN,
-    ['`'] = TOKEN,
-    ['|'] = TOKEN,
-    ['('] = NAMED,
-    [')'] = NAMED,
-    [';'] = NAMED,
-    ['='] = NAMED,
-    [':'] = LITERAL,
-};
-
 /* ---- Header values ------------------------------------------------------ */
 
 /* Of a header that says nothing about the framing: any printable bytes. */
@@ -55,7 +25,7 @@ static const uint8_t *value(struct framing *f, const uint8_t *p,
 static const uint8_t *host_port(struct framing *f, const uint8_t *p,
                                 const uint8_t *end)
 {
-    p = run(p, end, DIGIT);
+    p = char_class_run(p, end, DIGIT);
     if (p == end)
         return p;
     return line_end(f, p, end, FRAMING_BAD_HOST);
@@ -66,7 +36,7 @@ static const uint8_t *host_literal(struct framing *f, const uint8_t *p,
                                    const uint8_t *end)
 {
     const uint8_t *begin = p;
-    p = run(p, end, LITERAL);
+    p = char_class_run(p, end, LITERAL);
     f->span += (uint32_t)(p - begin);
     if (p == end)
         return p;
@@ -91,7 +61,7 @@ static const uint8_t *host(struct framing *f, const uint8_t *p,
     const uint8_t *begin = p;
     if (f->span == 0 && *p == '[')
         return enter(f, HOST_LITERAL, p + 1);
-    p = run(p, end, NAMED);
+    p = char_class_run(p, end, NAMED);
     f->span += (uint32_t)(p - begin);
     if (p == end)
         return p;
@@ -119,7 +89,7 @@ static enum framing_fault length_fault(const struct framing *f, uint8_t byte)
 static const uint8_t *length(struct framing *f, const uint8_t *p,
                              const uint8_t *end)
 {
-    for (; p < end && (FRAMING_CLASS[*p] & DIGIT) != 0; p++)
+    for (; p < end && (CHAR_CLASS[*p] & DIGIT) != 0; p++)
         if (++f->span <= FRAMING_LENGTH_DIGITS_MAX)
             f->body_left = f->body_left * 10 + (*p - '0');
     if (p == end)
@@ -243,7 +213,7 @@ static const uint8_t *name(struct framing *f, const uint8_t *p,
 {
     const uint8_t *begin = p;
     f->state = NAME;
-    p = run(p, end, TOKEN);
+    p = char_class_run(p, end, TOKEN);
     if (p == end || f->span != 0) {
         keep(f, begin, p);
         if (p == end)
@@ -271,7 +241,7 @@ static const uint8_t *line(struct framing *f, const uint8_t *p,
         return enter(f, HEAD_LF, p + 1);
     if (*p == ' ' || *p == '\t')
         return refuse(f, FRAMING_FOLDED_HEADER, p);
-    if ((FRAMING_CLASS[*p] & TOKEN) == 0)
+    if ((CHAR_CLASS[*p] & TOKEN) == 0)
         return refuse(f, line_fault(*p, FRAMING_BAD_HEADER_NAME), p);
     if (++f->lines > f->limits->header_count_max)
         return refuse(f, FRAMING_HEADERS_TOO_LARGE, p);

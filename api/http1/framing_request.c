@@ -83,7 +83,7 @@ const uint8_t *framing_method(struct framing *f, const uint8_t *p,
                               const uint8_t *end)
 {
     const uint8_t *begin = p;
-    p = run(p, end, TOKEN);
+    p = char_class_run(p, end, TOKEN);
     f->span += (uint32_t)(p - begin);
     if (f->span > FRAMING_METHOD_MAX)
         return refuse(f, FRAMING_BAD_METHOD, p);

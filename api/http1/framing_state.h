@@ -8,11 +8,12 @@
 #include <endian.h>
 #include <string.h>
 
+#include "http/char_class.h"
 #include "http1/framing.h"
 
 /* In the order of a request; those before BODY are parts of a head. A name with
  * LF in it waits for the second half of a line's end. */
-enum state {
+enum framing_state {
     START, /* between two requests */
     EMPTY_LF,
     METHOD,
@@ -51,10 +52,6 @@ enum seen {
     IN_TRAILERS = 16
 };
 
-/* Classes of bytes, as bits; framing_head.c has the table. */
-enum class { TOKEN = 1, NAMED = 2, DIGIT = 4, LITERAL = 8 };
-extern const uint8_t FRAMING_CLASS[256];
-
 /* Takes bytes of one state, and of those that follow it: p < end at the call;
  * returns the first byte not taken. */
 typedef const uint8_t *step_fn(struct framing *f, const uint8_t *p,
@@ -75,15 +72,6 @@ const uint8_t *framing_body(struct framing *f, const uint8_t *p,
  * needs no state to be found good; NULL for any other, which may be good. */
 const uint8_t *framing_fast(const struct framing_limits *limits,
                             const uint8_t *p, const uint8_t *end);
-
-/* Past the bytes of a class. */
-static inline const uint8_t *run(const uint8_t *p, const uint8_t *end,
-                                 enum class class)
-{
-    while (p < end && (FRAMING_CLASS[*p] & class) != 0)
-        p++;
-    return p;
-}
 
 /* The first byte that is less than `least` or DEL. Eight at a time: a byte's
  * top bit is set in `odd` when it is such a byte. What a borrow spoils lies
@@ -125,7 +113,7 @@ static inline const uint8_t *refuse(struct framing *f, enum framing_fault fault,
 }
 
 /* Continues in another state, whose element has no bytes yet. */
-static inline const uint8_t *enter(struct framing *f, enum state state,
+static inline const uint8_t *enter(struct framing *f, enum framing_state state,
                                    const uint8_t *p)
 {
     f->state = (uint8_t)state;
@@ -142,7 +130,7 @@ static inline enum framing_fault line_fault(uint8_t byte,
 
 /* The byte after a CR. */
 static inline const uint8_t *line_feed(struct framing *f, const uint8_t *p,
-                                       enum state next)
+                                       enum framing_state next)
 {
     if (*p != '\n')
         return refuse(f, FRAMING_BAD_LINE_END, p);

@@ -8,8 +8,6 @@
 #include <nghttp2/nghttp2.h>
 #include <talloc.h>
 
-#include "http1/framing.h"
-
 enum {
     DRIBBLE = 1024,       /* bytes; smaller DATA frames earn nothing */
     FIRST_EXTENSION = 10, /* type of a frame that RFC 9113 does not have */

@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <talloc.h>
 
-#include "http1/framing.h"
+#include "http/host_name.h"
 
 /* What stands before each name in the buffer. The limit of a head (headers_max,
  * at most 60 KiB) keeps them small. */
@@ -59,7 +59,7 @@ static void take_host(struct http2_head *head, struct kx_slice value)
         return;
     }
     head->has_host = true;
-    if (framing_is_host(value.data, value.size))
+    if (host_name_is_valid(value))
         keep(head, kx_text("host"), value);
     else
         http2_head_flaw(head, PROBLEM_BAD_REQUEST,
@@ -101,7 +101,7 @@ void http2_head_end(struct http2_head *head, struct kx_slice target)
     if (!head->has_host)
         http2_head_flaw(head, PROBLEM_BAD_REQUEST,
                         "The request names no host (:authority or Host).");
-    if (target.size > FRAMING_TARGET_MAX)
+    if (target.size > REQUEST_TARGET_MAX)
         http2_head_flaw(head, PROBLEM_URI_TOO_LONG,
                         "The request target has more bytes than this server "
                         "accepts.");

@@ -10,7 +10,6 @@
 #include <talloc.h>
 
 #include "exchange/exchange_share.h"
-#include "http1/framing.h"
 #include "http/router.h"
 
 static const uint64_t SLICE_NS = KX_MS_NS;
@@ -157,7 +156,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
 static void take_target(struct http2_stream *stream, struct kx_slice value)
 {
     size_t size =
-        value.size <= FRAMING_TARGET_MAX ? value.size : FRAMING_TARGET_MAX + 1;
+        value.size <= REQUEST_TARGET_MAX ? value.size : REQUEST_TARGET_MAX + 1;
     exchange_target(stream->exchange, (const char *)value.data, size);
 }
 
@@ -228,7 +227,7 @@ static void drop(struct http2_stream *stream, size_t size)
 {
     enqueue(stream);
     stream->dropped += size;
-    if (stream->dropped > FRAMING_DROP_MAX)
+    if (stream->dropped > REQUEST_DROP_MAX)
         http2_session_reset(stream, HTTP2_NO_ERROR);
 }
 

@@ -14,7 +14,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "http1/framing.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
 #include "server/listen_sockets.h"
@@ -112,8 +111,8 @@ static bool start_framing(const struct options *options)
                             ? options->value_max
                             : options->body_max;
     struct mhd_socket_limits limits = {
-        .framing = {.body_max = body_max + FRAMING_DROP_MAX,
-                    .target_max = FRAMING_TARGET_MAX,
+        .framing = {.body_max = body_max + REQUEST_DROP_MAX,
+                    .target_max = REQUEST_TARGET_MAX,
                     .headers_max = (uint32_t)options->headers_max,
                     .header_count_max = (uint32_t)options->header_count_max},
         .header_timeout_ms = options->header_timeout_ms,

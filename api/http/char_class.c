@@ -1,0 +1,30 @@
+/* The table: a byte's classes. */
+#include "http/char_class.h"
+
+const uint8_t CHAR_CLASS[256] = {
+    ['0' ... '9'] = TOKEN | NAMED | DIGIT | LITERAL,
+    ['a' ... 'f'] = TOKEN | NAMED | LITERAL,
+    ['A' ... 'F'] = TOKEN | NAMED | LITERAL,
+    ['g' ... 'z'] = TOKEN | NAMED,
+    ['G' ... 'Z'] = TOKEN | NAMED,
+    ['-'] = TOKEN | NAMED,
+    ['.'] = TOKEN | NAMED | LITERAL,
+    ['_'] = TOKEN | NAMED,
+    ['~'] = TOKEN | NAMED,
+    ['!'] = TOKEN | NAMED,
+    ['$'] = TOKEN | NAMED,
+    ['%'] = TOKEN | NAMED,
+    ['&'] = TOKEN | NAMED,
+    ['\''] = TOKEN | NAMED,
+    ['*'] = TOKEN | NAMED,
+    ['+'] = TOKEN | NAMED,
+    ['#'] = TOKEN,
+    ['^'] = TOKEN,
+    ['`'] = TOKEN,
+    ['|'] = TOKEN,
+    ['('] = NAMED,
+    [')'] = NAMED,
+    [';'] = NAMED,
+    ['='] = NAMED,
+    [':'] = LITERAL,
+};

@@ -1,0 +1,39 @@
+/* Hosts of requests: valid ones, and what is no host. */
+#include "http/host_name.h"
+#include "unit.h"
+
+static void a_name_or_an_address_is_a_host(void **state)
+{
+    static const char *const VALID[] = {
+        "a",          "localhost", "kindex.test:4512", "127.0.0.1:80",
+        "[::1]",      "[::1]:80",  "[fe80::1.2.3.4]",  "a:",
+        "a-b_c.d~!$", "%41",       "(a;b=c)*+'&",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof VALID / sizeof *VALID; i++)
+        if (!host_name_is_valid(kx_text(VALID[i])))
+            fail_msg("%s", VALID[i]);
+}
+
+static void other_texts_are_not(void **state)
+{
+    static const char *const INVALID[] = {
+        "",     ":",     ":80",   "a,b",  "a b",    "a/b", "a:b",
+        "a:1:", "user@", "[]",    "[::1", "[::1]a", "[g]", "[::1]:x",
+        "a[",   "::1",   "a\x7f", "ä",    "a\r",    "a\t", "[[::1]]",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof INVALID / sizeof *INVALID; i++)
+        if (host_name_is_valid(kx_text(INVALID[i])))
+            fail_msg("%s", INVALID[i]);
+    assert_false(host_name_is_valid(kx_slice("a\0b", 3)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_or_an_address_is_a_host),
+        cmocka_unit_test(other_texts_are_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
