@@ -50,7 +50,7 @@ static void answer_failure(struct exchange *exchange)
  * bodies together, or those of this client, have reached their limit. */
 static void refuse_memory(struct exchange *exchange)
 {
-    const struct options *options = exchange->desk->service->options;
+    const struct options *options = exchange->queue->service->options;
     exchange_empty(&exchange->body);
     exchange_empty(&exchange->reply.body);
     if (exchange->request.kept > 0)
@@ -90,7 +90,7 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     if (exchange->reply.flush != 0 &&
-        kx_store_failed(exchange->desk->service->store))
+        kx_store_failed(exchange->queue->service->store))
         answer_failure(exchange);
     access_settle(&exchange->request, &exchange->reply);
     cors_expose(&exchange->request, &exchange->reply);
@@ -104,7 +104,7 @@ static enum exchange_next complete(struct exchange *exchange)
  * because there is no other request to delay. */
 static enum kx_status hand_over(struct exchange *exchange)
 {
-    struct service *service = exchange->desk->service;
+    struct service *service = exchange->queue->service;
     struct kx_commit *commit = &exchange->request.commit;
     const struct counters *counters = &service->counters;
     bool alone =
@@ -137,7 +137,7 @@ static bool submit(struct exchange *exchange)
     exchange->phase = EXCHANGE_AWAITS_COMMIT;
     struct kx_fault fault = {.status = hand_over(exchange)};
     if (fault.status == KX_OK) {
-        exchange->desk->awaited++;
+        exchange->queue->awaited++;
         return true;
     }
     problem_status(request, &exchange->reply, &fault);
@@ -146,7 +146,7 @@ static bool submit(struct exchange *exchange)
 
 /* Checks the memory limit before the next turn: what the handler has made so
  * far counts while the exchange waits. */
-static bool may_go_on(struct exchange *exchange)
+static bool may_continue(struct exchange *exchange)
 {
     exchange_count_memory(exchange);
     if (!is_too_much(exchange))
@@ -155,7 +155,7 @@ static bool may_go_on(struct exchange *exchange)
     return false;
 }
 
-static enum exchange_next go_on(struct exchange *exchange);
+static enum exchange_next handle_again(struct exchange *exchange);
 
 /* Acts on what a half of the handler returned. */
 static enum exchange_next proceed(struct exchange *exchange,
@@ -171,9 +171,9 @@ static enum exchange_next proceed(struct exchange *exchange,
         break;
     case VIEW:
         exchange->views = true;
-        return go_on(exchange);
+        return handle_again(exchange);
     case AGAIN:
-        if (may_go_on(exchange)) {
+        if (may_continue(exchange)) {
             exchange_await_turn(exchange, EXCHANGE_AWAITS_TURN);
             return EXCHANGE_PARK;
         }
@@ -237,7 +237,7 @@ static enum exchange_next finish(struct exchange *exchange)
 
 /* Calls the current half of the handler: again after AGAIN, WAIT or VIEW, or
  * for the first time after the wait for its view. */
-static enum exchange_next go_on(struct exchange *exchange)
+static enum exchange_next handle_again(struct exchange *exchange)
 {
     return exchange->finishing ? finish(exchange) : handle(exchange);
 }
@@ -329,7 +329,7 @@ static enum exchange_next take_answer(struct exchange *exchange)
     case EXCHANGE_AWAITS_TURN:
     case EXCHANGE_AWAITS_NEWS:
     case EXCHANGE_AWAITS_VIEW:
-        return go_on(exchange);
+        return handle_again(exchange);
     case EXCHANGE_AWAITS_FLUSH:
         return complete(exchange);
     case EXCHANGE_CHUNK_AWAITS_TURN:
@@ -350,17 +350,17 @@ static enum exchange_next take_answer(struct exchange *exchange)
 
 void exchange_continue(struct exchange *exchange)
 {
-    struct kx_store *store = exchange->desk->service->store;
+    struct kx_store *store = exchange->queue->service->store;
     bool tries = exchange_awaits_view(exchange);
     exchange_note_wait(exchange);
     if (exchange_awaits_news(exchange))
-        run_queue_end_news(exchange->desk, exchange);
+        run_queue_end_news(exchange->queue, exchange);
     exchange->request.wait.cancel = NULL;
-    bool forsaken = exchange->forsaken;
-    if (forsaken || take_answer(exchange) == EXCHANGE_REPLY) {
-        if (!forsaken)
+    bool client_gone = exchange->client_gone;
+    if (client_gone || take_answer(exchange) == EXCHANGE_REPLY) {
+        if (!client_gone)
             exchange_await_client(exchange);
-        exchange->door->ready(exchange);
+        exchange->protocol->ready(exchange);
     }
     if (tries)
         kx_read_tried(store);
@@ -369,15 +369,15 @@ void exchange_continue(struct exchange *exchange)
 void exchange_wake(struct exchange *exchange)
 {
     struct wait *wait = &exchange->request.wait;
-    if (!wait->cancel(exchange->desk->service->store, &wait->ticket))
+    if (!wait->cancel(exchange->queue->service->store, &wait->ticket))
         return;
-    exchange->desk->awaited--;
+    exchange->queue->awaited--;
     exchange_continue(exchange);
 }
 
-void exchange_forsake(struct exchange *exchange)
+void exchange_cancel(struct exchange *exchange)
 {
-    exchange->forsaken = true;
+    exchange->client_gone = true;
     if (exchange_awaits_news(exchange))
         exchange_wake(exchange);
 }
@@ -395,5 +395,5 @@ void exchange_abandon(struct exchange *exchange)
         exchange->reply.body.failed = true;
         exchange->phase = EXCHANGE_READY;
     }
-    exchange->door->ready(exchange);
+    exchange->protocol->ready(exchange);
 }

@@ -38,7 +38,7 @@ enum exchange_next { EXCHANGE_REPLY, EXCHANGE_PARK };
 enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
 
 /* What an exchange calls on its protocol side. */
-struct exchange_door {
+struct exchange_protocol {
     /* A parked exchange has become EXCHANGE_READY, or its next chunk can be
      * asked for again. On the loop's thread. */
     void (*ready)(struct exchange *exchange);
@@ -54,20 +54,21 @@ struct exchange_door {
 struct exchange {
     struct request request;
     struct reply reply;
-    struct run_queue *desk;
+    struct run_queue *queue;
     struct exchange *next;         /* in a list of the run queue */
     TAILQ_ENTRY(exchange) waiting; /* for news */
     struct alarm alarm;            /* for when that wait ends */
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
-    uint64_t held;       /* bytes counted in the service's body_bytes */
-    struct guest *guest; /* the client that they count for; NULL: none */
-    bool counted;        /* it is in the service's in_flight */
-    bool expectant;      /* it waits for its client */
-    TAILQ_ENTRY(exchange) client; /* then: in the run queue's `clients` */
-    uint64_t since_ns;            /* then: when bytes last moved */
-    uint64_t moved_before;        /* then: bytes that had moved at since_ns */
+    uint64_t held; /* bytes counted in the service's body_bytes */
+    struct client_usage
+        *client;        /* the client that they count for; NULL: none */
+    bool counted;       /* it is in the service's in_flight */
+    bool awaits_client; /* it waits for its client */
+    TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
+    uint64_t since_ns;              /* then: when bytes last moved */
+    uint64_t moved_before;          /* then: bytes that had moved at since_ns */
     uint64_t moved;    /* bytes from the client or to it, as far as known */
     uint64_t short_ns; /* since when there is no memory for the next chunk */
     size_t sent;       /* bytes sent of the current chunk */
@@ -76,19 +77,20 @@ struct exchange {
     struct kx_reads reads;
     char server_timing[TIMING_TEXT_MAX];
     enum exchange_phase phase;
-    bool last;      /* the current chunk is the stream's last one */
-    bool finishing; /* the handler's second half has begun */
-    bool views;     /* the handler has asked for a view */
-    bool forsaken;  /* the client is gone. A parked exchange is then made
-                     * `ready` without further work */
-    const struct exchange_door *door; /* set before exchange_open */
+    bool last;        /* the current chunk is the stream's last one */
+    bool finishing;   /* the handler's second half has begun */
+    bool views;       /* the handler has asked for a view */
+    bool client_gone; /* the client is gone. A parked exchange is then made
+                       * `ready` without further work */
+    const struct exchange_protocol *protocol; /* set before exchange_open */
 };
 
 /* Returns an empty exchange of this run queue. It is in flight until
- * exchange_end, and counts for this client, or for none if guest is NULL; a
+ * exchange_end, and counts for this client, or for none if client is NULL; a
  * token of the request replaces the client. NULL when memory ran out: the
  * protocol side then drops the connection. */
-struct exchange *exchange_begin(struct run_queue *desk, struct guest *guest);
+struct exchange *exchange_begin(struct run_queue *queue,
+                                struct client_usage *client);
 /* Gives the exchange back to its run queue. It must not be parked. */
 void exchange_end(struct exchange *exchange);
 
@@ -112,17 +114,18 @@ void exchange_body(struct exchange *exchange, const void *data, size_t size);
  * yet; `ready` will be called, never from within this call. */
 enum exchange_next exchange_run(struct exchange *exchange);
 
-/* For run_queue.c: continues a parked exchange whose answer or turn came. */
+/* For exchange_loop.c: continues a parked exchange whose answer or turn came.
+ */
 void exchange_continue(struct exchange *exchange);
 /* For the protocol side: the client of a parked exchange is gone. `ready` is
  * called as soon as neither core nor run queue holds the exchange, perhaps from
  * within this call. */
-void exchange_forsake(struct exchange *exchange);
-/* For run_queue.c: ends the wait of an exchange for news (request.wait) and
+void exchange_cancel(struct exchange *exchange);
+/* For exchange_loop.c: ends the wait of an exchange for news (request.wait) and
  * continues it. Does nothing when the core is already delivering the news. */
 void exchange_wake(struct exchange *exchange);
-/* For run_queue.c: ends an exchange that waits for its turn. Its reply becomes
- * a problem; a stream that has begun is broken off. */
+/* For exchange_loop.c: ends an exchange that waits for its turn. Its reply
+ * becomes a problem; a stream that has begun is broken off. */
 void exchange_abandon(struct exchange *exchange);
 
 /* Copies up to `size` bytes of the stream to out. CHUNK_DATA: *copied_out says

@@ -14,14 +14,14 @@ enum {
 };
 
 /* The exchange is a talloc root: talloc_free frees all that it holds. */
-static struct exchange *new_exchange(struct run_queue *desk)
+static struct exchange *new_exchange(struct run_queue *queue)
 {
     struct exchange *exchange = talloc_zero(NULL, struct exchange);
     if (exchange == NULL)
         return NULL;
-    exchange->desk = desk;
-    exchange->request.service = desk->service;
-    exchange->request.reader = desk->reader;
+    exchange->queue = queue;
+    exchange->request.service = queue->service;
+    exchange->request.reader = queue->reader;
     exchange->request.wait.ticket.owner = exchange;
     exchange->request.memory = talloc_pool(exchange, MEMORY_POOL);
     kx_buffer_init(&exchange->target, exchange);
@@ -33,20 +33,21 @@ static struct exchange *new_exchange(struct run_queue *desk)
     return NULL;
 }
 
-struct exchange *exchange_begin(struct run_queue *desk, struct guest *guest)
+struct exchange *exchange_begin(struct run_queue *queue,
+                                struct client_usage *client)
 {
-    struct exchange *exchange = desk->free;
+    struct exchange *exchange = queue->free;
     if (exchange == NULL)
-        exchange = new_exchange(desk);
+        exchange = new_exchange(queue);
     else {
-        desk->free = exchange->next;
-        desk->free_count--;
+        queue->free = exchange->next;
+        queue->free_count--;
     }
     if (exchange == NULL)
         return NULL;
     exchange->phase = EXCHANGE_NEW;
-    desk->in_flight++;
-    exchange_share_enter(exchange, guest);
+    queue->in_flight++;
+    exchange_share_enter(exchange, client);
     return exchange;
 }
 
@@ -81,23 +82,23 @@ static void reset(struct exchange *exchange)
     exchange->last = false;
     exchange->finishing = false;
     exchange->views = false;
-    exchange->forsaken = false;
+    exchange->client_gone = false;
 }
 
 void exchange_end(struct exchange *exchange)
 {
-    struct run_queue *desk = exchange->desk;
+    struct run_queue *queue = exchange->queue;
     request_log_end(exchange);
-    desk->in_flight--;
+    queue->in_flight--;
     exchange_leave_client(exchange);
     exchange_share_leave(exchange);
     access_leave(&exchange->request);
-    if (desk->free_count >= FREE_MAX) {
+    if (queue->free_count >= FREE_MAX) {
         talloc_free(exchange);
         return;
     }
     reset(exchange);
-    exchange->next = desk->free;
-    desk->free = exchange;
-    desk->free_count++;
+    exchange->next = queue->free;
+    queue->free = exchange;
+    queue->free_count++;
 }

@@ -3,7 +3,7 @@
  * bytes is only read when another exchange needs what they hold. */
 #include "exchange/exchange_share.h"
 
-#include "net/address_limit.h"
+#include "exchange/address_limit.h"
 
 enum {
     PARTS = 2, /* a client may take all but one of so many parts of a limit */
@@ -35,47 +35,48 @@ static void add(atomic_uint_fast64_t *counter, uint64_t number)
 
 static struct service *service_of(const struct exchange *exchange)
 {
-    return exchange->desk->service;
+    return exchange->queue->service;
 }
 
 /* ---- Counting ----------------------------------------------------------- */
 
-void exchange_share_enter(struct exchange *exchange, struct guest *guest)
+void exchange_share_enter(struct exchange *exchange,
+                          struct client_usage *client)
 {
     exchange->counted = true;
-    exchange->guest = guest;
+    exchange->client = client;
     add(&service_of(exchange)->counters.in_flight, 1);
-    if (guest == NULL)
+    if (client == NULL)
         return;
-    address_limit_keep(guest);
-    add(&guest->requests, 1);
+    address_limit_keep(client);
+    add(&client->requests, 1);
 }
 
-static void leave_guest(struct exchange *exchange)
+static void uncount_client(struct exchange *exchange)
 {
-    struct guest *guest = exchange->guest;
-    exchange->guest = NULL;
-    if (guest == NULL)
+    struct client_usage *client = exchange->client;
+    exchange->client = NULL;
+    if (client == NULL)
         return;
-    add(&guest->requests, -(uint64_t)1);
-    add(&guest->bytes, -exchange->held);
-    address_limit_release(service_of(exchange)->guests, guest);
+    add(&client->requests, -(uint64_t)1);
+    add(&client->bytes, -exchange->held);
+    address_limit_release(service_of(exchange)->address_limit, client);
 }
 
 /* When memory ran out the exchange stays counted for its address. */
 void exchange_share_know(struct exchange *exchange)
 {
     const struct kx_token *token = exchange->request.caller.token;
-    if (token == NULL || exchange->guest == NULL)
+    if (token == NULL || exchange->client == NULL)
         return;
-    struct guest *guest =
-        address_limit_with_token(service_of(exchange)->guests, token->id);
-    if (guest == NULL)
+    struct client_usage *client = address_limit_with_token(
+        service_of(exchange)->address_limit, token->id);
+    if (client == NULL)
         return;
-    leave_guest(exchange);
-    exchange->guest = guest;
-    add(&guest->requests, 1);
-    add(&guest->bytes, exchange->held);
+    uncount_client(exchange);
+    exchange->client = client;
+    add(&client->requests, 1);
+    add(&client->bytes, exchange->held);
 }
 
 void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
@@ -90,8 +91,8 @@ void exchange_share_hold(struct exchange *exchange, uint64_t bytes)
         atomic_store_explicit(&counters->body_bytes_most,
                               read(&counters->body_bytes),
                               memory_order_relaxed);
-    if (exchange->guest != NULL)
-        add(&exchange->guest->bytes, more);
+    if (exchange->client != NULL)
+        add(&exchange->client->bytes, more);
 }
 
 void exchange_share_leave(struct exchange *exchange)
@@ -99,7 +100,7 @@ void exchange_share_leave(struct exchange *exchange)
     if (!exchange->counted)
         return;
     exchange_share_hold(exchange, 0);
-    leave_guest(exchange);
+    uncount_client(exchange);
     add(&service_of(exchange)->counters.in_flight, -(uint64_t)1);
     exchange->counted = false;
 }
@@ -108,26 +109,27 @@ void exchange_share_leave(struct exchange *exchange)
 
 static uint64_t moved(const struct exchange *exchange)
 {
-    const struct exchange_door *door = exchange->door;
-    return exchange->moved + (door->taken != NULL ? door->taken(exchange) : 0);
+    const struct exchange_protocol *protocol = exchange->protocol;
+    return exchange->moved +
+           (protocol->taken != NULL ? protocol->taken(exchange) : 0);
 }
 
 /* Appends with the current time, so the list is in the order of since_ns. */
 void exchange_await_client(struct exchange *exchange)
 {
-    struct run_queue *desk = exchange->desk;
+    struct run_queue *queue = exchange->queue;
     exchange_leave_client(exchange);
-    exchange->expectant = true;
-    exchange->since_ns = desk->now_ns;
+    exchange->awaits_client = true;
+    exchange->since_ns = queue->now_ns;
     exchange->moved_before = moved(exchange);
-    TAILQ_INSERT_TAIL(&desk->clients, exchange, client);
+    TAILQ_INSERT_TAIL(&queue->awaiting, exchange, awaiting);
 }
 
 void exchange_leave_client(struct exchange *exchange)
 {
-    if (exchange->expectant)
-        TAILQ_REMOVE(&exchange->desk->clients, exchange, client);
-    exchange->expectant = false;
+    if (exchange->awaits_client)
+        TAILQ_REMOVE(&exchange->queue->awaiting, exchange, awaiting);
+    exchange->awaits_client = false;
 }
 
 /* ---- Ending stalled exchanges ------------------------------------------- */
@@ -140,7 +142,7 @@ static uint64_t share_of(uint64_t all)
 
 /* Is more taken than `most`? One of `spare` parts of it stays free, or nothing
  * if spare is 0. */
-static bool is_over(uint64_t taken, uint64_t most, unsigned spare)
+static bool exceeds(uint64_t taken, uint64_t most, unsigned spare)
 {
     return taken > most - (spare != 0 ? most / spare : 0);
 }
@@ -149,27 +151,27 @@ static bool is_over(uint64_t taken, uint64_t most, unsigned spare)
  * taken too much? */
 static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
 {
-    const struct guest *guest = exchange->guest;
+    const struct client_usage *client = exchange->client;
     const struct counters *counters = &service_of(exchange)->counters;
     const struct options *options = service_of(exchange)->options;
-    if (is_over(read(&counters->in_flight), options->requests_max, spare) ||
-        (guest != NULL && is_over(read(&guest->requests),
-                                  share_of(options->requests_max), spare)))
+    if (exceeds(read(&counters->in_flight), options->requests_max, spare) ||
+        (client != NULL && exceeds(read(&client->requests),
+                                   share_of(options->requests_max), spare)))
         return true;
     return exchange->held > 0 &&
-           (is_over(read(&counters->body_bytes), options->bodies_max, spare) ||
-            (guest != NULL && is_over(read(&guest->bytes),
-                                      share_of(options->bodies_max), spare)));
+           (exceeds(read(&counters->body_bytes), options->bodies_max, spare) ||
+            (client != NULL && exceeds(read(&client->bytes),
+                                       share_of(options->bodies_max), spare)));
 }
 
 /* Ends the exchange that has stalled for longest of those in the way. False
  * when there is none. */
-static bool give_way(struct run_queue *desk, unsigned spare)
+static bool give_way(struct run_queue *queue, unsigned spare)
 {
-    struct exchange *exchange = TAILQ_FIRST(&desk->clients);
+    struct exchange *exchange = TAILQ_FIRST(&queue->awaiting);
     while (exchange != NULL &&
-           exchange->since_ns + STALLED_NS <= desk->now_ns) {
-        struct exchange *next = TAILQ_NEXT(exchange, client);
+           exchange->since_ns + STALLED_NS <= queue->now_ns) {
+        struct exchange *next = TAILQ_NEXT(exchange, awaiting);
         if (!is_in_the_way(exchange, spare)) {
             exchange = next;
             continue;
@@ -177,8 +179,8 @@ static bool give_way(struct run_queue *desk, unsigned spare)
         if (moved(exchange) - exchange->moved_before < MOVED_LEAST) {
             exchange_leave_client(exchange);
             exchange_share_leave(exchange);
-            atomic_fetch_add(&desk->service->counters.stalled, 1);
-            exchange->door->cut(exchange);
+            atomic_fetch_add(&queue->service->counters.stalled, 1);
+            exchange->protocol->cut(exchange);
             return true;
         }
         exchange_await_client(exchange);
@@ -191,34 +193,35 @@ static bool give_way(struct run_queue *desk, unsigned spare)
  * shortage for the other loops (exchange_share_look) and returns false. */
 static bool make_way(struct exchange *exchange)
 {
-    struct run_queue *desk = exchange->desk;
-    struct guest *guest = exchange->guest;
-    if (exchange->expectant)
+    struct run_queue *queue = exchange->queue;
+    struct client_usage *client = exchange->client;
+    if (exchange->awaits_client)
         exchange_await_client(exchange);
-    if (guest != NULL && read(&guest->in_vain_ns) + IN_VAIN_NS > desk->now_ns)
+    if (client != NULL &&
+        read(&client->in_vain_ns) + IN_VAIN_NS > queue->now_ns)
         return false;
-    if (give_way(desk, 0))
+    if (give_way(queue, 0))
         return true;
-    if (guest != NULL)
-        atomic_store(&guest->in_vain_ns, desk->now_ns);
-    atomic_store(&desk->service->counters.short_ns, desk->now_ns);
+    if (client != NULL)
+        atomic_store(&client->in_vain_ns, queue->now_ns);
+    atomic_store(&queue->service->counters.short_ns, queue->now_ns);
     return false;
 }
 
 static bool fits(const struct exchange *exchange)
 {
     const struct service *service = service_of(exchange);
-    const struct guest *guest = exchange->guest;
+    const struct client_usage *client = exchange->client;
     uint64_t most = service->options->requests_max;
     return read(&service->counters.in_flight) <= most &&
-           (guest == NULL || read(&guest->requests) <= share_of(most));
+           (client == NULL || read(&client->requests) <= share_of(most));
 }
 
 bool exchange_has_place(struct exchange *exchange, bool many)
 {
-    const struct guest *guest = exchange->guest;
+    const struct client_usage *client = exchange->client;
     uint64_t most = share_of(service_of(exchange)->options->requests_max);
-    if (many && guest != NULL && read(&guest->requests) > most / 2)
+    if (many && client != NULL && read(&client->requests) > most / 2)
         return false;
     while (!fits(exchange))
         if (!make_way(exchange))
@@ -229,11 +232,11 @@ bool exchange_has_place(struct exchange *exchange, bool many)
 bool exchange_fits_memory(const struct exchange *exchange, uint64_t own)
 {
     const struct service *service = service_of(exchange);
-    const struct guest *guest = exchange->guest;
+    const struct client_usage *client = exchange->client;
     uint64_t most = service->options->bodies_max;
     return read(&service->counters.body_bytes) - own <= most &&
-           (guest == NULL ||
-            read(&guest->bytes) - exchange->held <= share_of(most));
+           (client == NULL ||
+            read(&client->bytes) - exchange->held <= share_of(most));
 }
 
 bool exchange_has_memory(struct exchange *exchange, uint64_t own)
@@ -246,20 +249,20 @@ bool exchange_has_memory(struct exchange *exchange, uint64_t own)
 
 /* ---- Other loops -------------------------------------------------------- */
 
-void exchange_share_look(struct run_queue *desk)
+void exchange_share_look(struct run_queue *queue)
 {
-    const struct service *service = desk->service;
-    if (service->options->loops == 1 || desk->now_ns < desk->look_ns)
+    const struct service *service = queue->service;
+    if (service->options->loops == 1 || queue->now_ns < queue->look_ns)
         return;
-    desk->look_ns = desk->now_ns + LOOK_NS;
-    if (read(&service->counters.short_ns) + 2 * LOOK_NS > desk->now_ns)
-        while (give_way(desk, SPARE))
+    queue->look_ns = queue->now_ns + LOOK_NS;
+    if (read(&service->counters.short_ns) + 2 * LOOK_NS > queue->now_ns)
+        while (give_way(queue, SPARE))
             ;
 }
 
-int exchange_share_timeout_ms(const struct run_queue *desk)
+int exchange_share_timeout_ms(const struct run_queue *queue)
 {
     bool looks =
-        desk->service->options->loops > 1 && !TAILQ_EMPTY(&desk->clients);
+        queue->service->options->loops > 1 && !TAILQ_EMPTY(&queue->awaiting);
     return looks ? (int)(LOOK_NS / KX_MS_NS) : -1;
 }

@@ -1,15 +1,17 @@
 /* Limits on what all exchanges share: the number of requests (--requests-max)
- * and memory for bodies (--bodies-max). One client (struct guest) gets at most
- * half of either. When a limit is reached, the exchange that has stalled for
- * longest while it waits for its client is ended in favour of the one that
- * asks. All functions belong to the thread of the exchange's event loop. */
+ * and memory for bodies (--bodies-max). One client (struct client_usage) gets
+ * at most half of either. When a limit is reached, the exchange that has
+ * stalled for longest while it waits for its client is ended in favour of the
+ * one that asks. All functions belong to the thread of the exchange's event
+ * loop. */
 #ifndef API_EXCHANGE_SHARE_H
 #define API_EXCHANGE_SHARE_H
 
 #include "exchange/exchange.h"
 
-/* Counts the exchange, for this client if guest is not NULL. */
-void exchange_share_enter(struct exchange *exchange, struct guest *guest);
+/* Counts the exchange, for this client if client is not NULL. */
+void exchange_share_enter(struct exchange *exchange,
+                          struct client_usage *client);
 /* The token of the request is known: from here on the exchange counts for the
  * token and no longer for the address. */
 void exchange_share_know(struct exchange *exchange);
@@ -37,9 +39,9 @@ void exchange_leave_client(struct exchange *exchange);
 
 /* Called once in each turn of a loop: ends stalled exchanges of this run queue
  * when exchanges of other loops lack what they hold. */
-void exchange_share_look(struct run_queue *desk);
+void exchange_share_look(struct run_queue *queue);
 /* Milliseconds after which exchange_share_look must be called at the latest;
  * -1: never. */
-int exchange_share_timeout_ms(const struct run_queue *desk);
+int exchange_share_timeout_ms(const struct run_queue *queue);
 
 #endif

@@ -42,7 +42,7 @@ static bool make_chunk(struct exchange *exchange)
 /* Has the stream waited for memory for SHORT_NS? */
 static bool is_short_for_long(struct exchange *exchange)
 {
-    uint64_t now_ns = exchange->desk->now_ns;
+    uint64_t now_ns = exchange->queue->now_ns;
     if (exchange->short_ns == 0)
         exchange->short_ns = now_ns;
     return now_ns - exchange->short_ns >= SHORT_NS;
@@ -79,7 +79,7 @@ static bool pull(struct exchange *exchange)
     exchange_empty(&exchange->reply.body);
     exchange->sent = 0;
     exchange_count_memory(exchange);
-    if (run_queue_may_slice(exchange->desk))
+    if (run_queue_may_slice(exchange->queue))
         return make_or_wait(exchange);
     exchange_await_turn(exchange, EXCHANGE_CHUNK_AWAITS_TURN);
     return true;
@@ -108,7 +108,7 @@ enum exchange_chunk exchange_chunk(struct exchange *exchange, void *out,
         exchange_leave_client(exchange);
         return CHUNK_PARK;
     }
-    if (chunk->failed || kx_store_failed(exchange->desk->service->store))
+    if (chunk->failed || kx_store_failed(exchange->queue->service->store))
         return CHUNK_BROKEN; /* what it shows may never be on disk */
     size_t left = chunk->size - exchange->sent;
     if (left == 0)

@@ -8,11 +8,11 @@ bool exchange_await_flush(struct exchange *exchange, uint64_t flush,
                           enum exchange_phase phase)
 {
     exchange->ticket.owner = exchange;
-    if (flush == 0 || kx_wait(exchange->desk->service->store, flush,
+    if (flush == 0 || kx_wait(exchange->queue->service->store, flush,
                               &exchange->ticket) != KX_OK)
         return false;
     exchange->phase = phase;
-    exchange->desk->awaited++;
+    exchange->queue->awaited++;
     timing_park(&exchange->timing);
     return true;
 }
@@ -23,7 +23,7 @@ bool exchange_hold_view(struct exchange *exchange, enum exchange_phase phase)
     if (kx_read_hold(exchange->request.reader, &exchange->ticket))
         return true;
     exchange->phase = phase;
-    exchange->desk->awaited++;
+    exchange->queue->awaited++;
     timing_park(&exchange->timing);
     return false;
 }
@@ -38,7 +38,7 @@ void exchange_await_turn(struct exchange *exchange, enum exchange_phase phase)
 {
     exchange->phase = phase;
     timing_park(&exchange->timing);
-    run_queue_turn(exchange->desk, exchange);
+    run_queue_turn(exchange->queue, exchange);
 }
 
 /* Only the chunks of streams wait for memory (exchange_stream.c). */
@@ -46,7 +46,7 @@ void exchange_await_memory(struct exchange *exchange)
 {
     exchange->phase = EXCHANGE_CHUNK_AWAITS_TURN;
     timing_park(&exchange->timing);
-    run_queue_later(exchange->desk, exchange);
+    run_queue_later(exchange->queue, exchange);
 }
 
 /* The wait ends at the latest when the token expires. */
@@ -57,9 +57,9 @@ void exchange_await_news(struct exchange *exchange, enum exchange_phase phase)
     if (until_ns != 0 && (wait->until_ns == 0 || until_ns < wait->until_ns))
         wait->until_ns = until_ns;
     exchange->phase = phase;
-    exchange->desk->awaited++;
+    exchange->queue->awaited++;
     timing_park(&exchange->timing);
-    run_queue_news(exchange->desk, exchange);
+    run_queue_news(exchange->queue, exchange);
 }
 
 bool exchange_awaits_news(const struct exchange *exchange)

@@ -2,8 +2,8 @@
  * its ticket (commits, flushes, views, news), or to the run queue's queues of
  * turns. For exchange*.c only; all functions belong to the thread of the
  * exchange's event loop. */
-#ifndef API_EXCHANGE_PARK_H
-#define API_EXCHANGE_PARK_H
+#ifndef API_EXCHANGE_WAIT_H
+#define API_EXCHANGE_WAIT_H
 
 #include "exchange/exchange.h"
 

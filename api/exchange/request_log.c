@@ -21,7 +21,7 @@ static void count(struct service *service, const struct route *route,
 static bool is_slow(const struct exchange *exchange)
 {
     return exchange->timing.total_ns >=
-           exchange->desk->service->options->slow_ms * KX_MS_NS;
+           exchange->queue->service->options->slow_ms * KX_MS_NS;
 }
 
 /* X-Request-Id is sent if a log line has it, if the client sent an identifier
@@ -31,7 +31,7 @@ static void add_headers(struct exchange *exchange, bool slow)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    bool logged = slow || exchange->desk->service->options->access_log;
+    bool logged = slow || exchange->queue->service->options->access_log;
     if (reply->header_count + 2 > REPLY_HEADERS_MAX)
         return;
     if (logged || request->trace.named || reply->status >= 400)
@@ -46,7 +46,7 @@ void request_log_reply(struct exchange *exchange)
 {
     timing_end(&exchange->timing,
                exchange->finishing ? &exchange->request.commit.times : NULL);
-    count(exchange->desk->service, exchange->request.route,
+    count(exchange->queue->service, exchange->request.route,
           exchange->reply.status, exchange->timing.total_ns);
     add_headers(exchange, is_slow(exchange));
 }
@@ -136,7 +136,7 @@ static void log_account(const struct account *account, bool slow)
 
 void request_log_end(struct exchange *exchange)
 {
-    struct service *service = exchange->desk->service;
+    struct service *service = exchange->queue->service;
     struct timing *timing = &exchange->timing;
     struct account account;
     if (timing->started_ns == 0)

@@ -2,8 +2,8 @@
  * to the counters. When the request has ended, a slow one gets a log line and a
  * place in the list of slow requests; with --access-log every request gets a
  * log line. The loop's thread, except request_log_refusal. */
-#ifndef API_JOURNAL_H
-#define API_JOURNAL_H
+#ifndef API_REQUEST_LOG_H
+#define API_REQUEST_LOG_H
 
 struct exchange;
 struct service;

@@ -24,72 +24,65 @@ static struct exchange *exchange_of(struct alarm *alarm)
                                offsetof(struct exchange, alarm));
 }
 
-bool run_queue_open(struct run_queue *desk, struct service *service,
+bool run_queue_open(struct run_queue *queue, struct service *service,
                     unsigned number)
 {
-    *desk = (struct run_queue){.service = service, .number = number};
-    TAILQ_INIT(&desk->waiting);
-    TAILQ_INIT(&desk->clients);
-    desk->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (desk->answers_fd < 0)
+    *queue = (struct run_queue){.service = service, .number = number};
+    TAILQ_INIT(&queue->waiting);
+    TAILQ_INIT(&queue->awaiting);
+    queue->answers_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (queue->answers_fd < 0)
         return false;
-    if (pthread_mutex_init(&desk->lock, NULL) == 0 &&
-        kx_reader_open(service->store, &desk->reader) == KX_OK)
+    if (pthread_mutex_init(&queue->lock, NULL) == 0 &&
+        kx_reader_open(service->store, &queue->reader) == KX_OK)
         return true;
-    close(desk->answers_fd);
+    close(queue->answers_fd);
     return false;
 }
 
-void run_queue_close(struct run_queue *desk)
+void run_queue_close(struct run_queue *queue)
 {
-    while (desk->free != NULL) {
-        struct exchange *exchange = desk->free;
-        desk->free = exchange->next;
+    while (queue->free != NULL) {
+        struct exchange *exchange = queue->free;
+        queue->free = exchange->next;
         talloc_free(exchange);
     }
-    kx_reader_close(desk->reader);
-    pthread_mutex_destroy(&desk->lock);
-    close(desk->answers_fd);
+    kx_reader_close(queue->reader);
+    pthread_mutex_destroy(&queue->lock);
+    close(queue->answers_fd);
 }
 
 /* Only the answer that finds the list empty writes to the eventfd: one write
  * wakes the loop for all answers that follow before it takes the list. */
-void run_queue_put(struct run_queue *desk, struct kx_ticket *first)
+void run_queue_put(struct run_queue *queue, struct kx_ticket *first)
 {
     const uint64_t one = 1;
-    pthread_mutex_lock(&desk->lock);
-    bool asleep = desk->answered == NULL;
+    pthread_mutex_lock(&queue->lock);
+    bool asleep = queue->answered == NULL;
     while (first != NULL) {
         struct kx_ticket *next = first->next;
-        first->next = desk->answered;
-        desk->answered = first;
+        first->next = queue->answered;
+        queue->answered = first;
         first = next;
     }
-    pthread_mutex_unlock(&desk->lock);
-    while (asleep && write(desk->answers_fd, &one, sizeof one) < 0 &&
+    pthread_mutex_unlock(&queue->lock);
+    while (asleep && write(queue->answers_fd, &one, sizeof one) < 0 &&
            errno == EINTR)
         ;
 }
 
 /* The eventfd is emptied before the list is taken. In the other order the
  * wake-up for an answer put in between would be lost. */
-bool run_queue_take_answers(struct run_queue *desk)
+struct kx_ticket *run_queue_take_answers(struct run_queue *queue)
 {
     uint64_t count;
-    while (read(desk->answers_fd, &count, sizeof count) < 0 && errno == EINTR)
+    while (read(queue->answers_fd, &count, sizeof count) < 0 && errno == EINTR)
         ;
-    pthread_mutex_lock(&desk->lock);
-    struct kx_ticket *ticket = desk->answered;
-    desk->answered = NULL;
-    pthread_mutex_unlock(&desk->lock);
-    bool any = ticket != NULL;
-    while (ticket != NULL) {
-        struct kx_ticket *next = ticket->next;
-        desk->awaited--;
-        exchange_continue(ticket->owner);
-        ticket = next;
-    }
-    return any;
+    pthread_mutex_lock(&queue->lock);
+    struct kx_ticket *first = queue->answered;
+    queue->answered = NULL;
+    pthread_mutex_unlock(&queue->lock);
+    return first;
 }
 
 static void append(struct turns *turns, struct exchange *exchange)
@@ -113,111 +106,90 @@ static struct exchange *take(struct turns *turns)
     return exchange;
 }
 
-void run_queue_turn(struct run_queue *desk, struct exchange *exchange)
+void run_queue_turn(struct run_queue *queue, struct exchange *exchange)
 {
-    append(&desk->turns, exchange);
+    append(&queue->turns, exchange);
 }
 
-void run_queue_later(struct run_queue *desk, struct exchange *exchange)
+void run_queue_later(struct run_queue *queue, struct exchange *exchange)
 {
-    if (desk->later.first == NULL)
-        desk->later_ns = kx_monotonic_ns() + LATER_NS;
-    append(&desk->later, exchange);
+    if (queue->later.first == NULL)
+        queue->later_ns = kx_monotonic_ns() + LATER_NS;
+    append(&queue->later, exchange);
 }
 
-bool run_queue_may_slice(const struct run_queue *desk)
+bool run_queue_may_slice(const struct run_queue *queue)
 {
-    return desk->turns.first == NULL && kx_monotonic_ns() < desk->slices_end_ns;
+    return queue->turns.first == NULL &&
+           kx_monotonic_ns() < queue->slices_end_ns;
 }
 
 /* Moves the exchanges of `later` to `turns` when their time has come. */
-static void queue_late(struct run_queue *desk, uint64_t now_ns)
+static void move_later(struct run_queue *queue, uint64_t now_ns)
 {
     struct exchange *exchange;
-    if (now_ns >= desk->later_ns)
-        while ((exchange = take(&desk->later)) != NULL)
-            append(&desk->turns, exchange);
+    if (now_ns >= queue->later_ns)
+        while ((exchange = take(&queue->later)) != NULL)
+            append(&queue->turns, exchange);
 }
 
-/* Exchanges that are queued meanwhile wait for the next call, and so do those
- * for which the time is not sufficient. */
-bool run_queue_run_turns(struct run_queue *desk)
+const struct exchange *run_queue_begin_slices(struct run_queue *queue)
 {
-    struct exchange *exchange = NULL;
     uint64_t now_ns = kx_monotonic_ns();
-    desk->slices_end_ns = now_ns + SLICES_NS;
-    queue_late(desk, now_ns);
-    const struct exchange *last = desk->turns.last;
-    if (last == NULL)
-        return false;
-    do {
-        exchange = take(&desk->turns);
-        exchange_continue(exchange);
-    } while (exchange != last && kx_monotonic_ns() < desk->slices_end_ns);
-    return true;
+    queue->slices_end_ns = now_ns + SLICES_NS;
+    move_later(queue, now_ns);
+    return queue->turns.last;
 }
 
-void run_queue_news(struct run_queue *desk, struct exchange *exchange)
+struct exchange *run_queue_take_turn(struct run_queue *queue)
+{
+    return take(&queue->turns);
+}
+
+struct exchange *run_queue_take_any(struct run_queue *queue)
+{
+    move_later(queue, UINT64_MAX);
+    return take(&queue->turns);
+}
+
+void run_queue_news(struct run_queue *queue, struct exchange *exchange)
 {
     uint64_t until_ns = exchange->request.wait.until_ns;
-    TAILQ_INSERT_TAIL(&desk->waiting, exchange, waiting);
+    TAILQ_INSERT_TAIL(&queue->waiting, exchange, waiting);
     if (until_ns != 0)
-        timer_heap_set(&desk->alarms, &exchange->alarm,
-                       until_ns > desk->late_ns ? until_ns : desk->late_ns + 1);
+        timer_heap_set(&queue->alarms, &exchange->alarm,
+                       until_ns > queue->handled_ns ? until_ns
+                                                    : queue->handled_ns + 1);
 }
 
-void run_queue_end_news(struct run_queue *desk, struct exchange *exchange)
+void run_queue_end_news(struct run_queue *queue, struct exchange *exchange)
 {
-    TAILQ_REMOVE(&desk->waiting, exchange, waiting);
-    timer_heap_clear(&desk->alarms, &exchange->alarm);
+    TAILQ_REMOVE(&queue->waiting, exchange, waiting);
+    timer_heap_clear(&queue->alarms, &exchange->alarm);
 }
 
-static bool wake_all(struct run_queue *desk)
+struct exchange *run_queue_take_alarm(struct run_queue *queue)
 {
-    struct exchange *exchange = TAILQ_FIRST(&desk->waiting);
-    struct exchange *last = TAILQ_LAST(&desk->waiting, exchanges);
-    bool any = exchange != NULL;
-    while (exchange != NULL) {
-        struct exchange *next =
-            exchange == last ? NULL : TAILQ_NEXT(exchange, waiting);
-        exchange_wake(exchange);
-        exchange = next;
-    }
-    return any;
-}
-
-/* A woken exchange may wait again at once; late_ns makes sure that it is not
- * woken again in this call. */
-bool run_queue_run_late(struct run_queue *desk, bool stopping)
-{
-    struct alarm *alarm;
-    bool any = false;
-    if (stopping)
-        return wake_all(desk);
-    if (desk->alarms.first == NULL)
-        return false;
-    desk->late_ns = kx_monotonic_ns();
-    while ((alarm = desk->alarms.first) != NULL &&
-           alarm->at_ns <= desk->late_ns) {
-        timer_heap_clear(&desk->alarms, alarm);
-        exchange_wake(exchange_of(alarm));
-        any = true;
-    }
-    return any;
+    struct alarm *alarm = queue->alarms.first;
+    if (alarm == NULL || alarm->at_ns > queue->handled_ns)
+        return NULL;
+    timer_heap_clear(&queue->alarms, alarm);
+    return exchange_of(alarm);
 }
 
 /* The earliest time for which an exchange waits; UINT64_MAX: none does. */
-static uint64_t next_ns(const struct run_queue *desk)
+static uint64_t next_ns(const struct run_queue *queue)
 {
-    const struct alarm *alarm = desk->alarms.first;
+    const struct alarm *alarm = queue->alarms.first;
     uint64_t at_ns = alarm != NULL ? alarm->at_ns : UINT64_MAX;
-    return desk->later.first != NULL && desk->later_ns < at_ns ? desk->later_ns
-                                                               : at_ns;
+    return queue->later.first != NULL && queue->later_ns < at_ns
+               ? queue->later_ns
+               : at_ns;
 }
 
-int run_queue_timeout_ms(const struct run_queue *desk)
+int run_queue_timeout_ms(const struct run_queue *queue)
 {
-    uint64_t at_ns = next_ns(desk);
+    uint64_t at_ns = next_ns(queue);
     if (at_ns == UINT64_MAX)
         return -1;
     uint64_t now_ns = kx_monotonic_ns();
@@ -225,15 +197,7 @@ int run_queue_timeout_ms(const struct run_queue *desk)
     return left_ns > 3600000000000u ? 3600000 : (int)(left_ns / KX_MS_NS) + 1;
 }
 
-bool run_queue_has_turns(const struct run_queue *desk)
+bool run_queue_has_turns(const struct run_queue *queue)
 {
-    return desk->turns.first != NULL || desk->later.first != NULL;
-}
-
-void run_queue_abandon_turns(struct run_queue *desk)
-{
-    struct exchange *exchange;
-    queue_late(desk, UINT64_MAX);
-    while ((exchange = take(&desk->turns)) != NULL)
-        exchange_abandon(exchange);
+    return queue->turns.first != NULL || queue->later.first != NULL;
 }

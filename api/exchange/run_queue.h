@@ -2,8 +2,8 @@
  * the answers that the writer thread put there for the loop. Writer thread and
  * loop meet nowhere else, and share one list under one lock. All functions
  * belong to the loop's thread, except run_queue_put. */
-#ifndef API_DESK_H
-#define API_DESK_H
+#ifndef API_RUN_QUEUE_H
+#define API_RUN_QUEUE_H
 
 #include <pthread.h>
 #include <sys/queue.h>
@@ -35,57 +35,57 @@ struct run_queue {
     uint64_t slices_end_ns;   /* of this turn of the loop */
     struct exchanges waiting; /* for news; the core has their request.wait */
     struct timer_heap alarms; /* for when their waits end */
-    uint64_t late_ns;         /* alarms due by then have been handled */
-    struct exchanges clients; /* wait for their client (exchange_share.c) */
-    uint64_t now_ns;          /* of this turn of the loop, about */
-    uint64_t look_ns;         /* exchange_share_look has nothing to do before */
-    size_t in_flight;         /* exchanges begun and not ended */
-    size_t awaited;           /* of these, waiting for the core */
-    bool closing;             /* nothing may be parked any longer */
+    uint64_t handled_ns;      /* alarms due by then have been handled */
+    struct exchanges awaiting; /* wait for their client (exchange_share.c) */
+    uint64_t now_ns;           /* of this turn of the loop, about */
+    uint64_t look_ns; /* exchange_share_look has nothing to do before */
+    size_t in_flight; /* exchanges begun and not ended */
+    size_t awaited;   /* of these, waiting for the core */
+    bool closing;     /* nothing may be parked any longer */
 };
 
 /* Opens the loop's reader and its eventfd; `number` tells the loops of one
  * service apart, from 0. False when the system has no memory or descriptors
  * left; there is nothing to close then. */
-bool run_queue_open(struct run_queue *desk, struct service *service,
+bool run_queue_open(struct run_queue *queue, struct service *service,
                     unsigned number);
 /* Frees the exchanges; none may be in flight. */
-void run_queue_close(struct run_queue *desk);
+void run_queue_close(struct run_queue *queue);
 
 /* Adds the tickets of a list (linked by next) to the answers and wakes the
  * loop. Never blocks for longer than the list takes to be linked. Any
  * thread. */
-void run_queue_put(struct run_queue *desk, struct kx_ticket *first);
-/* Continues every exchange that was answered, which may call its `ready`. False
- * when there was none. */
-bool run_queue_take_answers(struct run_queue *desk);
+void run_queue_put(struct run_queue *queue, struct kx_ticket *first);
+/* Takes the tickets that were put, as a list; NULL: there are none. */
+struct kx_ticket *run_queue_take_answers(struct run_queue *queue);
 
 /* Puts an exchange at the end of the queue of turns. It must be in no other
  * list of the run queue. */
-void run_queue_turn(struct run_queue *desk, struct exchange *exchange);
+void run_queue_turn(struct run_queue *queue, struct exchange *exchange);
 /* The same after a delay. For exchanges that wait for memory: in the queue of
  * turns they would keep the loop busy without work. */
-void run_queue_later(struct run_queue *desk, struct exchange *exchange);
-/* Called once in each turn of the loop: gives each exchange in the queue of
- * turns a slice until the time for slices is used up. The others come first in
- * the next call. False when none waited. */
-bool run_queue_run_turns(struct run_queue *desk);
+void run_queue_later(struct run_queue *queue, struct exchange *exchange);
+/* Begins the time for slices of this turn of the loop, and moves exchanges that
+ * have waited for memory long enough to the queue of turns. Returns the last
+ * one in that queue; NULL: it is empty. */
+const struct exchange *run_queue_begin_slices(struct run_queue *queue);
+/* Takes the first exchange of the queue of turns; NULL: it is empty. */
+struct exchange *run_queue_take_turn(struct run_queue *queue);
+/* The same, but exchanges that wait for memory come last. */
+struct exchange *run_queue_take_any(struct run_queue *queue);
 /* May a slice be made at once? Not while other exchanges wait for theirs, nor
  * when the time for slices is used up. */
-bool run_queue_may_slice(const struct run_queue *desk);
+bool run_queue_may_slice(const struct run_queue *queue);
 /* Adds or removes an exchange whose request.wait is with the core. */
-void run_queue_news(struct run_queue *desk, struct exchange *exchange);
-void run_queue_end_news(struct run_queue *desk, struct exchange *exchange);
-/* Continues the exchanges whose wait has expired, or all that wait for news if
- * the loop is `stopping`. False when there was none. */
-bool run_queue_run_late(struct run_queue *desk, bool stopping);
-/* Milliseconds until run_queue_run_turns or run_queue_run_late has something to
- * do; -1: never. */
-int run_queue_timeout_ms(const struct run_queue *desk);
+void run_queue_news(struct run_queue *queue, struct exchange *exchange);
+void run_queue_end_news(struct run_queue *queue, struct exchange *exchange);
+/* Takes the alarm of an exchange that is due by handled_ns; NULL: none is. The
+ * exchange still waits for news. */
+struct exchange *run_queue_take_alarm(struct run_queue *queue);
+/* Milliseconds until an exchange of the queue of turns or an alarm is due; -1:
+ * never. */
+int run_queue_timeout_ms(const struct run_queue *queue);
 /* Does any exchange wait for its turn? */
-bool run_queue_has_turns(const struct run_queue *desk);
-/* Ends the exchanges that wait for their turn with a problem (503 stopping), or
- * breaks off their streams, because the loop stops. */
-void run_queue_abandon_turns(struct run_queue *desk);
+bool run_queue_has_turns(const struct run_queue *queue);
 
 #endif

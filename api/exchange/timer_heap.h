@@ -2,8 +2,8 @@
  * pairing heap that is linked through its members and allocates nothing.
  * Setting takes constant time, removing logarithmic time (amortized). All
  * functions belong to the thread that has the alarms. */
-#ifndef API_ALARMS_H
-#define API_ALARMS_H
+#ifndef API_TIMER_HEAP_H
+#define API_TIMER_HEAP_H
 
 #include <stdint.h>
 

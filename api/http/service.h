@@ -41,7 +41,7 @@ struct service {
     struct kx_store *store;
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
-    struct address_limit *guests;
+    struct address_limit *address_limit;
     struct tls_keyring *keyring; /* NULL: no TLS */
     int64_t started_at_ms;
     bool closed;          /* every request needs an access token */

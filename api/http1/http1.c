@@ -27,14 +27,14 @@ enum {
 struct http1 {
     struct MHD_Daemon *daemon;
     struct http1_streams *streams;
-    struct run_queue *desk;
+    struct run_queue *queue;
     int epoll_fd;
 };
 
 /* ---- Request headers ---------------------------------------------------- */
 
 /* A header looked for: the library gives one line at a time, in order. */
-struct get_many_read {
+struct header_search {
     const struct request *request;
     const char *name;
     size_t size;
@@ -45,17 +45,17 @@ static enum MHD_Result take_header(void *closure, enum MHD_ValueKind kind,
                                    const char *name, size_t name_size,
                                    const char *value, size_t value_size)
 {
-    struct get_many_read *wanted = closure;
+    struct header_search *search = closure;
     (void)kind;
     (void)value_size;
-    if (name_size != wanted->size ||
-        strncasecmp(name, wanted->name, name_size) != 0)
+    if (name_size != search->size ||
+        strncasecmp(name, search->name, name_size) != 0)
         return MHD_YES;
-    if (wanted->value == NULL)
-        wanted->value = value;
+    if (search->value == NULL)
+        search->value = value;
     else
-        wanted->value = talloc_asprintf(wanted->request->memory, "%s, %s",
-                                        wanted->value, value);
+        search->value = talloc_asprintf(search->request->memory, "%s, %s",
+                                        search->value, value);
     return MHD_YES;
 }
 
@@ -78,13 +78,13 @@ static enum MHD_Result note_size(void *closure, enum MHD_ValueKind kind,
  * section 5.3); the result lies in the library's memory or the request's. */
 static const char *find_header(const struct request *request, const char *name)
 {
-    struct get_many_read wanted = {
+    struct header_search search = {
         .request = request, .name = name, .size = strlen(name)};
-    if ((request->header_sizes >> wanted.size % 64 & 1) == 0)
+    if ((request->header_sizes >> search.size % 64 & 1) == 0)
         return NULL;
     MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND,
-                                take_header, &wanted);
-    return wanted.value;
+                                take_header, &search);
+    return search.value;
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -97,7 +97,7 @@ static ssize_t read_stream(void *closure, uint64_t position, char *out,
     struct exchange *exchange = closure;
     size_t copied = 0;
     (void)position;
-    if (exchange->desk->closing)
+    if (exchange->queue->closing)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     switch (exchange_chunk(exchange, out, size, &copied)) {
     case CHUNK_DATA:
@@ -150,7 +150,7 @@ static bool add_headers(const struct exchange *exchange,
     for (size_t i = 0; done && i < reply->header_count; i++)
         done = MHD_add_response_header(response, reply->headers[i].name,
                                        reply->headers[i].value) == MHD_YES;
-    if (done && exchange->desk->service->stopping)
+    if (done && exchange->queue->service->stopping)
         done = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION,
                                        "close") == MHD_YES;
     return done;
@@ -203,7 +203,7 @@ static uint64_t taken(const struct exchange *exchange)
                : mhd_socket_sent(descriptor_of(exchange->request.connection));
 }
 
-static const struct exchange_door DOOR = {
+static const struct exchange_protocol PROTOCOL = {
     .ready = on_ready, .cut = cut, .taken = taken};
 
 /* ---- Requests ----------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void open_request(struct exchange *exchange,
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, note_size,
                                 &request->header_sizes);
     request->method = method_parse(method);
-    exchange->door = &DOOR;
+    exchange->protocol = &PROTOCOL;
     exchange_open(exchange, announced_size(request));
 }
 
@@ -282,7 +282,7 @@ static enum MHD_Result on_request(void *closure,
     struct http1 *http1 = closure;
     struct exchange *exchange = *context;
     (void)url;
-    if (exchange == NULL || http1->desk->closing)
+    if (exchange == NULL || http1->queue->closing)
         return MHD_NO;
     if (exchange->phase == EXCHANGE_NEW) {
         open_request(exchange, connection, method);
@@ -306,7 +306,7 @@ static void *on_target(void *closure, const char *target,
 {
     struct http1 *http1 = closure;
     struct exchange *exchange = exchange_begin(
-        http1->desk, mhd_socket_guest(descriptor_of(connection)));
+        http1->queue, mhd_socket_client(descriptor_of(connection)));
     char *mark = strchr(target, '?');
     if (exchange != NULL)
         exchange_target(exchange, target, strlen(target));
@@ -347,11 +347,11 @@ static void on_connection(void *closure, struct MHD_Connection *connection,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http1 *http1 = closure;
-    struct connection visit;
+    struct connection accepted;
     (void)context;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED &&
-        mhd_socket_close(descriptor_of(connection), &visit))
-        connection_end(http1->desk->service, &visit);
+        mhd_socket_close(descriptor_of(connection), &accepted))
+        connection_end(http1->queue->service, &accepted);
 }
 
 /* Enough for the largest head that framing.h accepts and for the head of any
@@ -366,7 +366,7 @@ static size_t connection_memory(const struct options *options)
 /* No threads and no listening socket of the library's own. */
 static struct MHD_Daemon *start(struct http1 *http1)
 {
-    const struct options *options = http1->desk->service->options;
+    const struct options *options = http1->queue->service->options;
     return MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0,
         NULL, NULL, on_request, http1, MHD_OPTION_NOTIFY_COMPLETED,
@@ -380,12 +380,12 @@ static struct MHD_Daemon *start(struct http1 *http1)
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
-struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams)
+struct http1 *http1_open(struct run_queue *queue, struct http1_streams *streams)
 {
     struct http1 *http1 = talloc_zero(NULL, struct http1);
     if (http1 == NULL)
         return NULL;
-    http1->desk = desk;
+    http1->queue = queue;
     http1->streams = streams;
     http1->daemon = start(http1);
     if (http1->daemon != NULL) {
@@ -400,7 +400,7 @@ struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams)
 
 void http1_close(struct http1 *http1)
 {
-    http1->desk->closing = true;
+    http1->queue->closing = true;
     MHD_run(http1->daemon); /* takes note of the connections just resumed */
     MHD_stop_daemon(http1->daemon);
     talloc_free(http1);
@@ -422,16 +422,17 @@ int http1_timeout_ms(const struct http1 *http1)
     return own >= 0 && own < theirs ? own : theirs;
 }
 
-void http1_add(struct http1 *http1, struct connection *visit)
+void http1_add(struct http1 *http1, struct connection *accepted)
 {
-    if (!mhd_socket_open(visit)) {
-        connection_close(http1->desk->service, visit);
+    if (!mhd_socket_open(accepted)) {
+        connection_close(http1->queue->service, accepted);
         return;
     }
     /* The library closes a socket that it cannot take; __wrap_close() then ends
      * the connection. */
-    MHD_add_connection(http1->daemon, visit->fd,
-                       (const struct sockaddr *)&visit->peer, visit->peer_size);
+    MHD_add_connection(http1->daemon, accepted->fd,
+                       (const struct sockaddr *)&accepted->peer,
+                       accepted->peer_size);
 }
 
 void http1_run(struct http1 *http1)

@@ -11,9 +11,10 @@
 
 struct http1;
 
-/* A server without sockets whose exchanges come from desk; replies that may
+/* A server without sockets whose exchanges come from queue; replies that may
  * last continue in streams. NULL when it cannot be started. */
-struct http1 *http1_open(struct run_queue *desk, struct http1_streams *streams);
+struct http1 *http1_open(struct run_queue *queue,
+                         struct http1_streams *streams);
 /* Closes all connections and frees the server. No exchange may be parked. */
 void http1_close(struct http1 *http1);
 
@@ -23,7 +24,7 @@ int http1_descriptor(const struct http1 *http1);
  * timeout of its connections; -1: none. */
 int http1_timeout_ms(const struct http1 *http1);
 /* Takes over a connection, also on failure, which closes it. */
-void http1_add(struct http1 *http1, struct connection *visit);
+void http1_add(struct http1 *http1, struct connection *accepted);
 /* Does all that can be done without waiting: reads, runs handlers, writes, and
  * closes. Also needed after `ready` was called for an exchange. */
 void http1_run(struct http1 *http1);

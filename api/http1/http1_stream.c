@@ -18,8 +18,8 @@ enum {
 
 /* Lives in the request's memory. */
 struct http1_stream {
-    struct socket_io wire; /* first: it is the source */
-    struct connection visit;
+    struct socket_io io; /* first: it is the source */
+    struct connection connection;
     struct exchange *exchange;
     struct http1_streams *all;
     struct kx_buffer head; /* of the reply, until it is sent */
@@ -38,7 +38,7 @@ struct http1_stream {
 TAILQ_HEAD(http1_stream_list, http1_stream);
 
 struct http1_streams {
-    struct run_queue *desk;
+    struct run_queue *queue;
     int epoll_fd;
     struct http1_stream_list open;
     struct http1_stream_list due;
@@ -71,7 +71,7 @@ static void set_stalled(struct http1_stream *stream, bool stalled)
         return;
     stream->deadline_ns =
         kx_monotonic_ns() +
-        all->desk->service->options->idle_timeout_ms * KX_MS_NS;
+        all->queue->service->options->idle_timeout_ms * KX_MS_NS;
     TAILQ_INSERT_TAIL(&all->stalled, stream, stalled_order);
 }
 
@@ -84,11 +84,11 @@ static void end(struct http1_stream *stream)
     unmark(stream);
     set_stalled(stream, false);
     TAILQ_REMOVE(&all->open, stream, order);
-    socket_io_close(&stream->wire);
-    connection_close(all->desk->service, &stream->visit);
+    socket_io_close(&stream->io);
+    connection_close(all->queue->service, &stream->connection);
     stream->gone = true;
     if (stream->parked)
-        exchange_forsake(stream->exchange);
+        exchange_cancel(stream->exchange);
     else
         exchange_end(stream->exchange);
 }
@@ -97,8 +97,8 @@ static void end(struct http1_stream *stream)
  * might never read the end. */
 static void finish(struct http1_stream *stream)
 {
-    socket_io_finish(&stream->wire);
-    socket_io_read(&stream->wire, stream->all->piece, PIECE);
+    socket_io_finish(&stream->io);
+    socket_io_read(&stream->io, stream->all->piece, PIECE);
     end(stream);
 }
 
@@ -134,14 +134,14 @@ static void fill(struct http1_stream *stream)
             kx_add_text(&all->output, "0\r\n\r\n");
         break;
     case CHUNK_BROKEN:
-        stream->wire.broken = true;
+        stream->io.broken = true;
         break;
     }
 }
 
 static bool has_more(const struct http1_stream *stream)
 {
-    return !stream->parked && !stream->ended && !stream->wire.broken;
+    return !stream->parked && !stream->ended && !stream->io.broken;
 }
 
 /* As many pieces as there is room for. */
@@ -149,25 +149,25 @@ static void make_output(struct http1_stream *stream)
 {
     struct kx_buffer *output = &stream->all->output;
     output->size = 0;
-    if (socket_io_blocked(&stream->wire))
+    if (socket_io_blocked(&stream->io))
         return;
     kx_add_slice(output, kx_buffer_slice(&stream->head));
     kx_buffer_free(&stream->head);
     while (has_more(stream) && output->size < PIECE)
         fill(stream);
-    stream->wire.broken |= output->failed;
+    stream->io.broken |= output->failed;
     output->failed = false;
 }
 
 static void give(struct http1_stream *stream)
 {
-    struct socket_io *wire = &stream->wire;
+    struct socket_io *io = &stream->io;
     make_output(stream);
-    size_t sent = socket_io_send(wire, kx_buffer_slice(&stream->all->output));
-    bool blocked = socket_io_blocked(wire);
+    size_t sent = socket_io_send(io, kx_buffer_slice(&stream->all->output));
+    bool blocked = socket_io_blocked(io);
     if (blocked != stream->stalled || sent > 0)
         set_stalled(stream, blocked);
-    if (wire->broken)
+    if (io->broken)
         end(stream);
     else if (!blocked && stream->ended)
         finish(stream);
@@ -205,19 +205,20 @@ static void on_ready(struct exchange *exchange)
 static void cut(struct exchange *exchange)
 {
     struct http1_stream *stream = exchange->request.connection;
-    stream->wire.broken = true;
+    stream->io.broken = true;
     mark(stream);
 }
 
-static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
+static const struct exchange_protocol PROTOCOL = {.ready = on_ready,
+                                                  .cut = cut};
 
 /* Nothing is read: a socket that is ready while there is nothing to be sent has
  * been reset. */
 static void on_socket(struct event_source *source)
 {
     struct http1_stream *stream = (struct http1_stream *)source;
-    if (!socket_io_blocked(&stream->wire))
-        stream->wire.broken = true;
+    if (!socket_io_blocked(&stream->io))
+        stream->io.broken = true;
     mark(stream);
 }
 
@@ -257,16 +258,17 @@ static void write_head(struct http1_stream *stream, const struct reply *reply)
 }
 
 /* The library has let go of the socket. */
-static void take(void *heir, const struct connection *visit)
+static void take(void *receiver, const struct connection *connection)
 {
-    struct http1_stream *stream = heir;
-    struct socket_io *wire = &stream->wire;
-    stream->visit = *visit;
-    wire->source = (struct event_source){.ready = on_socket, .fd = visit->fd};
-    wire->tls = visit->tls;
-    wire->total = &stream->all->desk->service->counters.body_bytes;
+    struct http1_stream *stream = receiver;
+    struct socket_io *io = &stream->io;
+    stream->connection = *connection;
+    io->source =
+        (struct event_source){.ready = on_socket, .fd = connection->fd};
+    io->tls = connection->tls;
+    io->total = &stream->all->queue->service->counters.body_bytes;
     TAILQ_INSERT_TAIL(&stream->all->open, stream, order);
-    if (socket_io_open(wire, stream->all->epoll_fd, stream->exchange))
+    if (socket_io_open(io, stream->all->epoll_fd, stream->exchange))
         mark(stream);
     else
         end(stream);
@@ -291,19 +293,19 @@ bool http1_streams_adopt(struct http1_streams *all, struct exchange *exchange,
     }
     request->connection = stream;
     request->header = no_header;
-    exchange->door = &DOOR;
+    exchange->protocol = &PROTOCOL;
     mhd_socket_transfer(fd, take, stream);
     return true;
 }
 
 /* ---- All of them -------------------------------------------------------- */
 
-struct http1_streams *http1_streams_open(struct run_queue *desk, int epoll_fd)
+struct http1_streams *http1_streams_open(struct run_queue *queue, int epoll_fd)
 {
     struct http1_streams *all = talloc_zero(NULL, struct http1_streams);
     if (all == NULL)
         return NULL;
-    all->desk = desk;
+    all->queue = queue;
     all->epoll_fd = epoll_fd;
     TAILQ_INIT(&all->open);
     TAILQ_INIT(&all->due);

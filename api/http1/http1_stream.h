@@ -13,7 +13,7 @@ struct http1_streams;
 
 /* None as yet, for sockets that are watched in epoll_fd; NULL when memory ran
  * out. */
-struct http1_streams *http1_streams_open(struct run_queue *desk, int epoll_fd);
+struct http1_streams *http1_streams_open(struct run_queue *queue, int epoll_fd);
 /* Closes all connections and frees the streams. NULL is allowed. */
 void http1_streams_close(struct http1_streams *all);
 

@@ -8,8 +8,8 @@
  * this name is left out as long as all that it calls is defined here. The
  * definitions are weak: a later version, which calls more of them, gets its own
  * object, and all of them from there. */
-#ifndef API_HTTP1_POOL_H
-#define API_HTTP1_POOL_H
+#ifndef API_MHD_POOL_H
+#define API_MHD_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

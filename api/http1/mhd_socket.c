@@ -28,12 +28,12 @@ struct mhd_socket {
     bool turned_away;
     bool ended;  /* the client sends no more, but waits for answers */
     bool looked; /* whether it has ended, when all was answered once */
-    struct connection visit;
+    struct connection connection;
     uint64_t answered; /* requests, by the library */
     uint64_t sent;     /* bytes */
     size_t drained;
     http1_take_fn *take;     /* NULL: the library's until it is closed */
-    void *heir;              /* for take */
+    void *receiver;          /* for take */
     struct mhd_socket *next; /* in due_sockets */
 };
 
@@ -86,14 +86,14 @@ static struct mhd_socket *registered(int fd)
                          : NULL;
 }
 
-bool mhd_socket_open(const struct connection *visit)
+bool mhd_socket_open(const struct connection *connection)
 {
-    slot *place = find(visit->fd);
+    slot *place = find(connection->fd);
     struct mhd_socket *socket =
         place != NULL ? talloc(NULL, struct mhd_socket) : NULL;
     if (socket == NULL)
         return false;
-    *socket = (struct mhd_socket){.visit = *visit};
+    *socket = (struct mhd_socket){.connection = *connection};
     framing_init(&socket->framing, &limits);
     atomic_store_explicit(place, socket, memory_order_release);
     return true;
@@ -107,25 +107,25 @@ static void forget(struct mhd_socket *socket)
     if (*link == socket)
         *link = socket->next;
     http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
-    atomic_store(&slots[socket->visit.fd], NULL);
+    atomic_store(&slots[socket->connection.fd], NULL);
     talloc_free(socket);
 }
 
-bool mhd_socket_close(int fd, struct connection *visit_out)
+bool mhd_socket_close(int fd, struct connection *connection_out)
 {
     struct mhd_socket *socket = registered(fd);
     if (socket == NULL || socket->take != NULL)
         return false;
-    *visit_out = socket->visit;
+    *connection_out = socket->connection;
     forget(socket);
     return true;
 }
 
-void mhd_socket_transfer(int fd, http1_take_fn *take, void *heir)
+void mhd_socket_transfer(int fd, http1_take_fn *take, void *receiver)
 {
     struct mhd_socket *socket = registered(fd);
     socket->take = take;
-    socket->heir = heir;
+    socket->receiver = receiver;
 }
 
 /* ---- Bytes -------------------------------------------------------------- */
@@ -133,15 +133,15 @@ void mhd_socket_transfer(int fd, http1_take_fn *take, void *heir)
 static ssize_t receive(struct mhd_socket *socket, void *buffer, size_t size,
                        int flags)
 {
-    if (socket->visit.tls != NULL)
-        return tls_recv(socket->visit.tls, buffer, size);
-    return __real_recv(socket->visit.fd, buffer, size, flags);
+    if (socket->connection.tls != NULL)
+        return tls_recv(socket->connection.tls, buffer, size);
+    return __real_recv(socket->connection.fd, buffer, size, flags);
 }
 
 /* The TLS of a registered socket, or NULL. */
 static struct tls *tls_of(const struct mhd_socket *socket)
 {
-    return socket != NULL ? socket->visit.tls : NULL;
+    return socket != NULL ? socket->connection.tls : NULL;
 }
 
 static ssize_t count_sent(struct mhd_socket *socket, ssize_t sent)
@@ -175,10 +175,10 @@ uint64_t mhd_socket_sent(int fd)
     return socket != NULL ? socket->sent : 0;
 }
 
-struct guest *mhd_socket_guest(int fd)
+struct client_usage *mhd_socket_client(int fd)
 {
     const struct mhd_socket *socket = registered(fd);
-    return socket != NULL ? socket->visit.guest : NULL;
+    return socket != NULL ? socket->connection.client : NULL;
 }
 
 int __wrap_shutdown(int fd, int how)
@@ -195,22 +195,22 @@ int __wrap_shutdown(int fd, int how)
 static void pass_on(struct mhd_socket *socket)
 {
     http1_take_fn *take = socket->take;
-    void *heir = socket->heir;
-    struct connection visit = socket->visit;
+    void *receiver = socket->receiver;
+    struct connection connection = socket->connection;
     forget(socket);
-    take(heir, &visit);
+    take(receiver, &connection);
 }
 
 int __wrap_close(int fd)
 {
-    struct connection visit;
+    struct connection connection;
     struct mhd_socket *socket = registered(fd);
     if (socket != NULL && socket->take != NULL) {
         pass_on(socket);
         return 0;
     }
-    if (mhd_socket_close(fd, &visit))
-        connection_end(visit.service, &visit);
+    if (mhd_socket_close(fd, &connection))
+        connection_end(connection.service, &connection);
     return __real_close(fd);
 }
 
@@ -218,14 +218,15 @@ int __wrap_close(int fd)
 
 /* Sends what fits into the socket's buffer at once and drops the remainder: the
  * answer is short, and a client whose buffer is full does not read. */
-static void answer(const struct connection *visit, enum framing_fault fault)
+static void answer(const struct connection *connection,
+                   enum framing_fault fault)
 {
     char text[FRAMING_ANSWER_MAX];
     char id[TRACE_NEW_ID_SIZE];
-    request_log_refusal(visit->service, framing_status(fault), id);
+    request_log_refusal(connection->service, framing_status(fault), id);
     size_t size = framing_answer(fault, id, text, sizeof text);
-    send(visit->fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    shutdown(visit->fd, SHUT_WR);
+    send(connection->fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(connection->fd, SHUT_WR);
 }
 
 /* Answers the fault, once, and drops what still arrives. Closing with unread
@@ -237,7 +238,7 @@ static ssize_t turn_away(struct mhd_socket *socket)
     char scratch[SCRATCH];
     ssize_t got;
     if (!socket->turned_away)
-        answer(&socket->visit, socket->fault);
+        answer(&socket->connection, socket->fault);
     socket->turned_away = true;
     http1_deadline_set(&socket->deadline, HTTP1_NOTHING);
     do {
@@ -258,7 +259,7 @@ static bool has_ended(struct mhd_socket *socket)
 {
     char byte;
     if (!socket->looked)
-        socket->ended |= __real_recv(socket->visit.fd, &byte, 1,
+        socket->ended |= __real_recv(socket->connection.fd, &byte, 1,
                                      MSG_PEEK | MSG_DONTWAIT) == 0;
     socket->looked = true;
     return socket->ended;
@@ -285,7 +286,7 @@ static void settle_due(void)
         /* A client that has gone already gives no further sign; this gives
          * one, so that the library closes. */
         if (socket->ended || (turn_away(socket) < 0 && errno != EAGAIN))
-            shutdown(socket->visit.fd, SHUT_RDWR);
+            shutdown(socket->connection.fd, SHUT_RDWR);
     }
 }
 
@@ -301,7 +302,7 @@ static void settle_late(struct http1_deadline *deadline)
     socket->fault =
         deadline->part == HTTP1_HEAD ? FRAMING_SLOW_HEAD : FRAMING_SLOW_BODY;
     turn_away(socket);
-    shutdown(socket->visit.fd, SHUT_RDWR);
+    shutdown(socket->connection.fd, SHUT_RDWR);
 }
 
 void mhd_socket_cut(int fd)
@@ -383,7 +384,7 @@ static ssize_t take(struct mhd_socket *socket, void *buffer, size_t size,
     }
     ssize_t good = got > 0 ? check(socket, buffer, (size_t)got) : got;
     if (got < (ssize_t)size && socket->deadline.part != HTTP1_NOTHING)
-        connection_acknowledge(&socket->visit);
+        connection_acknowledge(&socket->connection);
     return good;
 }
 

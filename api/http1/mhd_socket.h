@@ -6,8 +6,8 @@
  * them. Requests that take too long to arrive are answered from here, too. The
  * library does not know of TLS: what it sends and receives goes through that,
  * too. */
-#ifndef API_HTTP1_SOCKET_H
-#define API_HTTP1_SOCKET_H
+#ifndef API_MHD_SOCKET_H
+#define API_MHD_SOCKET_H
 
 #include <sys/types.h>
 
@@ -30,15 +30,15 @@ void mhd_socket_stop(void);
 /* Takes over a connection and registers its socket, before the library gets it.
  * False when memory ran out or fd is past the table: the connection is still
  * the caller's then. */
-bool mhd_socket_open(const struct connection *visit);
+bool mhd_socket_open(const struct connection *connection);
 /* Forgets the socket, while it is still open (its number may be reused at once
  * after that), and gives the connection back, with its TLS. False when it is
  * not registered, or was transferred. */
-bool mhd_socket_close(int fd, struct connection *visit_out);
+bool mhd_socket_close(int fd, struct connection *connection_out);
 
 /* The client address that the connection is counted for; NULL when the socket
  * is not registered. */
-struct guest *mhd_socket_guest(int fd);
+struct client_usage *mhd_socket_client(int fd);
 /* How many bytes it has taken. */
 uint64_t mhd_socket_sent(int fd);
 /* Its client stalls while others need what it holds: a request that is
@@ -49,8 +49,8 @@ void mhd_socket_cut(int fd);
 /* Gives the socket to another owner when the library closes it, which the
  * caller must bring about: instead of being closed the socket is passed to
  * take, with its connection, and is no longer registered. */
-typedef void http1_take_fn(void *heir, const struct connection *visit);
-void mhd_socket_transfer(int fd, http1_take_fn *take, void *heir);
+typedef void http1_take_fn(void *receiver, const struct connection *connection);
+void mhd_socket_transfer(int fd, http1_take_fn *take, void *receiver);
 
 /* The library has sent the whole answer to a request. Must be called for every
  * request: a faulty one that came in one piece with valid ones is due when

@@ -11,14 +11,14 @@
 
 struct http2;
 
-/* A door without connections whose exchanges come from desk and whose sockets
+/* A door without connections whose exchanges come from queue and whose sockets
  * are watched in epoll_fd; NULL when memory ran out. */
-struct http2 *http2_open(struct run_queue *desk, int epoll_fd);
+struct http2 *http2_open(struct run_queue *queue, int epoll_fd);
 /* Closes all connections and frees the door. No exchange may be parked. */
 void http2_close(struct http2 *http2);
 
 /* Takes over a connection, also on failure, which closes it. */
-void http2_add(struct http2 *http2, struct connection *visit);
+void http2_add(struct http2 *http2, struct connection *accepted);
 /* At the end of each turn of the loop: sends what there is to send, and closes
  * connections that have ended or were silent for too long. */
 void http2_run(struct http2 *http2);

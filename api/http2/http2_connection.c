@@ -1,5 +1,6 @@
-/* The connections of the door: bytes to the library and from it, once in a turn
- * of the loop each, and the deadlines after which a silent client is closed. */
+/* The connections of one event loop: bytes to the library and from it, once in
+ * a turn of the loop each, and the deadlines after which a silent client is
+ * closed. */
 #include "http2/http2_state.h"
 
 #include <sys/epoll.h>
@@ -7,33 +8,33 @@
 
 static uint64_t idle_ns(const struct http2 *http2)
 {
-    return http2->desk->service->options->idle_timeout_ms * KX_MS_NS;
+    return http2->queue->service->options->idle_timeout_ms * KX_MS_NS;
 }
 
 /* All have the same time: the list stays in the order of the deadlines. */
 static void touch(struct http2_connection *connection)
 {
-    struct http2 *http2 = connection->door;
+    struct http2 *http2 = connection->http2;
     connection->deadline_ns = http2->now_ns + idle_ns(http2);
     TAILQ_REMOVE(&http2->connections, connection, order);
     TAILQ_INSERT_TAIL(&http2->connections, connection, order);
 }
 
-void http2_connection_mark(struct http2_connection *connection)
-{
-    if (connection->dirty)
-        return;
-    connection->dirty = true;
-    STAILQ_INSERT_TAIL(&connection->door->dirty, connection, next_dirty);
-}
+/* ---- The end of a connection -------------------------------------------- */
 
-/* ---- Farewells ---------------------------------------------------------- */
+static void close_session(struct http2_connection *connection)
+{
+    struct http2_stream *stream;
+    while ((stream = TAILQ_FIRST(&connection->streams)) != NULL)
+        http2_stream_close(stream);
+    http2_session_close(connection);
+}
 
 /* Says why (GOAWAY, RFC 9113 section 6.8), then waits for the client to close:
  * closing first would reset the connection while input is unread, and the
  * client might never read the reason. A client that takes nothing is told
  * nothing. */
-static void farewell(struct http2_connection *connection, enum http2_error why)
+static void goaway(struct http2_connection *connection, enum http2_error why)
 {
     uint32_t last = (uint32_t)http2_session_last(connection);
     const uint8_t frame[9 + 8] = {
@@ -46,23 +47,24 @@ static void farewell(struct http2_connection *connection, enum http2_error why)
         [16] = (uint8_t)why,
     };
     if (why == HTTP2_ENHANCE_YOUR_CALM) {
-        atomic_fetch_add(&connection->door->desk->service->counters.floods, 1);
+        atomic_fetch_add(&connection->http2->queue->service->counters.floods,
+                         1);
         kx_log(KX_LOG_WARNING, "http2-flood", "last-stream=%u", last);
     }
-    http2_session_close(connection);
-    socket_io_send(&connection->wire, kx_slice(frame, sizeof frame));
-    socket_io_finish(&connection->wire);
-    if (socket_io_blocked(&connection->wire))
-        connection->wire.broken = true;
+    close_session(connection);
+    socket_io_send(&connection->io, kx_slice(frame, sizeof frame));
+    socket_io_finish(&connection->io);
+    if (socket_io_blocked(&connection->io))
+        connection->io.broken = true;
 }
 
 static void end(struct http2_connection *connection)
 {
-    struct http2 *http2 = connection->door;
+    struct http2 *http2 = connection->http2;
     if (connection->session != NULL)
-        http2_session_close(connection);
-    socket_io_close(&connection->wire);
-    connection_close(http2->desk->service, &connection->visit);
+        close_session(connection);
+    socket_io_close(&connection->io);
+    connection_close(http2->queue->service, &connection->accepted);
     TAILQ_REMOVE(&http2->connections, connection, order);
     if (connection->dirty)
         STAILQ_REMOVE(&http2->dirty, connection, http2_connection, next_dirty);
@@ -74,29 +76,29 @@ static void end(struct http2_connection *connection)
 static void take(struct http2_connection *connection, size_t size)
 {
     enum http2_error error =
-        http2_session_take(connection, connection->door->input, size);
+        http2_session_take(connection, connection->http2->input, size);
     if (error != HTTP2_NO_ERROR)
-        farewell(connection, error);
+        goaway(connection, error);
     else
-        http2_stream_run_queue(connection);
+        http2_stream_run_all(connection);
 }
 
-/* After the farewell only its end is awaited. */
+/* After GOAWAY only the client's end is awaited. */
 static void drain(struct http2_connection *connection, size_t size)
 {
     connection->drained += size;
     if (connection->drained > HTTP2_DRAIN_MAX)
-        connection->wire.broken = true;
+        connection->io.broken = true;
 }
 
 static void on_ready(struct event_source *source)
 {
     struct http2_connection *connection = (struct http2_connection *)source;
-    struct http2 *http2 = connection->door;
+    struct http2 *http2 = connection->http2;
     size_t size = 0;
     http2->now_ns = kx_monotonic_ns();
-    if (!socket_io_blocked(&connection->wire))
-        size = socket_io_read(&connection->wire, http2->input, HTTP2_INPUT);
+    if (!socket_io_blocked(&connection->io))
+        size = socket_io_read(&connection->io, http2->input, HTTP2_INPUT);
     if (connection->session == NULL)
         drain(connection, size);
     else if (size > 0) {
@@ -104,7 +106,7 @@ static void on_ready(struct event_source *source)
         connection->heard = true;
         take(connection, size);
     }
-    http2_connection_mark(connection);
+    http2_session_mark(connection);
 }
 
 /* ---- Output ------------------------------------------------------------- */
@@ -117,7 +119,7 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
     if (sent > 0)
         touch(connection);
     else if (connection->heard)
-        connection_acknowledge(&connection->visit);
+        connection_acknowledge(&connection->accepted);
     connection->heard = false;
 }
 
@@ -125,23 +127,23 @@ static void acknowledge(struct http2_connection *connection, size_t sent)
  * next turn; one whose client does not read waits for the socket. */
 static void give(struct http2_connection *connection)
 {
-    struct socket_io *wire = &connection->wire;
-    struct kx_buffer *output = &connection->door->output;
-    bool more = socket_io_blocked(wire); /* the session was not asked yet */
+    struct socket_io *io = &connection->io;
+    struct kx_buffer *output = &connection->http2->output;
+    bool more = socket_io_blocked(io); /* the session was not asked yet */
     output->size = 0;
     if (!more && !http2_session_give(connection, output)) {
-        farewell(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
-                                                 : HTTP2_INTERNAL_ERROR);
+        goaway(connection, connection->flooded ? HTTP2_ENHANCE_YOUR_CALM
+                                               : HTTP2_INTERNAL_ERROR);
         return;
     }
-    acknowledge(connection, socket_io_send(wire, kx_buffer_slice(output)));
-    if (socket_io_blocked(wire))
+    acknowledge(connection, socket_io_send(io, kx_buffer_slice(output)));
+    if (socket_io_blocked(io))
         return;
     if (more || output->size >= HTTP2_OUTPUT)
-        http2_connection_mark(connection);
+        http2_session_mark(connection);
     else if (http2_session_over(connection)) {
-        http2_session_close(connection);
-        socket_io_finish(wire);
+        close_session(connection);
+        socket_io_finish(io);
     }
 }
 
@@ -153,11 +155,11 @@ static void flush(struct http2 *http2)
     while ((connection = STAILQ_FIRST(&dirty)) != NULL) {
         STAILQ_REMOVE_HEAD(&dirty, next_dirty);
         connection->dirty = false;
-        if (connection->session != NULL && !connection->wire.broken) {
-            http2_stream_run_queue(connection);
+        if (connection->session != NULL && !connection->io.broken) {
+            http2_stream_run_all(connection);
             give(connection);
         }
-        if (connection->wire.broken)
+        if (connection->io.broken)
             end(connection);
     }
 }
@@ -172,9 +174,9 @@ static void expire_stream(struct http2_stream *stream)
     struct http2_connection *connection = stream->connection;
     http2_stream_touch(stream);
     http2_session_reset(stream, HTTP2_CANCEL);
-    if (!socket_io_blocked(&connection->wire))
+    if (!socket_io_blocked(&connection->io))
         touch(connection);
-    http2_connection_mark(connection);
+    http2_session_mark(connection);
 }
 
 static void expire_streams(struct http2 *http2)
@@ -191,17 +193,17 @@ static void expire_requests(struct http2 *http2)
 {
     struct http2_stream *stream;
     while ((stream = TAILQ_FIRST(&http2->heads)) != NULL &&
-           stream->late_ns <= http2->now_ns) {
+           stream->request_deadline_ns <= http2->now_ns) {
         struct http2_connection *connection = stream->connection;
-        farewell(connection, HTTP2_NO_ERROR);
-        http2_connection_mark(connection);
+        goaway(connection, HTTP2_NO_ERROR);
+        http2_session_mark(connection);
     }
     while ((stream = TAILQ_FIRST(&http2->bodies)) != NULL &&
-           stream->late_ns <= http2->now_ns)
-        http2_stream_late(stream);
+           stream->request_deadline_ns <= http2->now_ns)
+        http2_stream_timeout(stream);
     while ((stream = TAILQ_FIRST(&http2->left)) != NULL &&
-           stream->late_ns <= http2->now_ns)
-        http2_stream_late(stream);
+           stream->request_deadline_ns <= http2->now_ns)
+        http2_stream_timeout(stream);
 }
 
 /* While a request is being answered, or its answer is not sent yet, the client
@@ -209,15 +211,15 @@ static void expire_requests(struct http2 *http2)
 static void expire_connection(struct http2_connection *connection)
 {
     bool takes =
-        connection->session != NULL && !socket_io_blocked(&connection->wire);
+        connection->session != NULL && !socket_io_blocked(&connection->io);
     touch(connection);
     if (takes && (connection->parked > 0 || connection->dirty))
         return;
     if (takes)
-        farewell(connection, HTTP2_NO_ERROR);
+        goaway(connection, HTTP2_NO_ERROR);
     else
-        connection->wire.broken = true;
-    http2_connection_mark(connection);
+        connection->io.broken = true;
+    http2_session_mark(connection);
 }
 
 static void expire(struct http2 *http2)
@@ -260,43 +262,44 @@ int http2_timeout_ms(const struct http2 *http2)
     if (stream != NULL)
         sooner(&deadline, stream->deadline_ns);
     if (head != NULL)
-        sooner(&deadline, head->late_ns);
+        sooner(&deadline, head->request_deadline_ns);
     if (body != NULL)
-        sooner(&deadline, body->late_ns);
+        sooner(&deadline, body->request_deadline_ns);
     if (left != NULL)
-        sooner(&deadline, left->late_ns);
+        sooner(&deadline, left->request_deadline_ns);
     return (int)kx_ms_until(deadline);
 }
 
-/* ---- The door ----------------------------------------------------------- */
+/* ---- All connections
+ * ----------------------------------------------------------- */
 
-void http2_add(struct http2 *http2, struct connection *visit)
+void http2_add(struct http2 *http2, struct connection *accepted)
 {
     struct http2_connection *connection =
         talloc_zero(http2, struct http2_connection);
     if (connection != NULL) {
-        connection->wire.source =
-            (struct event_source){.ready = on_ready, .fd = visit->fd};
-        connection->wire.tls = visit->tls;
-        connection->wire.idle_events = EPOLLIN;
-        connection->wire.total = &http2->desk->service->counters.body_bytes;
+        connection->io.source =
+            (struct event_source){.ready = on_ready, .fd = accepted->fd};
+        connection->io.tls = accepted->tls;
+        connection->io.idle_events = EPOLLIN;
+        connection->io.total = &http2->queue->service->counters.body_bytes;
     }
     if (connection == NULL ||
-        !socket_io_open(&connection->wire, http2->epoll_fd, connection)) {
+        !socket_io_open(&connection->io, http2->epoll_fd, connection)) {
         talloc_free(connection);
-        connection_close(http2->desk->service, visit);
+        connection_close(http2->queue->service, accepted);
         return;
     }
     http2->now_ns = kx_monotonic_ns();
-    connection->visit = *visit;
-    connection->door = http2;
+    connection->accepted = *accepted;
+    connection->http2 = http2;
     connection->deadline_ns = http2->now_ns + idle_ns(http2);
     TAILQ_INIT(&connection->streams);
-    TAILQ_INIT(&connection->queue);
-    http2_flood_init(&connection->calm, http2->now_ns);
+    TAILQ_INIT(&connection->runnable);
+    http2_flood_init(&connection->flood, http2->now_ns);
     TAILQ_INSERT_TAIL(&http2->connections, connection, order);
-    connection->wire.broken = !http2_session_open(connection);
-    http2_connection_mark(connection);
+    connection->io.broken = !http2_session_open(connection);
+    http2_session_mark(connection);
 }
 
 void http2_stop(struct http2 *http2)
@@ -305,7 +308,7 @@ void http2_stop(struct http2 *http2)
     TAILQ_FOREACH(connection, &http2->connections, order) {
         if (connection->session != NULL)
             http2_session_stop(connection);
-        http2_connection_mark(connection);
+        http2_session_mark(connection);
     }
 }
 
@@ -313,7 +316,7 @@ bool http2_unsent(const struct http2 *http2)
 {
     const struct http2_connection *connection;
     TAILQ_FOREACH(connection, &http2->connections, order)
-        if (connection->dirty || socket_io_blocked(&connection->wire))
+        if (connection->dirty || socket_io_blocked(&connection->io))
             return true;
     return false;
 }

@@ -4,32 +4,32 @@
 
 #include "kindex.h"
 
-void http2_flood_init(struct http2_flood *calm, uint64_t now_ns)
+void http2_flood_init(struct http2_flood *flood, uint64_t now_ns)
 {
-    *calm = (struct http2_flood){.left = CALM_BURST, .since_ns = now_ns};
+    *flood = (struct http2_flood){.left = FLOOD_BURST, .since_ns = now_ns};
 }
 
-/* Frames beyond CALM_BURST are lost, and with them the time they stand for. */
-static void refill(struct http2_flood *calm, uint64_t now_ns)
+/* Frames beyond FLOOD_BURST are lost, and with them the time they stand for. */
+static void refill(struct http2_flood *flood, uint64_t now_ns)
 {
     uint64_t frames =
-        (now_ns - calm->since_ns) / (KX_SECOND_NS / CALM_PER_SECOND);
-    calm->since_ns += frames * (KX_SECOND_NS / CALM_PER_SECOND);
-    calm->left += frames < CALM_BURST ? (uint32_t)frames : CALM_BURST;
+        (now_ns - flood->since_ns) / (KX_SECOND_NS / FLOOD_PER_SECOND);
+    flood->since_ns += frames * (KX_SECOND_NS / FLOOD_PER_SECOND);
+    flood->left += frames < FLOOD_BURST ? (uint32_t)frames : FLOOD_BURST;
 }
 
-bool http2_flood_spend(struct http2_flood *calm, uint64_t now_ns)
+bool http2_flood_spend(struct http2_flood *flood, uint64_t now_ns)
 {
-    if (calm->left == 0)
-        refill(calm, now_ns);
-    if (calm->left == 0)
+    if (flood->left == 0)
+        refill(flood, now_ns);
+    if (flood->left == 0)
         return false;
-    calm->left--;
+    flood->left--;
     return true;
 }
 
-void http2_flood_earn(struct http2_flood *calm)
+void http2_flood_earn(struct http2_flood *flood)
 {
-    if (calm->left < CALM_BURST)
-        calm->left += CALM_EARNED;
+    if (flood->left < FLOOD_BURST)
+        flood->left += FLOOD_EARNED;
 }

@@ -19,6 +19,11 @@ enum {
     USUAL = 512 /* bytes of all fields of a request */
 };
 
+size_t http2_head_size_max(const struct options *options)
+{
+    return options->headers_max + HTTP2_FIELD_EXTRA * options->header_count_max;
+}
+
 void http2_head_init(struct http2_head *head, const struct options *options,
                      const void *owner)
 {

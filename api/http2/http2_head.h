@@ -9,6 +9,11 @@
 #include "config/options.h"
 #include "http/problem.h"
 
+enum {
+    HTTP2_FIELD_EXTRA = 32 /* bytes that each field counts besides its own (RFC
+                            * 9113 section 6.5.2) */
+};
+
 struct http2_head {
     const struct options *options; /* headers_max, header_count_max */
     struct kx_buffer fields; /* sizes, name, NUL, value, NUL; one by one */
@@ -18,6 +23,10 @@ struct http2_head {
     const char *flaw;      /* what is wrong, NULL: nothing so far */
     enum problem_code why; /* of the flaw */
 };
+
+/* The size of a head that clients are told to keep to, counted as RFC 9113
+ * section 6.5.2 does. */
+size_t http2_head_size_max(const struct options *options);
 
 /* A head without fields, which will live under owner (a talloc context);
  * options, which have its limits, must outlive it. */

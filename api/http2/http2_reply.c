@@ -45,7 +45,7 @@ size_t http2_reply_fields(struct http2_stream *stream, struct header *fields)
     fields[count++] = (struct header){
         ":status",
         digits((uint64_t)reply->status, stream->status, sizeof stream->status)};
-    fields[count++] = (struct header){"date", date(stream->connection->door)};
+    fields[count++] = (struct header){"date", date(stream->connection->http2)};
     if (reply->content_type != NULL)
         fields[count++] = (struct header){"content-type", reply->content_type};
     if (has_length(reply)) {

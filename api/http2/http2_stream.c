@@ -6,7 +6,6 @@
  * connection until its answer comes. */
 #include "http2/http2_state.h"
 
-#include <stdlib.h>
 #include <talloc.h>
 
 #include "exchange/exchange_share.h"
@@ -16,10 +15,10 @@ static const uint64_t SLICE_NS = KX_MS_NS;
 
 /* ---- Waiting for the client --------------------------------------------- */
 
-static void wait_no_more(struct http2_stream *stream)
+static void stop_waiting(struct http2_stream *stream)
 {
     if (stream->waiting)
-        TAILQ_REMOVE(&stream->connection->door->waiting, stream, order);
+        TAILQ_REMOVE(&stream->connection->http2->waiting, stream, order);
     stream->waiting = false;
 }
 
@@ -27,11 +26,11 @@ static void wait_no_more(struct http2_stream *stream)
  * deadlines. */
 void http2_stream_touch(struct http2_stream *stream)
 {
-    struct http2 *http2 = stream->connection->door;
-    wait_no_more(stream);
+    struct http2 *http2 = stream->connection->http2;
+    stop_waiting(stream);
     stream->deadline_ns =
         http2->now_ns +
-        http2->desk->service->options->idle_timeout_ms * KX_MS_NS;
+        http2->queue->service->options->idle_timeout_ms * KX_MS_NS;
     stream->waiting = true;
     TAILQ_INSERT_TAIL(&http2->waiting, stream, order);
 }
@@ -43,24 +42,25 @@ static void await(struct http2_stream *stream, struct http2_streams *list,
                   uint64_t allowed_ms)
 {
     if (stream->awaited != NULL)
-        TAILQ_REMOVE(stream->awaited, stream, late);
+        TAILQ_REMOVE(stream->awaited, stream, await_order);
     stream->awaited = list;
     if (list == NULL)
         return;
-    stream->late_ns = stream->connection->door->now_ns + allowed_ms * KX_MS_NS;
-    TAILQ_INSERT_TAIL(list, stream, late);
+    stream->request_deadline_ns =
+        stream->connection->http2->now_ns + allowed_ms * KX_MS_NS;
+    TAILQ_INSERT_TAIL(list, stream, await_order);
 }
 
 static void await_body(struct http2_stream *stream)
 {
-    struct http2 *http2 = stream->connection->door;
+    struct http2 *http2 = stream->connection->http2;
     await(stream, &http2->bodies,
-          http2->desk->service->options->body_timeout_ms);
+          http2->queue->service->options->body_timeout_ms);
 }
 
 static void park(struct http2_stream *stream)
 {
-    wait_no_more(stream);
+    stop_waiting(stream);
     stream->parked = true;
     stream->connection->parked++;
 }
@@ -97,7 +97,14 @@ static void on_ready(struct exchange *exchange)
         http2_session_resume(stream);
     else
         reply(stream);
-    http2_connection_mark(connection);
+    http2_session_mark(connection);
+}
+
+void http2_stream_drop(struct http2_stream *stream, enum http2_error why)
+{
+    http2_session_forget(stream);
+    http2_session_reset(stream, why);
+    http2_stream_close(stream);
 }
 
 /* Others need what its client does not take. What has not been begun may be
@@ -106,28 +113,30 @@ static void cut(struct exchange *exchange)
 {
     struct http2_stream *stream = exchange->request.connection;
     struct http2_connection *connection = stream->connection;
-    http2_session_drop(stream, stream->begun ? HTTP2_ENHANCE_YOUR_CALM
-                                             : HTTP2_REFUSED_STREAM);
-    http2_connection_mark(connection);
+    http2_stream_drop(stream, stream->begun ? HTTP2_ENHANCE_YOUR_CALM
+                                            : HTTP2_REFUSED_STREAM);
+    http2_session_mark(connection);
 }
 
-static const struct exchange_door DOOR = {.ready = on_ready, .cut = cut};
+static const struct exchange_protocol PROTOCOL = {.ready = on_ready,
+                                                  .cut = cut};
 
 /* There is no room for it. Nothing was done, so its client may try again. */
 static void refuse(struct http2_stream *stream)
 {
-    struct service *service = stream->exchange->desk->service;
+    struct service *service = stream->exchange->queue->service;
     atomic_fetch_add(&service->counters.streams_refused, 1);
-    http2_session_drop(stream, HTTP2_REFUSED_STREAM);
+    http2_stream_drop(stream, HTTP2_REFUSED_STREAM);
 }
 
 struct http2_stream *http2_stream_begin(struct http2_connection *connection,
                                         int32_t id)
 {
-    struct run_queue *desk = connection->door->desk;
-    struct exchange *exchange = exchange_begin(desk, connection->visit.guest);
+    struct run_queue *queue = connection->http2->queue;
+    struct exchange *exchange =
+        exchange_begin(queue, connection->accepted.client);
     if (exchange == NULL) {
-        atomic_fetch_add(&desk->service->counters.streams_refused, 1);
+        atomic_fetch_add(&queue->service->counters.streams_refused, 1);
         return NULL;
     }
     struct http2_stream *stream =
@@ -139,17 +148,17 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
     stream->exchange = exchange;
     stream->connection = connection;
     stream->id = id;
-    http2_head_init(&stream->head, desk->service->options,
+    http2_head_init(&stream->head, queue->service->options,
                     exchange->request.memory);
     exchange->request.method = METHOD_OTHER;
     exchange->request.connection = stream;
     exchange->request.header = find_header;
-    exchange->door = &DOOR;
+    exchange->protocol = &PROTOCOL;
     TAILQ_INSERT_TAIL(&connection->streams, stream, all);
     connection->open++;
     http2_stream_touch(stream);
-    await(stream, &connection->door->heads,
-          desk->service->options->header_timeout_ms);
+    await(stream, &connection->http2->heads,
+          queue->service->options->header_timeout_ms);
     return stream;
 }
 
@@ -160,8 +169,8 @@ static void take_target(struct http2_stream *stream, struct kx_slice value)
     exchange_target(stream->exchange, (const char *)value.data, size);
 }
 
-void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
-                        struct kx_slice value)
+static void take_field(struct http2_stream *stream, struct kx_slice name,
+                       struct kx_slice value)
 {
     if (name.data[0] == ':') {
         if (kx_equal(name, kx_text(":path")))
@@ -173,18 +182,42 @@ void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
     http2_head_add(&stream->head, name, value);
 }
 
+/* Trailers are checked, and otherwise ignored. */
+void http2_stream_field(struct http2_stream *stream, struct kx_slice name,
+                        struct kx_slice value)
+{
+    struct http2_message *message = &stream->message;
+    if (stream->malformed)
+        return;
+    switch (http2_message_field(message, name, value)) {
+    case HTTP2_FIELD_VALID:
+        if (!message->trailers)
+            take_field(stream, name, value);
+        break;
+    case HTTP2_FIELD_BAD_TEXT:
+        http2_head_flaw(
+            &stream->head, PROBLEM_BAD_REQUEST,
+            "A header name or value contains characters that are not "
+            "allowed there.");
+        break;
+    case HTTP2_FIELD_MALFORMED:
+        stream->malformed = true;
+        break;
+    }
+}
+
 static void enqueue(struct http2_stream *stream)
 {
     if (stream->begun)
         return;
     stream->begun = true;
-    stream->queued = true;
-    TAILQ_INSERT_TAIL(&stream->connection->queue, stream, queue);
+    stream->runnable = true;
+    TAILQ_INSERT_TAIL(&stream->connection->runnable, stream, runnable_order);
 }
 
 /* A client that asked whether to send its body is told to, unless the answer is
  * there already. */
-static void go_on(struct http2_stream *stream)
+static void answer_expect(struct http2_stream *stream)
 {
     const struct request *request = &stream->exchange->request;
     if (stream->exchange->phase == EXCHANGE_REFUSED)
@@ -201,7 +234,10 @@ bool http2_stream_open(struct http2_stream *stream)
 {
     struct exchange *exchange = stream->exchange;
     struct http2_head *head = &stream->head;
-    const char *length = find_header(&exchange->request, "content-length");
+    if (stream->malformed || !http2_message_head(&stream->message)) {
+        http2_stream_drop(stream, HTTP2_PROTOCOL_ERROR);
+        return false;
+    }
     await_body(stream);
     http2_head_end(head, kx_buffer_slice(&exchange->target));
     if (head->fields.failed)
@@ -209,13 +245,12 @@ bool http2_stream_open(struct http2_stream *stream)
     if (head->flaw != NULL)
         exchange_refuse(exchange, head->why, head->flaw);
     else
-        exchange_open(exchange,
-                      length != NULL ? strtoull(length, NULL, 10) : 0);
+        exchange_open(exchange, stream->message.length);
     if (!exchange_has_place(exchange, stream->connection->open > HTTP2_FEW)) {
         refuse(stream);
         return false;
     }
-    go_on(stream);
+    answer_expect(stream);
     return true;
 }
 
@@ -223,7 +258,7 @@ bool http2_stream_open(struct http2_stream *stream)
  * when they read the reply, and take a stream that is reset for a failure
  * without a reply. The input is dropped, up to a limit (RFC 9113 section
  * 8.1). */
-static void drop(struct http2_stream *stream, size_t size)
+static void ignore_body(struct http2_stream *stream, size_t size)
 {
     enqueue(stream);
     stream->dropped += size;
@@ -235,16 +270,24 @@ void http2_stream_body(struct http2_stream *stream, const uint8_t *data,
                        size_t size)
 {
     struct exchange *exchange = stream->exchange;
+    if (!http2_message_body(&stream->message, size)) {
+        http2_stream_drop(stream, HTTP2_PROTOCOL_ERROR);
+        return;
+    }
     if (!stream->parked)
         http2_stream_touch(stream);
     if (!stream->begun)
         exchange_body(exchange, data, size);
     if (stream->begun || exchange->phase == EXCHANGE_REFUSED)
-        drop(stream, size);
+        ignore_body(stream, size);
 }
 
 void http2_stream_end(struct http2_stream *stream)
 {
+    if (stream->malformed || !http2_message_end(&stream->message)) {
+        http2_stream_drop(stream, HTTP2_PROTOCOL_ERROR);
+        return;
+    }
     stream->whole = true;
     exchange_leave_client(stream->exchange);
     await(stream, NULL, 0);
@@ -268,7 +311,7 @@ static void run(struct http2_stream *stream)
 }
 
 /* Has the period that began with the first call expired? */
-static bool is_over(uint64_t *until_ns)
+static bool has_expired(uint64_t *until_ns)
 {
     uint64_t now_ns = kx_monotonic_ns();
     if (*until_ns == 0)
@@ -278,28 +321,29 @@ static bool is_over(uint64_t *until_ns)
 
 /* A client must not keep the others waiting with all it asks for at once, nor
  * fill the memory with replies that it does not take. */
-void http2_stream_run_queue(struct http2_connection *connection)
+void http2_stream_run_all(struct http2_connection *connection)
 {
     struct http2_stream *stream;
     uint64_t until_ns = 0;
-    while ((stream = TAILQ_FIRST(&connection->queue)) != NULL &&
+    while ((stream = TAILQ_FIRST(&connection->runnable)) != NULL &&
            connection->held <= HTTP2_HELD_MAX) {
-        if (TAILQ_NEXT(stream, queue) != NULL && is_over(&until_ns)) {
-            http2_connection_mark(connection);
+        if (TAILQ_NEXT(stream, runnable_order) != NULL &&
+            has_expired(&until_ns)) {
+            http2_session_mark(connection);
             return;
         }
-        TAILQ_REMOVE(&connection->queue, stream, queue);
-        stream->queued = false;
+        TAILQ_REMOVE(&connection->runnable, stream, runnable_order);
+        stream->runnable = false;
         run(stream);
     }
 }
 
-void http2_stream_late(struct http2_stream *stream)
+void http2_stream_timeout(struct http2_stream *stream)
 {
     struct http2_connection *connection = stream->connection;
     bool answered = stream->begun;
     await_body(stream);
-    http2_connection_mark(connection);
+    http2_session_mark(connection);
     if (answered) {
         http2_session_reset(stream, HTTP2_NO_ERROR);
         return;
@@ -308,7 +352,7 @@ void http2_stream_late(struct http2_stream *stream)
         stream->exchange, PROBLEM_REQUEST_TIMEOUT,
         "The body of the request did not arrive in time (--body-timeout).");
     enqueue(stream);
-    http2_stream_run_queue(connection);
+    http2_stream_run_all(connection);
 }
 
 /* The remainder of an answered request is awaited for a shorter time than that
@@ -316,7 +360,7 @@ void http2_stream_late(struct http2_stream *stream)
 void http2_stream_sent(struct http2_stream *stream)
 {
     if (!stream->whole)
-        await(stream, &stream->connection->door->left, HTTP2_LEAVE_MS);
+        await(stream, &stream->connection->http2->left, HTTP2_LEAVE_MS);
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -349,21 +393,21 @@ enum exchange_chunk http2_stream_read(struct http2_stream *stream, void *out,
 void http2_stream_close(struct http2_stream *stream)
 {
     struct http2_connection *connection = stream->connection;
-    wait_no_more(stream);
+    stop_waiting(stream);
     await(stream, NULL, 0);
     TAILQ_REMOVE(&connection->streams, stream, all);
     connection->open--;
-    if (stream->queued)
-        TAILQ_REMOVE(&connection->queue, stream, queue);
-    stream->queued = false;
+    if (stream->runnable)
+        TAILQ_REMOVE(&connection->runnable, stream, runnable_order);
+    stream->runnable = false;
     connection->held -= stream->held;
-    if (!TAILQ_EMPTY(&connection->queue))
-        http2_connection_mark(connection);
+    if (!TAILQ_EMPTY(&connection->runnable))
+        http2_session_mark(connection);
     stream->connection = NULL;
     if (!stream->parked) {
         exchange_end(stream->exchange);
         return;
     }
     connection->parked--;
-    exchange_forsake(stream->exchange);
+    exchange_cancel(stream->exchange);
 }

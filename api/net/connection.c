@@ -7,44 +7,44 @@
 #include <unistd.h>
 
 enum connection_verdict connection_begin(struct service *service,
-                                         struct connection *visit)
+                                         struct connection *connection)
 {
     struct counters *counters = &service->counters;
     enum connection_verdict verdict = CONNECTION_SHARE_USED;
-    visit->service = service;
+    connection->service = service;
     atomic_fetch_add(&counters->connections_accepted, 1);
     if ((uint64_t)atomic_fetch_add(&counters->connections, 1) >=
         service->options->connections_max)
         verdict = CONNECTION_SERVER_FULL;
-    else if ((visit->guest =
-                  address_limit_enter(service->guests, &visit->peer)) != NULL)
+    else if ((connection->client = address_limit_enter(
+                  service->address_limit, &connection->peer)) != NULL)
         return CONNECTION_ACCEPTED;
     atomic_fetch_sub(&counters->connections, 1);
     atomic_fetch_add(&counters->connections_refused, 1);
     return verdict;
 }
 
-void connection_end(struct service *service, struct connection *visit)
+void connection_end(struct service *service, struct connection *connection)
 {
-    tls_close(visit->tls);
-    address_limit_leave(service->guests, visit->guest);
-    visit->tls = NULL;
-    visit->guest = NULL;
+    tls_close(connection->tls);
+    address_limit_leave(service->address_limit, connection->client);
+    connection->tls = NULL;
+    connection->client = NULL;
     atomic_fetch_sub(&service->counters.connections, 1);
 }
 
-void connection_close(struct service *service, struct connection *visit)
+void connection_close(struct service *service, struct connection *connection)
 {
-    connection_end(service, visit);
-    close(visit->fd);
+    connection_end(service, connection);
+    close(connection->fd);
 }
 
 /* TCP_QUICKACK is not permanent: the kernel returns to delayed acknowledgements
  * after the server has sent something, so the option is set each time. */
-void connection_acknowledge(const struct connection *visit)
+void connection_acknowledge(const struct connection *connection)
 {
     const int on = 1;
     int error = errno;
-    setsockopt(visit->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+    setsockopt(connection->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
     errno = error;
 }

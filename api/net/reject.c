@@ -10,10 +10,10 @@
 /* Reads what the client has already sent, up to the size of `drain`: unread
  * bytes would make close() reset the connection, and the client might lose the
  * answer. */
-void dismiss(const struct connection *visit, enum problem_code code,
+void dismiss(const struct connection *connection, enum problem_code code,
              const char *detail)
 {
-    int fd = visit->fd;
+    int fd = connection->fd;
     const struct problem_row *row = problem_row(code);
     char head[256];
     char id[TRACE_NEW_ID_SIZE];
@@ -21,7 +21,7 @@ void dismiss(const struct connection *visit, enum problem_code code,
     struct kx_buffer body;
     kx_buffer_init(&body, NULL);
     problem_write(&body, code, detail);
-    request_log_refusal(visit->service, row->status, id);
+    request_log_refusal(connection->service, row->status, id);
     int size = snprintf(
         head, sizeof head,
         "HTTP/1.1 %d %s\r\n"

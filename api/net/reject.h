@@ -1,6 +1,6 @@
 /* Refuses a connection before HTTP/1.1 or HTTP/2 serves it. */
-#ifndef API_DISMISSAL_H
-#define API_DISMISSAL_H
+#ifndef API_REJECT_H
+#define API_REJECT_H
 
 #include "http/problem.h"
 #include "net/connection.h"
@@ -9,7 +9,7 @@
  * request first, and shuts down the sending side. Bytes that the socket does
  * not take at once are dropped. The socket stays open: close it next. Any
  * thread. */
-void dismiss(const struct connection *visit, enum problem_code code,
+void dismiss(const struct connection *connection, enum problem_code code,
              const char *detail);
 
 #endif

@@ -11,6 +11,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "exchange/exchange_loop.h"
 #include "exchange/exchange_share.h"
 #include "server/listener.h"
 
@@ -112,10 +113,10 @@ static void begin_stop(struct loop *loop)
  * its turn; false when there was nothing. */
 static bool continue_exchanges(struct loop *loop)
 {
-    bool answered = loop->answers.woken && run_queue_take_answers(&loop->desk);
+    bool answered = loop->answers.woken && exchange_loop_answers(&loop->desk);
     loop->answers.woken = false;
-    bool late = run_queue_run_late(&loop->desk, loop->listener == NULL);
-    return run_queue_run_turns(&loop->desk) || answered || late;
+    bool late = exchange_loop_alarms(&loop->desk, loop->listener == NULL);
+    return exchange_loop_turns(&loop->desk) || answered || late;
 }
 
 /* The flag is cleared first: what becomes ready meanwhile wakes the loop
@@ -151,7 +152,7 @@ static bool finished(struct loop *loop, int ready)
     if (loop->give_up_ns == 0)
         return false;
     if (kx_monotonic_ns() > loop->give_up_ns) {
-        run_queue_abandon_turns(&loop->desk);
+        exchange_loop_abandon(&loop->desk);
         return loop->desk.awaited == 0 && !run_queue_has_turns(&loop->desk);
     }
     return ready <= 0 && loop->desk.in_flight == 0 &&
@@ -249,8 +250,8 @@ void loops_answer(void *context, struct kx_ticket *first)
     while (first != NULL) {
         struct kx_ticket *next = first->next;
         const struct exchange *exchange = first->owner;
-        unsigned number = exchange->desk->number;
-        desks[number] = exchange->desk;
+        unsigned number = exchange->queue->number;
+        desks[number] = exchange->queue;
         first->next = lists[number];
         lists[number] = first;
         first = next;

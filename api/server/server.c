@@ -127,8 +127,9 @@ static bool start_visits(struct server *server)
     const struct options *options = &server->options;
     struct service *service = &server->service;
     char why[200];
-    service->guests = address_limit_open(options->connections_per_address);
-    if (service->guests == NULL)
+    service->address_limit =
+        address_limit_open(options->connections_per_address);
+    if (service->address_limit == NULL)
         return complain("cannot", "start", "memory ran out");
     if (options->tls_cert == NULL)
         return true;
@@ -394,7 +395,7 @@ int server_run(const struct options *options)
     listen_sockets_close(&server.sockets);
     mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
-    address_limit_close(server.service.guests);
+    address_limit_close(server.service.address_limit);
     close(server.signal_fd);
     return served ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/* A store in a fresh directory with a desk before it, as one event loop has
+/* A store in a fresh directory with a queue before it, as one event loop has
  * them, for targets that send whole requests. There are no sockets and no
  * loop: the target walks each exchange from its beginning to its end. After
  * each input the store is as it was before. */
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "exchange/exchange.h"
+#include "exchange/exchange_loop.h"
 #include "server/routes.h"
 #include "fuzz.h"
 
@@ -20,7 +21,7 @@ struct house {
     char directory[64];
     struct options options;
     struct service service;
-    struct run_queue desk;
+    struct run_queue queue;
     uint64_t stamp; /* when it was as it should be */
     _Atomic(void *) answered;
 };
@@ -43,7 +44,7 @@ static inline void house_answer(void *context, struct kx_ticket *first)
         first = next;
     }
     if (others != NULL)
-        run_queue_put(&house.desk, others);
+        run_queue_put(&house.queue, others);
 }
 
 static inline enum kx_status house_commit(struct kx_commit *commit)
@@ -115,7 +116,7 @@ static inline int house_remove(const char *path, const struct stat *stat,
 
 static inline void house_leave(void)
 {
-    run_queue_close(&house.desk);
+    run_queue_close(&house.queue);
     kx_close(house.service.store);
     nftw(house.directory, house_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -151,7 +152,7 @@ static inline void house_open(void *memory)
     house.service.routes = &ROUTES;
     house.service.counters.connections = 1;
     house_open_store(memory);
-    assert_true(run_queue_open(&house.desk, &house.service, 0));
+    assert_true(run_queue_open(&house.queue, &house.service, 0));
     atexit(house_leave);
 }
 
@@ -159,7 +160,7 @@ static inline void house_open(void *memory)
 static inline bool house_stranger(void *memory, struct kx_slice *name_out)
 {
     struct kx_index_info info;
-    struct kx_reader *reader = house.desk.reader;
+    struct kx_reader *reader = house.queue.reader;
     bool found = false;
     kx_read_begin(reader);
     for (size_t n = 0; !found && kx_index_at(reader, n, &info) == KX_OK; n++) {
@@ -234,23 +235,23 @@ static inline void house_ready(struct exchange *exchange)
     sent->ready = true;
 }
 
-static const struct exchange_door HOUSE_DOOR = {.ready = house_ready};
+static const struct exchange_protocol HOUSE_PROTOCOL = {.ready = house_ready};
 
-/* Lets the desk work until the exchange is ready. One that waits for news would
- * wait for ever: its client goes away. */
+/* Lets the queue work until the exchange is ready. One that waits for news
+ * would wait for ever: its client goes away. */
 static inline void house_wait(struct exchange *exchange)
 {
     struct house_request *sent = exchange->request.connection;
-    struct pollfd answers = {.fd = house.desk.answers_fd, .events = POLLIN};
+    struct pollfd answers = {.fd = house.queue.answers_fd, .events = POLLIN};
     for (int i = 0; !sent->ready; i++) {
         bool news = exchange->phase == EXCHANGE_AWAITS_NEWS ||
                     exchange->phase == EXCHANGE_CHUNK_AWAITS_NEWS;
         assert_true(i < HOUSE_WAIT_MS);
-        if (run_queue_take_answers(&house.desk) ||
-            run_queue_run_turns(&house.desk))
+        if (exchange_loop_answers(&house.queue) ||
+            exchange_loop_turns(&house.queue))
             continue;
-        if (news && !exchange->forsaken)
-            exchange_forsake(exchange);
+        if (news && !exchange->client_gone)
+            exchange_cancel(exchange);
         else
             poll(&answers, 1, 1);
     }
@@ -287,7 +288,7 @@ static inline void house_pull(struct exchange *exchange)
 {
     uint8_t chunk[4096];
     size_t size = 0;
-    for (int i = 0; i < HOUSE_CHUNKS_MAX && !exchange->forsaken; i++) {
+    for (int i = 0; i < HOUSE_CHUNKS_MAX && !exchange->client_gone; i++) {
         enum exchange_chunk got =
             exchange_chunk(exchange, chunk, sizeof chunk, &size);
         if (got == CHUNK_PARK)
@@ -300,21 +301,21 @@ static inline void house_pull(struct exchange *exchange)
 /* Sends one request and checks its reply, the status of which is returned. */
 static inline int house_send(struct house_request *sent)
 {
-    struct exchange *exchange = exchange_begin(&house.desk, NULL);
+    struct exchange *exchange = exchange_begin(&house.queue, NULL);
     assert_non_null(exchange);
     exchange_target(exchange, (const char *)sent->target.data,
                     sent->target.size);
     exchange->request.method = sent->method;
     exchange->request.header = house_header;
     exchange->request.connection = sent;
-    exchange->door = &HOUSE_DOOR;
+    exchange->protocol = &HOUSE_PROTOCOL;
     exchange_open(exchange, sent->body.size);
     if (sent->body.size > 0)
         exchange_body(exchange, sent->body.data, sent->body.size);
     if (exchange_run(exchange) == EXCHANGE_PARK)
         house_wait(exchange);
     int status = exchange->reply.status;
-    if (!exchange->forsaken) {
+    if (!exchange->client_gone) {
         house_check_reply(&exchange->reply);
         if (exchange->reply.stream != NULL)
             house_pull(exchange);

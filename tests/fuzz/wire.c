@@ -37,15 +37,15 @@ static void open_doors(void *memory)
         return;
     house_open(memory);
     signal(SIGPIPE, SIG_IGN);
-    house.service.guests =
+    house.service.address_limit =
         address_limit_open(house.options.connections_per_address);
-    assert_non_null(house.service.guests);
+    assert_non_null(house.service.address_limit);
     assert_true(mhd_socket_start(&limits));
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    streams = http1_streams_open(&house.desk, epoll_fd);
+    streams = http1_streams_open(&house.queue, epoll_fd);
     assert_non_null(streams);
-    http1 = http1_open(&house.desk, streams);
-    http2 = http2_open(&house.desk, epoll_fd);
+    http1 = http1_open(&house.queue, streams);
+    http2 = http2_open(&house.queue, epoll_fd);
     assert_non_null(http1);
     assert_non_null(http2);
 }
@@ -54,18 +54,18 @@ static void open_doors(void *memory)
 static void turn(void)
 {
     struct epoll_event events[EVENTS_MAX];
-    struct pollfd answers = {.fd = house.desk.answers_fd, .events = POLLIN};
+    struct pollfd answers = {.fd = house.queue.answers_fd, .events = POLLIN};
     int count = epoll_wait(epoll_fd, events, EVENTS_MAX, 0);
     for (int i = 0; i < count; i++) {
         struct event_source *source = events[i].data.ptr;
         source->ready(source);
     }
-    bool any = run_queue_take_answers(&house.desk);
-    any |= run_queue_run_turns(&house.desk);
+    bool any = exchange_loop_answers(&house.queue);
+    any |= exchange_loop_turns(&house.queue);
     http1_run(http1);
     http1_streams_run(streams);
     http2_run(http2);
-    if (count <= 0 && !any && house.desk.awaited > 0)
+    if (count <= 0 && !any && house.queue.awaited > 0)
         poll(&answers, 1, 1);
 }
 
@@ -82,7 +82,7 @@ static void settle(int client)
     for (int quiet = 0, rounds = 0; quiet < 2; rounds++) {
         assert_true(rounds < ROUNDS_MAX);
         turn();
-        bool busy = run_queue_has_turns(&house.desk);
+        bool busy = run_queue_has_turns(&house.queue);
         quiet = listen_to(client) || busy ? 0 : quiet + 1;
     }
 }
@@ -104,14 +104,14 @@ static void leave(int client)
     shutdown(client, SHUT_WR);
     settle(client);
     house.service.stopping = true;
-    run_queue_run_late(&house.desk, true);
+    exchange_loop_alarms(&house.queue, true);
     settle(client);
     close(client);
     for (int rounds = 0;
-         house.service.counters.connections > 1 || house.desk.in_flight > 0;
+         house.service.counters.connections > 1 || house.queue.in_flight > 0;
          rounds++) {
         assert_true(rounds < ROUNDS_MAX);
-        run_queue_run_late(&house.desk, true);
+        exchange_loop_alarms(&house.queue, true);
         turn();
     }
     house.service.stopping = false;
@@ -119,21 +119,21 @@ static void leave(int client)
 
 void fuzz(struct kx_slice input, void *memory)
 {
-    struct connection visit = {.peer_size = sizeof(struct sockaddr_in)};
+    struct connection connection = {.peer_size = sizeof(struct sockaddr_in)};
     int pair[2];
     uint8_t door = fuzz_byte(&input) % 3;
     size_t piece = fuzz_byte(&input);
     open_doors(memory);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
                      0);
-    visit.fd = pair[1];
-    visit.peer.ss_family = AF_INET;
-    assert_int_equal(connection_begin(&house.service, &visit),
+    connection.fd = pair[1];
+    connection.peer.ss_family = AF_INET;
+    assert_int_equal(connection_begin(&house.service, &connection),
                      CONNECTION_ACCEPTED);
     if (door == 0)
-        http1_add(http1, &visit);
+        http1_add(http1, &connection);
     else
-        http2_add(http2, &visit);
+        http2_add(http2, &connection);
     if (door == 1)
         say(pair[0], kx_slice(PREFACE, OPENING), OPENING);
     say(pair[0], input, piece == 0 ? input.size : piece);

@@ -45,7 +45,7 @@ const REQUESTS = [
 
   ["another Host than :authority", get(1, "/livez", [["host", "other.test"]]), 400],
   ["two Hosts", headers(1, [...noAuthority("GET", "/livez"), ["host", "a"], ["host", "b"]]), -PROTOCOL],
-  ["no host", headers(1, noAuthority("GET", "/livez")), -PROTOCOL],
+  ["no host", headers(1, noAuthority("GET", "/livez")), 400],
   ["a host that is a list", headers(1, [...noAuthority("GET", "/livez"), ["host", "a,b"]]), 400],
   ["an :authority that is a list", headers(1, [...noAuthority("GET", "/livez"), [":authority", "a,b"]]), 400],
   ["an empty :authority", headers(1, [...noAuthority("GET", "/livez"), [":authority", ""]]), [400, -PROTOCOL]],
@@ -78,6 +78,22 @@ const REQUESTS = [
   ["CONNECT", headers(1, [[":method", "CONNECT"], [":authority", "localhost:80"]]), 400],
   ["pseudo fields in the trailers", Buffer.concat([headers(1, pseudo("PUT", A), 0),
     headers(1, [[":path", "/livez"]])]), -PROTOCOL],
+  ["trailers that are not the end", Buffer.concat([headers(1, pseudo("PUT", A), 0), frame("DATA", 0, 1, "[1]"),
+    headers(1, [["x-trailer", "1"]], 0)]), -PROTOCOL],
+  ["an empty host", headers(1, [...noAuthority("GET", "/livez"), ["host", ""]]), [400, -PROTOCOL]],
+  ["te: TRAILERS", get(1, "/livez", [["te", "TRAILERS"]]), 200],
+  ["proxy-connection", get(1, "/livez", [["proxy-connection", "close"]]), -PROTOCOL],
+  ["a length without a body", get(1, "/livez", [["content-length", "1"]]), -PROTOCOL],
+  ["a length of 0 without a body", get(1, "/livez", [["content-length", "0"]]), 200],
+  ["* for another method than OPTIONS", get(1, "*"), -PROTOCOL],
+  ["OPTIONS *", headers(1, pseudo("OPTIONS", "*")), 204],
+  ["no :method", headers(1, pseudo("GET", "/livez").slice(1)), -PROTOCOL],
+  ["no :scheme", headers(1, pseudo("GET", "/livez").filter(([name]) => name !== ":scheme")), -PROTOCOL],
+  ["CONNECT with a path", headers(1, pseudo("CONNECT", "/livez")), -PROTOCOL],
+  ["a name in upper case in the trailers", Buffer.concat([headers(1, pseudo("PUT", A), 0), frame("DATA", 0, 1, "[1]"),
+    headers(1, [["X-Trailer", "1"]])]), -PROTOCOL],
+  ["LF in a trailer", Buffer.concat([headers(1, pseudo("PUT", A), 0), frame("DATA", 0, 1, "[1]"),
+    headers(1, [["x-trailer", "1\n"]])]), [200, 201]],
   ["a window that overflows", Buffer.concat([headers(1, pseudo("PUT", A), 0),
     frame("WINDOW_UPDATE", 0, 1, u32(0x7fffffff))]), -FLOW_CONTROL],
 ];
@@ -246,6 +262,10 @@ const STORIES = [
     connection.send(headers(1, [...pseudo("PUT", A), ["content-length", "999999999"]], 0));
     const seen = await connection.over(1);
     return (seen.status[1] === 413 && seen.body[1].includes("value-too-large")) || seen;
+  }],
+  ["a request without a host is told what is missing", async () => {
+    const seen = await new Connection().run(headers(1, noAuthority("GET", "/livez")), 1);
+    return (seen.status[1] === 400 && /"code":"bad-request".*names no host \(:authority or Host\)/.test(seen.body[1])) || seen;
   }],
   ["Expect: 100-continue", async () => {
     const connection = new Connection();

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "exchange/exchange.h"
+#include "exchange/exchange_loop.h"
 #include "config/options.h"
 #include "commit/store_state.h"
 #include "server/routes.h"
@@ -16,7 +17,7 @@ struct house {
     void *mem;
     struct options options;
     struct service service;
-    struct run_queue desk;
+    struct run_queue queue;
     const char *accept;
     unsigned ready; /* exchanges that were continued to their reply */
 };
@@ -26,7 +27,7 @@ static struct house *house; /* of the present test */
 static void to_the_desk(void *context, struct kx_ticket *first)
 {
     struct house *target = context;
-    run_queue_put(&target->desk, first);
+    run_queue_put(&target->queue, first);
 }
 
 static const char *header(const struct request *request, const char *name)
@@ -41,7 +42,7 @@ static void note_ready(struct exchange *exchange)
     house->ready++;
 }
 
-static const struct exchange_door DOOR = {.ready = note_ready};
+static const struct exchange_protocol PROTOCOL = {.ready = note_ready};
 
 static int begin_house(void **state)
 {
@@ -62,7 +63,7 @@ static int begin_house(void **state)
     house->service.routes = &ROUTES;
     house->service.store = house->test.store;
     house->service.counters.connections = 2; /* nobody is alone */
-    assert_true(run_queue_open(&house->desk, &house->service, 0));
+    assert_true(run_queue_open(&house->queue, &house->service, 0));
     *state = house;
     return 0;
 }
@@ -70,7 +71,7 @@ static int begin_house(void **state)
 static int finish_house(void **state)
 {
     (void)state;
-    run_queue_close(&house->desk);
+    run_queue_close(&house->queue);
     test_store_remove(&house->test);
     return talloc_free(house);
 }
@@ -78,12 +79,12 @@ static int finish_house(void **state)
 static struct exchange *start(enum method method, const char *target,
                               enum exchange_next next)
 {
-    struct exchange *exchange = exchange_begin(&house->desk, NULL);
+    struct exchange *exchange = exchange_begin(&house->queue, NULL);
     assert_non_null(exchange);
     exchange_target(exchange, target, strlen(target));
     exchange->request.method = method;
     exchange->request.header = header;
-    exchange->door = &DOOR;
+    exchange->protocol = &PROTOCOL;
     exchange_open(exchange, 0);
     assert_int_equal(exchange_run(exchange), next);
     return exchange;
@@ -101,13 +102,13 @@ static void assert_reply(struct exchange *exchange, int status,
     exchange_end(exchange);
 }
 
-/* Lets the desk work until so many exchanges are ready. */
+/* Lets the queue work until so many exchanges are ready. */
 static void wait_for(unsigned ready)
 {
-    struct pollfd answers = {.fd = house->desk.answers_fd, .events = POLLIN};
+    struct pollfd answers = {.fd = house->queue.answers_fd, .events = POLLIN};
     while (house->ready < ready) {
         poll(&answers, 1, -1);
-        run_queue_take_answers(&house->desk);
+        exchange_loop_answers(&house->queue);
     }
 }
 
@@ -147,14 +148,14 @@ static void what_needs_one_goes_on_when_it_can_have_it(void **state)
     view_apply_begin(gate);
     for (size_t i = 0; i < READS; i++)
         exchanges[i] = start(METHOD_GET, reads[i].target, EXCHANGE_PARK);
-    assert_false(run_queue_take_answers(&house->desk));
+    assert_false(exchange_loop_answers(&house->queue));
     assert_int_equal(house->ready, 0);
     assert_reply(start(METHOD_GET, "/livez", EXCHANGE_REPLY), 200, "");
     view_apply_cancel(gate);
     wait_for(READS);
     for (size_t i = 0; i < READS; i++)
         assert_reply(exchanges[i], reads[i].status, reads[i].text);
-    assert_int_equal(house->desk.awaited, 0);
+    assert_int_equal(house->queue.awaited, 0);
     assert_int_equal(atomic_load(&gate->owed), 0);
     view_apply_begin(gate); /* no view was left open */
     view_apply_cancel(gate);
@@ -170,7 +171,7 @@ static void a_list_that_is_a_stream_waits_for_its_chunks(void **state)
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_REPLY);
     assert_non_null(exchange->reply.stream);
     view_apply_begin(gate);
-    run_queue_run_turns(&house->desk); /* it may slice */
+    exchange_loop_turns(&house->queue); /* it may slice */
     assert_int_equal(exchange_chunk(exchange, chunk, sizeof chunk, &size),
                      CHUNK_PARK);
     assert_int_equal(exchange->phase, EXCHANGE_CHUNK_AWAITS_VIEW);
@@ -189,7 +190,7 @@ static void one_that_is_forsaken_owes_nothing(void **state)
     (void)state;
     view_apply_begin(gate);
     struct exchange *exchange = start(METHOD_GET, "/list", EXCHANGE_PARK);
-    exchange_forsake(exchange);
+    exchange_cancel(exchange);
     assert_int_equal(house->ready, 0);
     view_apply_cancel(gate);
     wait_for(1);

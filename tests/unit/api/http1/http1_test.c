@@ -20,27 +20,28 @@ static void a_connection_that_cannot_be_watched_leaves_its_place(void **state)
     static const struct mhd_socket_limits limits = {.header_timeout_ms = 60000,
                                                     .body_timeout_ms = 60000};
     struct service service = {.options = &options,
-                              .guests = address_limit_open(1)};
-    struct run_queue desk = {.service = &service};
-    struct http1 *http1 = http1_open(&desk, NULL);
+                              .address_limit = address_limit_open(1)};
+    struct run_queue queue = {.service = &service};
+    struct http1 *http1 = http1_open(&queue, NULL);
     (void)state;
-    assert_non_null(service.guests);
+    assert_non_null(service.address_limit);
     assert_non_null(http1);
     assert_true(mhd_socket_start(&limits));
     for (int i = 0; i < 3; i++) {
-        struct connection visit = {.fd = open("/dev/null", O_RDONLY),
-                                   .peer.ss_family = AF_INET,
-                                   .peer_size = sizeof(struct sockaddr_in)};
-        assert_int_equal(connection_begin(&service, &visit),
+        struct connection connection = {.fd = open("/dev/null", O_RDONLY),
+                                        .peer.ss_family = AF_INET,
+                                        .peer_size =
+                                            sizeof(struct sockaddr_in)};
+        assert_int_equal(connection_begin(&service, &connection),
                          CONNECTION_ACCEPTED);
         assert_int_equal(service.counters.connections, 1);
-        http1_add(http1, &visit);
+        http1_add(http1, &connection);
         assert_int_equal(service.counters.connections, 0);
-        assert_int_equal(fcntl(visit.fd, F_GETFD), -1);
+        assert_int_equal(fcntl(connection.fd, F_GETFD), -1);
     }
     http1_close(http1);
     mhd_socket_stop();
-    address_limit_close(service.guests);
+    address_limit_close(service.address_limit);
 }
 
 int main(void)

@@ -32,14 +32,14 @@ static bool open_socket(int fd)
 {
     static const struct options options;
     static struct service service = {.options = &options, .routes = &ROUTES};
-    const struct connection visit = {.service = &service, .fd = fd};
-    return mhd_socket_open(&visit);
+    const struct connection connection = {.service = &service, .fd = fd};
+    return mhd_socket_open(&connection);
 }
 
 static bool close_socket(int fd)
 {
-    struct connection visit;
-    return mhd_socket_close(fd, &visit);
+    struct connection connection;
+    return mhd_socket_close(fd, &connection);
 }
 
 static int open_pair(void **state)
@@ -273,27 +273,27 @@ static void it_has_time_while_those_before_it_are_answered(void **state)
     assert_int_equal(mhd_socket_timeout_ms(), -1);
 }
 
-/* What an heir is given. */
-static void take(void *heir, const struct connection *visit)
+/* What an receiver is given. */
+static void take(void *receiver, const struct connection *connection)
 {
-    *(int *)heir = visit->fd;
+    *(int *)receiver = connection->fd;
 }
 
 /* The library shuts it down and closes it, and neither happens. */
 static void a_socket_that_is_bequeathed_stays_open(void **state)
 {
     const struct pair *pair = *state;
-    struct connection visit;
+    struct connection connection;
     int taken = -1;
     say(pair, GOOD "GET /");
     gives(pair, GOOD "GET /", 0);
     mhd_socket_transfer(pair->server, take, &taken);
     assert_int_equal(__wrap_shutdown(pair->server, SHUT_WR), 0);
-    assert_false(mhd_socket_close(pair->server, &visit));
+    assert_false(mhd_socket_close(pair->server, &connection));
     assert_int_equal(taken, -1);
     assert_int_equal(__wrap_close(pair->server), 0);
     assert_int_equal(taken, pair->server);
-    assert_false(mhd_socket_close(pair->server, &visit));
+    assert_false(mhd_socket_close(pair->server, &connection));
     assert_int_equal(mhd_socket_timeout_ms(), -1);
     assert_int_equal(write(pair->server, "more", 4), 4);
     char bytes[8];

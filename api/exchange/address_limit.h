@@ -3,8 +3,8 @@
  * connections, or an access token with its requests from any address. IPv6
  * addresses count by their first 64 bits, the usual allocation of one customer.
  * Any thread. */
-#ifndef API_GUESTS_H
-#define API_GUESTS_H
+#ifndef API_ADDRESS_LIMIT_H
+#define API_ADDRESS_LIMIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct address_limit;
 
 /* One client. Connections and requests hold references to it; the last one
  * frees it. exchange_share.c counts requests and bytes. */
-struct guest {
-    LIST_ENTRY(guest) chain;
+struct client_usage {
+    LIST_ENTRY(client_usage) chain;
     uint64_t name; /* the address, or the token's id */
     bool by_token;
     uint64_t connections;
@@ -33,24 +33,26 @@ struct guest {
 struct address_limit *address_limit_open(uint64_t share);
 /* Frees the table, which no connection or request uses any longer. NULL is
  * allowed. */
-void address_limit_close(struct address_limit *guests);
+void address_limit_close(struct address_limit *limit);
 
 /* Counts a connection and returns the client of its address. NULL when the
  * address has all its connections already, or memory ran out. */
-struct guest *address_limit_enter(struct address_limit *guests,
-                                  const struct sockaddr_storage *peer);
+struct client_usage *address_limit_enter(struct address_limit *limit,
+                                         const struct sockaddr_storage *peer);
 /* A connection of the client has ended: drops its reference. NULL is
  * allowed. */
-void address_limit_leave(struct address_limit *guests, struct guest *guest);
+void address_limit_leave(struct address_limit *limit,
+                         struct client_usage *client);
 
 /* Returns the client of a token, by the token's id in hexadecimal digits. The
  * reference is dropped by address_limit_release. NULL when memory ran out. */
-struct guest *address_limit_with_token(struct address_limit *guests,
-                                       const char *id);
+struct client_usage *address_limit_with_token(struct address_limit *limit,
+                                              const char *id);
 /* Adds a reference to a client that already has one. It is dropped by
  * address_limit_release. */
-void address_limit_keep(struct guest *guest);
+void address_limit_keep(struct client_usage *client);
 /* Drops a reference; the last one frees the client. */
-void address_limit_release(struct address_limit *guests, struct guest *guest);
+void address_limit_release(struct address_limit *limit,
+                           struct client_usage *client);
 
 #endif
