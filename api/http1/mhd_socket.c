@@ -251,18 +251,32 @@ static ssize_t turn_away(struct mhd_socket *socket)
     return -1;
 }
 
+/* Has the client of a socket that was read empty ended its input? */
+static bool input_has_ended(const struct mhd_socket *socket)
+{
+    char byte;
+    if (socket->connection.tls != NULL)
+        return tls_ended(socket->connection.tls);
+    return __real_recv(socket->connection.fd, &byte, 1,
+                       MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* An end that came together with the requests gives no further sign, and the
  * library has not seen it. `nc -N` ends its input like this. The socket is
  * looked at once only, so that a client that sends many requests does not cost
  * a call for each. */
 static bool has_ended(struct mhd_socket *socket)
 {
-    char byte;
     if (!socket->looked)
-        socket->ended |= __real_recv(socket->connection.fd, &byte, 1,
-                                     MSG_PEEK | MSG_DONTWAIT) == 0;
+        socket->ended |= input_has_ended(socket);
     socket->looked = true;
     return socket->ended;
+}
+
+static void add_due(struct mhd_socket *socket)
+{
+    socket->next = due_sockets;
+    due_sockets = socket;
 }
 
 /* The answer is not sent from here: the library is in the middle of its own
@@ -274,8 +288,7 @@ void mhd_socket_answered(int fd)
         socket->turned_away ||
         (socket->fault == FRAMING_NO_FAULT && !has_ended(socket)))
         return;
-    socket->next = due_sockets;
-    due_sockets = socket;
+    add_due(socket);
 }
 
 static void settle_due(void)
@@ -369,22 +382,45 @@ static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
     return good > 0 ? (ssize_t)good : turn_away(socket);
 }
 
-/* Input of a socket without a fault so far. The end of a client's input is
- * hidden from the library while answers are due, since the library would drop
- * them. If a request has begun and the socket is empty, the client may be
- * waiting for an acknowledgement before it sends the remainder. */
+/* A request has begun and the socket is empty: the client may be waiting for an
+ * acknowledgement before it sends the remainder, or has ended. The library
+ * would not hear of an end that came together with the last bytes, got. Keeps
+ * errno where there are none. */
+static void await_remainder(struct mhd_socket *socket, ssize_t got)
+{
+    if (got < 0 || !input_has_ended(socket)) {
+        connection_acknowledge(&socket->connection);
+        return;
+    }
+    if (!socket->ended && socket->answered == socket->framing.requests)
+        add_due(socket);
+    socket->ended = true;
+}
+
+/* The end of a client's input is hidden from the library while answers are due,
+ * since the library would drop them. Within a body it is reported as a reset:
+ * the request cannot become complete, but the library would wait for the
+ * remainder. */
+static ssize_t take_end(struct mhd_socket *socket)
+{
+    bool due = socket->answered < socket->framing.requests;
+    if (!due && !framing_in_body(&socket->framing))
+        return 0;
+    socket->ended |= due;
+    errno = due ? EAGAIN : ECONNRESET;
+    return -1;
+}
+
+/* Input of a socket without a fault so far. */
 static ssize_t take(struct mhd_socket *socket, void *buffer, size_t size,
                     int flags)
 {
     ssize_t got = receive(socket, buffer, size, flags);
-    if (got == 0 && socket->answered < socket->framing.requests) {
-        socket->ended = true;
-        errno = EAGAIN;
-        return -1;
-    }
+    if (got == 0)
+        return take_end(socket);
     ssize_t good = got > 0 ? check(socket, buffer, (size_t)got) : got;
     if (got < (ssize_t)size && socket->deadline.part != HTTP1_NOTHING)
-        connection_acknowledge(&socket->connection);
+        await_remainder(socket, got);
     return good;
 }
 

@@ -22,6 +22,7 @@ struct tls {
     int fd;
     bool empty;  /* the socket was, when it was last read */
     bool held;   /* the library holds a record that is not sent yet */
+    bool ended;  /* the client has ended its data, or the input failed */
     bool broken; /* nothing is received or sent any longer */
 };
 
@@ -147,12 +148,18 @@ static ssize_t receive(struct tls *tls, void *buffer, size_t size, size_t least)
         got = take_record(tls, (char *)buffer + total, size - total);
         total += got > 0 ? (size_t)got : 0;
     }
+    tls->ended |= got <= 0 && got != GNUTLS_E_AGAIN;
     if (total > 0 || got == 0)
         return (ssize_t)total;
     if (tls->broken || got != GNUTLS_E_AGAIN)
         return reset(tls);
     errno = EAGAIN;
     return -1;
+}
+
+bool tls_ended(const struct tls *tls)
+{
+    return tls->ended;
 }
 
 ssize_t tls_recv(struct tls *tls, void *buffer, size_t size)

@@ -37,6 +37,9 @@ ssize_t tls_recv(struct tls *tls, void *buffer, size_t size);
  * library, of which a level-triggered epoll would not tell. size is at least
  * TLS_RECORD_MAX. */
 ssize_t tls_recv_records(struct tls *tls, void *buffer, size_t size);
+/* Has such a call reached the end of the client's data? It may have given bytes
+ * before that, and need not be called again. */
+bool tls_ended(const struct tls *tls);
 ssize_t tls_send(struct tls *tls, const struct iovec *parts, size_t count);
 
 /* Tells the client that no more data follows (close_notify). */

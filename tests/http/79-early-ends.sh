@@ -74,6 +74,22 @@ half_closed() {
         if (w[1] != w[3] || w[1] < 20) print }' "$work/halves")" ''
 }
 
+# No deadline is near: the server has to notice by the end alone.
+cut_uploads() {
+    test_case "a request whose client ends within its body is given up at once, $1"
+    request DELETE /kv/cut '' "${allowed[@]}"
+    node "$here/cut_uploads.js" "${url##*:}" "$(cat "$work/token")" "${@:2}" >"$work/cut"
+    is 'each of them' "$(cat "$work/cut")" 'no byte of a body: nothing
+half a body: nothing
+half a chunk: nothing
+a chunk and no other: nothing
+half a trailer: nothing
+a request and half a body: HTTP/1.1 201
+half a body over HTTP/2: nothing'
+    wait_until nothing_is_left
+    is 'what is left' "$(left)" "$nothing"
+}
+
 # All the token's streams can be open again, and no more.
 streams_are_free() {
     test_case "all streams of the token are free again, $1"
@@ -121,7 +137,14 @@ half_closed 'over TLS' "$work/certificate"
 stop_server
 is 'exit status' $? 0
 
-start --idle-timeout 1h
+never=(--idle-timeout 1h --header-timeout 1h --body-timeout 1h)
+start "${never[@]}" --tls-cert "$work/certificate" --tls-key "$work/key"
+url=https://${url#http://}
+cut_uploads 'over TLS' "$work/certificate"
+stop_server
+
+start "${never[@]}"
+cut_uploads 'without TLS'
 half_closed 'without TLS, and is not waited for'
 stop_server
 is 'exit status' $? 0

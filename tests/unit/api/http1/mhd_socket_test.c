@@ -116,6 +116,32 @@ static void good_requests_pass(void **state)
     gives(pair, "", 0);
 }
 
+#define PART "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nhal"
+
+static void an_end_within_a_body_is_a_reset(void **state)
+{
+    const struct pair *pair = *state;
+    say(pair, GOOD PART);
+    gives(pair, GOOD PART, 0);
+    shutdown(pair->client, SHUT_WR);
+    gives(pair, NULL, EAGAIN); /* the first request is not answered */
+    mhd_socket_answered(pair->server);
+    gives(pair, NULL, ECONNRESET);
+}
+
+/* The library, which waits for a sign, is given one: its side is shut down. */
+static void an_end_that_comes_with_a_part_of_a_body_is_noticed(void **state)
+{
+    const struct pair *pair = *state;
+    char byte;
+    say(pair, PART);
+    shutdown(pair->client, SHUT_WR);
+    gives(pair, PART, 0);
+    mhd_socket_settle();
+    assert_int_equal(read(pair->client, &byte, 1), 0);
+    gives(pair, NULL, ECONNRESET);
+}
+
 static void a_bad_request_is_answered_and_the_rest_drained(void **state)
 {
     const struct pair *pair = *state;
@@ -303,6 +329,11 @@ static void a_socket_that_is_bequeathed_stays_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_end_within_a_body_is_a_reset,
+                                        open_pair, close_pair),
+        cmocka_unit_test_setup_teardown(
+            an_end_that_comes_with_a_part_of_a_body_is_noticed, open_pair,
+            close_pair),
         cmocka_unit_test_setup_teardown(good_requests_pass, open_pair,
                                         close_pair),
         cmocka_unit_test_setup_teardown(
