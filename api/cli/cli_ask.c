@@ -13,7 +13,8 @@ int cli_ask(struct cli *cli, const struct cli_call *call,
         return cli_problem(cli, reply);
     if (call->any || reply->body.size == 0 || cli_is_json(reply))
         return CLI_OK;
-    return cli_fail("%s is no Kindex server: its answer is not JSON", cli->url);
+    return cli_fail("%s is not a Kindex server: its answer is not JSON",
+                    cli->url);
 }
 
 int cli_fetch(struct cli *cli, const char *path, struct cli_reply *reply)

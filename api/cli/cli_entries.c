@@ -42,7 +42,7 @@ int cli_entries(struct cli *cli, struct kx_slice path, cli_entry_fn *take,
     int status = cli_ask(cli, &call, &reply);
     if (status != CLI_OK || state.ended || state.stopped)
         return status;
-    cli_fail("the list broke off before its end");
+    cli_fail("the list ended early");
     return CLI_UNAVAILABLE;
 }
 

@@ -46,15 +46,17 @@ static void print_line(const char *name, const char *summary)
 void cli_help_print_all(const struct cli_table *table)
 {
     puts("Kindex: an ordered key-value store whose declared indexes are always "
-         "right.\n");
+         "correct.\n");
     print_line("serve", "serve a store over HTTP");
     for (size_t i = 0; i < table->count; i++)
         print_line(table->commands[i].name, table->commands[i].summary);
-    puts("\nkindex help COMMAND tells more of each. Those that need a server "
-         "speak to the\none at --url, or KINDEX_URL (http://127.0.0.1:4512). "
-         "Exit status: 0 done,\n1 error, 2 misuse, 3 not found, 4 conflict or "
-         "failed condition, 5 server not\navailable, 130 import or export "
-         "interrupted.");
+    puts(
+        "\n"
+        "kindex help COMMAND describes a command. Commands that need a server\n"
+        "use the one at --url, or KINDEX_URL (http://127.0.0.1:4512).\n"
+        "Exit status: 0 done, 1 error, 2 usage error, 3 not found, 4 conflict\n"
+        "or failed condition, 5 server not available, 130 import or export\n"
+        "interrupted.");
 }
 
 static void print_group(const struct cli_table *table, const char *word)

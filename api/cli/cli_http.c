@@ -211,7 +211,8 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
 {
     switch ((int)code) {
     case CURLE_WRITE_ERROR:
-        return cli_fail("the reply of %s cannot be taken in", cli->url);
+        return cli_fail("the reply of %s cannot be read: memory ran out",
+                        cli->url);
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
         return cli_misuse(cli,
@@ -225,12 +226,12 @@ int cli_unreachable(const struct cli *cli, CURLcode code)
                  cli->url);
         return CLI_UNAVAILABLE;
     case CURLE_PEER_FAILED_VERIFICATION:
-        return cli_fail("the certificate of the server at %s is not trusted; "
-                        "--cacert or KINDEX_CACERT names a file with those to "
-                        "trust",
-                        cli->url);
+        return cli_fail(
+            "the certificate of the server at %s is not trusted; --cacert or "
+            "KINDEX_CACERT names a file with the authorities to trust",
+            cli->url);
     case CURLE_SSL_CONNECT_ERROR:
-        cli_fail("no TLS with %s: does it speak https, and does it ask for a "
+        cli_fail("no TLS with %s: does it speak https, and does it require a "
                  "--client-cert?",
                  cli->url);
         return CLI_UNAVAILABLE;

@@ -12,68 +12,68 @@
 /* clang-format off */
 static const struct cli_option TABLE[] = {
     {{"url", OPTION_TEXT, offsetof(struct cli, url), "http://127.0.0.1:4512", 0, 0, "the server; also KINDEX_URL"}, "URL", 0, true, NULL},
-    {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; better KINDEX_TOKEN, which others do not see"}, "TOKEN", 0, true, NULL},
+    {{"token", OPTION_TEXT, offsetof(struct cli, token), NULL, 0, 0, "access token, sent as Bearer; KINDEX_TOKEN is safer, since other users cannot see it"}, "TOKEN", 0, true, NULL},
     {{"cacert", OPTION_TEXT, offsetof(struct cli, cacert), NULL, 0, 0, "https: file with the authorities to trust instead of the system's (PEM); also KINDEX_CACERT"}, "FILE", 0, true, NULL},
     {{"client-cert", OPTION_TEXT, offsetof(struct cli, client_cert), NULL, 0, 0, "https: certificate to show to the server (PEM); also KINDEX_CLIENT_CERT"}, "FILE", 0, true, NULL},
     {{"client-key", OPTION_TEXT, offsetof(struct cli, client_key), NULL, 0, 0, "https: private key of --client-cert (PEM); also KINDEX_CLIENT_KEY"}, "FILE", 0, true, NULL},
     {{"output", OPTION_TEXT, offsetof(struct cli, output), NULL, 0, 0, "json (one document a line), table, or raw (values, or keys as paths)"}, "json|table|raw", 'o', true, NULL},
     {{"help", OPTION_FLAG, offsetof(struct cli, help), NULL, 0, 0, "print the help of the command"}, NULL, 'h', true, NULL},
 
-    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "only what is under this key"}, "KEY", 'p', false, NULL},
-    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "delete all that is under this key"}, "KEY", 'p', false, "del-prefix"},
+    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "only entries under this key"}, "KEY", 'p', false, NULL},
+    {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "delete all entries under this key"}, "KEY", 'p', false, "del-prefix"},
     {{"prefix", OPTION_TEXT, offsetof(struct cli, prefix), NULL, 0, 0, "put this in front of every imported key"}, "KEY", 'p', false, "import-prefix"},
     {{"start", OPTION_TEXT, offsetof(struct cli, start), NULL, 0, 0, "first key, inclusive"}, "KEY", 0, false, NULL},
     {{"end", OPTION_TEXT, offsetof(struct cli, end), NULL, 0, 0, "last key, exclusive"}, "KEY", 0, false, NULL},
-    {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index, whose fields the prefix then names"}, "NAME", 'i', false, NULL},
+    {{"index", OPTION_TEXT, offsetof(struct cli, index), NULL, 0, 0, "in the order of this index; the prefix then gives values of its fields"}, "NAME", 'i', false, NULL},
     {{"fields", OPTION_TEXT, offsetof(struct cli, fields), NULL, 0, 0, "only these members of the values, such as name,/address/city"}, "LIST", 0, false, NULL},
-    {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, UINT64_MAX, "stop after so many"}, "N", 'n', false, NULL},
+    {{"limit", OPTION_NUMBER, offsetof(struct cli, limit), NULL, 1, UINT64_MAX, "stop after this many"}, "N", 'n', false, NULL},
     {{"reverse", OPTION_FLAG, offsetof(struct cli, reverse), NULL, 0, 0, "from the last to the first"}, NULL, 'r', false, NULL},
     {{"keys", OPTION_FLAG, offsetof(struct cli, keys), NULL, 0, 0, "without the values"}, NULL, 'k', false, NULL},
-    {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "show so many parts of the keys"}, "N", 'd', false, "tree-depth"},
-    {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "index only keys with so many parts after the prefix"}, "N", 'd', false, NULL},
+    {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "show this many parts of the keys"}, "N", 'd', false, "tree-depth"},
+    {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "index only keys with this many parts after the prefix"}, "N", 'd', false, NULL},
 
     {{"type", OPTION_TEXT, offsetof(struct cli, type), "json", 0, 0, "what the value is: json, text (stored as a JSON string), bytes, typed, or a media type"}, "TYPE", 't', false, NULL},
     {{"ttl", OPTION_TEXT, offsetof(struct cli, ttl), NULL, 0, 0, "time to live: 250ms, 60s, 5m, 1h, 7d"}, "TIME", 0, false, NULL},
-    {{"if-match", OPTION_TEXT, offsetof(struct cli, if_match), NULL, 0, 0, "only when the entry still has this versionstamp"}, "STAMP", 0, false, NULL},
-    {{"if-absent", OPTION_FLAG, offsetof(struct cli, absent), NULL, 0, 0, "only when there is no such entry"}, NULL, 0, false, NULL},
-    {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of what is there"}, NULL, 'm', false, NULL},
+    {{"if-match", OPTION_TEXT, offsetof(struct cli, if_match), NULL, 0, 0, "only if the entry still has this versionstamp"}, "STAMP", 0, false, NULL},
+    {{"if-absent", OPTION_FLAG, offsetof(struct cli, absent), NULL, 0, 0, "only if there is no such entry"}, NULL, 0, false, NULL},
+    {{"merge", OPTION_FLAG, offsetof(struct cli, merge), NULL, 0, 0, "the value is a JSON merge patch of the stored value"}, NULL, 'm', false, NULL},
     {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "read from this file; - is standard input"}, "PATH", 'f', false, NULL},
     {{"file", OPTION_TEXT, offsetof(struct cli, file), NULL, 0, 0, "write to this file"}, "PATH", 'f', false, "out"},
-    {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "find out what would happen, change nothing"}, NULL, 0, false, NULL},
+    {{"dry-run", OPTION_FLAG, offsetof(struct cli, dry_run), NULL, 0, 0, "show what would happen, change nothing"}, NULL, 0, false, NULL},
 
-    {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same fields"}, NULL, 'u', false, NULL},
-    {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same fields again"}, NULL, 0, false, NULL},
-    {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries hold: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false, NULL},
-    {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "what becomes of entries without the fields: skip or error"}, "WHAT", 0, false, NULL},
-    {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries for which this holds, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false, NULL},
-    {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "case does not count in the fields: lower or casefold"}, "HOW", 0, false, NULL},
+    {{"unique", OPTION_FLAG, offsetof(struct cli, unique), NULL, 0, 0, "no two entries may have the same values in the fields"}, NULL, 'u', false, NULL},
+    {{"not-unique", OPTION_FLAG, offsetof(struct cli, not_unique), NULL, 0, 0, "entries may have the same values in the fields again"}, NULL, 0, false, NULL},
+    {{"store", OPTION_TEXT, offsetof(struct cli, store), NULL, 0, 0, "what index entries store: pointer, value, or a list of members such as /name,/city"}, "WHAT", 0, false, NULL},
+    {{"missing", OPTION_TEXT, offsetof(struct cli, missing), NULL, 0, 0, "how to treat entries without the fields: skip or error"}, "WHAT", 0, false, NULL},
+    {{"where", OPTION_TEXT, offsetof(struct cli, where), NULL, 0, 0, "only entries that meet this condition, as JSON: {\"path\":\"/status\",\"eq\":\"active\"}"}, "JSON", 'w', false, NULL},
+    {{"fold", OPTION_TEXT, offsetof(struct cli, fold), NULL, 0, 0, "ignore case in the fields: lower or casefold"}, "HOW", 0, false, NULL},
     {{"each", OPTION_TEXT, offsetof(struct cli, each), NULL, 0, 0, "this field is an array: an index entry for each element"}, "FIELD", 0, false, NULL},
-    {{"adopt", OPTION_FLAG, offsetof(struct cli, adopt), NULL, 0, 0, "take over entries that a program has kept by hand"}, NULL, 0, false, NULL},
-    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "wait until the index is ready, showing how far it is"}, NULL, 0, false, NULL},
-    {{"paused", OPTION_FLAG, offsetof(struct cli, paused), NULL, 0, 0, "declare it, but build it only when index resume says so"}, NULL, 0, false, NULL},
-    {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "take a migration back that is not over"}, NULL, 0, false, NULL},
+    {{"adopt", OPTION_FLAG, offsetof(struct cli, adopt), NULL, 0, 0, "take over index entries that an application maintains"}, NULL, 0, false, NULL},
+    {{"wait", OPTION_FLAG, offsetof(struct cli, wait), NULL, 0, 0, "wait until the index is ready, and show its progress"}, NULL, 0, false, NULL},
+    {{"paused", OPTION_FLAG, offsetof(struct cli, paused), NULL, 0, 0, "declare the index, but do not build it until index resume"}, NULL, 0, false, NULL},
+    {{"undo", OPTION_FLAG, offsetof(struct cli, undo), NULL, 0, 0, "undo a migration that has not ended"}, NULL, 0, false, NULL},
 
-    {{"once", OPTION_FLAG, offsetof(struct cli, once), NULL, 0, 0, "one report of the time since the server's start"}, NULL, 0, false, NULL},
+    {{"once", OPTION_FLAG, offsetof(struct cli, once), NULL, 0, 0, "print one report on the time since the server's start"}, NULL, 0, false, NULL},
     {{"every", OPTION_DURATION, offsetof(struct cli, every_ms), "2s", 100, 3600000, "time between two reports"}, "TIME", 0, false, NULL},
 
-    {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace entries that are there; else they stay as they are"}, NULL, 0, false, NULL},
-    {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "lines as Deno's kv-utils write and read them"}, NULL, 0, false, NULL},
+    {{"overwrite", OPTION_FLAG, offsetof(struct cli, overwrite), NULL, 0, 0, "replace existing entries, which otherwise stay unchanged"}, NULL, 0, false, NULL},
+    {{"deno", OPTION_FLAG, offsetof(struct cli, deno), NULL, 0, 0, "use the lines that Deno's kv-utils write and read"}, NULL, 0, false, NULL},
     {{"from-key", OPTION_TEXT, offsetof(struct cli, from_key), NULL, 0, 0, "begin at this key"}, "KEY", 0, false, NULL},
-    {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that keeps how far the import is; a later run goes on there"}, "PATH", 0, false, NULL},
-    {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to make; it must be new or empty"}, "DIR", 0, false, NULL},
+    {{"state", OPTION_TEXT, offsetof(struct cli, state), NULL, 0, 0, "file that records the progress of the import; a later run continues from it"}, "PATH", 0, false, NULL},
+    {{"data", OPTION_TEXT, offsetof(struct cli, data), NULL, 0, 0, "data directory to create; it must be new or empty"}, "DIR", 0, false, NULL},
     {{"archive", OPTION_TEXT, offsetof(struct cli, archive), NULL, 0, 0, "directory in which a server with --archive keeps backups and log"}, "DIR", 0, false, NULL},
-    {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "the last state up to this versionstamp, or time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
-    {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also the entries of declared indexes"}, NULL, 'a', false, NULL},
-    {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries of one commit"}, "N", 0, false, NULL},
-    {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "commits under way at a time; of lines with the same key only 1 keeps the order"}, "N", 'j', false, NULL},
+    {{"to", OPTION_TEXT, offsetof(struct cli, to), NULL, 0, 0, "restore the state at this versionstamp, or at this time (2026-11-21T17:30:00Z)"}, "POINT", 0, false, NULL},
+    {{"all", OPTION_FLAG, offsetof(struct cli, all), NULL, 0, 0, "also export the entries of declared indexes"}, NULL, 'a', false, NULL},
+    {{"batch", OPTION_NUMBER, offsetof(struct cli, batch), "1000", 1, 1000, "entries per commit"}, "N", 0, false, NULL},
+    {{"jobs", OPTION_NUMBER, offsetof(struct cli, jobs), "4", 1, 64, "concurrent commits; only 1 keeps the order of lines with the same key"}, "N", 'j', false, NULL},
 
-    {{"repair", OPTION_FLAG, offsetof(struct cli, repair), NULL, 0, 0, "mend what is missing, dangling or stale"}, NULL, 0, false, NULL},
+    {{"repair", OPTION_FLAG, offsetof(struct cli, repair), NULL, 0, 0, "repair missing, dangling and stale index entries"}, NULL, 0, false, NULL},
 
-    {{"clients", OPTION_NUMBER, offsetof(struct cli, clients), "16", 1, 1024, "requests under way at a time"}, "N", 0, false, NULL},
+    {{"clients", OPTION_NUMBER, offsetof(struct cli, clients), "16", 1, 1024, "concurrent requests"}, "N", 0, false, NULL},
     {{"seconds", OPTION_NUMBER, offsetof(struct cli, seconds), "10", 1, 3600, "how long to measure"}, "N", 0, false, NULL},
-    {{"requests", OPTION_NUMBER, offsetof(struct cli, requests), NULL, 1, UINT32_MAX, "end after so many requests, not after --seconds"}, "N", 0, false, NULL},
-    {{"reads", OPTION_NUMBER, offsetof(struct cli, reads), "50", 0, 100, "how many of a hundred are reads"}, "N", 0, false, NULL},
-    {{"size", OPTION_SIZE, offsetof(struct cli, size), "200", 2, 64 << 20, "bytes of a value"}, "SIZE", 0, false, NULL},
+    {{"requests", OPTION_NUMBER, offsetof(struct cli, requests), NULL, 1, UINT32_MAX, "end after this many requests, not after --seconds"}, "N", 0, false, NULL},
+    {{"reads", OPTION_NUMBER, offsetof(struct cli, reads), "50", 0, 100, "percentage of reads"}, "N", 0, false, NULL},
+    {{"size", OPTION_SIZE, offsetof(struct cli, size), "200", 2, 64 << 20, "size of a value in bytes"}, "SIZE", 0, false, NULL},
 };
 /* clang-format on */
 
@@ -160,7 +160,7 @@ static bool unknown(const struct cli *cli, const struct flag_reader *reader)
     cli_misuse(cli, "unknown option %s%s", reader->said,
                *reader->meant != '\0'
                    ? reader->meant
-                   : " (an argument that begins with - comes after --)");
+                   : " (put an argument that begins with - after --)");
     return false;
 }
 
@@ -192,7 +192,7 @@ static bool read_flags(struct cli *cli, int argc, char **argv)
         else if (found != FLAG_OPTION)
             return cli_misuse(cli,
                               found == FLAG_BARE ? "a value is missing after %s"
-                                                 : "no value belongs to %s",
+                                                 : "%s takes no value",
                               reader.said) == CLI_OK;
         else if (!take_option(cli, &reader, &TABLE[list.which[reader.which]]))
             return false;
@@ -220,14 +220,15 @@ static bool read_output(struct cli *cli)
 static bool check_server(const struct cli *cli)
 {
     if (strpbrk(cli->url, "?#") != NULL) {
-        cli_misuse(cli, "--url: \"%s\" has a ? or #, which do not belong there",
+        cli_misuse(cli,
+                   "--url: \"%s\" has a ? or #, which are not allowed there",
                    cli->url);
         return false;
     }
     for (const char *at = cli->token; at != NULL && *at != '\0'; at++)
         if (*at <= ' ' || *at > '~') {
-            cli_misuse(cli, "--token: a token has no spaces, line ends or the "
-                            "like");
+            cli_misuse(cli,
+                       "--token: a token is printable ASCII without spaces");
             return false;
         }
     return true;

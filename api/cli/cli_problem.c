@@ -45,22 +45,22 @@ static const char *hint_of(const struct cli *cli, struct kx_slice document)
         const char *hint;
     } HINTS[] = {
         {"index-not-found", "kindex index ls lists the declared indexes."},
-        {"index-exists",
-         "kindex index migrate changes store and unique while the index is in "
-         "use; for anything else use another name, or drop the index first."},
+        {"index-exists", "kindex index migrate changes store and unique while "
+                         "the index is in use; for any other change use "
+                         "another name, or drop the index first."},
         {"index-name-used",
-         "If they are an index kept by hand, --adopt takes them over (with "
-         "--dry-run it tells what that changes); else use another name, or "
-         "delete them first."},
+         "If an application maintains them as an index, --adopt takes them "
+         "over (--dry-run shows what that would change). Otherwise use another "
+         "name, or delete them first."},
         {"index-not-ready",
-         "kindex index show tells how far it is, kindex index conflicts what "
-         "is in the way of a conflicted one."},
+         "kindex index show shows its progress; kindex index conflicts lists "
+         "the entries that keep it conflicted."},
         {"index-not-unique",
          "kindex ls --index NAME VALUE lists the entries with this value."},
         {"index-migrating",
-         "Wait until it is ready (kindex index watch), or take the migration "
-         "back (kindex index migrate --undo)."},
-        {"no-migration", "kindex index migrate begins one."},
+         "Wait until it is ready (kindex index watch), or undo the migration "
+         "(kindex index migrate --undo)."},
+        {"no-migration", "kindex index migrate starts a migration."},
         {"token-not-found", "kindex token ls lists the tokens and their ids."},
     };
     const char *code = cli_text(cli, document, "code");
@@ -101,8 +101,8 @@ static int print_bytes(const struct cli *cli, const struct cli_reply *reply)
     for (size_t i = 0; i < bytes.size && i < sizeof text - 1; i++)
         text[i] = (char)cli_shown(bytes.data[i]);
     if (needs_document(reply->status))
-        return cli_fail("%s is no Kindex server: it answered %ld %s", cli->url,
-                        reply->status, text);
+        return cli_fail("%s is not a Kindex server: it answered %ld %s",
+                        cli->url, reply->status, text);
     cli_fail("the server answered %ld %s", reply->status, text);
     return cli_exit_of(reply->status);
 }

@@ -19,8 +19,7 @@ int cli_misuse(const struct cli *cli, const char *format, ...)
 {
     char end[128];
     va_list arguments;
-    snprintf(end, sizeof end, "; kindex help %s tells more",
-             cli->command->name);
+    snprintf(end, sizeof end, "; see kindex help %s", cli->command->name);
     va_start(arguments, format);
     complain(format, arguments, end);
     va_end(arguments);

@@ -129,7 +129,7 @@ static void describe(const struct option_row *row, const char *text, char *out,
     case OPTION_ADDRESSES:
         snprintf(out, size,
                  "an address such as 127.0.0.1:4512 or [::1]:4512, a port, or "
-                 "several of them with commas, %d at most",
+                 "several of them separated by commas, at most %d",
                  ADDRESSES_MAX);
         break;
     case OPTION_LEVEL:

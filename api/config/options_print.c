@@ -85,11 +85,12 @@ void options_print_help(void)
                            table[i].type == OPTION_FLAG ? NULL
                                                         : table[i].initial);
     }
-    puts("Every setting can also be given as an environment variable: "
-         "--idle-timeout is\nKINDEX_IDLE_TIMEOUT, --insecure is "
-         "KINDEX_INSECURE=1. A flag wins. A SIZE is in\nbytes, or has a "
-         "unit: K, M and G are KiB, MiB and GiB; kB, MB and GB are powers\nof "
-         "1000.");
+    puts("Every setting can also be given as an environment variable:\n"
+         "--idle-timeout is KINDEX_IDLE_TIMEOUT, --insecure is\n"
+         "KINDEX_INSECURE=1. A flag overrides the variable. A SIZE is in "
+         "bytes,\n"
+         "or has a unit: K, M and G are KiB, MiB and GiB; kB, MB and GB are\n"
+         "powers of 1000.");
 }
 
 /* The effective text of an option. Addresses may have been given in several

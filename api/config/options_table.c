@@ -10,39 +10,41 @@ enum {
 
 static const struct option_row TABLE[] = {
     {"data", OPTION_TEXT, offsetof(struct options, data), "./kindex-data", 0, 0,
-     "data directory; made when missing, with its parents"},
+     "data directory; created if missing, with its parents"},
     {"listen", OPTION_ADDRESSES, offsetof(struct options, listen),
      "localhost:4512", 0, 0,
-     "address and port, several times or several with commas; a port alone is "
-     "that of both loopback addresses, of which those that the machine lacks "
-     "are left out; port 0 takes a free one"},
+     "address and port, repeated or separated by commas for several; a port "
+     "alone means both loopback addresses, as far as the machine has them; "
+     "port 0 takes a free port"},
     {"insecure", OPTION_FLAG, offsetof(struct options, insecure), "0", 0, 0,
-     "let everybody in, also where other machines reach --listen, as long as "
+     "serve requests without a token, also from other machines, as long as "
      "there are no access tokens"},
     {"token-file", OPTION_TEXT, offsetof(struct options, token_file), NULL, 0,
      0,
-     "file with an access token that may do everything; made, with a new "
-     "token, when it is missing"},
+     "file with an access token that may do everything; created with a new "
+     "token if missing"},
     {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
-     "600000", 1, 1000000000, "requests a minute with one access token"},
+     "600000", 1, 1000000000, "requests per minute with one access token"},
     {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),
      "1000", 1, 1000000,
-     "watches and other streams at a time with one access token"},
+     "concurrent watches and other streams with one access token"},
     {"host-names", OPTION_LIST, offsetof(struct options, host_names), NULL, 0,
      0,
-     "names, with commas, by which clients address the server; on loopback "
-     "addresses alone no others are let in but localhost and addresses"},
+     "host names, separated by commas, that requests may use besides localhost "
+     "and IP addresses; without it a server on loopback addresses only allows "
+     "no others, any other server allows all"},
     {"cors-origin", OPTION_ORIGINS, offsetof(struct options, cors_origin), NULL,
      0, 0,
-     "sites, with commas, whose pages may use the service, such as "
+     "sites, separated by commas, whose pages may use the service, such as "
      "https://app.example.org"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
-     "serve HTTPS: file with the certificate and those it needs (PEM)"},
+     "serve HTTPS: file with the certificate and its chain (PEM)"},
     {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,
      "file with the certificate's private key (PEM)"},
     {"tls-client-ca", OPTION_TEXT, offsetof(struct options, tls_client_ca),
      NULL, 0, 0,
-     "accept only clients with a certificate of these authorities (PEM)"},
+     "accept only clients with a certificate of the authorities in this file "
+     "(PEM)"},
     {"loops", OPTION_NUMBER, offsetof(struct options, loops), "1", 1, 64,
      "event-loop threads"},
     {"connections-max", OPTION_NUMBER,
@@ -52,17 +54,19 @@ static const struct option_row TABLE[] = {
      offsetof(struct options, connections_per_address), "1024", 1, 1000000,
      "open connections from one address"},
     {"streams-max", OPTION_NUMBER, offsetof(struct options, streams_max),
-     "1000", 1, 100000, "requests at a time on one HTTP/2 connection"},
+     "1000", 1, 100000, "concurrent requests on one HTTP/2 connection"},
     {"requests-max", OPTION_NUMBER, offsetof(struct options, requests_max),
      "16384", 1, 10000000,
-     "requests at a time in all; further HTTP/2 streams are refused"},
+     "concurrent requests in all; further HTTP/2 streams are refused"},
     {"idle-timeout", OPTION_DURATION, offsetof(struct options, idle_timeout_ms),
-     "60s", SECOND_MS, DAY_MS, "a silent connection is closed after this"},
+     "60s", SECOND_MS, DAY_MS, "an idle connection is closed after this time"},
     {"header-timeout", OPTION_DURATION,
      offsetof(struct options, header_timeout_ms), "10s", 100, DAY_MS,
-     "a TLS handshake, and the headers of a request, must be there after this"},
+     "a TLS handshake, and the headers of a request, must be complete within "
+     "this time"},
     {"body-timeout", OPTION_DURATION, offsetof(struct options, body_timeout_ms),
-     "60s", 100, DAY_MS, "the body of a request must be there after this"},
+     "60s", 100, DAY_MS,
+     "the body of a request must be complete within this time"},
     {"headers-max", OPTION_SIZE, offsetof(struct options, headers_max), "11KiB",
      2 * KI, 60 * KI, "request line and headers"},
     {"header-count-max", OPTION_NUMBER,
@@ -77,10 +81,10 @@ static const struct option_row TABLE[] = {
      1024 * MI, "largest body of the other requests, such as POST /atomic"},
     {"bodies-max", OPTION_SIZE, offsetof(struct options, bodies_max), "256MiB",
      MI, 1024 * 1024 * (uint64_t)MI,
-     "memory for the bodies of all requests and replies; while it is taken, "
-     "large ones are refused and lists wait"},
+     "memory for the bodies of all requests and replies; while it is used up, "
+     "large bodies are refused and lists wait"},
     {"queue-max", OPTION_NUMBER, offsetof(struct options, queue_max), "4096", 1,
-     1000000, "commits that may wait; further ones are answered 503"},
+     1000000, "commits that may wait; further commits are answered 503"},
     {"checkpoint-interval", OPTION_DURATION,
      offsetof(struct options, checkpoint_interval_ms), "30s", SECOND_MS, DAY_MS,
      "a checkpoint is written after this time"},
@@ -89,7 +93,7 @@ static const struct option_row TABLE[] = {
      "a checkpoint is also written after this much of the log"},
     {"disk-floor", OPTION_SIZE, offsetof(struct options, disk_floor), "128MiB",
      0, 1ull << 42,
-     "with less free space than this the disk counts as full: no more writes"},
+     "writes are refused while less disk space than this is free"},
     {"archive", OPTION_TEXT, offsetof(struct options, archive), NULL, 0, 0,
      "directory to copy the log to as it is written, with backups; a damaged "
      "data directory is restored from there"},
@@ -97,19 +101,19 @@ static const struct option_row TABLE[] = {
      offsetof(struct options, archive_interval_ms), "24h", SECOND_MS,
      366ull * DAY_MS, "time between the archive's backups"},
     {"archive-keep", OPTION_NUMBER, offsetof(struct options, archive_keep), "7",
-     1, 1000, "backups that stay in the archive"},
+     1, 1000, "backups to keep in the archive"},
     {"log-level", OPTION_LEVEL, offsetof(struct options, log_level), "info", 0,
      0, "error, warning, info or debug"},
     {"access-log", OPTION_FLAG, offsetof(struct options, access_log), "0", 0, 0,
      "log a line for every request"},
     {"slow-ms", OPTION_NUMBER, offsetof(struct options, slow_ms), "500", 0,
      DAY_MS,
-     "requests that take so many milliseconds are logged and shown by GET "
-     "/slow; 0: all"},
+     "requests that take this many milliseconds or longer are logged and shown "
+     "by GET /slow; 0: all"},
     {"port-file", OPTION_TEXT, offsetof(struct options, port_file), NULL, 0, 0,
      "file to write the port to when the server is ready"},
     {"help", OPTION_ACTION, offsetof(struct options, help), NULL, 0, 0,
-     "print this"},
+     "print this help"},
     {"print-config", OPTION_ACTION, offsetof(struct options, print_config),
      NULL, 0, 0, "print every setting and where it comes from"},
     {"print-routes", OPTION_ACTION, offsetof(struct options, print_routes),

@@ -104,7 +104,7 @@ for point in 1970-01-01T00:00:00Z 00000000000000000000 2026-02-31T00:00:00Z \
     2026-11-21T17:30:00.5; do
     restore --to "$point"
     ends 2
-    complains 'no versionstamp and no time'
+    complains 'neither a versionstamp nor a time'
 done
 restore --to 0fffffffffffffff0000
 ends 1

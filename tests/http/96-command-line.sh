@@ -222,7 +222,7 @@ test_case 'what is said of an index is taken, or refused'
 echo '{"name":"by_age","prefix":["users"],"fields":["/age"]}' >"$work/by_age"
 kindex index add -f "$work/by_age" --unique
 ends 2
-complains 'stands alone'
+complains '--file excludes'
 kindex index add -f "$work/by_age" --wait
 ends 0
 is state "$(jq -r .state "$work/out")" ready
@@ -231,7 +231,7 @@ kindex index add by_tag users tags --each /tags --dry-run
 is field "$(jq -c .declaration.fields "$work/out")" '[{"path":"/tags","each":true}]'
 kindex index add by_tag users tags --each tag
 ends 2
-complains 'none of the fields'
+complains 'not one of the fields'
 kindex index add by_tag users tags --where '{"path"'
 ends 2
 complains 'not JSON'
@@ -252,8 +252,8 @@ ends 4
 prints '{"value":["x"],"keys":[["people","a"],["people","b"]]}'
 kindex doctor
 ends 1
-is ill "$(grep '^ILL' "$work/out" | tr -s ' ')" \
-    'ILL by_mail conflicted: "kindex index conflicts by_mail" lists the entries'
+is failing "$(grep '^FAIL' "$work/out" | tr -s ' ')" \
+    'FAIL by_mail conflicted: "kindex index conflicts by_mail" lists the entries'
 kindex set people/b '{"mail":"y"}'
 kindex index watch by_mail
 ends 0
@@ -269,12 +269,12 @@ kindex index migrate by_twice --unique --wait
 ends 4
 kindex doctor
 ends 1
-is ill "$(awk '$1 == "ILL" { print $2, $3 }' "$work/out")" 'by_twice conflicted:'
+is failing "$(awk '$1 == "FAIL" { print $2, $3 }' "$work/out")" 'by_twice conflicted:'
 kindex index rm by_twice
 kindex index add by_none twice none --missing error --wait
 kindex doctor
 ends 1
-is ill "$(grep -c '^ILL *by_none *failed: an entry cannot be indexed, since there is nothing at "/none": \["twice","1"\]' "$work/out")" 1
+is failing "$(grep -c '^FAIL *by_none *failed: an entry cannot be indexed, since there is nothing at "/none": \["twice","1"\]' "$work/out")" 1
 kindex index rm by_none
 kindex del twice/1
 kindex del twice/2
@@ -291,7 +291,7 @@ request GET /indexes/by_email
 field '[.store, .unique]' '["pointer",false]'
 kindex index migrate by_email --unique --not-unique
 ends 2
-complains opposites
+complains 'exclude each other'
 kindex index migrate by_email --unique --store value --wait
 ends 0
 request GET /indexes/by_email
@@ -357,7 +357,7 @@ timeout "$longest" "$KINDEX" watch --prefix watched -n 1 >"$work/seen" 2>"$work/
 watcher=$!
 wait_until watches
 kindex index add by_none none n
-said_so() { grep -q 'more may have changed than is shown' "$work/err"; }
+said_so() { grep -q 'more entries may have changed than are shown' "$work/err"; }
 wait_until said_so
 is 'exit status' $? 0
 kindex index rm by_none
@@ -371,7 +371,7 @@ ends 2
 complains 'a key or --prefix is missing'
 kindex watch a --prefix b
 ends 2
-complains '--prefix stands alone'
+complains '--prefix excludes keys'
 
 test_case 'help, completion and the manual page know every command'
 kindex --help
@@ -412,7 +412,7 @@ ends 2
 complains 'unknown option --lim (did you mean --limit?)'
 kindex ls --keys=1
 ends 2
-complains 'no value belongs to --keys'
+complains '--keys takes no value'
 kindex ls --limit
 ends 2
 complains 'a value is missing after --limit'
@@ -437,7 +437,7 @@ kindex get users/ada --url nonsense://x
 ends 2
 kindex get users/ada --url "$url/#"
 ends 2
-complains 'do not belong'
+complains 'not allowed there'
 KINDEX_TOKEN= KINDEX_OUTPUT= kindex get users/ada
 ends 0
 KINDEX_TOKEN=$'x\r' kindex get users/ada
@@ -449,7 +449,7 @@ kindex ls -zk
 ends 2
 complains 'unknown option -z '
 kindex set n -5
-complains 'comes after --'
+complains 'after --'
 kindex set n -- -5
 ends 0
 kindex ls users --prefix many
@@ -494,12 +494,12 @@ ends 2
 while read -r command option meaning; do
     is "what $option is for $command" "$("$KINDEX" help "$command" | grep -e "^ .*$option [A-Z]" | sed 's/.*  //')" "$meaning"
 done <<'END'
-ls --prefix only what is under this key
-del --prefix delete all that is under this key
+ls --prefix only entries under this key
+del --prefix delete all entries under this key
 import --prefix put this in front of every imported key
 import --file read from this file; - is standard input
 export --file write to this file
-tree --depth show so many parts of the keys
+tree --depth show this many parts of the keys
 END
 too_long() { terminal "$KINDEX $1" | tr -d '\r' | awk 'length > 80'; }
 for command in help 'help index' 'help import' 'help serve'; do
@@ -540,7 +540,7 @@ other=http://127.0.0.1:$(cat "$work/listener")
 for key in html/404 json/404 html/409 html/412 html/405; do
     kindex get $key --url "$other"
     ends 1
-    complains "$other is no Kindex server: it answered ${key#*/} "
+    complains "$other is not a Kindex server: it answered ${key#*/} "
 done
 kindex get html/503 --url "$other"
 ends 5

@@ -93,7 +93,7 @@ prints '"forty two"'
 kindex set copy/=1/users/=42 0
 kindex import "$work/users" --prefix copy/=1
 complains 'imported 0 entries'
-complains '3 were there already'
+complains '3 existed already'
 kindex get copy/=1/users/=42
 prints 0
 kindex import "$work/users" --prefix copy/=1 --overwrite
@@ -133,11 +133,11 @@ done >"$work/often"
 kindex import "$work/often" --jobs 8 --batch 40 --dry-run
 ends 0
 complains 'would import 60 entries'
-complains '2340 were there already'
+complains '2340 existed already'
 kindex import "$work/often" --jobs 8 --batch 40
 ends 0
 complains 'imported 60 entries'
-complains '2340 were there already'
+complains '2340 existed already'
 kindex ls -o json --prefix often
 is values "$(jq .value "$work/out" | sort | uniq -c | tr -s ' ')" ' 60 1'
 kindex import "$work/often" --jobs 8 --batch 40 --overwrite
@@ -153,7 +153,7 @@ END
 kindex import --state "$work/state3"
 ends 0
 complains 'imported 1 entries'
-complains '2 were there already'
+complains '2 existed already'
 kindex get spelt/a
 prints 1
 is place "$(cut -d " " -f 1 "$work/state3")" "$(wc -c <"$work/given")"
@@ -170,7 +170,7 @@ test_case 'an import that broke off at a line goes on after it'
 } >"$work/again"
 kindex import "$work/again" --state "$work/state2" --batch 1000
 ends 1
-complains 'line 2501 is no entry: column '
+complains 'line 2501 is not an entry: column '
 kindex count again
 prints 2000
 is place "$(cut -d " " -f 1 "$work/state2")" "$(head -2000 "$work/again" | wc -c)"
@@ -182,16 +182,16 @@ kindex count again
 prints 20000
 kindex import "$work/again" --state "$work/state2"
 ends 0
-complains "imported 0 entries in 0.0 s; the $(wc -c <"$work/again") bytes before them"
+complains "imported 0 entries in 0.0 s; an earlier run imported the first $(wc -c <"$work/again") bytes"
 kindex import "$work/users" --state "$work/state2"
 ends 1
-complains 'does not belong'
+complains 'does not match'
 
 test_case 'the state of an import does not leave out the lines of another file'
 sed 's/again/third/' "$work/again" >"$work/third"
 kindex import "$work/third" --state "$work/state2"
 ends 1
-complains 'does not belong to this input'
+complains 'does not match this input'
 kindex count third
 prints 0
 head -1000 "$work/third" >"$work/begun"
@@ -204,7 +204,7 @@ prints 20000
 cut -d ' ' -f 1 "$work/state4" >"$work/old"
 kindex import "$work/third" --state "$work/old"
 ends 1
-complains 'keeps no place'
+complains 'not the state file'
 
 test_case 'an import that a commit of is refused says which line'
 kindex set users/cy '{"email":"cy@x.org"}'
@@ -236,7 +236,7 @@ for line in '"value":1,"expiresAt":"2036-01-01"' '"value":1,"expiresAt":null' \
     given <<<"{\"key\":[\"when\",3],$line}"
     kindex import
     ends 1
-    complains 'line 1 is no entry'
+    complains 'line 1 is not an entry'
 done
 for first in 1 2; do
     given <<<"$(sed "s/many/bad$first/" "$work/many" | head -1200)
@@ -253,7 +253,7 @@ head -c 9000000 /dev/zero | tr '\0' x | sed 's/.*/{"key":["huge"],"value":"&"}/'
 { head -10 "$work/many" && cat "$work/huge"; } >"$work/given"
 kindex import
 ends 1
-complains 'that is in the lines 1 to 11'
+complains 'that is in lines 1 to 11'
 input=/dev/null
 kindex import "$work/users" --state "$work"
 ends 1
@@ -335,7 +335,7 @@ cutter=$!
 wait_until test -s "$work/cutter"
 kindex export --all -f "$work/file" --url "http://127.0.0.1:$(cat "$work/cutter")"
 ends 5
-complains "not all are in $work/file.part"
+complains "$work/file.part is incomplete"
 is 'what came' "$(cat "$work/file.part")" '{"key":["a"],"value":1}'
 is 'the file' "$(wc -l <"$work/file")" 20000
 wait $cutter

@@ -155,7 +155,7 @@ static int refuse_data(struct bench *bench)
     if (!kx_json_next(&iter, &name, &entry))
         return CLI_OK;
     cli_fail("there are entries under %s: the benchmark writes only where "
-             "nothing is; name another prefix",
+             "there are none; name another prefix",
              bench->prefix);
     return CLI_CONFLICT;
 }
@@ -245,9 +245,9 @@ static int report(const struct bench *bench)
     print_kind(bench, "put", BENCH_PUT);
     if (refused > 0)
         return cli_fail("%" PRIu64 " requests were refused, the last with "
-                        "status %ld: the rates say nothing",
+                        "status %ld: the rates are not valid",
                         refused, bench->refusal);
-    return cli_interrupted() ? cli_fail("interrupted before its end") : CLI_OK;
+    return cli_interrupted() ? cli_fail("interrupted") : CLI_OK;
 }
 
 /* Removes the entries after the measurement, also after a failed one. On

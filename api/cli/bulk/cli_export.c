@@ -138,8 +138,8 @@ static void report(const struct exporting *exporting, int status)
             cli_progress_seconds(&exporting->progress));
     if (status != CLI_OK)
         fprintf(stderr,
-                "  not all are in %s; --from-key with the key of the last one "
-                "goes on there, in another file\n",
+                "  %s is incomplete; to continue, use --from-key with the last "
+                "key in it, and another file\n",
                 *file->part != '\0' ? file->part : file->path);
 }
 
@@ -150,14 +150,14 @@ static int check_options(struct cli *cli)
     if (cli->from_key == NULL)
         return CLI_OK;
     if (cli->reverse)
-        return cli_misuse(cli, "--from-key goes on in the order of the keys, "
-                               "not with --reverse");
+        return cli_misuse(cli, "--from-key continues in the order of the keys, "
+                               "which excludes --reverse");
     if (cli->file == NULL ||
         snprintf(part, sizeof part, "%s.part", cli->file) >= (int)sizeof part ||
         access(part, F_OK) != 0)
         return CLI_OK;
-    return cli_fail("%s has what was saved before the break: name another file "
-                    "for what follows, or rename that one",
+    return cli_fail("%s has the entries of an incomplete export: name another "
+                    "file for the following ones, or rename it",
                     part);
 }
 

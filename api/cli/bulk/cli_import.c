@@ -123,9 +123,10 @@ static int skip_stored(struct importing *importing, const char *path)
         return status;
     if (importing->pipeline.status != CLI_OK)
         return importing->pipeline.status;
-    return cli_fail("%s does not belong to this input, or what it had of it "
-                    "has changed; without that file the import begins anew",
-                    path);
+    return cli_fail(
+        "%s does not match this input, or the lines imported before have "
+        "changed; remove it to import from the beginning",
+        path);
 }
 
 static void note_place(struct importing *importing)
@@ -234,7 +235,7 @@ static bool take_line(struct importing *importing,
     case LINE_BAD:
         importing->pipeline.refused = true;
         importing->pipeline.status =
-            cli_fail("line %llu is no entry: %s",
+            cli_fail("line %llu is not an entry: %s",
                      (unsigned long long)importing->place.lines, entry.reason);
         break;
     }
@@ -342,13 +343,13 @@ static void report(const struct importing *importing)
             importing->cli->dry_run ? "would import" : "imported",
             (unsigned long long)pipeline->stored, seconds);
     if (pipeline->kept > 0)
-        fprintf(stderr, ", %llu were there already (--overwrite replaces them)",
+        fprintf(stderr, ", %llu existed already (--overwrite replaces them)",
                 (unsigned long long)pipeline->kept);
     if (importing->expired > 0)
         fprintf(stderr, ", %llu had expired",
                 (unsigned long long)importing->expired);
     if (importing->skipped > 0)
-        fprintf(stderr, "; the %llu bytes before them were stored already",
+        fprintf(stderr, "; an earlier run imported the first %llu bytes",
                 (unsigned long long)importing->skipped);
     fputc('\n', stderr);
 }

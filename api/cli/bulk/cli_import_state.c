@@ -13,7 +13,8 @@ static int read_place(const char *path, FILE *file,
         fscanf(file, "%" SCNu64 " %" SCNx64, &place->at, &place->hash) == 2;
     if (ferror(file))
         return cli_fail("%s: %s", path, strerror(errno));
-    return read ? CLI_OK : cli_fail("%s keeps no place of an import", path);
+    return read ? CLI_OK
+                : cli_fail("%s is not the state file of an import", path);
 }
 
 int cli_import_state_read(const char *path, struct cli_pipeline_place *place)

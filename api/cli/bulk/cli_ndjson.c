@@ -126,12 +126,12 @@ static const char *defect_of(struct members *members)
 {
     bool value = members->value.size > 0;
     if (members->key.size == 0)
-        return "it is no object with a member key";
+        return "it is not an object with a member key";
     if (value == (members->typed.size > 0))
-        return value ? "there are both value and typed in it"
-                     : "there is neither value nor typed in it";
+        return value ? "it has both value and typed"
+                     : "it has neither value nor typed";
     if (!read_expiry(members))
-        return "its expiresAt is no time in milliseconds";
+        return "its expiresAt is not a time in milliseconds";
     return NULL;
 }
 
@@ -183,7 +183,7 @@ enum cli_ndjson_kind cli_ndjson_read(struct kx_slice line,
     if (!kx_buffer_reserve(out, 2 * (line.size + rules->prefix.size) + 128))
         return bad(entry_out, "memory ran out");
     if (!add_key(members.key, rules, out))
-        return bad(entry_out, "its key is no array");
+        return bad(entry_out, "its key is not an array");
     entry_out->key = kx_slice(out->data + from, out->size - from);
     from = out->size;
     add_mutation(&members, entry_out->key, rules, out);

@@ -255,7 +255,7 @@ static void tell_lines(struct cli_pipeline *pipeline,
     if (first == last)
         cli_fail("that is line %llu", first);
     else
-        cli_fail("that is in the lines %llu to %llu", first, last);
+        cli_fail("that is in lines %llu to %llu", first, last);
 }
 
 static void refuse(struct cli_pipeline *pipeline,

@@ -161,12 +161,11 @@ static void show_requests(const struct top *top)
 {
     double rate = rate_of(top, REQUESTS, "");
     double slow = rate_of(top, "kindex_http_slow_requests_total", "");
-    printf(
-        "requests  %.*f/s, %.0f in pipeline, %.0f connections, %.0f watches, "
-        "%.*f/s slow\n",
-        decimals(rate), rate, value(top, "kindex_http_requests_in_flight"),
-        value(top, "kindex_http_connections"),
-        value(top, "kindex_watch_streams"), decimals(slow), slow);
+    printf("requests  %.*f/s, %.0f in flight, %.0f connections, %.0f watches, "
+           "%.*f/s slow\n",
+           decimals(rate), rate, value(top, "kindex_http_requests_in_flight"),
+           value(top, "kindex_http_connections"),
+           value(top, "kindex_watch_streams"), decimals(slow), slow);
 }
 
 static void show_writer(const struct top *top)
@@ -335,7 +334,8 @@ static int fetch(struct cli *cli, void *memory, struct metrics_scrape *scrape)
     talloc_steal(memory, reply.body.data);
     if (metrics_parse_read(memory, kx_buffer_slice(&reply.body), scrape))
         return CLI_OK;
-    return cli_fail("%s/metrics is not what a Kindex server answers", cli->url);
+    return cli_fail("%s/metrics is not the answer of a Kindex server",
+                    cli->url);
 }
 
 static double up_seconds(const struct metrics_scrape *scrape)

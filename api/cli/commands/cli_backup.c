@@ -50,7 +50,7 @@ static int fetch(struct cli *cli, struct backup_download *backup)
     if (backup->fault.status == KX_OK)
         kx_backup_check_end(backup->check, &backup->fault);
     if (backup->fault.status != KX_OK)
-        return cli_fail("the backup is not right: %s", backup->fault.detail);
+        return cli_fail("the backup is not valid: %s", backup->fault.detail);
     return CLI_OK;
 }
 
@@ -66,7 +66,8 @@ int cli_backup(struct cli *cli)
     struct backup_download backup = {.bytes = 0};
     const char *path = path_of(cli);
     if (path == NULL && isatty(STDOUT_FILENO))
-        return cli_misuse(cli, "a backup is not for a terminal: name a file");
+        return cli_misuse(
+            cli, "a backup cannot be written to a terminal: name a file");
     backup.check = kx_backup_check_begin(cli->memory);
     if (backup.check == NULL)
         return cli_fail("memory ran out");

@@ -10,11 +10,11 @@
 #include "cli/cli_pages.h"
 #include "cli/cli_show.h"
 
-enum health { WELL, WORTH_A_LOOK, ILL };
+enum health { FINE, WARN, FAIL };
 
 struct doctor {
     struct cli *cli;
-    bool ill;
+    bool failed;
 };
 
 static void say_json(const struct cli *cli, const char *word, const char *what,
@@ -31,9 +31,9 @@ static void say_json(const struct cli *cli, const char *word, const char *what,
 static void say(struct doctor *doctor, enum health health, const char *what,
                 const char *more)
 {
-    static const char *const WORDS[] = {"ok", "look", "ILL"};
+    static const char *const WORDS[] = {"ok", "warn", "FAIL"};
     static const char *const COLOURS[] = {"\033[32m", "\033[33m", "\033[31m"};
-    doctor->ill |= health == ILL;
+    doctor->failed |= health == FAIL;
     if (doctor->cli->form == CLI_JSON)
         say_json(doctor->cli, WORDS[health], what, more);
     else
@@ -51,7 +51,7 @@ static int ask_version(struct doctor *doctor)
     const char *version =
         cli_text(doctor->cli, kx_buffer_slice(&reply.body), "version");
     bool same = version != NULL && strcmp(version, KX_VERSION) == 0;
-    say(doctor, same ? WELL : WORTH_A_LOOK, "version",
+    say(doctor, same ? FINE : WARN, "version",
         version != NULL ? version : "unknown");
     return CLI_OK;
 }
@@ -64,9 +64,9 @@ static void judge_check(struct doctor *doctor, struct kx_slice check)
     const char *detail = cli_text(doctor->cli, check, "detail");
     if (name == NULL || state == NULL || strcmp(name, "indexes") == 0)
         return;
-    enum health health = strcmp(state, "ok") == 0        ? WELL
-                         : strcmp(state, "warning") == 0 ? WORTH_A_LOOK
-                                                         : ILL;
+    enum health health = strcmp(state, "ok") == 0        ? FINE
+                         : strcmp(state, "warning") == 0 ? WARN
+                                                         : FAIL;
     say(doctor, health, name, detail != NULL ? detail : state);
 }
 
@@ -90,11 +90,11 @@ static void judge_ready(struct doctor *doctor, long status,
                         struct kx_slice checks)
 {
     if (status != 200)
-        say(doctor, ILL, "ready", "takes no writes");
+        say(doctor, FAIL, "ready", "accepts no writes");
     else if (refuses_writes(doctor->cli, checks))
-        say(doctor, WORTH_A_LOOK, "ready", "takes reads, but no writes");
+        say(doctor, WARN, "ready", "accepts reads, but no writes");
     else
-        say(doctor, WELL, "ready", "takes reads and writes");
+        say(doctor, FINE, "ready", "accepts reads and writes");
 }
 
 /* A server that is not ready answers with the same checks. */
@@ -140,13 +140,13 @@ static void judge_index(const struct cli *cli, void *target,
     struct doctor *doctor = target;
     const char *name = cli_text(cli, index, "name");
     const char *state = cli_index_state(cli, index);
-    enum health health = WORTH_A_LOOK;
+    enum health health = WARN;
     if (name == NULL || state == NULL)
         return;
     if (strcmp(state, "ready") == 0)
-        health = WELL;
+        health = FINE;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
-        health = ILL;
+        health = FAIL;
     say(doctor, health, name, tell(cli, index, name, state));
 }
 
@@ -161,7 +161,7 @@ int cli_doctor(struct cli *cli)
                            &doctor);
     if (status != CLI_OK)
         return status;
-    return doctor.ill ? CLI_ERROR : CLI_OK;
+    return doctor.failed ? CLI_ERROR : CLI_OK;
 }
 
 int cli_ready(struct cli *cli)

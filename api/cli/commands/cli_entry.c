@@ -128,7 +128,7 @@ int cli_get(struct cli *cli)
     if (cli->count == 1 && bare)
         return get_value(cli, cli->words[0]);
     if (cli->fields != NULL)
-        return cli_misuse(cli, "--fields goes with one key and -o raw");
+        return cli_misuse(cli, "--fields needs a single key and -o raw");
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_TABLE;
     return get_entries(cli);
@@ -202,7 +202,8 @@ static void propose_text(const struct cli *cli, const struct cli_reply *reply)
         return;
     const char *code = cli_text(cli, kx_buffer_slice(&reply->body), "code");
     if (code != NULL && strcmp(code, "bad-json") == 0)
-        fputs("  With --type text the value is stored as a text.\n", stderr);
+        fputs("  With --type text the value is stored as a JSON string.\n",
+              stderr);
 }
 
 int cli_set(struct cli *cli)
@@ -214,7 +215,7 @@ int cli_set(struct cli *cli)
     if (cli->absent && cli->if_match != NULL)
         return cli_misuse(cli, "--if-absent and --if-match exclude each other");
     if (cli->count == 2 && cli->file != NULL)
-        return cli_misuse(cli, "there is a value and a --file");
+        return cli_misuse(cli, "a value and --file exclude each other");
     if (!read_value(cli, &body))
         return CLI_ERROR;
     cli_entry_path(cli, cli->words[0], &path);
@@ -284,7 +285,7 @@ static int del_keys(struct cli *cli)
 int cli_del(struct cli *cli)
 {
     if (cli->prefix != NULL && (cli->count > 0 || cli->if_match != NULL))
-        return cli_misuse(cli, "--prefix stands alone");
+        return cli_misuse(cli, "--prefix excludes keys and --if-match");
     if (cli->prefix == NULL && cli->count == 0)
         return cli_misuse(cli, "a key or --prefix is missing");
     return cli->prefix != NULL ? del_prefix(cli) : del_keys(cli);

@@ -140,7 +140,7 @@ static bool each_is_field(const struct cli *cli)
     for (int i = 2; i < cli->count; i++)
         if (same_member(cli->each, cli->words[i]))
             return true;
-    cli_misuse(cli, "--each: %s is none of the fields", cli->each);
+    cli_misuse(cli, "--each: %s is not one of the fields", cli->each);
     return false;
 }
 
@@ -169,7 +169,8 @@ static bool declares(const struct cli *cli)
 static int read_file(struct cli *cli, struct kx_buffer *body)
 {
     if (declares(cli))
-        return cli_misuse(cli, "--file stands alone: the file says it all");
+        return cli_misuse(
+            cli, "--file excludes arguments and options of the declaration");
     return cli_input(cli->file, body) ? CLI_OK : CLI_ERROR;
 }
 
@@ -180,7 +181,8 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
     if (cli->file != NULL)
         return read_file(cli, body);
     if (cli->count < 3)
-        return cli_misuse(cli, "name, prefix and a field, or --file");
+        return cli_misuse(cli,
+                          "name, prefix and a field, or --file, are missing");
     return check_words(cli) && make_declaration(cli, body) ? CLI_OK
                                                            : CLI_MISUSE;
 }
@@ -257,14 +259,15 @@ int cli_index_migrate(struct cli *cli)
     bool changes = cli->store != NULL || cli->unique || cli->not_unique;
     kx_buffer_init(&body, cli->memory);
     if (cli->undo && (changes || cli->wait))
-        return cli_misuse(cli, "--undo stands alone");
+        return cli_misuse(
+            cli, "--undo excludes --store, --unique, --not-unique and --wait");
     if (cli->undo)
         return cli_index_call(cli, "DELETE", "/migration", kx_slice(NULL, 0));
     if (!changes)
         return cli_misuse(cli, "--store, --unique, --not-unique or --undo is "
                                "missing");
     if (cli->unique && cli->not_unique)
-        return cli_misuse(cli, "--unique and --not-unique are opposites");
+        return cli_misuse(cli, "--unique and --not-unique exclude each other");
     add_patch(cli, &body);
     struct kx_slice patch = kx_buffer_slice(&body);
     return cli->wait ? migrate_and_follow(cli, patch)

@@ -45,7 +45,7 @@ static int judge(const struct cli *cli, struct kx_slice report)
 {
     const char *state = cli_text(cli, report, "state");
     if (state == NULL || strcmp(state, "done") != 0)
-        return cli_fail("the server's answer is no report that is done");
+        return cli_fail("the server's answer is not a finished report");
     uint64_t wrong =
         cli_number(report, "missing") + cli_number(report, "dangling") +
         cli_number(report, "stale") + cli_number(report, "duplicate");

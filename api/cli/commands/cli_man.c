@@ -85,10 +85,11 @@ static void print_server(void)
 {
     size_t count;
     const struct option_row *rows = options_table(&count);
-    puts(".SH OPTIONS OF THE SERVER\nThose of \\fBkindex serve\\fR. Each can "
-         "also be set as a variable: \\-\\-idle\\-timeout is "
-         "KINDEX_IDLE_TIMEOUT. A size is in bytes, or has a unit: K, M and G "
-         "are KiB, MiB and GiB; kB, MB and GB are powers of 1000.");
+    puts(".SH OPTIONS OF THE SERVER\n"
+         "The options of \\fBkindex serve\\fR. Each can also be set as a "
+         "variable: \\-\\-idle\\-timeout is KINDEX_IDLE_TIMEOUT. A size is in "
+         "bytes, or has a unit: K, M and G are KiB, MiB and GiB; kB, MB and GB "
+         "are powers of 1000.");
     for (size_t i = 0; i < count; i++)
         print_option(rows[i].name,
                      rows[i].type == OPTION_FLAG ||
@@ -100,22 +101,57 @@ static void print_server(void)
 
 static void print_ends(void)
 {
-    puts(".SH KEYS\nOne segment for each part, as in addresses of the service: "
+    puts(".SH KEYS\n"
+         "A key has one segment for each part, as in addresses of the service: "
          "\\fIusers/ada\\fR. A segment is a string, unless it begins with =: "
          "\\fI=42\\fR a number, \\fI=42n\\fR a bigint, \\fI=true\\fR a "
          "boolean, \\fI=b64:AQID\\fR bytes.\n"
-         ".SH EXIT STATUS\n.TP\n0\ndone\n.TP\n1\nerror\n.TP\n2\nthe command "
-         "line is not valid\n.TP\n3\nthere is no such entry or index\n.TP\n4\n"
-         "a conflict, or a condition that does not hold\n.TP\n5\nthe server is "
-         "not available\n.TP\n130\nan import or export was interrupted\n"
-         ".SH ENVIRONMENT\n.TP\nKINDEX_URL\nthe server\n.TP\nKINDEX_TOKEN\nthe "
-         "access token\n.TP\nKINDEX_CACERT, KINDEX_CLIENT_CERT, "
-         "KINDEX_CLIENT_KEY\nfiles for https\n.TP\nKINDEX_OUTPUT\n"
-         "as \\-\\-output\n.TP\nNO_COLOR\nno colour, also "
-         "on a terminal\n.SH SIGNALS\n.TP\nTERM, INT\nthe server answers what "
-         "it has begun, and ends\n.TP\nHUP\nthe server reads the files of "
-         "\\-\\-tls\\-cert, \\-\\-tls\\-key and \\-\\-tls\\-client\\-ca "
-         "again");
+         ".SH EXIT STATUS\n"
+         ".TP\n"
+         "0\n"
+         "done\n"
+         ".TP\n"
+         "1\n"
+         "error\n"
+         ".TP\n"
+         "2\n"
+         "usage error: the command line is not valid\n"
+         ".TP\n"
+         "3\n"
+         "there is no such entry or index\n"
+         ".TP\n"
+         "4\n"
+         "a conflict, or a condition that does not hold\n"
+         ".TP\n"
+         "5\n"
+         "the server is not available\n"
+         ".TP\n"
+         "130\n"
+         "an import or export was interrupted\n"
+         ".SH ENVIRONMENT\n"
+         ".TP\n"
+         "KINDEX_URL\n"
+         "the server\n"
+         ".TP\n"
+         "KINDEX_TOKEN\n"
+         "the access token\n"
+         ".TP\n"
+         "KINDEX_CACERT, KINDEX_CLIENT_CERT, KINDEX_CLIENT_KEY\n"
+         "files for https\n"
+         ".TP\n"
+         "KINDEX_OUTPUT\n"
+         "as \\-\\-output\n"
+         ".TP\n"
+         "NO_COLOR\n"
+         "no colour, also on a terminal\n"
+         ".SH SIGNALS\n"
+         ".TP\n"
+         "TERM, INT\n"
+         "the server completes the requests that it has begun, and exits\n"
+         ".TP\n"
+         "HUP\n"
+         "the server reads the files of \\-\\-tls\\-cert, \\-\\-tls\\-key and "
+         "\\-\\-tls\\-client\\-ca again");
 }
 
 int cli_man(struct cli *cli)

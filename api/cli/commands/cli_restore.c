@@ -141,7 +141,7 @@ static void verify(struct verifying *verifying, size_t n, void *memory)
     }
     verifying->wrong++;
     cli_progress_clear(&verifying->progress);
-    cli_fail("index %s does not fit its entries", name);
+    cli_fail("index %s does not match its entries", name);
 }
 
 static void report_indexes(const struct verifying *verifying)
@@ -214,7 +214,8 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
     if ((cli->count > 0) == (cli->archive != NULL))
         return cli_misuse(cli, "name a backup, or an archive with --archive");
     if (cli->data == NULL)
-        return cli_misuse(cli, "say with --data which directory to make");
+        return cli_misuse(
+            cli, "--data is missing: it names the directory to create");
     if (cli->to != NULL && cli->archive == NULL)
         return cli_misuse(cli, "--to needs --archive: a backup is one state");
     restore->directory = cli->data;
@@ -225,8 +226,8 @@ static int read_words(struct cli *cli, struct kx_restore *restore)
     if (read_point(cli->to, restore))
         return CLI_OK;
     return cli_misuse(cli,
-                      "--to: \"%s\" is no versionstamp and no time such as "
-                      "2026-11-21T17:30:00Z",
+                      "--to: \"%s\" is neither a versionstamp nor a time such "
+                      "as 2026-11-21T17:30:00Z",
                       cli->to);
 }
 

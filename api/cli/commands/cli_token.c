@@ -48,8 +48,9 @@ static bool names_keys(struct cli *cli, const char *text)
 {
     if (strchr(text, ':') != NULL || strcmp(text, "all") == 0)
         return true;
-    cli_misuse(cli, "%s: on which keys? %s:users names a prefix, %s: all keys",
-               text, text, text);
+    cli_misuse(
+        cli, "%s: the prefix is missing; %s:users names a prefix, %s: all keys",
+        text, text, text);
     return false;
 }
 
@@ -63,10 +64,11 @@ static bool add_grant(struct cli *cli, const char *text, struct kx_buffer *out)
     kx_buffer_init(&key, cli->memory);
     kx_buffer_init(&path, cli->memory);
     if (!add_scopes(kx_slice(text, size), out)) {
-        cli_misuse(cli,
-                   "%s: a grant is scopes (read, write, list, watch, index, "
-                   "admin, monitor, or all) with commas, a colon and a prefix",
-                   text);
+        cli_misuse(
+            cli,
+            "%s: a grant is scopes (read, write, list, watch, index, admin, "
+            "monitor, or all) separated by commas, a colon and a prefix",
+            text);
         return false;
     }
     if (!names_keys(cli, text))
@@ -252,7 +254,7 @@ int cli_token_generate(struct cli *cli)
     char text[CREDENTIAL_SIZE + 1];
     (void)cli;
     if (!credential_make(&credential, text))
-        return cli_fail("no random numbers are to be had");
+        return cli_fail("no random numbers are available");
     puts(text);
     return CLI_OK;
 }

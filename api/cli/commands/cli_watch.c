@@ -47,8 +47,8 @@ static bool show_changes(struct watching *watching, struct kx_slice data)
 static void take_reset(struct watching *watching)
 {
     if (watching->resets++ > 0)
-        fputs("kindex: more may have changed than is shown; kindex ls shows "
-              "what is there\n",
+        fputs("kindex: more entries may have changed than are shown; kindex ls "
+              "lists the current ones\n",
               stderr);
 }
 
@@ -142,7 +142,7 @@ int cli_watch(struct cli *cli)
 {
     struct kx_buffer path;
     if (cli->prefix != NULL && cli->count > 0)
-        return cli_misuse(cli, "--prefix stands alone");
+        return cli_misuse(cli, "--prefix excludes keys");
     if (cli->prefix == NULL && cli->count == 0)
         return cli_misuse(cli, "a key or --prefix is missing");
     if (cli->form == CLI_DEFAULT)
