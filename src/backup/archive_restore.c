@@ -106,8 +106,8 @@ static enum kx_status choose_timeline(struct choice *choice,
     if (choice->rival[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_ARCHIVE,
-                   "%s has more than one store that went on: restore from the "
-                   "directory of the one that is meant, such as %s or %s",
+                   "%s has more than one continuation of the store: restore "
+                   "from the directory of one of them, such as %s or %s",
                    archive, choice->best.timeline, choice->rival);
 }
 
@@ -416,8 +416,8 @@ static enum kx_status unpack_base(const struct choice *choice,
         return status;
     snprintf(detail, sizeof detail, "%s", fault->detail);
     return kx_fail(fault, status,
-                   "%s; without that file it is restored from the backup "
-                   "before it, if there is one",
+                   "%s; without that file the backup before it is restored, if "
+                   "there is one",
                    detail);
 }
 

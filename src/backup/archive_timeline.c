@@ -63,8 +63,8 @@ static enum kx_status claim(void *mem, const char *timeline,
     if (status == KX_IN_USE)
         return kx_fail(fault, KX_IN_USE,
                        "another server archives in %s, so one of the two data "
-                       "directories is a copy: remove %s/timeline if it is "
-                       "this one, which then archives under a name of its own",
+                       "directories is a copy; if this one is the copy, remove "
+                       "%s/timeline: it then archives under a new name",
                        timeline, directory);
     return status == KX_NO_MEMORY ? status : KX_OK;
 }

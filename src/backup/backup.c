@@ -84,7 +84,7 @@ enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
     if (atomic_fetch_add(&store->backups, 1) >= KX_BACKUPS_MAX) {
         atomic_fetch_sub(&store->backups, 1);
         talloc_free(backup);
-        return kx_fail(fault, KX_BUSY, "%d backups are being made",
+        return kx_fail(fault, KX_BUSY, "%d backups are already running",
                        KX_BACKUPS_MAX);
     }
     log_files_hold(store->env);
@@ -215,7 +215,7 @@ static enum kx_status read_slice(struct kx_backup *backup, size_t size)
     if (got == (ssize_t)size)
         return KX_OK;
     kx_log(KX_LOG_ERROR, "backup", "file=%s error=\"%s\"", backup->name,
-           got < 0 ? strerror(errno) : "it has become shorter");
+           got < 0 ? strerror(errno) : "the file has become shorter");
     return KX_FAILED;
 }
 

@@ -95,9 +95,9 @@ static enum kx_status begin_member(struct backup_unpack *unpack,
         return KX_OK;
     }
     if (status != KX_OK)
-        return bad(fault, "there is no member where one should be");
+        return bad(fault, "a member of the archive is not readable");
     if (unpack->in_sums)
-        return bad(fault, "something follows its checksums");
+        return bad(fault, "data follow its checksums");
     unpack->in_sums = strcmp(member->name, "SHA256SUMS") == 0;
     if (unpack->in_sums && member->size > SUMS_MAX)
         return bad(fault, "its checksums are too long");
@@ -174,7 +174,8 @@ static enum kx_status add_some(struct backup_unpack *unpack,
 static const char *complaint(size_t error)
 {
     return ZSTD_getErrorCode(error) == ZSTD_error_prefix_unknown
-               ? "it is no backup: that is a tar archive compressed with zstd"
+               ? "it is not a backup, which is a tar archive compressed with "
+                 "zstd"
                : ZSTD_getErrorName(error);
 }
 
@@ -187,7 +188,7 @@ enum kx_status backup_unpack_add(struct backup_unpack *unpack,
     while (status == KX_OK && (in.pos < in.size || full)) {
         ZSTD_outBuffer out = {.dst = unpack->out, .size = sizeof unpack->out};
         if (unpack->framed)
-            return bad(fault, "something follows its end");
+            return bad(fault, "data follow its end");
         size_t left = ZSTD_decompressStream(unpack->zstd, &out, &in);
         if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
             return kx_fail(fault, KX_NO_MEMORY, "no memory");
@@ -212,10 +213,9 @@ enum kx_status backup_unpack_end(struct backup_unpack *unpack,
                                  struct kx_fault *fault)
 {
     if (!unpack->framed || unpack->state != AT_END || !unpack->in_sums)
-        return bad(fault, "it is not complete: its end is missing");
+        return bad(fault, "it is incomplete: its end is missing");
     if (!kx_equal(kx_buffer_slice(&unpack->sums),
                   kx_buffer_slice(&unpack->stated)))
-        return bad(fault, "its contents do not have the checksums that it "
-                          "states");
+        return bad(fault, "its contents do not match its checksums");
     return KX_OK;
 }

@@ -219,7 +219,8 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
     }
     if (env != NULL && env_close(env) != KX_OK && status == KX_OK)
         status = kx_fail(fault, KX_FAILED,
-                         "%s: what was restored is not all on disk", directory);
+                         "%s: the restored data could not be flushed to disk",
+                         directory);
     talloc_free(mem);
     return status;
 }
@@ -261,7 +262,7 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
         return KX_OK;
     if (restore_broken_off(path, NULL) == KX_OK)
         return kx_fail(fault, KX_BAD_DIRECTORY,
-                       "%s holds the rest of a restore that failed; remove it, "
+                       "%s has the files of a restore that failed; remove it, "
                        "then restore again",
                        path);
     return kx_fail(fault, KX_BAD_DIRECTORY,

@@ -28,9 +28,9 @@ static enum kx_status put_utf16(struct typed_sink *sink,
     if (status != KX_OK)
         return status;
     if (bytes.size % 2 != 0 || kx_json_type(typed->value) != KX_JSON_STRING)
-        return typed_bad(sink->fault,
-                         "utf16 is a text's UTF-16, little endian, in "
-                         "base64url.");
+        return typed_bad(
+            sink->fault,
+            "utf16 is the UTF-16 of a string, little endian, in base64url.");
     v8_put_utf16(&sink->writer, bytes);
     return KX_OK;
 }
@@ -65,7 +65,7 @@ enum kx_status typed_put_scalar(struct typed_sink *sink,
     if (kx_equal(typed->type, kx_text("number")))
         return put_number(sink, typed);
     return kx_fail(sink->fault, KX_BAD_VALUE,
-                   "The value of a %.*s is of another type.",
+                   "The value of a %.*s has another type.",
                    (int)typed->type.size, (const char *)typed->type.data);
 }
 
@@ -82,7 +82,7 @@ enum kx_status typed_put_bigint(struct typed_sink *sink,
     kx_buffer_init(&bytes, sink->memory);
     if (!v8_bigint_read(digits, &bytes, &number))
         return typed_bad(sink->fault,
-                         "The value of a bigint is a text of an optional '-' "
+                         "The value of a bigint is a string of an optional '-' "
                          "and decimal digits, for at most 4096 bytes.");
     v8_put_bigint(&sink->writer, number.bytes, number.negative);
     return bytes.failed ? KX_NO_MEMORY : KX_OK;
@@ -103,7 +103,7 @@ enum kx_status typed_put_date(struct typed_sink *sink,
             return status;
         if (!v8_date_read(text, &time))
             return typed_bad(sink->fault,
-                             "The value of a Date is a text such as "
+                             "The value of a Date is a string such as "
                              "\"2023-04-23T00:00:00.123Z\".");
     }
     v8_put_double(&sink->writer, 'D', time);
@@ -141,8 +141,9 @@ enum kx_status typed_put_regexp(struct typed_sink *sink,
     size_t end = last == NULL ? 0 : (size_t)(last - text.data);
     if (end == 0 || text.data[0] != '/' ||
         !read_flags(kx_slice(last + 1, text.size - end - 1), &flags))
-        return typed_bad(sink->fault, "The value of a RegExp is a text such as "
-                                      "\"/source/dgimsuvy\".");
+        return typed_bad(
+            sink->fault,
+            "The value of a RegExp is a string such as \"/source/dgimsuvy\".");
     v8_put_tag(&sink->writer, 'R');
     v8_put_string(&sink->writer, kx_slice(text.data + 1, end - 1));
     v8_put_varint(&sink->writer, flags);

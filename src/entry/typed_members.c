@@ -50,12 +50,13 @@ enum kx_status typed_members(struct kx_slice json, struct typed *out,
         struct kx_slice *member = member_of(out, name);
         if (member == NULL)
             return kx_fail(fault, KX_BAD_VALUE,
-                           "A typed value has no member %.*s.", kx_shown(name),
-                           (const char *)name.data);
+                           "A typed value does not have the member %.*s.",
+                           kx_shown(name), (const char *)name.data);
         *member = value;
     }
     if (out->type.size == 0 || kx_json_type(out->type) != KX_JSON_STRING)
-        return typed_bad(fault, "A typed value has a text member type.");
+        return typed_bad(fault,
+                         "The member type of a typed value is a string.");
     out->type = kx_slice(out->type.data + 1, out->type.size - 2);
     if (out->value.size == 0 && !has_no_value(out))
         return typed_bad(fault, "A typed value has a member value.");
@@ -67,7 +68,7 @@ enum kx_status typed_text(struct kx_slice token, const void *memory,
 {
     struct kx_buffer text;
     if (token.size == 0 || kx_json_type(token) != KX_JSON_STRING)
-        return typed_bad(fault, "value, mediaType and utf16 are texts here.");
+        return typed_bad(fault, "value, mediaType and utf16 are strings here.");
     kx_buffer_init(&text, memory);
     kx_json_unescape(token, &text);
     *text_out = kx_buffer_slice(&text);

@@ -32,7 +32,7 @@ static enum kx_status read_u64(const struct typed *typed, const void *memory,
     if (status != KX_OK)
         return status;
     if (!parse_u64(digits, &number))
-        return typed_bad(fault, "The value of a KvU64 is a text of decimal "
+        return typed_bad(fault, "The value of a KvU64 is a string of decimal "
                                 "digits, at most \"18446744073709551615\".");
     kx_buffer_init(&bytes, memory);
     for (unsigned i = 0; i < 8; i++)

@@ -149,7 +149,7 @@ static enum kx_status put_field(struct typed_sink *sink, char tag,
     if (json.size == 0)
         return KX_OK;
     if (tag != 'c' && kx_json_type(json) != KX_JSON_STRING)
-        return typed_bad(sink->fault, "message and stack are texts.");
+        return typed_bad(sink->fault, "message and stack are strings.");
     v8_put_tag(&sink->writer, tag);
     if (tag == 'c')
         return put(sink, json);
@@ -232,7 +232,7 @@ static enum kx_status put(struct typed_sink *sink, struct kx_slice json)
     if (put_type != NULL)
         return put_type(sink, &typed);
     return kx_fail(sink->fault, KX_BAD_VALUE,
-                   "There is no type %.*s here; there are string, number, "
+                   "The type %.*s is unknown; the types are string, number, "
                    "boolean, null, undefined, bigint, Date, RegExp, Array, "
                    "object, Map, Set, ArrayBuffer, DataView, the typed arrays "
                    "and the errors, and KvU64 as a whole value.",

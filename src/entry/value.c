@@ -33,7 +33,7 @@ const char *value_type_text(const struct kx_value *value)
     case KX_POINTER:
         return "an index pointer";
     }
-    return "a value of no known type";
+    return "a value of an unknown type";
 }
 
 /* The operation, and the buffer of its result. */

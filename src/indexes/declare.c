@@ -97,12 +97,12 @@ static enum kx_status check_others(const struct catalog *catalog,
         const struct declaration *other = catalog->indexes[i]->declaration;
         if (catalog_is_under(want->name_key, other->prefix))
             return refuse_member(fault, "/name",
-                                 "choose another name: it is the first part "
-                                 "of the prefix of",
+                                 "choose another name: this one is the first "
+                                 "part of the prefix of",
                                  other);
         if (catalog_is_under(other->name_key, want->prefix))
             return refuse_member(fault, "/prefix",
-                                 "index the entries it was made from: the "
+                                 "declare the index on primary entries: the "
                                  "prefix lies within the entries of",
                                  other);
     }
@@ -118,8 +118,8 @@ static enum kx_status check_adopt(const struct catalog *catalog,
 {
     if (want->adoption.asked && want->declaration->prefix.size == 0)
         return kx_fail(fault, KX_BAD_INDEX,
-                       "an index with an empty prefix would be made of the "
-                       "entries that it adopts, too");
+                       "an index with an empty prefix would also index the "
+                       "entries that it adopts");
     for (size_t i = 0; i < catalog->count; i++) {
         const struct index *other = catalog->indexes[i];
         bool clash =
@@ -127,10 +127,11 @@ static enum kx_status check_adopt(const struct catalog *catalog,
                 ? other->declaration->prefix.size == 0
                 : want->declaration->prefix.size == 0 && index_adopts(other);
         if (clash)
-            return kx_fail(fault, KX_BAD_INDEX,
-                           "not together with index %s: an index with an "
-                           "empty prefix covers entries that the other adopts",
-                           other->declaration->name_text);
+            return kx_fail(
+                fault, KX_BAD_INDEX,
+                "index %s excludes it: an index with an empty prefix would "
+                "cover entries that the other index adopts",
+                other->declaration->name_text);
     }
     return KX_OK;
 }
@@ -146,14 +147,14 @@ static enum kx_status check_new(struct kx_store *store,
     const struct catalog *catalog = store->catalog;
     if (catalog->count + catalog->dropping_count >= KX_INDEXES_MAX)
         return kx_fail(fault, KX_TOO_MANY_INDEXES,
-                       "there are %d indexes already, dropped ones included "
+                       "there are already %d indexes, including dropped ones "
                        "that are still being freed",
                        KX_INDEXES_MAX);
     if (want->text.size > KX_DECLARATION_MAX)
-        return kx_fail(fault, KX_BAD_INDEX,
-                       "with its defaults the declaration has %zu bytes; at "
-                       "most %d are kept",
-                       want->text.size, KX_DECLARATION_MAX);
+        return kx_fail(
+            fault, KX_BAD_INDEX,
+            "with its defaults the declaration has %zu bytes; the limit is %d",
+            want->text.size, KX_DECLARATION_MAX);
     enum kx_status status = check_others(catalog, want, fault);
     if (status != KX_OK)
         return status;

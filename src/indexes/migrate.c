@@ -123,8 +123,8 @@ static enum kx_status check_state(struct migration *migration)
         return KX_END;
     if (target != NULL)
         return fail(migration->commit, KX_INDEX_BUSY,
-                    "index %s migrates to another declaration already: wait "
-                    "for its end, or undo it",
+                    "index %s is already migrating to another declaration: "
+                    "wait until it has finished, or undo it",
                     index);
     if (!may_migrate(index, migration->want))
         return fail(migration->commit, KX_INDEX_NOT_READY,
@@ -180,10 +180,10 @@ static enum kx_status migrate_keys(struct migration *migration,
 {
     struct catalog *catalog = migration->store->catalog;
     if (catalog->count + catalog->dropping_count == KX_INDEXES_MAX)
-        return kx_fail(&migration->commit->refusal.fault, KX_TOO_MANY_INDEXES,
-                       "a migration needs room for one more index, and there "
-                       "are %d already",
-                       KX_INDEXES_MAX);
+        return kx_fail(
+            &migration->commit->refusal.fault, KX_TOO_MANY_INDEXES,
+            "a migration counts as one more index, and there are already %d",
+            KX_INDEXES_MAX);
     successor->id = catalog->last_id + 1;
     successor->state = KX_INDEX_BUILDING;
     successor->replaces = migration->index->id;
@@ -248,7 +248,7 @@ void migrate_undo(struct kx_store *store, struct kx_commit *commit,
     if (successor == NULL && index->form.target == NULL &&
         index->form.failed == NULL) {
         commit->status =
-            fail(commit, KX_NO_MIGRATION, "index %s does not migrate", index);
+            fail(commit, KX_NO_MIGRATION, "index %s is not migrating", index);
         return;
     }
     if (successor != NULL) {

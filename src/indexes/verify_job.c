@@ -93,8 +93,8 @@ static struct index *find(const struct kx_store *store,
         return index;
     commit->status =
         kx_fail(&commit->refusal.fault, KX_INDEX_NOT_READY,
-                "index %.*s cannot be verified while it is built, conflicted "
-                "or failed, adopts entries or migrates",
+                "index %.*s cannot be verified while it is being built, is "
+                "conflicted or failed, adopts entries or is migrating",
                 (int)name.size, (const char *)name.data);
     return NULL;
 }

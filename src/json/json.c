@@ -35,8 +35,8 @@ static const char far_too_deep[] =
 _Static_assert(KX_JSON_DOCUMENT_DEPTH_MAX == 136, "the sentence says 136");
 
 static const char trailing[] =
-    "the ',' before this bracket must go: JSON has no trailing commas";
-static const char twice[] = "the object has a member of this name already";
+    "remove the ',' before this bracket: JSON has no trailing commas";
+static const char twice[] = "the object already has a member of this name";
 
 static inline const uint8_t *skip_space(const uint8_t *at)
 {

@@ -51,7 +51,8 @@ enum { HIGH_HALF = 0xd800 >> 10, LOW_HALF = 0xdc00 >> 10 };
 
 static const uint8_t *lone_half(struct json_check *check, const uint8_t *escape)
 {
-    return json_wrong(check, escape, "a surrogate escape needs its other half");
+    return json_wrong(check, escape,
+                      "a surrogate escape needs its second half");
 }
 
 /* After the escape of a high half. */

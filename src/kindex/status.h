@@ -13,7 +13,7 @@
     X(KX_OK, "done")                                                           \
     X(KX_ABSENT, "there is no such entry")                                     \
     X(KX_END, "there are no more entries")                                     \
-    X(KX_AGAIN, "there is more to look through")                               \
+    X(KX_AGAIN, "there is more to scan")                                       \
     X(KX_CHECK_FAILED, "a check failed")                                       \
     X(KX_UNIQUE_VIOLATION, "the value is already used in a unique index")      \
     X(KX_TYPE_MISMATCH, "the stored value has another type")                   \
@@ -32,14 +32,14 @@
     X(KX_INDEX_NOT_READY, "the index is not ready")                            \
     X(KX_INDEX_NOT_UNIQUE, "the index is not unique")                          \
     X(KX_INDEX_BUSY, "the index is being changed")                             \
-    X(KX_NO_MIGRATION, "the index does not migrate")                           \
+    X(KX_NO_MIGRATION, "the index is not migrating")                           \
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
     X(KX_NOT_INDEXABLE, "the entry cannot be indexed as declared")             \
     X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
     X(KX_TOKEN_ABSENT, "there is no such token")                               \
-    X(KX_TOKEN_FIXED, "the token was given when the server was started")       \
+    X(KX_TOKEN_FIXED, "the token was given when the store was opened")         \
     X(KX_TOO_MANY_TOKENS, "there are too many tokens")                         \
-    X(KX_NO_ADMIN, "no token would be left that may make others")              \
+    X(KX_NO_ADMIN, "no token would be left that may create others")            \
     X(KX_BUSY, "too much work is waiting")                                     \
     X(KX_STOPPING, "the store is stopping")                                    \
     X(KX_UNKNOWN, "it is unknown whether the commit was stored")               \
@@ -47,8 +47,8 @@
     X(KX_IN_USE, "the data directory is in use by another process")            \
     X(KX_BAD_DIRECTORY, "the data directory cannot be used")                   \
     X(KX_DAMAGED, "the stored data are damaged")                               \
-    X(KX_BAD_ARCHIVE, "the backup is damaged or not complete")                 \
-    X(KX_NO_MEMORY, "memory is used up")                                       \
+    X(KX_BAD_ARCHIVE, "the backup is damaged or incomplete")                   \
+    X(KX_NO_MEMORY, "memory ran out")                                          \
     X(KX_FAILED, "the storage engine failed")
 
 enum kx_status {

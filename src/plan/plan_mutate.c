@@ -22,7 +22,7 @@ static enum kx_status store(struct plan *plan, struct kx_slice key,
                             .value = value->data};
     if (value->data.size > plan->value_max)
         return kx_fail(&plan_refusal(plan)->fault, KX_VALUE_TOO_LARGE,
-                       "the value has %zu bytes; at most %zu are stored",
+                       "the value has %zu bytes; the limit is %zu",
                        value->data.size, plan->value_max);
     plan->record.size = 0;
     record_write(&record, &plan->record);
@@ -82,10 +82,10 @@ static enum kx_status check_patched(struct plan *plan)
 {
     if (plan->patched_bytes <= KX_COMMIT_PATCHED_MAX)
         return KX_OK;
-    return kx_fail(&plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
-                   "the values that the patches of the commit make have more "
-                   "than %d bytes",
-                   KX_COMMIT_PATCHED_MAX);
+    return kx_fail(
+        &plan_refusal(plan)->fault, KX_COMMIT_TOO_LARGE,
+        "the results of the patches of the commit have more than %d bytes",
+        KX_COMMIT_PATCHED_MAX);
 }
 
 static enum kx_status patch(struct plan *plan,
@@ -236,10 +236,10 @@ static enum kx_status check_claims(struct plan *plan)
         const struct kx_claim *claim = &commit->claims[i];
         bool of_index = catalog_owner(plan->catalog, claim->key) != NULL;
         if (of_index != claim->of_index)
-            return kx_fail(&plan_refusal(plan)->fault, KX_BUSY,
-                           "an index to which a key of the commit belongs was "
-                           "%s meanwhile",
-                           of_index ? "declared" : "dropped");
+            return kx_fail(
+                &plan_refusal(plan)->fault, KX_BUSY,
+                "an index that a key of the commit belongs to was %s meanwhile",
+                of_index ? "declared" : "dropped");
     }
     return KX_OK;
 }

@@ -104,8 +104,8 @@ enum kx_status plan_refuse_range(struct kx_commit *commit,
     struct kx_refusal *refusal = &commit->refusal;
     name_index(refusal, index);
     return kx_fail(&refusal->fault, KX_INDEX_OWNED_KEY,
-                   "the range lies within the entries of index %s, which go "
-                   "with the entries they were taken from",
+                   "the range lies within the entries of index %s, which are "
+                   "deleted only with their primary entries",
                    refusal->index);
 }
 
@@ -183,7 +183,7 @@ enum kx_status plan_refuse_entry(struct kx_fault *fault, void *mem,
     kx_buffer_init(&text, mem);
     kx_key_to_json(key, &text);
     return kx_fail(fault, KX_NOT_INDEXABLE,
-                   "an entry cannot be indexed, since %.*s: %.*s",
+                   "an entry cannot be indexed, because %.*s: %.*s",
                    (int)why.size, (const char *)why.data, (int)text.size,
                    (const char *)text.data);
 }

@@ -222,14 +222,14 @@ static void warn_all(const struct work *work, bool declared,
     kx_add_byte(out, '[');
     if (declared)
         path_survey_note(
-            out, "the same index is declared already: nothing would change");
+            out, "the same index is already declared: nothing would change");
     if (preview->sampled == 0)
         path_survey_note(out,
                          "there are no entries that the index would cover%s",
                          preview->read == 0 ? "" : " among those sampled");
     if (preview->sampled > 0 && work->excluded == preview->sampled)
         path_survey_note(
-            out, "where holds for none of the %" PRIu64 " sampled entries",
+            out, "where matches none of the %" PRIu64 " sampled entries",
             preview->sampled);
     path_survey_warn(&work->survey, out);
     if (work->refused > 0)

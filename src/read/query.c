@@ -12,8 +12,8 @@ static enum kx_status read_order(struct declaration_parse *reading,
     enum kx_status status = declaration_read_fields(reading, value, target);
     if (status == KX_OK && reading->declaration->has_each)
         return declaration_parse_bad(
-            reading, "an entry has one place in an order: there "
-                     "is none by each element of an array");
+            reading,
+            "an order cannot use each: an entry has one place in an order");
     return status;
 }
 
@@ -58,7 +58,7 @@ static enum kx_status read_question(struct kx_question *question,
         declaration_parse_members(&reading, text, members, "a question", asked);
     if (status == KX_OK && !reading.has_prefix)
         return declaration_parse_bad(&reading,
-                                     "a question needs a prefix, such as "
+                                     "a query needs a prefix, such as "
                                      "[\"users\"]; [] stands for all entries");
     if (status == KX_OK)
         status = check_parts(&reading);

@@ -171,14 +171,14 @@ enum kx_status reader_not_ready(const struct index *index,
         return kx_fail(fault, KX_INDEX_NOT_READY, "index %s has failed: %s",
                        name, index->failure);
     if (index->state == KX_INDEX_CONFLICTED)
-        return kx_fail(fault, KX_INDEX_NOT_READY,
-                       "index %s is conflicted: %llu %s a value that is "
-                       "taken",
-                       name, (unsigned long long)index->conflicts,
-                       index->conflicts == 1 ? "entry has" : "entries have");
+        return kx_fail(
+            fault, KX_INDEX_NOT_READY,
+            "index %s is conflicted: %llu %s a value that another entry has",
+            name, (unsigned long long)index->conflicts,
+            index->conflicts == 1 ? "entry has" : "entries have");
     return kx_fail(fault, KX_INDEX_NOT_READY,
-                   "index %s is %s: %.0f %% of the entries are read", name,
-                   kx_index_state_text(index->state),
+                   "index %s is %s: %.0f %% of the entries have been read",
+                   name, kx_index_state_text(index->state),
                    percent > 99 ? 99 : percent);
 }
 

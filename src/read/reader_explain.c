@@ -23,26 +23,23 @@ static const struct {
                                "Its prefix is longer: it covers only some of "
                                "the entries."},
     [KX_MISFIT_OTHER_DEPTH] = {"other-depth",
-                               "It covers keys of another number of parts."},
-    [KX_MISFIT_PARTIAL] = {"partial",
-                           "By its `where` it leaves out entries that are "
-                           "asked for."},
-    [KX_MISFIT_LEAVES_OUT] = {"leaves-out",
-                              "It leaves out entries without a value for one "
-                              "of its fields, or with one that is too long "
-                              "for a key, which are asked for."},
+                               "It covers keys with another number of parts."},
+    [KX_MISFIT_PARTIAL] =
+        {"partial", "Its `where` leaves out entries that the query asks for."},
+    [KX_MISFIT_LEAVES_OUT] =
+        {"leaves-out",
+         "It leaves out entries that the query asks for: those without a value "
+         "for one of its fields, or with a value too long for a key."},
     [KX_MISFIT_REPEATS] = {"repeats",
-                           "By a field with `each` it has an entry several "
-                           "times, once for each element."},
-    [KX_MISFIT_FOLDS] = {"folds",
-                         "A field is folded in another way than the condition "
-                         "on it says."},
+                           "It has a field with `each`, so it has an entry "
+                           "several times, once for each element."},
+    [KX_MISFIT_FOLDS] =
+        {"folds", "A field is folded in another way than its condition."},
     [KX_MISFIT_UNUSED] = {"first-field-unused",
-                          "No condition and no order is about its first "
-                          "field."},
-    [KX_MISFIT_CONDITIONS] = {"conditions-left",
-                              "Its order does not answer the conditions in "
-                              "`left`."},
+                          "No condition and no order uses its first field."},
+    [KX_MISFIT_CONDITIONS] =
+        {"conditions-left",
+         "Its order cannot answer the conditions in `left`."},
     [KX_MISFIT_ORDER] = {"other-order", "Its entries have another order."},
 };
 

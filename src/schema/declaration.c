@@ -143,11 +143,10 @@ enum kx_status declaration_no_part(struct declaration_parse *reading,
                                    size_t part)
 {
     size_t depth = reading->declaration->depth;
-    return declaration_parse_bad(
-        reading,
-        "part %zu is in no covered key: with depth %zu they "
-        "have %zu after the prefix",
-        part, depth, depth);
+    return declaration_parse_bad(reading,
+                                 "no covered key has part %zu: with depth %zu "
+                                 "the keys have %zu parts after the prefix",
+                                 part, depth, depth);
 }
 
 /* Checks that concern more than one member. */

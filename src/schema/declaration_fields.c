@@ -62,9 +62,8 @@ static const struct member field_members[] = {
 
 enum kx_status declaration_no_array(struct declaration_parse *reading)
 {
-    return declaration_parse_bad(reading,
-                                 "each goes with a path: a part of the key is "
-                                 "no array");
+    return declaration_parse_bad(
+        reading, "each needs a path: a part of the key is not an array");
 }
 
 static enum kx_status check_field(struct declaration_parse *reading,
@@ -181,9 +180,9 @@ static enum kx_status read_stored(struct declaration_parse *reading,
             reading, "an index stores at most %d members", KX_STORED_MAX);
     for (size_t i = 0; i < declaration->stored_count; i++)
         if (overlap(declaration->stored[i], path))
-            return declaration_parse_bad(reading,
-                                         "this is a part of what another path "
-                                         "stores, or has it as a part");
+            return declaration_parse_bad(
+                reading,
+                "this path contains another path, or is contained in it");
     declaration->stored[declaration->stored_count++] = path;
     return KX_OK;
 }

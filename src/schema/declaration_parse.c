@@ -105,7 +105,7 @@ static enum kx_status unknown(struct declaration_parse *reading,
     bool cut = name.size > SHOWN;
     list_names(table, names, sizeof names);
     declaration_parse_bad(
-        reading, "\"%.*s\"%s is no member of %s%s%s%s it has %s",
+        reading, "\"%.*s\"%s is not a member of %s%s%s%s it has %s",
         (int)(cut ? 0 : name.size), (const char *)name.data,
         cut ? " (a long name)" : "", what,
         meant == NULL ? "" : ": did you mean \"", meant == NULL ? "" : meant,

@@ -103,8 +103,8 @@ static enum kx_status read_comparison(struct declaration_parse *reading,
     if (status != KX_OK)
         return status;
     if (condition.comparison >= WHERE_GT && condition.values[0].size == 0)
-        return declaration_parse_bad(
-            reading, "null has no place in the order of values");
+        return declaration_parse_bad(reading,
+                                     "null is not in the order of values");
     return add_condition(reading, condition);
 }
 

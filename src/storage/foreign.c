@@ -81,7 +81,7 @@ enum kx_status foreign_look(const struct kx_options *options,
     if (!file_each(options->directory, look_at, &look) || look.other[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_DIRECTORY,
-                   "data directory %s: it has files of others, such as %s, "
-                   "and no store; choose a directory that is new or empty",
+                   "data directory %s: it has other files, such as %s, and no "
+                   "store; choose a directory that is new or empty",
                    options->directory, look.other);
 }

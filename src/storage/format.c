@@ -28,9 +28,9 @@ enum kx_status format_too_new(unsigned long number, struct kx_fault *fault)
 {
     return kx_fail(
         fault, KX_BAD_DIRECTORY,
-        "its data have format %lu, and this program, kindex " KX_VERSION
-        ", knows formats up to %d; they were left as "
-        "they are: use the program that wrote them, or a later one",
+        "its data have format %lu, but this program, kindex " KX_VERSION
+        ", supports formats up to %d; nothing was changed: use the program "
+        "that wrote the data, or a later one",
         number, FORMAT_NUMBER);
 }
 

@@ -44,7 +44,7 @@ static enum kx_status compare(const char *path, const char *start,
         status = file_failed(path, fault);
     else if (first == NULL || !same_start(first, second))
         status = kx_fail(fault, KX_DAMAGED,
-                         "%s is not what the archive has of it", path);
+                         "%s differs from its copy in the archive", path);
     fclose(second);
     if (first != NULL)
         fclose(first);
@@ -145,8 +145,7 @@ enum kx_status dir_inspect(const struct kx_options *options,
 {
     enum kx_status status = restore_broken_off(options->directory, fault);
     if (status == KX_OK)
-        return kx_fail(fault, KX_DAMAGED,
-                       "a restore into it did not come to its end");
+        return kx_fail(fault, KX_DAMAGED, "a restore into it was interrupted");
     if (status == KX_ABSENT)
         status = format_look(options->directory, fault);
     if (status != KX_OK) /* an unknown format is no damage */

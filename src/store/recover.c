@@ -176,11 +176,12 @@ static enum kx_status refuse(const struct kx_options *options,
 {
     char detail[KX_DETAIL_MAX];
     snprintf(detail, sizeof detail, "%s", fault->detail);
-    return kx_fail(fault, KX_DAMAGED,
-                   "%s is damaged: %s. Restore a backup into a new directory "
-                   "(kindex restore BACKUP --data NEW) and serve that; with an "
-                   "--archive that has this store it is done without asking",
-                   options->directory, detail);
+    return kx_fail(
+        fault, KX_DAMAGED,
+        "%s is damaged: %s. Restore a backup into a new directory (kindex "
+        "restore BACKUP --data NEW) and serve that; a server with an --archive "
+        "of this store does it automatically",
+        options->directory, detail);
 }
 
 static enum kx_status open_or_mend(struct kx_store *store,

@@ -242,8 +242,8 @@ static enum kx_status may_add(const struct tokens *tokens,
     if (is_admin(token, kx_now_ms()) || has_admin(tokens, NULL))
         return KX_OK;
     return kx_fail(fault, KX_NO_ADMIN,
-                   "the first token must have every scope for all keys, for "
-                   "it makes the others");
+                   "the first token must have every scope for all keys, "
+                   "because it creates the others");
 }
 
 /* Waiting requests may have lost the right to what they wait for. */
@@ -287,13 +287,13 @@ static enum kx_status may_revoke(const struct tokens *tokens,
         return kx_fail(fault, KX_TOKEN_ABSENT, "there is no such token");
     if (token->fixed)
         return kx_fail(fault, KX_TOKEN_FIXED,
-                       "the token %s was given when the server was started",
+                       "the token %s was given when the store was opened",
                        token->id);
     if (tokens->count == 1 || has_admin(tokens, token))
         return KX_OK;
     return kx_fail(fault, KX_NO_ADMIN,
                    "the token %s is the last one with every scope for all "
-                   "keys, and there are others",
+                   "keys, and other tokens are left",
                    token->id);
 }
 

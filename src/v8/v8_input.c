@@ -14,7 +14,7 @@ bool v8_wrong(struct v8_reader *reader, const char *sentence)
 
 bool v8_ends_early(struct v8_reader *reader)
 {
-    return v8_wrong(reader, "it ends in the middle");
+    return v8_wrong(reader, "it ends too early");
 }
 
 bool v8_take_bytes(struct v8_reader *reader, size_t size,

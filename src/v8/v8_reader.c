@@ -306,7 +306,7 @@ enum kx_status v8_next(struct v8_reader *reader, struct v8_token *token_out)
     if (reader->depth == 0 && frame->count == 1) {
         if (reader->at == reader->size)
             return KX_END;
-        v8_wrong(reader, "something follows the value");
+        v8_wrong(reader, "data follow the value");
         return reader->status;
     }
     if (reader->entered > 0 && reader->steps_left-- == 0) {

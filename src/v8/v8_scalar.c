@@ -289,7 +289,8 @@ static bool read_reference(struct v8_reader *reader, struct v8_token *token,
     if (!v8_take_varint(reader, &token->id))
         return false;
     if (token->id >= reader->object_count)
-        return v8_wrong(reader, "a reference to an object that did not appear");
+        return v8_wrong(reader,
+                        "a reference to an object that does not precede it");
     if (!is_buffer(reader, token->id) || v8_peek_tag(reader) != 'V')
         return true;
     token->view.repeated = true;

@@ -124,7 +124,7 @@ refused 1 "kindex: cannot open $work/file: *is a file, not a directory*"
 test_case 'a directory with the files of others is refused, and stays as it is'
 mkdir -p "$work/thesis/draft"
 program serve --listen 127.0.0.1:0 --data "$work/thesis"
-refused 1 "kindex: cannot open $work/thesis: *files of others, such as draft, and no store; choose a directory that is new or empty"
+refused 1 "kindex: cannot open $work/thesis: *other files, such as draft, and no store; choose a directory that is new or empty"
 is 'what is there' "$(ls -A "$work/thesis")" draft
 
 test_case 'a data directory is made with its parents, and may hold files of the options'

@@ -132,7 +132,7 @@ refused() {
 }
 refused '{"type":"bigint","value":"1n"}' decimal
 refused '{"type":"Date","value":"yesterday"}' '2023-04-23T00:00:00.123Z'
-refused '{"type":"Date","value":"2023-02-29T00:00:00.000Z"}' 'text such as'
+refused '{"type":"Date","value":"2023-02-29T00:00:00.000Z"}' 'string such as'
 refused '{"type":"RegExp","value":"/a/gg"}' dgimsuvy
 refused '{"type":"Map","value":[{"type":"null","value":null}]}' pairs
 refused '{"type":"Uint16Array","value":"AQID"}' 'whole elements'
@@ -140,8 +140,8 @@ refused '{"type":"Error","value":{"code":"E1"}}' 'message, stack and cause'
 refused '{"type":"Array","value":[{"type":"KvU64","value":"1"}]}' 'as a whole value'
 refused '{"type":"V8","value":"_w9vIgFhSQJ7Ag"}' 'at byte'
 refused '{"type":"V8","value":"_w9vIgFhSQIiAWFJBHsC"}' 'two members of one name'
-refused '{"type":"hole"}' 'no type hole'
-refused '{"type":"Blob","value":"AQ"}' 'no type Blob'
+refused '{"type":"hole"}' 'type hole is unknown'
+refused '{"type":"Blob","value":"AQ"}' 'type Blob is unknown'
 request GET /kv/refused
 expect 404
 

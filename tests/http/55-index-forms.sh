@@ -110,7 +110,7 @@ request PUT /kv/papers/a "@$work/heavy"
 expect 201
 request POST /indexes '{"name":"papers_copies","prefix":["papers"],"fields":[{"path":"/tags","each":true}],"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
 field .state failed
-field .failure 'an entry cannot be indexed, since its index entries have more than 67108864 bytes: ["papers","a"]'
+field .failure 'an entry cannot be indexed, because its index entries have more than 67108864 bytes: ["papers","a"]'
 request GET /kv/papers/a
 expect 200
 
@@ -118,7 +118,7 @@ test_case 'and when its store is changed: the migration fails, and the index sta
 request POST /indexes '{"name":"papers_tags","prefix":["papers"],"fields":[{"path":"/tags","each":true}]}' "${json[@]}" -H 'Prefer: wait=10'
 field .state ready
 request PATCH /indexes/papers_tags '{"store":"value"}' "${json[@]}" -H 'Prefer: wait=10'
-failed_so='["migrating","pointer",100,"failed","value","an entry cannot be indexed, since its index entries have more than 67108864 bytes: [\"papers\",\"a\"]"]'
+failed_so='["migrating","pointer",100,"failed","value","an entry cannot be indexed, because its index entries have more than 67108864 bytes: [\"papers\",\"a\"]"]'
 told='[.state, .store, .entries, .migration.state, .migration.to.store, .migration.failure]'
 field "$told" "$failed_so"
 stop_server

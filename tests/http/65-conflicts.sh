@@ -63,7 +63,7 @@ for path in '/list?index=by_email' '/count?index=by_email' \
     request GET "$path"
     expect 409 index-not-ready
     field '[.index, .state, .conflicts, .listedAt]' '["by_email","conflicted",3,"/indexes/by_email/conflicts"]'
-    field .detail 'index by_email is conflicted: 3 entries have a value that is taken'
+    field .detail 'index by_email is conflicted: 3 entries have a value that another entry has'
     header Retry-After ''
 done
 request GET '/list?prefix=[]&limit=1000'

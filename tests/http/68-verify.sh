@@ -82,7 +82,7 @@ request POST /indexes '{"name":"by_v","prefix":["d"],"fields":["/v"],"unique":tr
 until_field .state conflicted GET /indexes/by_v
 request POST /indexes/by_v/verify
 expect 409 index-not-ready
-field .detail 'index by_v cannot be verified while it is built, conflicted or failed, adopts entries or migrates'
+field .detail 'index by_v cannot be verified while it is being built, is conflicted or failed, adopts entries or is migrating'
 
 test_case 'what is not known is refused'
 request POST /indexes/nothing/verify

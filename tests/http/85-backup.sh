@@ -158,7 +158,7 @@ is 'what was made' "$(ls -d "$work/x" 2>&1 | grep -c 'No such')" 1
 test_case 'what is no backup is said to be none'
 restore "$work/users"
 ends 1
-complains 'users: it is no backup'
+complains 'users: it is not a backup'
 
 test_case 'a flipped bit anywhere is refused'
 for i in {1..15}; do
@@ -189,12 +189,12 @@ test_case 'a server does not start on what a refused restore leaves'
 is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
 "$KINDEX" serve --data "$work/new" --listen 127.0.0.1:0 >"$work/null" 2>"$work/refusal"
 is 'the exit status' $? 1
-is 'why' "$(grep -c 'restore into it did not come to its end' "$work/refusal")" 2
+is 'why' "$(grep -c 'restore into it was interrupted' "$work/refusal")" 2
 
 test_case 'nor does a restore go on there, and it says what to do'
 kindex restore "$backup" --data "$work/new"
 ends 1
-complains 'holds the rest of a restore that failed; remove it'
+complains 'has the files of a restore that failed; remove it'
 
 test_case 'a backup without one of its members is refused'
 for gone in log.0000000001 entries.db; do
@@ -224,7 +224,7 @@ echo x >"$work/evil/a"
 (cd "$work/evil" && tar --zstd -cf "$work/evil.tar.zst" --transform 's,a,../a,' -P a)
 restore "$work/evil.tar.zst"
 ends 1
-complains 'no member where one should be'
+complains 'a member of the archive is not readable'
 is 'what was written' "$(ls "$work/a" 2>&1 | grep -c 'No such')" 1
 
 test_case 'there are only so many backups at a time'

@@ -152,7 +152,7 @@ printf 'xxxx' | dd of="$timeline/$newest" bs=1 seek=2000 conv=notrunc status=non
 restore
 ends 1
 complains "$newest: "
-complains 'without that file it is restored from the backup before it'
+complains 'without that file the backup before it is restored'
 rm "$timeline/$newest"
 restore
 ends 0
@@ -201,7 +201,7 @@ stop_server
 rm -rf "$work/new"
 kindex restore --archive "$archive" --data "$work/new"
 ends 1
-complains 'more than one store that went on'
+complains 'more than one continuation'
 rm -rf "$work/new"
 both=$archive
 archive=$archive/$(cat "$work/data/timeline")

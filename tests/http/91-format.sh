@@ -69,7 +69,7 @@ refused_server
 is 'the exit status' $code 1
 says "format $((number + 1))"
 says "formats up to $number"
-says 'use the program that wrote them'
+says 'use the program that wrote the data'
 is 'a port' "$([ -e "$work/port" ] && echo there)" ''
 is 'the files' "$(sums | diff "$work/before" -)" ''
 

@@ -274,7 +274,7 @@ kindex index rm by_twice
 kindex index add by_none twice none --missing error --wait
 kindex doctor
 ends 1
-is failing "$(grep -c '^FAIL *by_none *failed: an entry cannot be indexed, since there is nothing at "/none": \["twice","1"\]' "$work/out")" 1
+is failing "$(grep -c '^FAIL *by_none *failed: an entry cannot be indexed, because there is nothing at "/none": \["twice","1"\]' "$work/out")" 1
 kindex index rm by_none
 kindex del twice/1
 kindex del twice/2

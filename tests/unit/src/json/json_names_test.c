@@ -9,7 +9,7 @@
 static void a_repeated_name_is_refused_however_it_is_written(void **state)
 {
     static const char sentence[] =
-        "the object has a member of this name already";
+        "the object already has a member of this name";
     static const struct {
         const char *text;
         size_t offset;
