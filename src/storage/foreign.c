@@ -9,7 +9,7 @@
 #include "storage/env.h"
 #include "base/file.h"
 
-struct look {
+struct directory_look {
     const struct kx_options *options;
     bool has_store;
     char other[NAME_MAX + 1]; /* a file of others; empty: none was found */
@@ -66,7 +66,7 @@ static bool is_named(const struct kx_options *options, const char *name)
 
 static bool look_at(void *target, const char *name)
 {
-    struct look *look = target;
+    struct directory_look *look = target;
     look->has_store = is_of_store(name);
     if (!look->has_store && !proves_nothing(name) &&
         !is_named(look->options, name))
@@ -77,7 +77,7 @@ static bool look_at(void *target, const char *name)
 enum kx_status foreign_look(const struct kx_options *options,
                             struct kx_fault *fault)
 {
-    struct look look = {.options = options};
+    struct directory_look look = {.options = options};
     if (!file_each(options->directory, look_at, &look) || look.other[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_DIRECTORY,

@@ -168,7 +168,7 @@ static enum kx_status broken(struct log_place end, struct log_place known,
 }
 
 /* What is checked, and what was found. */
-struct search {
+struct log_search {
     const struct log_end *logend;
     uint32_t first; /* numbers of files */
     uint32_t last;
@@ -179,7 +179,7 @@ struct search {
 
 /* Checks that this file still has all that was written before the next file.
  * After a full disk the next file may not name the last record of this one. */
-static enum kx_status compare(const struct search *search,
+static enum kx_status compare(const struct log_search *search,
                               const struct log_file *file,
                               struct kx_fault *fault)
 {
@@ -195,7 +195,8 @@ static enum kx_status compare(const struct search *search,
 
 /* Checks the files before the last, backwards, as far as recovery needs them.
  */
-static enum kx_status look_back(struct search *search, struct kx_fault *fault)
+static enum kx_status look_back(struct log_search *search,
+                                struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
     bool whole = search->logend->whole;
@@ -217,7 +218,8 @@ static enum kx_status look_back(struct search *search, struct kx_fault *fault)
 
 /* Finds the last file that has a record. The library may have made the next
  * file and written nothing, or what it wrote is damaged. */
-static enum kx_status find_last(struct search *search, struct kx_fault *fault)
+static enum kx_status find_last(struct log_search *search,
+                                struct kx_fault *fault)
 {
     enum kx_status status = KX_OK;
     uint32_t number = search->last;
@@ -237,8 +239,8 @@ static enum kx_status find_last(struct search *search, struct kx_fault *fault)
 
 enum kx_status log_end_find(struct log_end *logend, struct kx_fault *fault)
 {
-    struct search search = {.logend = logend,
-                            .key = log_witness_key(logend->directory)};
+    struct log_search search = {.logend = logend,
+                                .key = log_witness_key(logend->directory)};
     logend->end = (struct log_place){0, 0};
     if (!log_files_span(logend->directory, &search.first, &search.last))
         return file_failed(logend->directory, fault);

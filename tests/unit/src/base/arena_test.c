@@ -51,7 +51,7 @@ static void a_large_piece_is_one_of_its_own(void **state)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-static void beyond_a_piece_is_nobodys(void **state)
+static void an_access_beyond_a_piece_is_reported(void **state)
 {
     (void)state;
     void *mem = talloc_new(NULL);
@@ -72,7 +72,7 @@ int main(void)
         cmocka_unit_test(pieces_do_not_overlap),
         cmocka_unit_test(a_large_piece_is_one_of_its_own),
 #ifdef __SANITIZE_ADDRESS__
-        cmocka_unit_test(beyond_a_piece_is_nobodys),
+        cmocka_unit_test(an_access_beyond_a_piece_is_reported),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void errno_survives(void **state)
 }
 
 /* It would stop the thread that serves all clients. */
-static void nobody_waits_for_the_reader_of_a_pipe(void **state)
+static void a_line_never_waits_for_the_reader_of_a_pipe(void **state)
 {
     enum { LINES = 200 };
     static char text[LINES * 1024];
@@ -172,8 +172,9 @@ int main(void)
                                         capture_open, capture_close),
         cmocka_unit_test_setup_teardown(errno_survives, capture_open,
                                         capture_close),
-        cmocka_unit_test_setup_teardown(nobody_waits_for_the_reader_of_a_pipe,
-                                        capture_open, capture_close),
+        cmocka_unit_test_setup_teardown(
+            a_line_never_waits_for_the_reader_of_a_pipe, capture_open,
+            capture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

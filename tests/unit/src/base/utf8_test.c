@@ -66,9 +66,9 @@ static const struct {
 
 /* In a block of exactly its size, so that a sanitizer sees each byte read
  * beyond it; `ahead` letters move it over the edges of eight bytes. */
-static bool valid_after(size_t ahead, const char *bytes, size_t behind)
+static bool valid_after(size_t ahead, const char *bytes, size_t after)
 {
-    size_t size = ahead + strlen(bytes) + behind;
+    size_t size = ahead + strlen(bytes) + after;
     char *text = malloc(size + (size == 0));
     assert_non_null(text);
     memset(text, 'a', size);
@@ -78,16 +78,15 @@ static bool valid_after(size_t ahead, const char *bytes, size_t behind)
     return valid;
 }
 
-static void sequences_are_judged_wherever_they_stand(void **state)
+static void a_sequence_is_judged_alike_at_every_position(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         for (size_t ahead = 0; ahead < 18; ahead++)
-            for (size_t behind = 0; behind < 10; behind++)
-                if (valid_after(ahead, cases[i].bytes, behind) !=
-                    cases[i].valid)
+            for (size_t after = 0; after < 10; after++)
+                if (valid_after(ahead, cases[i].bytes, after) != cases[i].valid)
                     fail_msg("%s, after %zu letters, before %zu", cases[i].name,
-                             ahead, behind);
+                             ahead, after);
 }
 
 static void zero_bytes_are_characters(void **state)
@@ -152,7 +151,7 @@ static void messages_show_whole_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequences_are_judged_wherever_they_stand),
+        cmocka_unit_test(a_sequence_is_judged_alike_at_every_position),
         cmocka_unit_test(zero_bytes_are_characters),
         cmocka_unit_test(each_code_point_has_one_form),
         cmocka_unit_test(a_cut_splits_no_character),

@@ -86,8 +86,8 @@ static void pages_go_to_the_disk_a_few_at_a_time(void **state)
     close_env(s, env);
 }
 
-/* No page is held meanwhile: the commits that the leeway is for change them. */
-static void whoever_writes_does_not_wait(void **state)
+/* No page is held during a pause: commits change pages meanwhile. */
+static void a_writer_does_not_wait_for_a_checkpoint(void **state)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -97,7 +97,7 @@ static void whoever_writes_does_not_wait(void **state)
     close_env(s, env);
 }
 
-/* What the disk has to say of the pages is told to the library's sync. */
+/* The library's own sync reports an error of the disk. */
 static void a_failed_wait_fails_nothing(void **state)
 {
     struct story *s = *state;
@@ -109,8 +109,8 @@ static void a_failed_wait_fails_nothing(void **state)
     close_env(s, env);
 }
 
-/* The last one, at the end, is waited for by whoever stops the server. */
-static void closing_does_not_rest(void **state)
+/* The stop of the server waits for the last checkpoint. */
+static void closing_does_not_pause(void **state)
 {
     struct story *s = *state;
     struct env *env = open_dirty(s);
@@ -142,11 +142,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pages_go_to_the_disk_a_few_at_a_time,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(whoever_writes_does_not_wait, begin,
-                                        finish),
+        cmocka_unit_test_setup_teardown(a_writer_does_not_wait_for_a_checkpoint,
+                                        begin, finish),
         cmocka_unit_test_setup_teardown(a_failed_wait_fails_nothing, begin,
                                         finish),
-        cmocka_unit_test_setup_teardown(closing_does_not_rest, begin, finish),
+        cmocka_unit_test_setup_teardown(closing_does_not_pause, begin, finish),
         cmocka_unit_test(a_rest_is_as_long_as_the_disk_was_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* A sync that fails: of a table at a checkpoint, of the log by another thread
  * than the one that waits for it. Nothing is removed from the log and nothing
- * acknowledged afterwards, and what is opened anew has all. `fdatasync` and
- * `pwrite` here are called in the place of the C library's, by the core and by
- * Berkeley DB. */
+ * acknowledged afterwards, and the store that is opened again has all.
+ * `fdatasync` and `pwrite` here are called in the place of the C library's, by
+ * the core and by Berkeley DB. */
 #include "store.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* The log file that is made ahead: it becomes the next one, full of zeros. The
- * Makefile puts __wrap_clock_gettime where the core calls clock_gettime, and so
- * on. */
+/* The log file that is made in advance: it becomes the next one, full of zeros.
+ * The Makefile puts __wrap_clock_gettime where the core calls clock_gettime,
+ * and so on. */
 #include "store.h"
 
 #include <fcntl.h>
@@ -34,7 +34,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 }
 
 static _Atomic uint64_t room; /* of the disk, 0: as much as there is */
-static atomic_int full_from;  /* 0, or the look from which on there is none */
+static atomic_int
+    full_from; /* 0, or the number of the call from which on there is none */
 static atomic_int looks;
 
 int __wrap_statvfs(const char *path, struct statvfs *out)
@@ -49,7 +50,7 @@ int __wrap_statvfs(const char *path, struct statvfs *out)
     return result;
 }
 
-/* The number of a file below the data directory, 0: there is none. */
+/* The number of a file in the data directory; 0 if there is none. */
 static ino_t number_of(const struct story *s, const char *name, off_t *size_out)
 {
     struct stat stat_out;
@@ -97,7 +98,7 @@ static void it_becomes_the_next_log_file(void **state)
     assert_non_null(test_get(&s->test, s->mem, "[\"a\"]"));
 }
 
-/* It is waited for by a clock that nobody sets. */
+/* The wait goes by a clock that cannot be set. */
 static void it_is_made_whatever_the_wall_clock_does(void **state)
 {
     struct story *s = *state;

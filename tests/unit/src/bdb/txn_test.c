@@ -201,10 +201,10 @@ static void what_is_there_is_not_inserted(void **state)
         assert_row(&stage, TABLE_CATALOG, name(s, i), "old");
     assert_row(&stage, TABLE_CATALOG, name(s, MANY), NULL);
     const struct txn_write gone[] = {removal(name(s, 0)),
-                                     insertion(name(s, 0), "anew"),
+                                     insertion(name(s, 0), "again"),
                                      removal(name(s, 0))};
     assert_int_equal(txn_apply(stage.env, gone, 2, TXN_SCATTERED), KX_OK);
-    assert_row(&stage, TABLE_CATALOG, name(s, 0), "anew");
+    assert_row(&stage, TABLE_CATALOG, name(s, 0), "again");
     assert_int_equal(txn_apply(stage.env, gone, 3, TXN_SCATTERED), KX_OK);
     assert_row(&stage, TABLE_CATALOG, name(s, 0), NULL);
     tear_down(s, &stage);
