@@ -80,74 +80,8 @@ printf '%s\n' ". '$lib'" start_server 'test_case "killed"' 'is 1 1 1' \
 bash "$work/test.sh" >"$work/broken" 2>&1
 is 'the exit status and count' "$?, $(tail -1 "$work/broken")" '1, 1 passed, 1 failed'
 
-test_case 'mini_curl sends what curl sends, and leaves what curl leaves'
-mini() {
-    ${CC:-gcc} -O1 -D_GNU_SOURCE -static -o "$work/mini_$1" "$(dirname "$lib")/mini_$1.c" "${@:2}"
-}
-mini curl
-# The body of each reply is the request.
-node -e '
-const net = require("node:net");
-const line = (text) => text + "\r\n";
-const chunk = (text) => line(text.length.toString(16)) + line(text);
-const replies = {
-  length: (text) => line("HTTP/1.1 200 OK") + line(`Content-Length: ${text.length}`) + line("") + text,
-  chunked: (text) => line("HTTP/1.1 404 No") + line("transfer-encoding: chunked") + line("")
-    + chunk(text.slice(0, 20)) + chunk(text.slice(20)) + line("0") + line(""),
-  close: (text) => line("HTTP/1.1 201 Created") + line("") + text,
-  interim: (text) => line("HTTP/1.1 103 Early") + line("A: b") + line("") + replies.length(text),
-  none: () => line("HTTP/1.1 204 No Content") + line(""),
-  short: () => line("HTTP/1.1 200 OK") + line("Content-Length: 9") + line("") + "short",
-  empty: () => "",
-};
-const server = net.createServer((socket) => {
-  let text = "";
-  socket.setEncoding("latin1").on("error", () => {}).on("data", (more) => {
-    text += more;
-    const body = text.indexOf("\r\n\r\n") + 4;
-    const size = Number(/\r\nContent-Length: (\d+)/.exec(text)?.[1] ?? 0);
-    if (body < 4 || text.length < body + size) return;
-    const shown = text.replace(/User-Agent: .*\r\n/, "");
-    socket.end(replies[/\/(\w+)/.exec(text)[1]](shown), "latin1");
-  });
-});
-server.listen(0, "127.0.0.1", () => console.log(server.address().port));
-' >"$work/echo" &
-echo=$!
-wait_until test -s "$work/echo"
-read -r port <"$work/echo"
-# left_by PROGRAM PATH [OPTION...]
-left_by() {
-    : >"$head"
-    : >"$work/got"
-    PATH=$path "$1" --globoff --silent --show-error --path-as-is --max-time 60 --dump-header "$head" \
-        --output "$work/got" --write-out '%{http_code}' "${@:3}" "http://127.0.0.1:$port/$2" 2>"$work/null"
-    echo " exit $?"
-    [[ " $* " == *' --head '* ]] || cat -v "$head" "$work/got"
-}
-alike() {
-    is "$*" "$(path='' left_by "$work/mini_curl" "$@")" "$(path=$PATH left_by "$(type -P curl)" "$@")"
-}
-printf '"\0\377\r\n' >"$work/binary"
-for way in length chunked close interim none short empty; do
-    alike "$way/%41?b=//../c" --request GET
-    alike "$way" --request PUT --data-binary "@$work/binary" --header 'Content-Type: a/b' -H 'If-Match: *'
-done
-alike length --request POST --data-binary '{"a": "ü"}' --header 'Accept: x' --http1.1
-alike length --request PATCH --data-binary '' --header 'User-Agent: x'
-alike chunked --head
-head -c 1100000 /dev/zero >"$work/large"
-for other in --insecure '--header Host:a' '-H Expect:' '--max-time 30' "--data-binary @$work/large"; do
-    # shellcheck disable=SC2086 # an option and its value
-    is "$other is left to curl" "$(path='' left_by "$work/mini_curl" length $other | head -1)" ' exit 127'
-done
-is 'curl does it' "$(path=$PATH left_by "$work/mini_curl" length --header 'Host: a' | head -1)" '200 exit 0'
-kill $echo
-port=1
-alike length
-
-test_case 'mini_jq shows what jq shows'
-mini jq -ljansson
+test_case 'what stands in for jq shows what jq shows'
+${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" "$(dirname "$lib")/pick.c" -ljansson
 printf '%s\n' '{"a":[{"k":["x",1,"y z"],"v":{"n":3}},{"k":["u",2],"v":null}],"t":"\u00fc\"/\n"}' \
     '{"a":[],"t":"","n":12,"b c":true}' >"$work/known"
 printf '%s\n' '{"a":[1.0,-0,9007199254740993],"t":"\u007f"}' '{"a":3,"a":' >"$work/other"
@@ -156,14 +90,14 @@ for filter in . .a '.t, .n' '[.a[].k[0]]' '.a[0].k[-1]' '[.a[] | [.k[1:], .v]]' 
     '[.t | contains("no")]' '.a | map(.k)' '[.a[] | (.k | map(.))]' '.nothing // "none"' \
     '(.nothing, .a) // ""' '[.t // "x", .n]'; do
     for form in -c -cr; do
-        is "$form $filter" "$(PATH='' "$work/mini_jq" $form "$filter" "$work/known")" \
+        is "$form $filter" "$(PATH='' "$work/pick" $form "$filter" "$work/known")" \
             "$(command jq $form "$filter" "$work/known")"
     done
     is "$filter of numbers, and of a text that ends early" \
-        "$("$work/mini_jq" -cr "$filter" <"$work/other" 2>&1; echo $?)" \
+        "$("$work/pick" -cr "$filter" <"$work/other" 2>&1; echo $?)" \
         "$(command jq -cr "$filter" <"$work/other" 2>&1; echo $?)"
 done
-is 'another filter' "$("$work/mini_jq" -c '.a | map(.v)' "$work/known" | head -1)" '[{"n":3},null]'
+is 'another filter' "$("$work/pick" -c '.a | map(.v)' "$work/known" | head -1)" '[{"n":3},null]'
 
 test_case 'what was recorded are the answers, in order'
 cat >"$work/test.sh" <<END

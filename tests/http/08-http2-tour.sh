@@ -4,7 +4,6 @@
 . "$(dirname "$0")/../lib/http.sh"
 here=$(dirname "$0")
 echo --http2-prior-knowledge >"$work/.curlrc"
-export KX_CURL=curl # the other one speaks HTTP/1.1 only
 start_server
 
 test_case 'curl speaks HTTP/2 then'

@@ -25,11 +25,8 @@ passed=0
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mini() {
-    ${CC:-gcc} -O1 -D_GNU_SOURCE -static -o "$work/mini_$1" "tests/lib/mini_$1.c" "${@:2}"
-}
-! mini curl || export KX_CURL=$work/mini_curl
-! mini jq -ljansson || export KX_JQ=$work/mini_jq
+! ${CC:-gcc} -O1 -D_GNU_SOURCE -o "$work/pick" tests/lib/pick.c -ljansson ||
+    export KX_PICK=$work/pick
 
 # Leaves NAME.output, NAME.status and, to compare, NAME.record in $work.
 run_one() {

@@ -18,9 +18,7 @@
 # KX_PATIENCE is in seconds, as is KX_LIMIT, which no program of a test may run
 # longer than. Under sanitizers and the like a server may take KX_TIMES the memory;
 # a test finds that in $times. Of what is only repeated to be many, KX_SHARE percent
-# are enough then: some_of NUMBER. KX_CURL and KX_JQ name programs that start sooner
-# than curl and jq and become them for what they do not know (tests/lib/mini_*.c);
-# run.sh makes them. KX_RECORD names a file to which every answer is
+# are enough then: some_of NUMBER. KX_RECORD names a file to which every answer is
 # appended as a line of JSON, for tests/openapi/responses.js.
 set -u
 KINDEX=${KINDEX:-$(dirname "${BASH_SOURCE[0]}")/../../build/kindex}
@@ -110,7 +108,7 @@ request() {
     [ -z "$body" ] || send+=(--data-binary "$body")
     exchange="$method $path ${body:0:400} $*"
     : >"$answer"
-    status=$("${KX_CURL:-curl}" --globoff --silent --show-error --path-as-is --max-time "$longest" \
+    status=$(curl --globoff --silent --show-error --path-as-is --max-time "$longest" \
         --dump-header "$head" --output "$answer" --write-out '%{http_code}' \
         "${send[@]}" "$@" "$url$path" 2>"$work/curl") || status=none
     [ "$method" != HEAD ] || : >"$answer" # curl writes the headers there
@@ -174,9 +172,11 @@ header_value() {
     printf '%s' "$found"
 }
 
+# A program that starts sooner than jq and becomes it for what it does not know
+# (tests/lib/pick.c), if there is one.
 jq() {
-    if [ -n "${KX_JQ-}" ]; then
-        "$KX_JQ" "$@"
+    if [ -n "${KX_PICK-}" ]; then
+        "$KX_PICK" "$@"
     else
         command jq "$@"
     fi

@@ -4,7 +4,7 @@
  * text or number that it might not show as jq does, it becomes jq.
  * tests/http/00-self-test.sh compares both.
  *
- *   mini_jq [-c | -r | -cr] FILTER [FILE] */
+ *   pick [-c | -r | -cr] FILTER [FILE] */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
