@@ -9,23 +9,23 @@ make install          program, manual page, completion, unit (DESTDIR, PREFIX)
 make deb              a Debian package in build/deb
 make deps-GROUP       install the packages of a group: build, test, try, bench ..
 make clean            remove build
-make help             print this
+make help             print this help
 
 While you work:
-make quick            what changed since main: format, shape, its tests
+make quick            check the changes since main: format, shape, tests
 make compile_commands.json  how each file is compiled, for editors
 
 Parts of the test:
 make format           format the sources
 make format-check     find sources that are not formatted
 make shape            check rooms, sizes and contracts of the sources
-make shape-self-test  check that make shape finds what breaks its rules
+make shape-self-test  check that make shape finds broken rules
 make clang            compile everything with clang
-make clang-rest       compile what fuzz-short does not with clang
+make clang-rest       compile with clang what fuzz-short does not
 make cppcheck         static analysis
 make unit             unit tests
 make http             stories over HTTP, with the command line and with curl
-make http-broad       those that measure memory, or misuse connections
+make http-broad       stories on memory, and on abuse of connections
 make deno             stories of Deno's own client
 make fault            kills, power cuts, failing disks, lack of memory
 make packaging        package, manual page, unit and manifests
@@ -37,11 +37,11 @@ Not part of the test:
 make asan-TARGET      another target (all, unit, http ..) with sanitizers
 make prove            fault, with many more runs
 make fuzz             a million inputs for each parser
-make fuzz-grow        add to the inputs that fuzzing begins with
+make fuzz-grow        add to the inputs that fuzzing starts with
 make tidy             static analysis with clang-tidy, too
 make tsan             unit tests and stories with the thread sanitizer
 make valgrind         unit tests and stories with valgrind
-make bench            measure (tests/bench/README.md has the figures)
-make bench-peers      measure other services, too
+make bench            benchmarks (tests/bench/README.md has the figures)
+make bench-peers      benchmarks of other services as well
 make fresh            both commands on a fresh Debian 12 (as root)
 END
