@@ -14,13 +14,14 @@ row() {
 }
 
 # Lines on standard input name what breaks a rule: a row that counts them, and
-# fails when there are more than none.  blamed POINT NAME CAP
+# fails when there are more than CAP.  blamed POINT NAME CAP
 blamed() {
-    local found verdict=ok
+    local found count verdict
     found=$(cat)
-    [ -z "$found" ] || verdict=FAIL
-    row "$1" "$2" "$([ -z "$found" ] && echo 0 || wc -l <<<"$found")" "$3" $verdict
-    [ -z "$found" ] || sed 's/^/blame|/' <<<"$found"
+    count=$(grep -c . <<<"$found")
+    verdict=$(within "$count" "$3")
+    row "$1" "$2" "$count" "$3" "$verdict"
+    [ "$verdict" = ok ] || sed 's/^/blame|/' <<<"$found"
 }
 
 # Numbers on standard input: "median p90 max count".

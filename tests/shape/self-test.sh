@@ -16,7 +16,7 @@ failed=0
 clean=$work/clean
 tree=$work/tree
 mkdir -p "$clean/tests" "$clean/build"
-cp -r Makefile src api deploy openapi.yaml "$clean/"
+cp -r Makefile README.md src api deploy openapi.yaml "$clean/"
 cp -r tests/shape tests/http "$clean/tests/"
 find "$clean" -exec touch -d 2000-01-01 {} +
 cp -a "$clean" "$tree"
@@ -149,6 +149,16 @@ planted errors "hints of the command line for no code" planted \
     <<<'sed -i "s/{.token-not-found./{\"planted\"/" api/cli/cli_problem.c'
 planted macros "function-like macros" PLANTED \
     <<<'echo "#define PLANTED(x) x" >src/planted.c'
+planted words "words that make" src/planted.c \
+    <<<'echo "/* le""st it fail */" >src/planted.c'
+planted words "words that make" "nobody: .* lines" \
+    <<<'for n in {1..300}; do echo "no""body"; done >>openapi.yaml'
+planted readmes "rooms without a README" "src/base/README.md: does not exist" \
+    <<<'rm -f src/base/README.md src/json/README.md'
+planted readmes "rooms without a README" "api/http/README.md: has" <<<'yes "" | head -70 >>api/http/README.md'
+planted readmes "lines of README.md" "" <<<'yes "" | head -251 >>README.md'
+planted readmes "tags of structs" "planted1 is also at" <<<'
+for n in {1..50}; do echo "struct planted$n { int n; };" | tee -a src/base/planted.c >>src/json/planted.c; done'
 
 # The two checks that run as parts of their own.
 echo 'int  planted;' >"$work/planted.c"
