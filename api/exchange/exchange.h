@@ -61,11 +61,10 @@ struct exchange {
     struct kx_ticket ticket;       /* for a flush or a view */
     struct kx_buffer target;       /* of the request line */
     struct kx_buffer body;
-    uint64_t held; /* bytes counted in the service's body_bytes */
-    struct client_usage
-        *client;        /* the client that they count for; NULL: none */
-    bool counted;       /* it is in the service's in_flight */
-    bool awaits_client; /* it waits for its client */
+    uint64_t held;               /* bytes counted in the service's body_bytes */
+    struct client_usage *client; /* that they count for; NULL: none */
+    bool counted;                /* it is in the service's in_flight */
+    bool awaits_client;          /* it waits for its client */
     TAILQ_ENTRY(exchange) awaiting; /* then: in the run queue's `awaiting` */
     uint64_t since_ns;              /* then: when bytes last moved */
     uint64_t moved_before;          /* then: bytes that had moved at since_ns */

@@ -149,7 +149,7 @@ static bool exceeds(uint64_t taken, uint64_t most, unsigned spare)
 
 /* Does the exchange hold a resource of which its client, or the service, has
  * taken too much? */
-static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
+static bool holds_scarce(const struct exchange *exchange, unsigned spare)
 {
     const struct client_usage *client = exchange->client;
     const struct counters *counters = &service_of(exchange)->counters;
@@ -164,15 +164,15 @@ static bool is_in_the_way(const struct exchange *exchange, unsigned spare)
                                        share_of(options->bodies_max), spare)));
 }
 
-/* Ends the exchange that has stalled for longest of those in the way. False
- * when there is none. */
-static bool give_way(struct run_queue *queue, unsigned spare)
+/* Of the exchanges that hold something scarce, ends the one that has stalled
+ * for longest. False when there is no such exchange. */
+static bool end_stalled(struct run_queue *queue, unsigned spare)
 {
     struct exchange *exchange = TAILQ_FIRST(&queue->awaiting);
     while (exchange != NULL &&
            exchange->since_ns + STALLED_NS <= queue->now_ns) {
         struct exchange *next = TAILQ_NEXT(exchange, awaiting);
-        if (!is_in_the_way(exchange, spare)) {
+        if (!holds_scarce(exchange, spare)) {
             exchange = next;
             continue;
         }
@@ -191,7 +191,7 @@ static bool give_way(struct run_queue *queue, unsigned spare)
 
 /* Ends a stalled exchange of this run queue. If there is none, notes the
  * shortage for the other loops (exchange_share_look) and returns false. */
-static bool make_way(struct exchange *exchange)
+static bool free_resources(struct exchange *exchange)
 {
     struct run_queue *queue = exchange->queue;
     struct client_usage *client = exchange->client;
@@ -200,7 +200,7 @@ static bool make_way(struct exchange *exchange)
     if (client != NULL &&
         read(&client->in_vain_ns) + IN_VAIN_NS > queue->now_ns)
         return false;
-    if (give_way(queue, 0))
+    if (end_stalled(queue, 0))
         return true;
     if (client != NULL)
         atomic_store(&client->in_vain_ns, queue->now_ns);
@@ -224,7 +224,7 @@ bool exchange_has_place(struct exchange *exchange, bool many)
     if (many && client != NULL && read(&client->requests) > most / 2)
         return false;
     while (!fits(exchange))
-        if (!make_way(exchange))
+        if (!free_resources(exchange))
             return false;
     return true;
 }
@@ -242,7 +242,7 @@ bool exchange_fits_memory(const struct exchange *exchange, uint64_t own)
 bool exchange_has_memory(struct exchange *exchange, uint64_t own)
 {
     while (!exchange_fits_memory(exchange, own))
-        if (!make_way(exchange))
+        if (!free_resources(exchange))
             return false;
     return true;
 }
@@ -256,7 +256,7 @@ void exchange_share_look(struct run_queue *queue)
         return;
     queue->look_ns = queue->now_ns + LOOK_NS;
     if (read(&service->counters.short_ns) + 2 * LOOK_NS > queue->now_ns)
-        while (give_way(queue, SPARE))
+        while (end_stalled(queue, SPARE))
             ;
 }
 

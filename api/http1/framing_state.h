@@ -43,8 +43,8 @@ enum framing_state {
     REFUSED
 };
 
-/* What the head had, as bits; IN_TRAILERS says that its lines are over. */
-enum seen {
+/* What the head had, as bits; IN_TRAILERS says that its lines have ended. */
+enum framing_seen {
     HAS_HOST = 1,
     HAS_LENGTH = 2,
     HAS_ENCODING = 4,

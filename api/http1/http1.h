@@ -1,8 +1,8 @@
 /* HTTP/1.1 by libmicrohttpd, in its external polling mode: an event loop owns
- * it and calls it. It is a door: it turns what comes over connections into
- * exchanges and sends their replies; another protocol would be another file
- * beside it. Connections come from listener.c, their bytes pass through
- * mhd_socket.c. All functions belong to the thread of that loop. */
+ * it and calls it. It turns what comes over connections into exchanges and
+ * sends their replies, as http2.h does. Connections come from listener.c, their
+ * bytes pass through mhd_socket.c. All functions belong to the thread of that
+ * loop. */
 #ifndef API_HTTP1_H
 #define API_HTTP1_H
 

@@ -32,7 +32,7 @@ void http1_deadline_set(struct http1_deadline *deadline, enum http1_part part)
     TAILQ_INSERT_TAIL(list, deadline, order);
 }
 
-struct http1_deadline *http1_deadline_over(uint64_t now_ns)
+struct http1_deadline *http1_deadline_expired(uint64_t now_ns)
 {
     for (int part = HTTP1_HEAD; part < PARTS; part++) {
         struct http1_deadline *first = TAILQ_FIRST(&lists[part]);

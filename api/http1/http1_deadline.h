@@ -25,7 +25,7 @@ void http1_deadline_set(struct http1_deadline *deadline, enum http1_part part);
 
 /* The first deadline of this thread that has expired by now_ns; NULL: none. It
  * stays in its list until it is set. */
-struct http1_deadline *http1_deadline_over(uint64_t now_ns);
+struct http1_deadline *http1_deadline_expired(uint64_t now_ns);
 /* When the next deadline expires; 0: none is set. */
 uint64_t http1_deadline_next(void);
 

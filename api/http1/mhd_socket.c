@@ -26,7 +26,7 @@ struct mhd_socket {
     struct framing framing;
     enum framing_fault fault;
     bool turned_away;
-    bool ended;  /* the client sends no more, but waits for answers */
+    bool ended;  /* the client sends nothing further; it may wait for answers */
     bool looked; /* whether it has ended, when all was answered once */
     struct connection connection;
     uint64_t answered; /* requests, by the library */
@@ -337,7 +337,7 @@ void mhd_socket_settle(void)
     if (http1_deadline_next() == 0)
         return;
     uint64_t now_ns = kx_monotonic_ns();
-    while ((deadline = http1_deadline_over(now_ns)) != NULL)
+    while ((deadline = http1_deadline_expired(now_ns)) != NULL)
         settle_late(deadline);
 }
 
@@ -384,8 +384,8 @@ static ssize_t check(struct mhd_socket *socket, uint8_t *buffer, size_t size)
 
 /* A request has begun and the socket is empty: the client may be waiting for an
  * acknowledgement before it sends the remainder, or has ended. The library
- * would not hear of an end that came together with the last bytes, got. Keeps
- * errno where there are none. */
+ * would not hear of an end that came together with the last bytes. A negative
+ * got means that there were none; errno then stays. */
 static void await_remainder(struct mhd_socket *socket, ssize_t got)
 {
     if (got < 0 || !input_has_ended(socket)) {

@@ -218,7 +218,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
     return 0;
 }
 
-/* ---- The door ----------------------------------------------------------- */
+/* ---- All connections ---------------------------------------------------- */
 
 static void set_callbacks(nghttp2_session_callbacks *callbacks)
 {

@@ -11,10 +11,10 @@
 
 struct http2;
 
-/* A door without connections whose exchanges come from queue and whose sockets
- * are watched in epoll_fd; NULL when memory ran out. */
+/* Without connections; exchanges come from queue, and sockets are watched in
+ * epoll_fd. NULL when memory ran out. */
 struct http2 *http2_open(struct run_queue *queue, int epoll_fd);
-/* Closes all connections and frees the door. No exchange may be parked. */
+/* Closes all connections and frees http2. No exchange may be parked. */
 void http2_close(struct http2 *http2);
 
 /* Takes over a connection, also on failure, which closes it. */

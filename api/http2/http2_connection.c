@@ -141,7 +141,7 @@ static void give(struct http2_connection *connection)
         return;
     if (more || output->size >= HTTP2_OUTPUT)
         http2_session_mark(connection);
-    else if (http2_session_over(connection)) {
+    else if (http2_session_ended(connection)) {
         close_session(connection);
         socket_io_finish(io);
     }

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 /* Fields that were there, and what matters of their values. */
-enum seen {
+enum http2_seen {
     METHOD = 1,
     SCHEME = 2,
     PATH = 4,

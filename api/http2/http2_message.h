@@ -31,7 +31,7 @@ enum http2_field http2_message_field(struct http2_message *message,
                                      struct kx_slice name,
                                      struct kx_slice value);
 /* The head is complete: false when a pseudo field other than :authority is
- * missing, or the path is none for its method. */
+ * missing, or the method does not have such a path. */
 bool http2_message_head(struct http2_message *message);
 /* Counts bytes of the body: false when it has more than announced. */
 bool http2_message_body(struct http2_message *message, size_t size);

@@ -80,7 +80,7 @@ bool http2_session_give(struct http2_connection *connection,
     return size >= 0 && !out->failed && !connection->flooded;
 }
 
-bool http2_session_over(const struct http2_connection *connection)
+bool http2_session_ended(const struct http2_connection *connection)
 {
     return nghttp2_session_want_read(connection->session) == 0 &&
            nghttp2_session_want_write(connection->session) == 0;

@@ -24,7 +24,7 @@ enum {
     HTTP2_WINDOW = 1 << 20,    /* of each stream, and of a connection: bytes
                                 * of bodies on their way to us */
     HTTP2_HELD_MAX = 16 << 20, /* bytes of replies that wait for the client of
-                                * one connection, before it gets no more */
+                                * one connection, before it must wait */
     HTTP2_FEW = 16,            /* streams of one connection for which there is
                                 * room as long as their client has any */
     HTTP2_SMALL = 64 * 1024,   /* bytes of replies that a connection may hold
@@ -144,7 +144,7 @@ enum http2_error http2_session_take(struct http2_connection *connection,
 bool http2_session_give(struct http2_connection *connection,
                         struct kx_buffer *out);
 /* Is nothing left to send nor to be expected? */
-bool http2_session_over(const struct http2_connection *connection);
+bool http2_session_ended(const struct http2_connection *connection);
 /* The last stream that was or may be acted upon, for GOAWAY. */
 int32_t http2_session_last(const struct http2_connection *connection);
 /* Takes no further streams; tells the client. */

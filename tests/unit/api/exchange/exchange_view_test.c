@@ -24,7 +24,7 @@ struct house {
 
 static struct house *house; /* of the present test */
 
-static void to_the_desk(void *context, struct kx_ticket *first)
+static void to_the_queue(void *context, struct kx_ticket *first)
 {
     struct house *target = context;
     run_queue_put(&target->queue, first);
@@ -53,7 +53,7 @@ static int begin_house(void **state)
     test_set(&house->test, house->mem, "[\"a\"]", "1");
     test_set(&house->test, house->mem, "[\"b\"]", "2");
     test_store_close(&house->test);
-    house->test.options.answer = to_the_desk;
+    house->test.options.answer = to_the_queue;
     house->test.options.answer_context = house;
     test_store_open(&house->test);
     kx_log_level(KX_LOG_ERROR);
@@ -62,7 +62,7 @@ static int begin_house(void **state)
     house->service.options = &house->options;
     house->service.routes = &ROUTES;
     house->service.store = house->test.store;
-    house->service.counters.connections = 2; /* nobody is alone */
+    house->service.counters.connections = 2; /* no request is alone */
     assert_true(run_queue_open(&house->queue, &house->service, 0));
     *state = house;
     return 0;

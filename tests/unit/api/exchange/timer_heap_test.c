@@ -1,5 +1,5 @@
 /* Alarms against a plain table of times: the next one is always the right one,
- * whatever was set and taken back. */
+ * for any order of setting and clearing. */
 #include "unit.h"
 
 #include "exchange/timer_heap.h"

@@ -153,7 +153,7 @@ static void the_name_of_cookies_is_found(void **state)
 {
     static const struct {
         const char *stream;
-        const char *value; /* behind the name; NULL: none is found */
+        const char *value; /* after the name; NULL: not found */
     } cases[] = {
         {"GET / HTTP/1.1\r\nHost: h\r\nCookie: a\r\n\r\n", ": a"},
         {"GET / HTTP/1.1\r\ncOOKIE:b\r\nHost: h\r\n\r\n", ":b"},

@@ -1,4 +1,4 @@
-/* The door of HTTP/1.1 when the system fails it. */
+/* HTTP/1.1 when a call of the system fails. */
 #include "unit.h"
 
 #include "exchange/run_queue.h"

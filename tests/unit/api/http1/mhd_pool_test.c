@@ -90,8 +90,8 @@ static void the_last_block_changes_in_place(void **state)
         assert_int_equal(block[i], 'b');
 }
 
-/* The library has read the beginning of its buffer, and goes on with the rest.
- */
+/* The library has read the beginning of its buffer; it continues with the
+ * remainder. */
 static void the_rest_of_the_last_block_is_the_last(void **state)
 {
     char *block = MHD_pool_allocate(*state, 100, false);

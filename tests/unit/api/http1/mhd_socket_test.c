@@ -229,7 +229,7 @@ static void peeks_and_other_sockets_pass_straight_through(void **state)
     assert_int_equal(__wrap_recv(-1, bytes, sizeof bytes, 0), -1);
 }
 
-static void a_socket_that_is_opened_again_begins_anew(void **state)
+static void a_socket_that_is_opened_again_starts_afresh(void **state)
 {
     const struct pair *pair = *state;
     say(pair, "GET /");
@@ -250,7 +250,7 @@ static void a_socket_that_the_library_closes_is_forgotten(void **state)
     assert_false(close_socket(fd));
 }
 
-/* From here on the times are over when they begin. */
+/* From here on each deadline expires when it is set. */
 static int open_late_pair(void **state)
 {
     int failed = open_pair(state);
@@ -281,8 +281,8 @@ static void so_is_one_whose_body_does(void **state)
     client_has(pair, 408);
 }
 
-/* Settling goes on as long as a time is over: only the times of the others may
- * be so short. */
+/* Settling continues as long as a deadline has expired: only those of the
+ * others may be so short. */
 static void it_has_time_while_those_before_it_are_answered(void **state)
 {
     const struct pair *pair = *state;
@@ -306,7 +306,7 @@ static void take(void *receiver, const struct connection *connection)
 }
 
 /* The library shuts it down and closes it, and neither happens. */
-static void a_socket_that_is_bequeathed_stays_open(void **state)
+static void a_socket_that_is_transferred_stays_open(void **state)
 {
     const struct pair *pair = *state;
     struct connection connection;
@@ -352,7 +352,7 @@ int main(void)
             peeks_and_other_sockets_pass_straight_through, open_pair,
             close_pair),
         cmocka_unit_test_setup_teardown(
-            a_socket_that_is_opened_again_begins_anew, open_pair, close_pair),
+            a_socket_that_is_opened_again_starts_afresh, open_pair, close_pair),
         cmocka_unit_test_setup_teardown(
             a_socket_that_the_library_closes_is_forgotten, open_pair,
             close_pair),
@@ -364,7 +364,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             it_has_time_while_those_before_it_are_answered, open_pair,
             close_pair),
-        cmocka_unit_test_setup_teardown(a_socket_that_is_bequeathed_stays_open,
+        cmocka_unit_test_setup_teardown(a_socket_that_is_transferred_stays_open,
                                         open_pair, close_pair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
