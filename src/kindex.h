@@ -43,7 +43,7 @@
 #include "kindex/conflict.h"
 #include "kindex/adoption.h"
 #include "kindex/verification.h"
-#include "kindex/question.h"
+#include "kindex/query.h"
 
 /* Other services of an open store. */
 #include "kindex/watch.h"

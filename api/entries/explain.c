@@ -17,9 +17,9 @@
 struct explanation {
     struct request *request;
     struct kx_buffer *out;
-    struct kx_question *question;
-    struct kx_fit entries;
-    struct kx_fit *fits;
+    struct kx_query *query;
+    struct kx_index_match entries;
+    struct kx_index_match *matches;
     size_t fit_count;
     uint64_t cost; /* of the best so far: entries read */
     struct kx_slice best;
@@ -27,21 +27,22 @@ struct explanation {
     bool answered; /* by one that is ready, or soon will be */
 };
 
-enum { ONLY_CONDITIONS = 1u << KX_MISFIT_CONDITIONS };
+enum { ONLY_CONDITIONS = 1u << KX_MISMATCH_CONDITIONS };
 
 /* ---- Writing ------------------------------------------------------------ */
 
-static void add_reasons(unsigned misfits, struct kx_buffer *out)
+static void add_reasons(unsigned mismatches, struct kx_buffer *out)
 {
     bool first = true;
-    for (int misfit = 0; misfit < KX_MISFIT_COUNT; misfit++) {
-        if ((misfits >> misfit & 1) == 0)
+    for (int mismatch = 0; mismatch < KX_MISMATCH_COUNT; mismatch++) {
+        if ((mismatches >> mismatch & 1) == 0)
             continue;
         kx_add_text(out,
                     first ? ",\"reasons\":[{\"code\":\"" : ",{\"code\":\"");
-        kx_add_text(out, kx_misfit_code((enum kx_misfit)misfit));
+        kx_add_text(out, kx_mismatch_code((enum kx_mismatch)mismatch));
         kx_add_text(out, "\",\"detail\":");
-        kx_json_escape(kx_text(kx_misfit_text((enum kx_misfit)misfit)), out);
+        kx_json_escape(kx_text(kx_mismatch_text((enum kx_mismatch)mismatch)),
+                       out);
         kx_add_byte(out, '}');
         first = false;
     }
@@ -49,42 +50,43 @@ static void add_reasons(unsigned misfits, struct kx_buffer *out)
         kx_add_byte(out, ']');
 }
 
-static void add_left(const struct kx_question *question, uint32_t left,
+static void add_left(const struct kx_query *query, uint32_t left,
                      struct kx_buffer *out)
 {
     bool first = true;
-    for (size_t i = 0; i < kx_question_conditions(question); i++) {
+    for (size_t i = 0; i < kx_query_conditions(query); i++) {
         if ((left >> i & 1) == 0)
             continue;
         kx_add_text(out, first ? ",\"left\":[" : ",");
-        kx_question_condition(question, i, out);
+        kx_query_condition(query, i, out);
         first = false;
     }
     if (!first)
         kx_add_byte(out, ']');
 }
 
-static void add_rows(const struct kx_fit *fit,
+static void add_rows(const struct kx_index_match *match,
                      const struct kx_estimate *estimate, struct kx_buffer *out)
 {
     char text[96];
     snprintf(text, sizeof text, ",\"rows\":%llu,\"exact\":%s,\"followed\":%s",
              (unsigned long long)estimate->rows,
              estimate->exact ? "true" : "false",
-             fit->followed ? "true" : "false");
+             match->followed ? "true" : "false");
     kx_add_text(out, text);
 }
 
 /* The request that answers it with the fewest reads is the answer. */
-static void consider(struct explanation *explanation, const struct kx_fit *fit,
-                     uint64_t rows, struct kx_slice address)
+static void consider(struct explanation *explanation,
+                     const struct kx_index_match *match, uint64_t rows,
+                     struct kx_slice address)
 {
-    uint64_t cost = fit->followed ? 2 * rows : rows;
+    uint64_t cost = match->followed ? 2 * rows : rows;
     struct kx_buffer *best = &explanation->best_request;
-    if (fit->misfits != 0 || (best->size > 0 && cost >= explanation->cost))
+    if (match->mismatches != 0 || (best->size > 0 && cost >= explanation->cost))
         return;
     explanation->cost = cost;
-    explanation->best = fit->index;
+    explanation->best = match->index;
     best->size = 0;
     kx_add_slice(best, address);
 }
@@ -92,7 +94,7 @@ static void consider(struct explanation *explanation, const struct kx_fit *fit,
 /* Also for one that leaves conditions to the client: it may still be better
  * than reading everything. */
 static void add_request(struct explanation *explanation,
-                        const struct kx_fit *fit)
+                        const struct kx_index_match *match)
 {
     struct selection selection;
     struct kx_estimate estimate;
@@ -100,26 +102,27 @@ static void add_request(struct explanation *explanation,
     struct request *request = explanation->request;
     selection_init(&selection, request->memory);
     kx_buffer_init(&address, request->memory);
-    if (!explain_request_estimate(fit, request, &selection, &estimate))
+    if (!explain_request_estimate(match, request, &selection, &estimate))
         return;
-    explain_request_address(&selection, explanation->question, &address);
+    explain_request_address(&selection, explanation->query, &address);
     kx_add_text(explanation->out, ",\"request\":\"/list");
     kx_add_slice(explanation->out, kx_buffer_slice(&address));
     kx_add_byte(explanation->out, '"');
-    add_rows(fit, &estimate, explanation->out);
-    consider(explanation, fit, estimate.rows, kx_buffer_slice(&address));
+    add_rows(match, &estimate, explanation->out);
+    consider(explanation, match, estimate.rows, kx_buffer_slice(&address));
     explanation->out->failed |= address.failed;
 }
 
-static void add_fit(struct explanation *explanation, const struct kx_fit *fit)
+static void add_fit(struct explanation *explanation,
+                    const struct kx_index_match *match)
 {
     struct kx_buffer *out = explanation->out;
-    kx_add_text(out,
-                fit->misfits == 0 ? "\"answers\":true" : "\"answers\":false");
-    if ((fit->misfits & ~(unsigned)ONLY_CONDITIONS) == 0)
-        add_request(explanation, fit);
-    add_left(explanation->question, fit->left, out);
-    add_reasons(fit->misfits, out);
+    kx_add_text(out, match->mismatches == 0 ? "\"answers\":true"
+                                            : "\"answers\":false");
+    if ((match->mismatches & ~(unsigned)ONLY_CONDITIONS) == 0)
+        add_request(explanation, match);
+    add_left(explanation->query, match->left, out);
+    add_reasons(match->mismatches, out);
     kx_add_byte(out, '}');
 }
 
@@ -131,9 +134,9 @@ static void add_fits(struct explanation *explanation)
     kx_add_text(out, ",\"indexes\":[");
     for (size_t i = 0; i < explanation->fit_count; i++) {
         kx_add_text(out, i == 0 ? "{\"index\":" : ",{\"index\":");
-        kx_json_escape(explanation->fits[i].index, out);
+        kx_json_escape(explanation->matches[i].index, out);
         kx_add_byte(out, ',');
-        add_fit(explanation, &explanation->fits[i]);
+        add_fit(explanation, &explanation->matches[i]);
     }
     kx_add_byte(out, ']');
 }
@@ -153,17 +156,18 @@ static enum kx_status take_fits(struct explanation *explanation)
 {
     struct kx_reader *reader = explanation->request->reader;
     enum kx_status status =
-        kx_fit_entries(explanation->question, &explanation->entries);
-    explanation->answered = explanation->entries.misfits == 0;
+        kx_index_match_entries(explanation->query, &explanation->entries);
+    explanation->answered = explanation->entries.mismatches == 0;
     for (size_t n = 0; status == KX_OK && n < KX_INDEXES_MAX; n++) {
-        struct kx_fit *fit = &explanation->fits[explanation->fit_count];
-        status = kx_fit_at(reader, explanation->question, n, fit);
+        struct kx_index_match *match =
+            &explanation->matches[explanation->fit_count];
+        status = kx_index_match_at(reader, explanation->query, n, match);
         if (status != KX_OK)
             break;
-        if (!may_name(explanation->request, fit->index))
+        if (!may_name(explanation->request, match->index))
             continue;
         explanation->fit_count++;
-        if ((fit->misfits & ~(1u << KX_MISFIT_NOT_READY)) == 0)
+        if ((match->mismatches & ~(1u << KX_MISMATCH_NOT_READY)) == 0)
             explanation->answered = true;
     }
     return status == KX_END ? KX_OK : status;
@@ -174,8 +178,9 @@ static enum kx_status take_fits(struct explanation *explanation)
 static bool keep_names(struct explanation *explanation)
 {
     for (size_t i = 0; i < explanation->fit_count; i++) {
-        struct kx_slice *name = &explanation->fits[i].index;
-        void *copy = talloc_memdup(explanation->fits, name->data, name->size);
+        struct kx_slice *name = &explanation->matches[i].index;
+        void *copy =
+            talloc_memdup(explanation->matches, name->data, name->size);
         if (copy == NULL)
             return false;
         *name = kx_slice(copy, name->size);
@@ -197,7 +202,7 @@ static enum kx_status find_out(struct explanation *explanation,
     if (status == KX_OK && !keep_names(explanation))
         status = KX_NO_MEMORY;
     if (status == KX_OK && !explanation->answered)
-        status = kx_advise(reader, explanation->question, all, advice);
+        status = kx_advise(reader, explanation->query, all, advice);
     kx_read_end(reader);
     return status == KX_ABSENT ? KX_OK : status;
 }
@@ -225,17 +230,17 @@ static void add_best(struct explanation *explanation,
 }
 
 static enum progress explain(struct request *request, struct reply *reply,
-                             struct kx_question *question)
+                             struct kx_query *query)
 {
     struct kx_buffer advice;
     struct kx_fault fault = {0};
     struct explanation explanation = {
-        .request = request, .out = &reply->body, .question = question};
-    explanation.fits =
-        talloc_array(request->memory, struct kx_fit, KX_INDEXES_MAX);
+        .request = request, .out = &reply->body, .query = query};
+    explanation.matches =
+        talloc_array(request->memory, struct kx_index_match, KX_INDEXES_MAX);
     kx_buffer_init(&explanation.best_request, request->memory);
     kx_buffer_init(&advice, request->memory);
-    if (explanation.fits == NULL) {
+    if (explanation.matches == NULL) {
         reply->body.failed = true;
         return DONE;
     }
@@ -250,15 +255,14 @@ static enum progress explain(struct request *request, struct reply *reply,
 }
 
 /* What the core finds wrong with a question it calls a bad declaration. */
-static bool read_question(struct request *request,
-                          struct kx_question **question_out,
-                          struct input_error *flaw)
+static bool read_query(struct request *request, struct kx_query **query_out,
+                       struct input_error *flaw)
 {
     struct kx_fault fault = {0};
     if (!query_params_none(request, flaw) || !body_json(request, flaw))
         return false;
     fault.status =
-        kx_question_read(request->memory, request->body, question_out, &fault);
+        kx_query_read(request->memory, request->body, query_out, &fault);
     if (fault.status == KX_OK)
         return true;
     input_error_fault(flaw, &fault);
@@ -269,11 +273,11 @@ static bool read_question(struct request *request,
 
 enum progress explain_list(struct request *request, struct reply *reply)
 {
-    struct kx_question *question = NULL;
+    struct kx_query *query = NULL;
     struct input_error flaw;
-    if (!read_question(request, &question, &flaw))
+    if (!read_query(request, &query, &flaw))
         return input_error_reply(request, reply, &flaw);
-    if (!access_key(request, reply, SCOPE_LIST, kx_question_prefix(question)))
+    if (!access_key(request, reply, SCOPE_LIST, kx_query_prefix(query)))
         return DONE;
-    return explain(request, reply, question);
+    return explain(request, reply, query);
 }

@@ -1,4 +1,4 @@
-/* A fit as a request. Keys are written as paths, which people can read; one
+/* A match as a request. Keys are written as paths, which people can read; one
  * that could be taken for another in a query is written as JSON. */
 #include "entries/explain_request.h"
 
@@ -7,18 +7,19 @@
 
 /* Both bounds, or the prefix with one of them, or it alone. Bounds that
  * contradict each other select nothing. */
-static void select_fit(const struct kx_fit *fit, struct selection *selection)
+static void select_match(const struct kx_index_match *match,
+                         struct selection *selection)
 {
-    selection->has_index = fit->index.size > 0;
-    selection->has_start = fit->start.size > 0;
-    selection->has_end = fit->end.size > 0;
+    selection->has_index = match->index.size > 0;
+    selection->has_start = match->start.size > 0;
+    selection->has_end = match->end.size > 0;
     selection->has_prefix = !selection->has_start || !selection->has_end;
-    selection->reverse = fit->reverse;
-    kx_add_slice(&selection->index, fit->index);
+    selection->reverse = match->reverse;
+    kx_add_slice(&selection->index, match->index);
     if (selection->has_prefix)
-        kx_add_slice(&selection->prefix, fit->prefix);
-    kx_add_slice(&selection->start, fit->start);
-    kx_add_slice(&selection->end, fit->end);
+        kx_add_slice(&selection->prefix, match->prefix);
+    kx_add_slice(&selection->start, match->start);
+    kx_add_slice(&selection->end, match->end);
 }
 
 static void settle_bounds(struct selection *selection)
@@ -29,7 +30,7 @@ static void settle_bounds(struct selection *selection)
         selection->end = selection->start;
 }
 
-bool explain_request_estimate(const struct kx_fit *fit,
+bool explain_request_estimate(const struct kx_index_match *match,
                               const struct request *request,
                               struct selection *selection,
                               struct kx_estimate *estimate_out)
@@ -37,7 +38,7 @@ bool explain_request_estimate(const struct kx_fit *fit,
     struct kx_reader *reader = request->reader;
     struct selector selector;
     struct input_error flaw;
-    select_fit(fit, selection);
+    select_match(match, selection);
     if (!selection_fold(selection, request, &flaw))
         return false;
     settle_bounds(selection);
@@ -86,11 +87,10 @@ void explain_request_prefix(struct kx_slice prefix, struct kx_buffer *out)
     add_key("/list?prefix=", prefix, out);
 }
 
-static void add_fields(const struct kx_question *question,
-                       struct kx_buffer *out)
+static void add_fields(const struct kx_query *query, struct kx_buffer *out)
 {
     const struct kx_slice *fields;
-    size_t count = kx_question_fields(question, &fields);
+    size_t count = kx_query_fields(query, &fields);
     struct kx_buffer text;
     kx_buffer_init(&text, out->owner);
     for (size_t i = 0; i < count; i++) {
@@ -107,7 +107,7 @@ static void add_fields(const struct kx_question *question,
 }
 
 void explain_request_address(const struct selection *selection,
-                             const struct kx_question *question,
+                             const struct kx_query *query,
                              struct kx_buffer *out)
 {
     bool all = selection->has_index && selection->prefix.size == 0;
@@ -124,7 +124,7 @@ void explain_request_address(const struct selection *selection,
         add_key("&end=", kx_buffer_slice(&selection->end), out);
     if (selection->reverse)
         kx_add_text(out, "&reverse=true");
-    add_fields(question, out);
+    add_fields(query, out);
     if (!out->failed)
         out->data[start] = '?';
 }

@@ -28,26 +28,25 @@ static bool adopts(const struct request *request, struct kx_slice name)
 enum progress index_dry_run(struct request *request, struct reply *reply,
                             struct kx_slice name)
 {
-    struct kx_rehearsal *rehearsal = request->state;
+    struct kx_dry_run *dry_run = request->state;
     struct kx_fault fault = {0};
     const struct kx_adoption *result = NULL;
     if (!access_admit_again(request, reply))
         return DONE;
-    if (rehearsal == NULL && adopts(request, name)) {
+    if (dry_run == NULL && adopts(request, name)) {
         fault.status =
-            kx_rehearse(request->memory, request->body, &rehearsal, &fault);
-        request->state = rehearsal;
+            kx_dry_run_begin(request->memory, request->body, &dry_run, &fault);
+        request->state = dry_run;
     }
-    if (fault.status == KX_OK && rehearsal != NULL) {
+    if (fault.status == KX_OK && dry_run != NULL) {
         kx_read_begin(request->reader);
-        fault.status =
-            kx_rehearse_next(rehearsal, request->reader, SLICE_ENTRIES);
+        fault.status = kx_dry_run_next(dry_run, request->reader, SLICE_ENTRIES);
         uint64_t flush = kx_read_end(request->reader);
         if (flush != 0)
             reply->flush = flush;
         if (fault.status == KX_OK)
             return AGAIN;
-        result = kx_rehearsal_result(rehearsal);
+        result = kx_dry_run_result(dry_run);
     }
     if (fault.status != KX_OK && fault.status != KX_END)
         return core_refusal_read(request, reply, &fault, name);

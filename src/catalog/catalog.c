@@ -191,7 +191,7 @@ void catalog_add(struct catalog *catalog, struct index *index)
 {
     struct kx_slice name = index->declaration->name;
     size_t at = catalog->count;
-    index->use.since_ms = kx_now_ms();
+    index->usage.since_ms = kx_now_ms();
     while (at > 0 &&
            kx_compare(catalog->indexes[at - 1]->declaration->name, name) > 0)
         at--;

@@ -18,7 +18,7 @@
 #include "catalog/verify_report.h"
 
 /* How an index has got its `store`, and gets another one (row_form.h). */
-struct form {
+struct row_form {
     struct declaration *target; /* what it is to be, or NULL */
     struct declaration *failed; /* what it could not be, lately, or NULL */
     uint64_t since; /* the commit with which it got it, 0: declared so */
@@ -31,13 +31,13 @@ struct index {
     uint32_t id; /* never used twice in a store; index entries carry it */
     enum kx_index_state state;
     struct declaration *declaration;
-    struct form form;
+    struct row_form form;
     uint32_t replaces; /* id of the index of the same name in whose place it
                         * comes as soon as it is ready, or 0 */
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict_rows.h) */
     struct build_progress build;
-    struct index_usage use;
+    struct index_usage usage;
     struct throttle pace; /* of the build, or of whatever else works on it */
     struct kx_adoption adoption;
     struct verify_report *verification; /* the last one, or NULL */

@@ -62,7 +62,7 @@ static void drop(struct catalog *catalog, struct index *index)
 }
 
 /* A migration that was under way is undone: its successor goes, too. */
-static enum kx_status renew(struct catalog *catalog, struct index *old)
+static enum kx_status rebuild(struct catalog *catalog, struct index *old)
 {
     struct index *fresh = NULL;
     struct index *successor = catalog_successor(catalog, old);
@@ -89,6 +89,6 @@ enum kx_status catalog_rebuild(struct catalog *catalog)
     if (old == NULL)
         return KX_OK;
     for (; status == KX_OK && old != NULL; old = find_outdated(catalog))
-        status = renew(catalog, old);
+        status = rebuild(catalog, old);
     return status == KX_OK ? env_flush(catalog->env) : status;
 }

@@ -114,7 +114,7 @@ static bool add_declaration(json_t *document, const char *name,
 /* Takes the document and returns it with what most indexes have not. */
 static json_t *add_form(json_t *document, const struct index *index)
 {
-    const struct form *form = &index->form;
+    const struct row_form *form = &index->form;
     json_t *more =
         json_pack("{s:I, s:b, s:b, s:I}", "since", (json_int_t)form->since,
                   "odd", form->odd, "mixed", form->mixed, "replaces",

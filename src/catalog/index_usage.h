@@ -16,10 +16,10 @@ struct index_usage {
 };
 
 /* Times may come in any order; the last one wins, which is near enough. */
-static inline void index_usage_read(struct index_usage *use, int64_t now_ms)
+static inline void index_usage_read(struct index_usage *usage, int64_t now_ms)
 {
-    atomic_fetch_add_explicit(&use->reads, 1, memory_order_relaxed);
-    atomic_store_explicit(&use->last_read_ms, now_ms, memory_order_relaxed);
+    atomic_fetch_add_explicit(&usage->reads, 1, memory_order_relaxed);
+    atomic_store_explicit(&usage->last_read_ms, now_ms, memory_order_relaxed);
 }
 
 #endif

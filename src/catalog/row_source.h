@@ -17,13 +17,13 @@ struct row_source {
 };
 
 /* Buffers are talloc context mem's; all serve one row after the other. */
-void row_source_init(struct row_source *stand, void *mem, struct env *env,
+void row_source_init(struct row_source *source, void *mem, struct env *env,
                      const struct index *index);
 
 /* Fills the stand from the row under index_key. KX_OK; KX_ABSENT: there is no
  * such entry; KX_NOT_INDEXABLE: there is, but it has no such index key;
  * KX_NO_MEMORY, KX_FAILED. */
-enum kx_status row_source_find(struct row_source *stand,
+enum kx_status row_source_find(struct row_source *source,
                                struct kx_slice index_key,
                                const struct record *row);
 

@@ -5,44 +5,45 @@
 
 enum { PIECES_PER_SECOND = 10, WAIT_MAX_MS = 1000 };
 
-bool throttle_free(const struct throttle *pace)
+bool throttle_free(const struct throttle *throttle)
 {
-    return !pace->paused && pace->per_second == 0;
+    return !throttle->paused && throttle->per_second == 0;
 }
 
 /* No wait is longer than a second, for a piece is at least one entry and at
  * most a tenth of a second's: if it is, the clock was set back. */
-int64_t throttle_due_ms(const struct throttle *pace, int64_t now_ms)
+int64_t throttle_due_ms(const struct throttle *throttle, int64_t now_ms)
 {
-    if (pace->paused)
+    if (throttle->paused)
         return INT64_MAX;
-    if (pace->per_second == 0 || pace->next_ms - now_ms > WAIT_MAX_MS)
+    if (throttle->per_second == 0 || throttle->next_ms - now_ms > WAIT_MAX_MS)
         return now_ms;
-    return pace->next_ms > now_ms ? pace->next_ms : now_ms;
+    return throttle->next_ms > now_ms ? throttle->next_ms : now_ms;
 }
 
-size_t throttle_allowance(const struct throttle *pace, int64_t now_ms)
+size_t throttle_allowance(const struct throttle *throttle, int64_t now_ms)
 {
-    if (throttle_due_ms(pace, now_ms) > now_ms)
+    if (throttle_due_ms(throttle, now_ms) > now_ms)
         return 0;
-    if (pace->per_second == 0)
+    if (throttle->per_second == 0)
         return SIZE_MAX;
-    size_t piece = pace->per_second / PIECES_PER_SECOND;
+    size_t piece = throttle->per_second / PIECES_PER_SECOND;
     return piece == 0 ? 1 : piece;
 }
 
-void throttle_spend(struct throttle *pace, size_t entries, int64_t now_ms)
+void throttle_spend(struct throttle *throttle, size_t entries, int64_t now_ms)
 {
-    if (pace->per_second == 0)
+    if (throttle->per_second == 0)
         return;
-    pace->next_ms = now_ms + (int64_t)(entries * 1000 / pace->per_second);
+    throttle->next_ms =
+        now_ms + (int64_t)(entries * 1000 / throttle->per_second);
 }
 
-size_t throttle_take(struct throttle *pace, size_t most, int64_t now_ms)
+size_t throttle_take(struct throttle *throttle, size_t most, int64_t now_ms)
 {
-    size_t allowance = throttle_allowance(pace, now_ms);
+    size_t allowance = throttle_allowance(throttle, now_ms);
     size_t share = allowance < most ? allowance : most;
-    throttle_spend(pace, share, now_ms);
+    throttle_spend(throttle, share, now_ms);
     return share;
 }
 

@@ -16,20 +16,20 @@ struct throttle {
 };
 
 /* Is there no limit at all? */
-bool throttle_free(const struct throttle *pace);
+bool throttle_free(const struct throttle *throttle);
 
 /* How many entries the operation may work on now: 0 while it is paused or has
  * had its share, SIZE_MAX without a limit. */
-size_t throttle_allowance(const struct throttle *pace, int64_t now_ms);
+size_t throttle_allowance(const struct throttle *throttle, int64_t now_ms);
 
 /* It has worked on so many. */
-void throttle_spend(struct throttle *pace, size_t entries, int64_t now_ms);
+void throttle_spend(struct throttle *throttle, size_t entries, int64_t now_ms);
 
 /* Takes a share of at most `most` entries: spends it and returns its size. */
-size_t throttle_take(struct throttle *pace, size_t most, int64_t now_ms);
+size_t throttle_take(struct throttle *throttle, size_t most, int64_t now_ms);
 
 /* When the allowance will not be 0 any more: INT64_MAX when it is paused. */
-int64_t throttle_due_ms(const struct throttle *pace, int64_t now_ms);
+int64_t throttle_due_ms(const struct throttle *throttle, int64_t now_ms);
 
 /* Do both say the same? */
 bool throttle_equal(const struct throttle *a, const struct throttle *b);

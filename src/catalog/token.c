@@ -8,9 +8,9 @@
 
 #include "catalog/row_json.h"
 
-struct held {
+struct counted_token {
     struct kx_token token; /* first: a token is the address of its holder */
-    atomic_uint holders;
+    atomic_uint references;
 };
 
 static const char *const SCOPES[] = {"read",  "write", "list",   "watch",
@@ -60,14 +60,14 @@ bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope)
 
 void token_keep(struct kx_token *token)
 {
-    atomic_fetch_add(&((struct held *)token)->holders, 1);
+    atomic_fetch_add(&((struct counted_token *)token)->references, 1);
 }
 
 void kx_token_release(struct kx_token *token)
 {
-    struct held *held = (struct held *)token;
-    if (held != NULL && atomic_fetch_sub(&held->holders, 1) == 1)
-        talloc_free(held);
+    struct counted_token *counted = (struct counted_token *)token;
+    if (counted != NULL && atomic_fetch_sub(&counted->references, 1) == 1)
+        talloc_free(counted);
 }
 
 static bool copy_bytes(void *mem, struct kx_slice from, struct kx_slice *out)
@@ -80,35 +80,36 @@ static bool copy_bytes(void *mem, struct kx_slice from, struct kx_slice *out)
     return out->data != NULL;
 }
 
-static bool copy_grants(struct held *held, const struct kx_token *token)
+static bool copy_grants(struct counted_token *counted,
+                        const struct kx_token *token)
 {
     struct kx_grant *grants =
-        talloc_array(held, struct kx_grant, token->grant_count);
+        talloc_array(counted, struct kx_grant, token->grant_count);
     bool good = grants != NULL;
     for (size_t i = 0; good && i < token->grant_count; i++) {
         grants[i].scopes = token->grants[i].scopes;
-        good = copy_bytes(held, token->grants[i].prefix, &grants[i].prefix);
+        good = copy_bytes(counted, token->grants[i].prefix, &grants[i].prefix);
     }
-    held->token.grants = grants;
-    held->token.grant_count = token->grant_count;
+    counted->token.grants = grants;
+    counted->token.grant_count = token->grant_count;
     return good;
 }
 
 struct kx_token *token_copy(const struct kx_token *token)
 {
-    struct held *held = talloc_zero(NULL, struct held);
-    if (held == NULL)
+    struct counted_token *counted = talloc_zero(NULL, struct counted_token);
+    if (counted == NULL)
         return NULL;
-    memcpy(held->token.id, token->id, sizeof token->id);
-    memcpy(held->token.digest, token->digest, sizeof token->digest);
-    held->token.fixed = token->fixed;
-    held->token.created_at_ms = token->created_at_ms;
-    held->token.expires_at_ms = token->expires_at_ms;
-    held->holders = 1;
-    if (copy_bytes(held, token->name, &held->token.name) &&
-        copy_grants(held, token))
-        return &held->token;
-    talloc_free(held);
+    memcpy(counted->token.id, token->id, sizeof token->id);
+    memcpy(counted->token.digest, token->digest, sizeof token->digest);
+    counted->token.fixed = token->fixed;
+    counted->token.created_at_ms = token->created_at_ms;
+    counted->token.expires_at_ms = token->expires_at_ms;
+    counted->references = 1;
+    if (copy_bytes(counted, token->name, &counted->token.name) &&
+        copy_grants(counted, token))
+        return &counted->token;
+    talloc_free(counted);
     return NULL;
 }
 

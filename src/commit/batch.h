@@ -45,7 +45,7 @@ struct batch {
     struct build_progress build;        /* the same */
     struct throttle pace;               /* CATALOG_PACE */
     struct declaration *declaration;    /* CATALOG_FORM */
-    struct form form;                   /* the same */
+    struct row_form form;               /* the same */
     struct verify_report *verification; /* CATALOG_VERIFY: changes places with
                                          * the index's */
     struct kx_adoption *adoption; /* CATALOG_BUILD: changes places with the

@@ -44,7 +44,8 @@ static void add_counts(struct catalog *catalog, const struct plan *plan,
         }
         index->entries += (uint64_t)(delta->entries * sign);
         index->conflicts += (uint64_t)(delta->conflicts * sign);
-        atomic_fetch_add(&index->use.writes, (uint64_t)(delta->writes * sign));
+        atomic_fetch_add(&index->usage.writes,
+                         (uint64_t)(delta->writes * sign));
         for (int kind = 0; kind < KX_ADOPTED_KINDS; kind++)
             index->adoption.counts[kind] +=
                 delta->adopted[kind] * (uint64_t)sign;

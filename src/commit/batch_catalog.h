@@ -9,7 +9,7 @@
 struct former_index {
     enum kx_index_state state;
     struct declaration *declaration;
-    struct form form;
+    struct row_form form;
     uint32_t replaces;
     uint64_t entries;
     uint64_t conflicts;

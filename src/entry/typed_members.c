@@ -7,7 +7,7 @@ enum kx_status typed_bad(struct kx_fault *fault, const char *detail)
     return kx_fail(fault, KX_BAD_VALUE, "%s", detail);
 }
 
-static const struct member {
+static const struct typed_member {
     const char *name; /* with its quotes */
     size_t place;
 } MEMBERS[] = {

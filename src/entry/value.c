@@ -37,7 +37,7 @@ const char *value_type_text(const struct kx_value *value)
 }
 
 /* The operation, and the buffer of its result. */
-struct work {
+struct combination {
     const struct kx_mutation *mutation;
     enum kx_mutation_type type;
     const struct kx_value *stored;
@@ -47,16 +47,16 @@ struct work {
 };
 
 /* Writes a result. */
-static enum kx_status give(struct work *work, const void *data, size_t size,
-                           struct kx_value *result_out)
+static enum kx_status give(struct combination *combination, const void *data,
+                           size_t size, struct kx_value *result_out)
 {
-    size_t start = work->out->size;
-    kx_add(work->out, data, size);
-    if (work->out->failed)
+    size_t start = combination->out->size;
+    kx_add(combination->out, data, size);
+    if (combination->out->failed)
         return KX_NO_MEMORY;
-    *result_out =
-        (struct kx_value){.encoding = work->operand->encoding,
-                          .data = kx_slice(work->out->data + start, size)};
+    *result_out = (struct kx_value){
+        .encoding = combination->operand->encoding,
+        .data = kx_slice(combination->out->data + start, size)};
     return KX_OK;
 }
 
@@ -101,36 +101,38 @@ static bool is_less(const struct number *a, const struct number *b)
     return a->exact && b->exact ? a->integer < b->integer : a->value < b->value;
 }
 
-static enum kx_status sum_doubles(struct work *work, double a, double b,
-                                  struct kx_value *result_out)
+static enum kx_status sum_doubles(struct combination *combination, double a,
+                                  double b, struct kx_value *result_out)
 {
     char text[2][32];
     if (isfinite(a + b))
-        return give(work, text[0], kx_number_text(a + b, text[0]), result_out);
+        return give(combination, text[0], kx_number_text(a + b, text[0]),
+                    result_out);
     kx_number_text(a, text[0]);
     kx_number_text(b, text[1]);
-    return kx_fail(work->fault, KX_NUMBER_RANGE,
+    return kx_fail(combination->fault, KX_NUMBER_RANGE,
                    "the sum of %s and %s is too large for a double", text[0],
                    text[1]);
 }
 
-static enum kx_status combine_numbers(struct work *work,
+static enum kx_status combine_numbers(struct combination *combination,
                                       struct kx_value *result_out)
 {
-    struct number a = read_number(work->stored);
-    struct number b = read_number(work->operand);
-    if (work->type != KX_SUM) {
-        bool new = work->type == KX_MIN ? is_less(&b, &a) : is_less(&a, &b);
-        *result_out = new ? *work->operand : *work->stored;
+    struct number a = read_number(combination->stored);
+    struct number b = read_number(combination->operand);
+    if (combination->type != KX_SUM) {
+        bool new =
+            combination->type == KX_MIN ? is_less(&b, &a) : is_less(&a, &b);
+        *result_out = new ? *combination->operand : *combination->stored;
         return KX_OK;
     }
     int64_t sum;
     if (!a.exact || !b.exact ||
         __builtin_add_overflow(a.integer, b.integer, &sum))
-        return sum_doubles(work, a.value, b.value, result_out);
+        return sum_doubles(combination, a.value, b.value, result_out);
     char text[32];
     int size = snprintf(text, sizeof(text), "%" PRId64, sum);
-    return give(work, text, (size_t)size, result_out);
+    return give(combination, text, (size_t)size, result_out);
 }
 
 /* ---- KvU64 -------------------------------------------------------------- */
@@ -143,63 +145,65 @@ static uint64_t read_u64(const struct kx_value *value)
 }
 
 /* The sum wraps, as in Deno KV. */
-static enum kx_status combine_u64(struct work *work,
+static enum kx_status combine_u64(struct combination *combination,
                                   struct kx_value *result_out)
 {
-    uint64_t a = read_u64(work->stored);
-    uint64_t b = read_u64(work->operand);
-    if (work->type != KX_SUM) {
-        bool new = work->type == KX_MIN ? b < a : a < b;
-        *result_out = new ? *work->operand : *work->stored;
+    uint64_t a = read_u64(combination->stored);
+    uint64_t b = read_u64(combination->operand);
+    if (combination->type != KX_SUM) {
+        bool new = combination->type == KX_MIN ? b < a : a < b;
+        *result_out = new ? *combination->operand : *combination->stored;
         return KX_OK;
     }
     uint64_t sum = htole64(a + b);
-    return give(work, &sum, sizeof(sum), result_out);
+    return give(combination, &sum, sizeof(sum), result_out);
 }
 
 /* ---- Patches ------------------------------------------------------------ */
 
 /* The stored value as JSON; of a V8 value, json gets the text. */
-static enum kx_status stored_json(const struct work *work,
+static enum kx_status stored_json(const struct combination *combination,
                                   struct kx_buffer *json,
                                   struct kx_slice *text_out)
 {
     *text_out = kx_slice(NULL, 0);
-    if (work->stored == NULL)
+    if (combination->stored == NULL)
         return KX_OK;
-    *text_out = work->stored->data;
-    if (work->stored->encoding == KX_JSON)
+    *text_out = combination->stored->data;
+    if (combination->stored->encoding == KX_JSON)
         return KX_OK;
     enum kx_status status = KX_ABSENT;
-    if (work->stored->encoding == KX_V8)
-        status = kx_v8_to_json(work->stored->data, json);
+    if (combination->stored->encoding == KX_V8)
+        status = kx_v8_to_json(combination->stored->data, json);
     *text_out = kx_buffer_slice(json);
     if (status == KX_OK)
         status = kx_json_check(*text_out, NULL);
     return status == KX_OK || status == KX_NO_MEMORY
                ? status
-               : kx_fail(work->fault, KX_TYPE_MISMATCH,
+               : kx_fail(combination->fault, KX_TYPE_MISMATCH,
                          "the stored value is %s; a patch needs JSON",
-                         value_type_text(work->stored));
+                         value_type_text(combination->stored));
 }
 
-static enum kx_status patch(struct work *work, struct kx_value *result_out)
+static enum kx_status patch(struct combination *combination,
+                            struct kx_value *result_out)
 {
     struct kx_buffer json;
     struct kx_slice stored;
-    size_t start = work->out->size;
-    kx_buffer_init(&json, work->out->owner);
-    enum kx_status status = stored_json(work, &json, &stored);
+    size_t start = combination->out->size;
+    kx_buffer_init(&json, combination->out->owner);
+    enum kx_status status = stored_json(combination, &json, &stored);
     if (status == KX_OK)
-        kx_json_merge(stored, work->operand->data, work->out);
+        kx_json_merge(stored, combination->operand->data, combination->out);
     kx_buffer_free(&json);
     if (status != KX_OK)
         return status;
-    if (work->out->failed)
+    if (combination->out->failed)
         return KX_NO_MEMORY;
-    *result_out = (struct kx_value){
-        .encoding = KX_JSON,
-        .data = kx_slice(work->out->data + start, work->out->size - start)};
+    *result_out =
+        (struct kx_value){.encoding = KX_JSON,
+                          .data = kx_slice(combination->out->data + start,
+                                           combination->out->size - start)};
     return KX_OK;
 }
 
@@ -216,33 +220,40 @@ static bool is_u64(const struct kx_value *value)
     return value->encoding == KX_LE64 && value->data.size == sizeof(uint64_t);
 }
 
-static enum kx_status arithmetic(struct work *work, struct kx_value *result_out)
+static enum kx_status arithmetic(struct combination *combination,
+                                 struct kx_value *result_out)
 {
-    bool number = is_number(work->operand);
-    bool v8 = work->operand->encoding == KX_V8;
-    if (!kx_value_is_number(work->operand, work->out->owner) && v8)
-        return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
-    if (!number && !v8 && !is_u64(work->operand))
-        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+    bool number = is_number(combination->operand);
+    bool v8 = combination->operand->encoding == KX_V8;
+    if (!kx_value_is_number(combination->operand, combination->out->owner) &&
+        v8)
+        return kx_fail(combination->fault, KX_TYPE_MISMATCH, "%s",
+                       value_not_number);
+    if (!number && !v8 && !is_u64(combination->operand))
+        return kx_fail(combination->fault, KX_TYPE_MISMATCH,
                        "the operand of %s is %s; it must be a KvU64, a number "
                        "or a bigint",
-                       value_verb(work->type), value_type_text(work->operand));
-    if (work->stored == NULL) {
-        *result_out = *work->operand;
+                       value_verb(combination->type),
+                       value_type_text(combination->operand));
+    if (combination->stored == NULL) {
+        *result_out = *combination->operand;
         return KX_OK;
     }
-    if (v8 || work->stored->encoding == KX_V8)
-        return value_combine_v8(work->mutation, work->stored, work->out,
-                                result_out, work->fault);
-    bool fits = number ? is_number(work->stored) : is_u64(work->stored);
+    if (v8 || combination->stored->encoding == KX_V8)
+        return value_combine_v8(combination->mutation, combination->stored,
+                                combination->out, result_out,
+                                combination->fault);
+    bool fits =
+        number ? is_number(combination->stored) : is_u64(combination->stored);
     if (!fits)
-        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+        return kx_fail(combination->fault, KX_TYPE_MISMATCH,
                        "the stored value is %s; %s with %s needs %s",
-                       value_type_text(work->stored), value_verb(work->type),
-                       value_type_text(work->operand),
-                       value_type_text(work->operand));
-    return number ? combine_numbers(work, result_out)
-                  : combine_u64(work, result_out);
+                       value_type_text(combination->stored),
+                       value_verb(combination->type),
+                       value_type_text(combination->operand),
+                       value_type_text(combination->operand));
+    return number ? combine_numbers(combination, result_out)
+                  : combine_u64(combination, result_out);
 }
 
 enum kx_status value_combine(const struct kx_mutation *mutation,
@@ -251,19 +262,19 @@ enum kx_status value_combine(const struct kx_mutation *mutation,
                              struct kx_fault *fault)
 {
     const struct kx_value *operand = &mutation->value;
-    struct work work = {.mutation = mutation,
-                        .type = mutation->type,
-                        .stored = stored,
-                        .operand = operand,
-                        .out = out,
-                        .fault = fault};
+    struct combination combination = {.mutation = mutation,
+                                      .type = mutation->type,
+                                      .stored = stored,
+                                      .operand = operand,
+                                      .out = out,
+                                      .fault = fault};
     if (mutation->type != KX_PATCH)
-        return arithmetic(&work, result_out);
+        return arithmetic(&combination, result_out);
     if (operand->encoding != KX_JSON)
         return kx_fail(fault, KX_TYPE_MISMATCH,
                        "a patch is %s; it must be JSON",
                        value_type_text(operand));
-    return patch(&work, result_out);
+    return patch(&combination, result_out);
 }
 
 /* ---- Equality ----------------------------------------------------------- */

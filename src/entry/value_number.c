@@ -103,7 +103,7 @@ const char value_not_number[] =
     "Some of the parameters are not valid V8 values";
 
 /* The state of one sum, min or max. */
-struct work {
+struct number_combination {
     const struct kx_mutation *mutation;
     const struct kx_value *stored;
     struct value_number left; /* the stored value */
@@ -113,45 +113,48 @@ struct work {
     struct kx_fault *fault;
 };
 
-static enum kx_status give(struct work *work, enum kx_encoding encoding,
-                           size_t start)
+static enum kx_status give(struct number_combination *combination,
+                           enum kx_encoding encoding, size_t start)
 {
-    if (work->out->failed)
+    if (combination->out->failed)
         return KX_NO_MEMORY;
-    *work->result = (struct kx_value){
-        .encoding = encoding,
-        .data = kx_slice(work->out->data + start, work->out->size - start)};
+    *combination->result =
+        (struct kx_value){.encoding = encoding,
+                          .data = kx_slice(combination->out->data + start,
+                                           combination->out->size - start)};
     return KX_OK;
 }
 
 /* Gives a number in the encoding of the operand. */
-static enum kx_status give_double(struct work *work, double number)
+static enum kx_status give_double(struct number_combination *combination,
+                                  double number)
 {
-    size_t start = work->out->size;
+    size_t start = combination->out->size;
     struct v8_writer writer;
     char text[32];
-    if (work->mutation->value.encoding == KX_V8) {
-        v8_begin(&writer, work->out);
+    if (combination->mutation->value.encoding == KX_V8) {
+        v8_begin(&writer, combination->out);
         v8_put_double(&writer, 'N', number);
-        return give(work, KX_V8, start);
+        return give(combination, KX_V8, start);
     }
     if (!isfinite(number))
-        return kx_fail(work->fault, KX_NUMBER_RANGE,
+        return kx_fail(combination->fault, KX_NUMBER_RANGE,
                        "the sum is not a finite number");
-    kx_add(work->out, text, kx_number_text(number, text));
-    return give(work, KX_JSON, start);
+    kx_add(combination->out, text, kx_number_text(number, text));
+    return give(combination, KX_JSON, start);
 }
 
-static enum kx_status give_bigint(struct work *work, struct v8_bigint bigint)
+static enum kx_status give_bigint(struct number_combination *combination,
+                                  struct v8_bigint bigint)
 {
     struct v8_writer writer;
-    size_t start = work->out->size;
+    size_t start = combination->out->size;
     if (bigint.bytes.size > KX_V8_BIGINT_MAX)
-        return kx_fail(work->fault, KX_NUMBER_RANGE,
+        return kx_fail(combination->fault, KX_NUMBER_RANGE,
                        "the sum has more than %d bytes", KX_V8_BIGINT_MAX);
-    v8_begin(&writer, work->out);
+    v8_begin(&writer, combination->out);
     v8_put_bigint(&writer, bigint.bytes, bigint.negative);
-    return give(work, KX_V8, start);
+    return give(combination, KX_V8, start);
 }
 
 /* Negative, 0 or positive; both must be of the same kind. */
@@ -163,18 +166,20 @@ static int compare(const struct value_number *a, const struct value_number *b)
 }
 
 /* Reads a limit of a sum; without bytes there is no limit. */
-static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
+static enum kx_status read_limit(struct number_combination *combination,
+                                 struct kx_slice bytes,
                                  struct value_number *limit_out)
 {
     struct kx_value value = {.encoding = KX_V8, .data = bytes};
     *limit_out = (struct value_number){.kind = NUMBER_NONE};
     if (bytes.size == 0)
         return KX_OK;
-    *limit_out = read_number(&value, work->out->owner);
+    *limit_out = read_number(&value, combination->out->owner);
     if (limit_out->kind == NUMBER_NONE)
-        return kx_fail(work->fault, KX_TYPE_MISMATCH, "%s", value_not_number);
-    if (limit_out->kind != work->right.kind)
-        return kx_fail(work->fault, KX_TYPE_MISMATCH,
+        return kx_fail(combination->fault, KX_TYPE_MISMATCH, "%s",
+                       value_not_number);
+    if (limit_out->kind != combination->right.kind)
+        return kx_fail(combination->fault, KX_TYPE_MISMATCH,
                        "Min/max parameters have different types than the "
                        "operand");
     return KX_OK;
@@ -182,19 +187,21 @@ static enum kx_status read_limit(struct work *work, struct kx_slice bytes,
 
 /* Replaces a sum beyond a limit by the limit if the mutation has sum_clamp;
  * refuses it otherwise. */
-static enum kx_status limit_sum(struct work *work, struct value_number *sum)
+static enum kx_status limit_sum(struct number_combination *combination,
+                                struct value_number *sum)
 {
     struct value_number least;
     struct value_number most;
-    enum kx_status status = read_limit(work, work->mutation->sum_min, &least);
+    enum kx_status status =
+        read_limit(combination, combination->mutation->sum_min, &least);
     if (status == KX_OK)
-        status = read_limit(work, work->mutation->sum_max, &most);
+        status = read_limit(combination, combination->mutation->sum_max, &most);
     if (status != KX_OK)
         return status;
     bool below = least.kind != NUMBER_NONE && compare(sum, &least) < 0;
     bool above = most.kind != NUMBER_NONE && compare(sum, &most) > 0;
-    if ((below || above) && !work->mutation->sum_clamp)
-        return kx_fail(work->fault, KX_NUMBER_RANGE,
+    if ((below || above) && !combination->mutation->sum_clamp)
+        return kx_fail(combination->fault, KX_NUMBER_RANGE,
                        "The result of a Sum operation would exceed its range "
                        "limit");
     if (below || above)
@@ -220,11 +227,12 @@ const char *value_verb(enum kx_mutation_type type)
     return type == KX_SUM ? "sum" : type == KX_MIN ? "min" : "max";
 }
 
-static enum kx_status mismatch(struct work *work)
+static enum kx_status mismatch(struct number_combination *combination)
 {
-    return kx_fail(work->fault, KX_TYPE_MISMATCH, "Cannot %s %s with %s",
-                   value_verb(work->mutation->type), kind_text(work->left.kind),
-                   kind_text(work->right.kind));
+    return kx_fail(combination->fault, KX_TYPE_MISMATCH, "Cannot %s %s with %s",
+                   value_verb(combination->mutation->type),
+                   kind_text(combination->left.kind),
+                   kind_text(combination->right.kind));
 }
 
 /* False if the bigint is negative or has more than 64 bits. */
@@ -243,16 +251,16 @@ static bool as_u64(struct v8_bigint bigint, uint64_t *number_out)
 }
 
 /* Combines a stored KvU64. Its sum wraps, so limits are refused. */
-static enum kx_status combine_u64(struct work *work)
+static enum kx_status combine_u64(struct number_combination *combination)
 {
-    const struct kx_mutation *mutation = work->mutation;
-    size_t start = work->out->size;
-    uint64_t a = work->left.u64;
+    const struct kx_mutation *mutation = combination->mutation;
+    size_t start = combination->out->size;
+    uint64_t a = combination->left.u64;
     uint64_t b;
-    if (work->right.kind != NUMBER_BIGINT || mutation->sum_clamp ||
+    if (combination->right.kind != NUMBER_BIGINT || mutation->sum_clamp ||
         mutation->sum_min.size > 0 || mutation->sum_max.size > 0 ||
-        !as_u64(work->right.bigint, &b))
-        return mismatch(work);
+        !as_u64(combination->right.bigint, &b))
+        return mismatch(combination);
     if (mutation->type == KX_SUM)
         a += b;
     else if (mutation->type == KX_MIN)
@@ -260,42 +268,43 @@ static enum kx_status combine_u64(struct work *work)
     else
         a = b > a ? b : a;
     a = htole64(a);
-    kx_add(work->out, &a, sizeof a);
-    return give(work, KX_LE64, start);
+    kx_add(combination->out, &a, sizeof a);
+    return give(combination, KX_LE64, start);
 }
 
-static enum kx_status sum(struct work *work)
+static enum kx_status sum(struct number_combination *combination)
 {
-    struct value_number result = {.kind = work->left.kind};
+    struct value_number result = {.kind = combination->left.kind};
     struct kx_buffer bytes;
-    kx_buffer_init(&bytes, work->out->owner);
+    kx_buffer_init(&bytes, combination->out->owner);
     if (result.kind == NUMBER_BIGINT)
-        result.bigint =
-            v8_bigint_sum(work->left.bigint, work->right.bigint, &bytes);
+        result.bigint = v8_bigint_sum(combination->left.bigint,
+                                      combination->right.bigint, &bytes);
     else
-        result.number = work->left.number + work->right.number;
+        result.number = combination->left.number + combination->right.number;
     enum kx_status status =
-        bytes.failed ? KX_NO_MEMORY : limit_sum(work, &result);
+        bytes.failed ? KX_NO_MEMORY : limit_sum(combination, &result);
     if (status == KX_OK)
         status = result.kind == NUMBER_BIGINT
-                     ? give_bigint(work, result.bigint)
-                     : give_double(work, result.number);
+                     ? give_bigint(combination, result.bigint)
+                     : give_double(combination, result.number);
     kx_buffer_free(&bytes);
     return status;
 }
 
-static enum kx_status combine(struct work *work)
+static enum kx_status combine(struct number_combination *combination)
 {
-    enum kx_mutation_type type = work->mutation->type;
-    if (work->left.kind == NUMBER_U64)
-        return combine_u64(work);
-    if (work->left.kind != work->right.kind)
-        return mismatch(work);
+    enum kx_mutation_type type = combination->mutation->type;
+    if (combination->left.kind == NUMBER_U64)
+        return combine_u64(combination);
+    if (combination->left.kind != combination->right.kind)
+        return mismatch(combination);
     if (type == KX_SUM)
-        return sum(work);
-    int order = compare(&work->right, &work->left);
+        return sum(combination);
+    int order = compare(&combination->right, &combination->left);
     bool new = type == KX_MIN ? order < 0 : order > 0;
-    *work->result = new ? work->mutation->value : *work->stored;
+    *combination->result =
+        new ? combination->mutation->value : *combination->stored;
     return KX_OK;
 }
 
@@ -306,14 +315,16 @@ enum kx_status value_combine_v8(const struct kx_mutation *mutation,
                                 struct kx_fault *fault)
 {
     const void *memory = out->owner;
-    struct work work = {.mutation = mutation,
-                        .stored = stored,
-                        .left = read_number(stored, memory),
-                        .right = read_number(&mutation->value, memory),
-                        .out = out,
-                        .result = result_out,
-                        .fault = fault};
-    if (work.left.kind == NUMBER_NONE || work.right.kind == NUMBER_NONE)
+    struct number_combination combination = {
+        .mutation = mutation,
+        .stored = stored,
+        .left = read_number(stored, memory),
+        .right = read_number(&mutation->value, memory),
+        .out = out,
+        .result = result_out,
+        .fault = fault};
+    if (combination.left.kind == NUMBER_NONE ||
+        combination.right.kind == NUMBER_NONE)
         return kx_fail(fault, KX_TYPE_MISMATCH, "%s", value_not_number);
-    return combine(&work);
+    return combine(&combination);
 }

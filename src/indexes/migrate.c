@@ -138,7 +138,7 @@ enum kx_status migrate_change(struct kx_store *store, struct batch *batch,
                               uint64_t *number_out)
 {
     struct index *index = batch->index;
-    const struct form *form = &index->form;
+    const struct row_form *form = &index->form;
     struct declaration *former[] = {index->declaration, form->target,
                                     form->failed};
     enum kx_status status = batch_apply(store, batch, number_out);

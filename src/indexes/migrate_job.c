@@ -162,7 +162,7 @@ static enum kx_status take_rows(struct step *step)
 static void end_form(struct step *step)
 {
     struct batch *batch = &step->batch;
-    struct form *form = &batch->form;
+    struct row_form *form = &batch->form;
     batch->build.resume_size = 0;
     if (form->target == NULL) {
         form->mixed = false;

@@ -72,7 +72,7 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
         .repair = commit->repair,
         .started_at_ms = kx_now_ms(),
         .total = index->entries + estimate(store, index, commit->memory)};
-    verification->writes = atomic_load(&index->use.writes);
+    verification->writes = atomic_load(&index->usage.writes);
     verification->counts = true;
     struct batch batch = {.action = CATALOG_VERIFY,
                           .index = index,
@@ -168,7 +168,7 @@ static int64_t recount(const struct verify *job)
     const struct index *index = job->index;
     const struct verify_report *next = job->next;
     if (!next->counts || !next->report.repair ||
-        atomic_load(&index->use.writes) != next->writes)
+        atomic_load(&index->usage.writes) != next->writes)
         return 0;
     return (int64_t)next->rows - (int64_t)index->entries - job->entries;
 }

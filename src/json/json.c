@@ -287,33 +287,34 @@ static enum kx_status scan_copy(struct scan *scan, struct kx_slice text)
     return status;
 }
 
-struct place {
+struct text_position {
     size_t line;
     size_t column; /* in characters, from 1 */
 };
 
 /* The line and column of the byte after this text, as editors count them. */
-static struct place locate(struct kx_slice before)
+static struct text_position locate(struct kx_slice before)
 {
-    struct place place = {.line = 1, .column = 1};
+    struct text_position position = {.line = 1, .column = 1};
     for (size_t i = 0; i < before.size; i++) {
-        place.column += (before.data[i] & 0xc0) != 0x80;
+        position.column += (before.data[i] & 0xc0) != 0x80;
         if (before.data[i] == '\n')
-            place = (struct place){.line = place.line + 1, .column = 1};
+            position =
+                (struct text_position){.line = position.line + 1, .column = 1};
     }
-    return place;
+    return position;
 }
 
 static enum kx_status describe(const struct json_check *check,
                                struct kx_slice text, struct kx_fault *fault)
 {
     size_t offset = (size_t)(check->wrong - text.data);
-    struct place place = locate(kx_slice(text.data, offset));
+    struct text_position position = locate(kx_slice(text.data, offset));
     const char *sentence = check->sentence;
     if (offset == 0 && kx_starts_with(text, kx_text("\xef\xbb\xbf")))
         sentence = "the text begins with a byte order mark";
-    kx_fail(fault, check->status, "line %zu, column %zu: %s%s", place.line,
-            place.column, sentence,
+    kx_fail(fault, check->status, "line %zu, column %zu: %s%s", position.line,
+            position.column, sentence,
             offset == text.size ? ", but the text ends" : "");
     if (fault != NULL)
         fault->offset = offset;

@@ -180,7 +180,7 @@ static bool take_character(struct kx_slice *token, uint32_t *character_out)
 
 /* Compares by characters, decoding both kinds of escapes: \ in the name's body,
  * ~ in the pointer's token. */
-static bool stand_for_the_same(struct kx_slice body, struct kx_slice token)
+static bool same_characters(struct kx_slice body, struct kx_slice token)
 {
     while (body.size > 0 && token.size > 0) {
         uint32_t character;
@@ -197,7 +197,7 @@ static inline bool is_named(const struct name *name, struct kx_slice token,
 {
     struct kx_slice body = json_string_body(name->token);
     if (!plain || name->escaped)
-        return stand_for_the_same(body, token);
+        return same_characters(body, token);
     return body.size == token.size && kx_equal(body, token);
 }
 

@@ -217,7 +217,7 @@ size_t kx_number_text(double number, char *out)
 /* ---- Reading ------------------------------------------------------------ */
 
 /* A token being read: digits without leading zeros, times ten^exponent. */
-struct scan {
+struct number_scan {
     const uint8_t *at;
     const uint8_t *end;
     char digits[SIGNIFICANT + 1];
@@ -227,7 +227,7 @@ struct scan {
 
 /* `digits` is not cleared, because that would take longer than reading a
  * number. */
-static void start(struct scan *scan, struct kx_slice token)
+static void start(struct number_scan *scan, struct kx_slice token)
 {
     scan->at = token.data;
     scan->end = token.data + token.size;
@@ -235,12 +235,12 @@ static void start(struct scan *scan, struct kx_slice token)
     scan->exponent = 0;
 }
 
-static bool at_digit(const struct scan *scan)
+static bool at_digit(const struct number_scan *scan)
 {
     return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
 }
 
-static bool skip(struct scan *scan, char wanted)
+static bool skip(struct number_scan *scan, char wanted)
 {
     if (scan->at == scan->end || *scan->at != (uint8_t)wanted)
         return false;
@@ -251,7 +251,7 @@ static bool skip(struct scan *scan, char wanted)
 /* Digits beyond SIGNIFICANT can change which double is nearest only by not all
  * being 0. If one is not 0, the last digit kept becomes a 1. `step` is added to
  * the exponent for each digit: -1 after the point. */
-static void take_digit(struct scan *scan, int64_t step)
+static void take_digit(struct number_scan *scan, int64_t step)
 {
     char digit = (char)*scan->at++;
     if (scan->count < SIGNIFICANT) {
@@ -266,7 +266,7 @@ static void take_digit(struct scan *scan, int64_t step)
 }
 
 /* JSON allows a leading zero only if no digit follows. */
-static bool take_whole(struct scan *scan)
+static bool take_whole(struct number_scan *scan)
 {
     if (skip(scan, '0'))
         return !at_digit(scan);
@@ -277,7 +277,7 @@ static bool take_whole(struct scan *scan)
     return true;
 }
 
-static bool take_fraction(struct scan *scan)
+static bool take_fraction(struct number_scan *scan)
 {
     if (!skip(scan, '.'))
         return true;
@@ -288,7 +288,7 @@ static bool take_fraction(struct scan *scan)
     return true;
 }
 
-static bool take_exponent(struct scan *scan)
+static bool take_exponent(struct number_scan *scan)
 {
     if (!skip(scan, 'e') && !skip(scan, 'E'))
         return true;
@@ -307,7 +307,7 @@ static bool take_exponent(struct scan *scan)
 
 bool kx_number_parse(struct kx_slice token, double *number_out)
 {
-    struct scan scan;
+    struct number_scan scan;
     if (token.size == 0)
         return false;
     start(&scan, token);

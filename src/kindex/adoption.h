@@ -32,21 +32,20 @@ struct kx_adoption {
 /* A dry run: what a declaration with `adopt` would do to the entries under its
  * name. Nothing is changed. One thread.
  *
- * kx_rehearse allocates the rehearsal in talloc context mem. It returns the
+ * kx_dry_run_begin allocates the dry run in talloc context mem. It returns the
  * errors of a declaration (KX_BAD_INDEX and so on) or KX_NO_MEMORY.
  *
- * kx_rehearse_next, inside a view, examines about `limit` more entries. KX_OK:
+ * kx_dry_run_next, inside a view, examines about `limit` more entries. KX_OK:
  * there are more; KX_END: all are examined; otherwise a storage error.
  *
- * kx_rehearsal_result is the result so far, owned by the rehearsal. If `done`
+ * kx_dry_run_result is the result so far, owned by the dry run. If `done`
  * is still false after KX_END, there were too many entries for a result. */
-struct kx_rehearsal;
-enum kx_status kx_rehearse(void *mem, struct kx_slice declaration,
-                           struct kx_rehearsal **rehearsal_out,
-                           struct kx_fault *fault);
-enum kx_status kx_rehearse_next(struct kx_rehearsal *rehearsal,
-                                struct kx_reader *reader, size_t limit);
-const struct kx_adoption *
-kx_rehearsal_result(const struct kx_rehearsal *rehearsal);
+struct kx_dry_run;
+enum kx_status kx_dry_run_begin(void *mem, struct kx_slice declaration,
+                                struct kx_dry_run **dry_run_out,
+                                struct kx_fault *fault);
+enum kx_status kx_dry_run_next(struct kx_dry_run *dry_run,
+                               struct kx_reader *reader, size_t limit);
+const struct kx_adoption *kx_dry_run_result(const struct kx_dry_run *dry_run);
 
 #endif

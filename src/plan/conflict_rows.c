@@ -10,7 +10,7 @@
 bool conflict_rows_possible(const struct plan *plan, const struct index *index)
 {
     return index->declaration->unique &&
-           (index->conflicts != 0 || plan->rivals != NULL);
+           (index->conflicts != 0 || plan->conflict_set != NULL);
 }
 
 void conflict_rows_make(const struct index *index, struct kx_slice index_key,
@@ -55,10 +55,10 @@ static enum kx_status look_up(struct plan *plan, const struct index *index,
  * no harm. */
 static bool remember(struct plan *plan, struct kx_slice key, size_t value_size)
 {
-    if (plan->rivals == NULL)
-        plan->rivals = conflict_set_create(plan);
-    return plan->rivals != NULL &&
-           conflict_set_add(plan->rivals, key, value_size);
+    if (plan->conflict_set == NULL)
+        plan->conflict_set = conflict_set_create(plan);
+    return plan->conflict_set != NULL &&
+           conflict_set_add(plan->conflict_set, key, value_size);
 }
 
 enum kx_status conflict_rows_put(struct plan *plan, struct index *index,
@@ -132,16 +132,16 @@ static enum kx_status search_table(struct plan *plan, const struct index *index,
 }
 
 /* The lowest of the rows that only the plan has. */
-static enum kx_status search_rivals(struct plan *plan,
-                                    const struct index *index,
-                                    struct kx_slice value,
-                                    struct kx_buffer *owner_out)
+static enum kx_status search_set(struct plan *plan, const struct index *index,
+                                 struct kx_slice value,
+                                 struct kx_buffer *owner_out)
 {
     size_t count = 0;
     const struct kx_slice *first = NULL;
     const struct kx_slice *keys =
-        plan->rivals != NULL ? conflict_set_of(plan->rivals, value, &count)
-                             : NULL;
+        plan->conflict_set != NULL
+            ? conflict_set_of(plan->conflict_set, value, &count)
+            : NULL;
     for (size_t i = 0; i < count; i++) {
         if (first != NULL && kx_compare(keys[i], *first) >= 0)
             continue;
@@ -162,12 +162,12 @@ enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
 {
     struct record unused;
     struct kx_buffer end;
-    struct kx_slice nobody = kx_slice(NULL, 0);
+    struct kx_slice no_owner = kx_slice(NULL, 0);
     if (!conflict_rows_possible(plan, index))
         return KX_ABSENT;
     kx_buffer_init(&end, plan);
-    conflict_rows_make(index, index_key, nobody, &plan->value, &unused);
-    conflict_rows_make(index, index_key, nobody, &end, &unused);
+    conflict_rows_make(index, index_key, no_owner, &plan->value, &unused);
+    conflict_rows_make(index, index_key, no_owner, &end, &unused);
     kx_add_byte(&end, 0xff);
     struct kx_slice start = kx_buffer_slice(&plan->value);
     enum kx_status status = KX_NO_MEMORY;
@@ -175,7 +175,7 @@ enum kx_status conflict_rows_first(struct plan *plan, const struct index *index,
         status =
             search_table(plan, index, start, kx_buffer_slice(&end), owner_out);
     if (status == KX_ABSENT)
-        status = search_rivals(plan, index, start, owner_out);
+        status = search_set(plan, index, start, owner_out);
     kx_buffer_free(&end);
     return status;
 }

@@ -21,25 +21,24 @@ struct conflict_set {
     struct group *groups;
 };
 
-static int forget_groups(struct conflict_set *rivals)
+static int free_groups(struct conflict_set *set)
 {
-    HASH_CLEAR(hh, rivals->groups);
+    HASH_CLEAR(hh, set->groups);
     return 0;
 }
 
 struct conflict_set *conflict_set_create(void *mem)
 {
-    struct conflict_set *rivals = talloc_zero(mem, struct conflict_set);
-    if (rivals != NULL)
-        talloc_set_destructor(rivals, forget_groups);
-    return rivals;
+    struct conflict_set *set = talloc_zero(mem, struct conflict_set);
+    if (set != NULL)
+        talloc_set_destructor(set, free_groups);
+    return set;
 }
 
-static struct group *find(const struct conflict_set *rivals,
-                          struct kx_slice value)
+static struct group *find(const struct conflict_set *set, struct kx_slice value)
 {
     struct group *group;
-    HASH_FIND(hh, rivals->groups, value.data, (unsigned)value.size, group);
+    HASH_FIND(hh, set->groups, value.data, (unsigned)value.size, group);
     return group;
 }
 
@@ -50,14 +49,13 @@ static bool copy(void *mem, struct kx_slice bytes, struct kx_slice *copy_out)
     return place != NULL;
 }
 
-static struct group *add_group(struct conflict_set *rivals,
-                               struct kx_slice value)
+static struct group *add_group(struct conflict_set *set, struct kx_slice value)
 {
-    struct group *group = talloc_zero(rivals, struct group);
+    struct group *group = talloc_zero(set, struct group);
     if (group == NULL)
         return NULL;
     if (copy(group, value, &group->value))
-        HASH_ADD_KEYPTR(hh, rivals->groups, group->value.data,
+        HASH_ADD_KEYPTR(hh, set->groups, group->value.data,
                         (unsigned)group->value.size, group);
     else
         group->lost = true;
@@ -82,13 +80,13 @@ static bool make_room(struct group *group)
     return true;
 }
 
-bool conflict_set_add(struct conflict_set *rivals, struct kx_slice key,
+bool conflict_set_add(struct conflict_set *set, struct kx_slice key,
                       size_t value_size)
 {
     struct kx_slice value = kx_slice(key.data, value_size);
-    struct group *group = find(rivals, value);
+    struct group *group = find(set, value);
     if (group == NULL)
-        group = add_group(rivals, value);
+        group = add_group(set, value);
     if (group == NULL || !make_room(group) ||
         !copy(group, key, &group->keys[group->count]))
         return false;
@@ -96,10 +94,10 @@ bool conflict_set_add(struct conflict_set *rivals, struct kx_slice key,
     return true;
 }
 
-const struct kx_slice *conflict_set_of(const struct conflict_set *rivals,
+const struct kx_slice *conflict_set_of(const struct conflict_set *set,
                                        struct kx_slice value, size_t *count_out)
 {
-    const struct group *group = find(rivals, value);
+    const struct group *group = find(set, value);
     *count_out = group != NULL ? group->count : 0;
     return group != NULL ? group->keys : NULL;
 }

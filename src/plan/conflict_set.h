@@ -17,12 +17,12 @@ struct conflict_set *conflict_set_create(void *mem);
 /* Adds a row's key, which is copied: its first value_size bytes are the same in
  * all rows of a value. Adding a key again is harmless. False when memory ran
  * out; then nothing was added. */
-bool conflict_set_add(struct conflict_set *rivals, struct kx_slice key,
+bool conflict_set_add(struct conflict_set *set, struct kx_slice key,
                       size_t value_size);
 
 /* The keys added for a value, in no order, some perhaps twice; they live until
  * the next is added. */
-const struct kx_slice *conflict_set_of(const struct conflict_set *rivals,
+const struct kx_slice *conflict_set_of(const struct conflict_set *set,
                                        struct kx_slice value,
                                        size_t *count_out);
 

@@ -58,7 +58,7 @@ struct overlay {
     struct kx_buffer row; /* for reading */
 };
 
-static int forget_slots(struct overlay *overlay)
+static int free_slots(struct overlay *overlay)
 {
     HASH_CLEAR(hh, overlay->slots);
     return 0;
@@ -75,7 +75,7 @@ struct overlay *overlay_create(void *mem, struct env *env,
     overlay->commit = 1;
     arena_init(&overlay->arena, overlay);
     kx_buffer_init(&overlay->row, overlay);
-    talloc_set_destructor(overlay, forget_slots);
+    talloc_set_destructor(overlay, free_slots);
     return overlay;
 }
 

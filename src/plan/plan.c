@@ -21,7 +21,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->stamp = base->catalog->stamp;
     plan->value_max = base->value_max;
     plan->presumes = false;
-    plan->rivals = NULL;
+    plan->conflict_set = NULL;
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
@@ -102,8 +102,8 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {
-    struct kx_commit nobody = {.kind = KX_WRITE};
-    plan->commit = &nobody;
+    struct kx_commit no_commit = {.kind = KX_WRITE};
+    plan->commit = &no_commit;
     plan->delta_count = 0;
     enum kx_status status = remove_expired(plan, key, expires_at_ms);
     if (status != KX_OK) {

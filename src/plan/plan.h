@@ -34,13 +34,14 @@ struct plan {
     int64_t now_ms;      /* the time of the whole batch */
     uint64_t stamp;      /* the last one given, this batch included */
     size_t value_max;
-    bool presumes;               /* that values of unique indexes are new */
-    struct conflict_set *rivals; /* conflict rows put so far; NULL: no row */
-    struct kx_commit *commit;    /* being planned */
-    size_t own_bytes;            /* that it has put, without index entries */
-    size_t patched_bytes;        /* of values that its patches have made */
-    struct kx_buffer key;        /* scratch of the steps */
-    struct extract before;       /* index entries of a changed entry */
+    bool presumes; /* that values of unique indexes are new */
+    struct conflict_set
+        *conflict_set;        /* conflict rows put so far; NULL: no row */
+    struct kx_commit *commit; /* being planned */
+    size_t own_bytes;         /* that it has put, without index entries */
+    size_t patched_bytes;     /* of values that its patches have made */
+    struct kx_buffer key;     /* scratch of the steps */
+    struct extract before;    /* index entries of a changed entry */
     struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;

@@ -6,9 +6,9 @@
 #include "entry/value.h"
 
 /* KX_OK, KX_ABSENT, KX_NO_MEMORY. */
-static enum kx_status says_the_same(const struct record *hand,
-                                    struct kx_slice index_key,
-                                    const struct record *row, const void *mem)
+static enum kx_status same_value(const struct record *hand,
+                                 struct kx_slice index_key,
+                                 const struct record *row, const void *mem)
 {
     struct kx_value theirs = record_value(hand, index_key);
     struct kx_value ours = record_value(row, index_key);
@@ -23,7 +23,7 @@ enum kx_status plan_adopt_merge(const struct record *hand,
                                 struct kx_slice index_key, struct record *row,
                                 const void *mem)
 {
-    enum kx_status status = says_the_same(hand, index_key, row, mem);
+    enum kx_status status = same_value(hand, index_key, row, mem);
     if (status != KX_OK)
         return status;
     if (row->encoding != KX_POINTER) {
@@ -63,7 +63,7 @@ static enum kx_status was_right(struct plan *plan, const struct index *index,
     enum kx_status status = extract_record(&plan->before, n, index->id, &row);
     if (status != KX_OK)
         return status;
-    return says_the_same(hand, extract_key(&plan->before, n), &row, plan);
+    return same_value(hand, extract_key(&plan->before, n), &row, plan);
 }
 
 /* The merged row instead of the one in plan->record. */

@@ -51,7 +51,7 @@ static enum kx_status stored_entry(struct plan *plan, const struct index *index,
  * the row's), so they can be written without a look-up. During a build only a
  * look-up tells whether a row was counted; while rows change their form, they
  * keep a stamp that has to be read. */
-static bool needs_no_look(const struct index *index)
+static bool needs_no_lookup(const struct index *index)
 {
     return !index->declaration->unique && index->state == KX_INDEX_READY &&
            index->form.target == NULL;
@@ -78,7 +78,7 @@ static enum kx_status remove_entry(struct plan *plan,
     struct kx_slice nothing = kx_slice(NULL, 0);
     struct kx_slice owner = owner_of(effect);
     struct record stored;
-    if (!needs_no_look(effect->index)) {
+    if (!needs_no_lookup(effect->index)) {
         enum kx_status status =
             stored_entry(plan, effect->index, index_key, &stored);
         bool absent = status == KX_ABSENT;
@@ -91,7 +91,7 @@ static enum kx_status remove_entry(struct plan *plan,
     }
     plan_count(plan, effect->index, -1);
     plan_count_write(plan, effect->index);
-    return needs_no_look(effect->index)
+    return needs_no_lookup(effect->index)
                ? overlay_put_unread(plan->overlay, index_key, nothing)
                : overlay_put(plan->overlay, index_key, nothing);
 }
@@ -117,13 +117,13 @@ static enum kx_status put_entry(struct plan *plan, const struct effect *effect,
         row_form_write(effect->index, &plan->now, n, stamp, &plan->record);
     if (status != KX_OK)
         return status;
-    if (!needs_no_look(effect->index))
+    if (!needs_no_lookup(effect->index))
         status = plan_adopt_take(plan, effect->index, index_key);
     if (status != KX_OK)
         return status;
     plan_count_write(plan, effect->index);
     struct kx_slice bytes = kx_buffer_slice(&plan->record);
-    return needs_no_look(effect->index)
+    return needs_no_lookup(effect->index)
                ? overlay_put_unread(plan->overlay, index_key, bytes)
                : overlay_put(plan->overlay, index_key, bytes);
 }
@@ -148,7 +148,7 @@ static enum kx_status refuse_others(struct plan *plan,
 }
 
 /* An entry that has expired before it is written takes no unique value. */
-static bool needs_none(const struct plan *plan, const struct effect *effect)
+static bool takes_no_value(const struct plan *plan, const struct effect *effect)
 {
     return effect->index->declaration->unique &&
            record_expired(&effect->now, plan->now_ms);
@@ -161,12 +161,12 @@ static enum kx_status add_entry(struct plan *plan, const struct effect *effect,
     struct kx_slice index_key = extract_key(&plan->now, n);
     enum kx_status status = KX_OK;
     struct record stored;
-    if (needs_none(plan, effect))
+    if (takes_no_value(plan, effect))
         return KX_OK;
     if (may_presume(plan, effect->index))
         status = overlay_presume_absent(plan->overlay, index_key);
     if (status == KX_OK)
-        status = needs_no_look(effect->index)
+        status = needs_no_lookup(effect->index)
                      ? KX_ABSENT
                      : stored_entry(plan, effect->index, index_key, &stored);
     if (status != KX_OK && status != KX_ABSENT)
@@ -322,9 +322,9 @@ static bool client_record(struct kx_slice bytes, struct record *record_out)
 }
 
 /* Makes the index entry of an owner that had only a conflict row. */
-static enum kx_status hand_over(struct plan *plan, struct index *index,
-                                struct kx_slice index_key,
-                                struct kx_slice owner)
+static enum kx_status promote_owner(struct plan *plan, struct index *index,
+                                    struct kx_slice index_key,
+                                    struct kx_slice owner)
 {
     struct effect effect = {.index = index, .has = true};
     struct kx_slice bytes;
@@ -406,7 +406,7 @@ static enum kx_status promote_other(struct plan *plan, struct index *index,
     kx_buffer_init(&owner, plan);
     enum kx_status status = conflict_rows_first(plan, index, index_key, &owner);
     if (status == KX_OK)
-        status = hand_over(plan, index, index_key, kx_buffer_slice(&owner));
+        status = promote_owner(plan, index, index_key, kx_buffer_slice(&owner));
     kx_buffer_free(&owner);
     return status == KX_ABSENT ? KX_OK : status;
 }

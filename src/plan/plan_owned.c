@@ -26,9 +26,9 @@ static enum kx_status held_entry(struct plan *plan, const struct index *index,
 /* A set must carry exactly the indexed value, a delete must name a key that the
  * index does not hold (NULL); anything else is refused. KX_OK, KX_ABSENT,
  * KX_NO_MEMORY. */
-static enum kx_status says_the_same(const struct plan *plan,
-                                    const struct kx_mutation *mutation,
-                                    const struct kx_entry *held)
+static enum kx_status agrees(const struct plan *plan,
+                             const struct kx_mutation *mutation,
+                             const struct kx_entry *held)
 {
     bool same = mutation->type == KX_DELETE && held == NULL;
     if (mutation->type == KX_SET && held != NULL && !mutation->suffix_stamp &&
@@ -46,7 +46,7 @@ static enum kx_status plan_owned_one(struct plan *plan, size_t n,
     if (status != KX_OK && status != KX_ABSENT)
         return status;
     const struct kx_entry *held = status == KX_OK ? &entry : NULL;
-    status = says_the_same(plan, mutation, held);
+    status = agrees(plan, mutation, held);
     return status == KX_ABSENT ? plan_refuse_owned(plan->commit, n, index, held)
                                : status;
 }

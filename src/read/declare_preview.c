@@ -32,7 +32,7 @@ struct owned {
     struct kx_slice owner;
 };
 
-struct work {
+struct preview_work {
     struct kx_preview *preview;
     struct sampling *sampling;
     const struct declaration *declaration;
@@ -63,7 +63,7 @@ static struct kx_slice copy(void *mem, struct kx_slice slice)
     return kx_slice(data, data == NULL ? 0 : slice.size);
 }
 
-static bool keep_key(struct work *work, struct kx_slice index_key,
+static bool keep_key(struct preview_work *work, struct kx_slice index_key,
                      struct kx_slice owner)
 {
     if (!work->declaration->unique || work->key_count == KEYS_MAX)
@@ -74,7 +74,7 @@ static bool keep_key(struct work *work, struct kx_slice index_key,
     return kept->value.size != 0 && kept->owner.size != 0;
 }
 
-static enum kx_status count_rows(struct work *work, struct kx_slice key)
+static enum kx_status count_rows(struct preview_work *work, struct kx_slice key)
 {
     for (size_t n = 0; n < work->extract.count; n++) {
         struct record row;
@@ -110,7 +110,7 @@ static void show_key(void *mem, struct kx_slice key, char *out)
     show(&text, KEY_SHOWN, out);
 }
 
-static void note_refusal(struct work *work, struct kx_slice key)
+static void note_refusal(struct preview_work *work, struct kx_slice key)
 {
     struct kx_buffer detail;
     struct kx_buffer field;
@@ -127,7 +127,7 @@ static void note_refusal(struct work *work, struct kx_slice key)
 static enum kx_status take(void *context, struct kx_slice key,
                            const struct record *record)
 {
-    struct work *work = context;
+    struct preview_work *work = context;
     work->preview->read++;
     if (!declaration_covers(work->declaration, key))
         return KX_OK;
@@ -153,7 +153,7 @@ static int by_value(const void *a, const void *b)
     return kx_compare(left->value, right->value);
 }
 
-static void note_duplicate(struct work *work, const struct owned *pair)
+static void note_duplicate(struct preview_work *work, const struct owned *pair)
 {
     size_t skip = work->declaration->name_key.size;
     show_key(work->mem,
@@ -165,7 +165,7 @@ static void note_duplicate(struct work *work, const struct owned *pair)
     show_key(work->mem, pair[1].owner, work->duplicate);
 }
 
-static void count_conflicts(struct work *work)
+static void count_conflicts(struct preview_work *work)
 {
     if (work->key_count < 2)
         return;
@@ -215,7 +215,7 @@ static void extrapolate(struct kx_preview *preview, uint64_t total)
                        (double)ENTRIES_PER_SECOND;
 }
 
-static void warn_all(const struct work *work, bool declared,
+static void warn_all(const struct preview_work *work, bool declared,
                      struct kx_buffer *out)
 {
     const struct kx_preview *preview = work->preview;
@@ -244,8 +244,8 @@ static void warn_all(const struct work *work, bool declared,
     kx_add_byte(out, ']');
 }
 
-static enum kx_status finish(struct work *work, struct kx_commit *commit,
-                             bool declared)
+static enum kx_status finish(struct preview_work *work,
+                             struct kx_commit *commit, bool declared)
 {
     struct kx_buffer warnings;
     kx_buffer_init(&warnings, commit->memory);
@@ -259,10 +259,10 @@ static enum kx_status finish(struct work *work, struct kx_commit *commit,
 }
 
 /* NULL when memory ran out; all of it is the talloc context mem's. */
-static struct work *make_work(void *mem, struct kx_commit *commit,
-                              const struct declaration *declaration)
+static struct preview_work *make_work(void *mem, struct kx_commit *commit,
+                                      const struct declaration *declaration)
 {
-    struct work *work = talloc_zero(mem, struct work);
+    struct preview_work *work = talloc_zero(mem, struct preview_work);
     if (work == NULL)
         return NULL;
     work->mem = mem;
@@ -276,8 +276,8 @@ static struct work *make_work(void *mem, struct kx_commit *commit,
 }
 
 /* About how many entries the prefix has. */
-static enum kx_status reckon_total(struct kx_store *store, void *mem,
-                                   struct sampling *sample)
+static enum kx_status estimate_total(struct kx_store *store, void *mem,
+                                     struct sampling *sample)
 {
     struct kx_buffer end;
     kx_buffer_init(&end, mem);
@@ -296,12 +296,12 @@ enum kx_status declare_preview_index(struct kx_store *store,
                                      bool declared)
 {
     void *mem = talloc_new(NULL);
-    struct work *work =
+    struct preview_work *work =
         mem == NULL ? NULL : make_work(mem, commit, declaration);
     struct sampling sample = {
         .prefix = declaration->prefix, .take = take, .context = work};
     enum kx_status status =
-        work == NULL ? KX_NO_MEMORY : reckon_total(store, mem, &sample);
+        work == NULL ? KX_NO_MEMORY : estimate_total(store, mem, &sample);
     if (status == KX_OK) {
         work->sampling = &sample;
         status = entry_sample_entries(store, &sample);

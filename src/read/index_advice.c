@@ -75,32 +75,32 @@ static void add_where(struct declaration *declaration,
 }
 
 static enum kx_status complete(struct declaration *declaration,
-                               const struct kx_question *question)
+                               const struct kx_query *query)
 {
-    struct kx_fit fit;
-    const struct declaration *asked = question->asked;
+    struct kx_index_match match;
+    const struct declaration *asked = query->asked;
     declaration->prefix = asked->prefix;
     declaration->depth = asked->depth;
     add_fields(declaration, asked);
     enum kx_status status =
-        index_match_make(declaration, declaration, question, &fit);
+        index_match_make(declaration, declaration, query, &match);
     if (status != KX_OK)
         return status;
-    add_where(declaration, asked, fit.left);
-    status = index_match_make(declaration, declaration, question, &fit);
-    return status == KX_OK && fit.misfits != 0 ? KX_ABSENT : status;
+    add_where(declaration, asked, match.left);
+    status = index_match_make(declaration, declaration, query, &match);
+    return status == KX_OK && match.mismatches != 0 ? KX_ABSENT : status;
 }
 
-enum kx_status index_advice_make(void *mem, const struct kx_question *question,
+enum kx_status index_advice_make(void *mem, const struct kx_query *query,
                                  struct declaration **declaration_out)
 {
-    const struct declaration *asked = question->asked;
+    const struct declaration *asked = query->asked;
     if (asked->where_count == 0 && asked->field_count == 0)
         return KX_ABSENT;
     struct declaration *declaration = talloc_zero(mem, struct declaration);
     if (declaration == NULL)
         return KX_NO_MEMORY;
-    enum kx_status status = complete(declaration, question);
+    enum kx_status status = complete(declaration, query);
     if (status == KX_OK)
         *declaration_out = declaration;
     else

@@ -10,7 +10,7 @@
  * equality, then those of the order or of a range; a condition that an order of
  * fields cannot answer becomes its `where`. KX_OK; KX_ABSENT: no index would
  * answer the question; KX_NO_MEMORY. */
-enum kx_status index_advice_make(void *mem, const struct kx_question *question,
+enum kx_status index_advice_make(void *mem, const struct kx_query *query,
                                  struct declaration **declaration_out);
 
 /* Appends a name made of prefix and fields, such as users_by_color; n > 1 is

@@ -9,14 +9,13 @@
 /* Fills fit, but for the name; its bounds lie under talloc context mem. KX_OK,
  * KX_NO_MEMORY. */
 enum kx_status index_match_make(void *mem, const struct declaration *index,
-                                const struct kx_question *question,
-                                struct kx_fit *fit_out);
+                                const struct kx_query *query,
+                                struct kx_index_match *match_out);
 
 /* The same for the entries themselves, without an index: its bounds are whole
  * keys. */
-enum kx_status index_match_entries(void *mem,
-                                   const struct kx_question *question,
-                                   struct kx_fit *fit_out);
+enum kx_status index_match_entries(void *mem, const struct kx_query *query,
+                                   struct kx_index_match *match_out);
 
 /* ---- match_implied.c --------------------------------------------------------
  */
@@ -35,14 +34,15 @@ bool match_implied(const struct condition *list, size_t count,
  */
 
 /* Bounds of a range as encoded parts, which follow the equal ones. */
-struct span {
+struct match_bounds {
     struct kx_buffer low;  /* inclusive; empty: none */
     struct kx_buffer high; /* exclusive; empty: none */
 };
 
 /* Narrows the span by a condition that is gt, ge, lt or le; false when
  * bounds cannot express it. A span begins with two empty buffers. */
-bool match_bounds_narrow(struct span *span, const struct condition *condition);
+bool match_bounds_narrow(struct match_bounds *bounds,
+                         const struct condition *condition);
 
 /* Replaces out by the encoding of the part that comes next after this one.
  * False when there is none. */
@@ -54,6 +54,6 @@ bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out);
 
 /* Gives a span of one bound the other end of the type of its bound, where there
  * is one. */
-void match_bounds_close(struct span *span);
+void match_bounds_close(struct match_bounds *bounds);
 
 #endif

@@ -103,19 +103,22 @@ static bool is_tighter(const struct condition *condition,
     return present.size == 0 || (is_lower(condition) ? order > 0 : order < 0);
 }
 
-static bool same_type(const struct span *span, struct kx_slice value)
+static bool same_type(const struct match_bounds *bounds, struct kx_slice value)
 {
     struct kx_slice other =
-        kx_buffer_slice(span->low.size != 0 ? &span->low : &span->high);
+        kx_buffer_slice(bounds->low.size != 0 ? &bounds->low : &bounds->high);
     return other.size == 0 || predicate_comparable(other, value);
 }
 
-bool match_bounds_narrow(struct span *span, const struct condition *condition)
+bool match_bounds_narrow(struct match_bounds *bounds,
+                         const struct condition *condition)
 {
-    struct kx_buffer *place = is_lower(condition) ? &span->low : &span->high;
+    struct kx_buffer *place =
+        is_lower(condition) ? &bounds->low : &bounds->high;
     struct kx_buffer bound;
     kx_buffer_init(&bound, place->owner);
-    if (!same_type(span, condition->values[0]) || !bound_of(condition, &bound))
+    if (!same_type(bounds, condition->values[0]) ||
+        !bound_of(condition, &bound))
         return false;
     if (is_tighter(condition, kx_buffer_slice(place), kx_buffer_slice(&bound)))
         *place = bound;
@@ -155,15 +158,15 @@ bool match_bounds_next_type(struct kx_slice encoded, struct kx_buffer *out)
            add_first((enum kx_part_type)(part.type + 1), out);
 }
 
-void match_bounds_close(struct span *span)
+void match_bounds_close(struct match_bounds *bounds)
 {
     struct kx_key_reader reader;
     struct kx_part part;
-    bool low = span->low.size != 0;
-    bool high = span->high.size != 0;
+    bool low = bounds->low.size != 0;
+    bool high = bounds->high.size != 0;
     if (low && !high)
-        match_bounds_next_type(kx_buffer_slice(&span->low), &span->high);
+        match_bounds_next_type(kx_buffer_slice(&bounds->low), &bounds->high);
     else if (high && !low &&
-             read_part(kx_buffer_slice(&span->high), &reader, &part))
-        add_first(part.type, &span->low);
+             read_part(kx_buffer_slice(&bounds->high), &reader, &part))
+        add_first(part.type, &bounds->low);
 }

@@ -6,27 +6,27 @@
 
 #include "schema/declaration_parse.h"
 
-static enum kx_status read_order(struct declaration_parse *reading,
+static enum kx_status read_order(struct declaration_parse *parse,
                                  struct kx_slice value, void *target)
 {
-    enum kx_status status = declaration_read_fields(reading, value, target);
-    if (status == KX_OK && reading->declaration->has_each)
+    enum kx_status status = declaration_read_fields(parse, value, target);
+    if (status == KX_OK && parse->declaration->has_each)
         return declaration_parse_bad(
-            reading,
+            parse,
             "an order cannot use each: an entry has one place in an order");
     return status;
 }
 
 /* Kept in the reading's declaration until it is done: `unique` has no meaning
  * for a question. */
-static enum kx_status read_reverse(struct declaration_parse *reading,
+static enum kx_status read_reverse(struct declaration_parse *parse,
                                    struct kx_slice value, void *target)
 {
     struct declaration *asked = target;
-    return declaration_parse_flag(reading, value, &asked->unique);
+    return declaration_parse_flag(parse, value, &asked->unique);
 }
 
-static const struct member members[] = {
+static const struct declaration_member members[] = {
     {"prefix", declaration_read_prefix},
     {"depth", declaration_read_depth},
     {"where", declaration_read_where},
@@ -36,54 +36,53 @@ static const struct member members[] = {
     {NULL, NULL},
 };
 
-static enum kx_status check_parts(struct declaration_parse *reading)
+static enum kx_status check_parts(struct declaration_parse *parse)
 {
-    const struct declaration *asked = reading->declaration;
+    const struct declaration *asked = parse->declaration;
     for (size_t i = 0; i < asked->where_count; i++)
         if (asked->depth != 0 && asked->where[i].key_part > asked->depth) {
-            declaration_parse_enter(reading, kx_text("where"));
-            return declaration_no_part(reading, asked->where[i].key_part);
+            declaration_parse_enter(parse, kx_text("where"));
+            return declaration_no_part(parse, asked->where[i].key_part);
         }
-    return declaration_check_fields(reading, "order");
+    return declaration_check_fields(parse, "order");
 }
 
-static enum kx_status read_question(struct kx_question *question,
-                                    struct kx_slice text,
-                                    struct kx_fault *fault)
+static enum kx_status read_query(struct kx_query *query, struct kx_slice text,
+                                 struct kx_fault *fault)
 {
-    struct declaration *asked = question->asked;
-    struct declaration_parse reading = {
-        .declaration = asked, .fault = fault, .question = true};
+    struct declaration *asked = query->asked;
+    struct declaration_parse parse = {
+        .declaration = asked, .fault = fault, .is_query = true};
     enum kx_status status =
-        declaration_parse_members(&reading, text, members, "a question", asked);
-    if (status == KX_OK && !reading.has_prefix)
-        return declaration_parse_bad(&reading,
+        declaration_parse_members(&parse, text, members, "a question", asked);
+    if (status == KX_OK && !parse.has_prefix)
+        return declaration_parse_bad(&parse,
                                      "a query needs a prefix, such as "
                                      "[\"users\"]; [] stands for all entries");
     if (status == KX_OK)
-        status = check_parts(&reading);
-    question->reverse = asked->unique;
+        status = check_parts(&parse);
+    query->reverse = asked->unique;
     asked->unique = false;
     return status;
 }
 
-enum kx_status kx_question_read(void *memory, struct kx_slice text,
-                                struct kx_question **question_out,
-                                struct kx_fault *fault)
+enum kx_status kx_query_read(void *memory, struct kx_slice text,
+                             struct kx_query **query_out,
+                             struct kx_fault *fault)
 {
     enum kx_status status = kx_json_check(text, fault);
     if (status != KX_OK)
         return status;
-    struct kx_question *question = talloc_zero(memory, struct kx_question);
-    if (question != NULL)
-        question->asked = talloc_zero(question, struct declaration);
+    struct kx_query *query = talloc_zero(memory, struct kx_query);
+    if (query != NULL)
+        query->asked = talloc_zero(query, struct declaration);
     status = KX_NO_MEMORY;
-    if (question != NULL && question->asked != NULL)
-        status = read_question(question, text, fault);
+    if (query != NULL && query->asked != NULL)
+        status = read_query(query, text, fault);
     if (status == KX_OK)
-        *question_out = question;
+        *query_out = query;
     else
-        talloc_free(question);
+        talloc_free(query);
     return status;
 }
 
@@ -106,25 +105,25 @@ bool query_same_field(const struct field *a, const struct field *b)
     return a->fold == b->fold && query_same_place(a, b);
 }
 
-size_t kx_question_conditions(const struct kx_question *question)
+size_t kx_query_conditions(const struct kx_query *query)
 {
-    return question->asked->where_count;
+    return query->asked->where_count;
 }
 
-void kx_question_condition(const struct kx_question *question, size_t n,
-                           struct kx_buffer *out)
+void kx_query_condition(const struct kx_query *query, size_t n,
+                        struct kx_buffer *out)
 {
-    declaration_write_condition(&question->asked->where[n], out);
+    declaration_write_condition(&query->asked->where[n], out);
 }
 
-struct kx_slice kx_question_prefix(const struct kx_question *question)
+struct kx_slice kx_query_prefix(const struct kx_query *query)
 {
-    return question->asked->prefix;
+    return query->asked->prefix;
 }
 
-size_t kx_question_fields(const struct kx_question *question,
-                          const struct kx_slice **fields_out)
+size_t kx_query_fields(const struct kx_query *query,
+                       const struct kx_slice **fields_out)
 {
-    *fields_out = question->asked->stored;
-    return question->asked->stored_count;
+    *fields_out = query->asked->stored;
+    return query->asked->stored_count;
 }

@@ -7,7 +7,7 @@
 
 #include "schema/declaration.h"
 
-struct kx_question {
+struct kx_query {
     /* prefix, depth and where (whose conditions may have fold, key and each);
      * its fields are the order asked for, what it stores the members. It has no
      * name. */

@@ -24,7 +24,7 @@ enum kx_status kx_reader_open(struct kx_store *store,
     reader->reads = &reader->own;
     kx_buffer_init(&reader->start, reader);
     kx_buffer_init(&reader->end, reader);
-    kx_buffer_init(&reader->behind, reader);
+    kx_buffer_init(&reader->bound, reader);
     kx_buffer_init(&reader->position, reader);
     kx_buffer_init(&reader->primary, reader);
     kx_buffer_init(&reader->record, reader);
@@ -216,7 +216,7 @@ enum kx_status reader_record(struct kx_reader *reader, struct kx_slice key,
     struct kx_store *store = reader->store;
     reader_saw(reader, view_pending_key(&store->gate, key));
     if (!record_cache_get(store->cache, key, bytes)) {
-        if (reader->glances)
+        if (reader->cache_only)
             return KX_AGAIN;
         enum kx_status status = read_table(reader, key, bytes);
         if (status != KX_OK)
@@ -240,7 +240,7 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
-        index_usage_read(&owner->use, reader->now_ms);
+        index_usage_read(&owner->usage, reader->now_ms);
     struct record found;
     enum kx_status status = reader_record(reader, key, record, &found);
     if (status == KX_OK && owner != NULL && found.index != 0)
@@ -257,9 +257,9 @@ static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
 {
     view_glance_begin(&reader->store->gate);
     begin(reader);
-    reader->glances = true;
+    reader->cache_only = true;
     enum kx_status status = kx_read(reader, key, record, entry_out, fault);
-    reader->glances = false;
+    reader->cache_only = false;
     view_glance_end(&reader->store->gate);
     return status;
 }
@@ -324,10 +324,10 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .prefix = declaration->prefix,
         .entries = index->entries,
         .conflicts = index->conflicts + (built == index ? 0 : built->conflicts),
-        .since_ms = index->use.since_ms,
-        .reads = atomic_load(&index->use.reads),
-        .last_read_ms = atomic_load(&index->use.last_read_ms),
-        .writes = atomic_load(&index->use.writes),
+        .since_ms = index->usage.since_ms,
+        .reads = atomic_load(&index->usage.reads),
+        .last_read_ms = atomic_load(&index->usage.last_read_ms),
+        .writes = atomic_load(&index->usage.writes),
         .adoption = &index->adoption,
     };
     if (index->verification != NULL)

@@ -33,8 +33,8 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
             break;
         tally->rows++;
         tally->bytes += key.size + row.size;
-        reader->behind.size = 0;
-        kx_add_slice(&reader->behind, key);
+        reader->bound.size = 0;
+        kx_add_slice(&reader->bound, key);
     }
     range_end(reader->rows);
     tally->all = status == KX_END;
@@ -52,8 +52,8 @@ static uint64_t estimate_rows(struct kx_reader *reader,
     double all = (double)catalog_row_count(reader->store->catalog);
     double share =
         table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->end));
-    double read = table_share(env, TABLE_ENTRIES, start,
-                              kx_buffer_slice(&reader->behind));
+    double read =
+        table_share(env, TABLE_ENTRIES, start, kx_buffer_slice(&reader->bound));
     double rows = share * (read > 0 ? (double)tally->rows / read : all);
     if (rows > all)
         rows = all;

@@ -12,65 +12,66 @@ enum { NAMES_MAX = KX_INDEXES_MAX + 1 }; /* that are tried for an index */
 static const struct {
     const char *code;
     const char *text;
-} misfits[KX_MISFIT_COUNT] = {
-    [KX_MISFIT_NOT_READY] = {"not-ready", "It is not ready: see its state."},
-    [KX_MISFIT_OTHER_PREFIX] = {"other-prefix",
-                                "It covers entries under another prefix."},
-    [KX_MISFIT_COVERS_MORE] = {"covers-more",
-                               "Its prefix is shorter: it covers other entries "
-                               "as well."},
-    [KX_MISFIT_COVERS_LESS] = {"covers-less",
-                               "Its prefix is longer: it covers only some of "
-                               "the entries."},
-    [KX_MISFIT_OTHER_DEPTH] = {"other-depth",
-                               "It covers keys with another number of parts."},
-    [KX_MISFIT_PARTIAL] =
+} mismatches[KX_MISMATCH_COUNT] = {
+    [KX_MISMATCH_NOT_READY] = {"not-ready", "It is not ready: see its state."},
+    [KX_MISMATCH_OTHER_PREFIX] = {"other-prefix",
+                                  "It covers entries under another prefix."},
+    [KX_MISMATCH_COVERS_MORE] =
+        {"covers-more", "Its prefix is shorter: it covers other entries "
+                        "as well."},
+    [KX_MISMATCH_COVERS_LESS] = {"covers-less",
+                                 "Its prefix is longer: it covers only some of "
+                                 "the entries."},
+    [KX_MISMATCH_OTHER_DEPTH] =
+        {"other-depth", "It covers keys with another number of parts."},
+    [KX_MISMATCH_PARTIAL] =
         {"partial", "Its `where` leaves out entries that the query asks for."},
-    [KX_MISFIT_LEAVES_OUT] =
+    [KX_MISMATCH_LEAVES_OUT] =
         {"leaves-out",
          "It leaves out entries that the query asks for: those without a value "
          "for one of its fields, or with a value too long for a key."},
-    [KX_MISFIT_REPEATS] = {"repeats",
-                           "It has a field with `each`, so it has an entry "
-                           "several times, once for each element."},
-    [KX_MISFIT_FOLDS] =
+    [KX_MISMATCH_REPEATS] = {"repeats",
+                             "It has a field with `each`, so it has an entry "
+                             "several times, once for each element."},
+    [KX_MISMATCH_FOLDS] =
         {"folds", "A field is folded in another way than its condition."},
-    [KX_MISFIT_UNUSED] = {"first-field-unused",
-                          "No condition and no order uses its first field."},
-    [KX_MISFIT_CONDITIONS] =
+    [KX_MISMATCH_UNUSED] = {"first-field-unused",
+                            "No condition and no order uses its first field."},
+    [KX_MISMATCH_CONDITIONS] =
         {"conditions-left",
          "Its order cannot answer the conditions in `left`."},
-    [KX_MISFIT_ORDER] = {"other-order", "Its entries have another order."},
+    [KX_MISMATCH_ORDER] = {"other-order", "Its entries have another order."},
 };
 
-const char *kx_misfit_code(enum kx_misfit misfit)
+const char *kx_mismatch_code(enum kx_mismatch mismatch)
 {
-    return misfits[misfit].code;
+    return mismatches[mismatch].code;
 }
 
-const char *kx_misfit_text(enum kx_misfit misfit)
+const char *kx_mismatch_text(enum kx_mismatch mismatch)
 {
-    return misfits[misfit].text;
+    return mismatches[mismatch].text;
 }
 
-enum kx_status kx_fit_at(struct kx_reader *reader, struct kx_question *question,
-                         size_t n, struct kx_fit *fit_out)
+enum kx_status kx_index_match_at(struct kx_reader *reader,
+                                 struct kx_query *query, size_t n,
+                                 struct kx_index_match *match_out)
 {
     const struct index *index = catalog_at(reader->store->catalog, n);
     if (index == NULL)
         return KX_END;
     enum kx_status status =
-        index_match_make(question, index->declaration, question, fit_out);
-    fit_out->index = index->declaration->name;
+        index_match_make(query, index->declaration, query, match_out);
+    match_out->index = index->declaration->name;
     if (!index_readable(index))
-        fit_out->misfits |= 1u << KX_MISFIT_NOT_READY;
+        match_out->mismatches |= 1u << KX_MISMATCH_NOT_READY;
     return status;
 }
 
-enum kx_status kx_fit_entries(struct kx_question *question,
-                              struct kx_fit *fit_out)
+enum kx_status kx_index_match_entries(struct kx_query *query,
+                                      struct kx_index_match *match_out)
 {
-    return index_match_entries(question, question, fit_out);
+    return index_match_entries(query, query, match_out);
 }
 
 /* Are there entries whose keys begin with this part? KX_OK, KX_END: none. */
@@ -139,15 +140,14 @@ static enum kx_status choose_name(struct kx_reader *reader,
     return status == KX_OK ? KX_ABSENT : status;
 }
 
-enum kx_status kx_advise(struct kx_reader *reader,
-                         const struct kx_question *question, bool check_name,
-                         struct kx_buffer *out)
+enum kx_status kx_advise(struct kx_reader *reader, const struct kx_query *query,
+                         bool check_name, struct kx_buffer *out)
 {
     struct declaration *declaration = NULL;
     void *mem = talloc_new(NULL);
-    enum kx_status status =
-        mem == NULL ? KX_NO_MEMORY
-                    : index_advice_make(mem, question, &declaration);
+    enum kx_status status = mem == NULL
+                                ? KX_NO_MEMORY
+                                : index_advice_make(mem, query, &declaration);
     if (status == KX_OK &&
         catalog_owner(reader->store->catalog, declaration->prefix) != NULL)
         status = KX_ABSENT; /* entries of an index are not indexed */

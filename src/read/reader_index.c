@@ -136,7 +136,7 @@ enum kx_status kx_index_get(struct kx_reader *reader,
     status = extract_lookup(index->declaration, lookup->value, &reader->start);
     if (status != KX_OK)
         return status;
-    index_usage_read(&index->use, reader->now_ms);
+    index_usage_read(&index->usage, reader->now_ms);
     struct record row;
     struct kx_slice key = kx_buffer_slice(&reader->start);
     reader->count_only = false;

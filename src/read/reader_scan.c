@@ -92,7 +92,7 @@ enum kx_status kx_scan(struct kx_reader *reader, const struct kx_range *range,
     if (owner != NULL && !index_shown(owner))
         return reader_not_ready(owner, fault);
     if (owner != NULL)
-        index_usage_read(&owner->use, reader->now_ms);
+        index_usage_read(&owner->usage, reader->now_ms);
     kx_scan_end(reader);
     reader->index = NULL;
     reader_bounds(reader, kx_slice(NULL, 0), range);
@@ -111,7 +111,7 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
         return status;
     kx_scan_end(reader);
     reader->index = index;
-    index_usage_read(&index->use, reader->now_ms);
+    index_usage_read(&index->usage, reader->now_ms);
     reader_bounds(reader, index->declaration->name_key, range);
     reader->reverse = range->reverse;
     resume(reader, index->declaration->name_key, range->after);
@@ -152,21 +152,21 @@ static const struct index *hidden_index(const struct kx_reader *reader)
 static enum kx_status pass_over(struct kx_reader *reader)
 {
     const struct index *index = hidden_index(reader);
-    struct kx_buffer *behind = &reader->behind;
+    struct kx_buffer *bound = &reader->bound;
     struct kx_slice start = kx_buffer_slice(&reader->start);
     struct kx_slice end = kx_buffer_slice(&reader->end);
     if (index == NULL)
         return KX_OK;
-    kx_buffer_clear(behind);
-    kx_add_slice(behind, index->declaration->name_key);
+    kx_buffer_clear(bound);
+    kx_add_slice(bound, index->declaration->name_key);
     if (!reader->reverse)
-        kx_add_byte(behind, 0xff);
-    if (behind->failed)
+        kx_add_byte(bound, 0xff);
+    if (bound->failed)
         return KX_NO_MEMORY;
     if (reader->reverse)
-        end = kx_buffer_slice(behind);
+        end = kx_buffer_slice(bound);
     else
-        start = kx_buffer_slice(behind);
+        start = kx_buffer_slice(bound);
     if (end.size == 0 || kx_compare(start, end) < 0)
         return range_begin_either(reader->rows, start, end, reader->reverse);
     reader->ended = true;

@@ -19,7 +19,7 @@ struct kx_reader {
     int64_t now_ms;
     uint64_t flush;          /* what kx_read_end will return */
     bool held;               /* the view is entered until kx_read_release */
-    bool glances;            /* it may look at the cache, not at a table */
+    bool cache_only;         /* it may look at the cache, not at a table */
     struct range *rows;      /* the scan */
     struct range *primaries; /* look-ups of what index entries point to */
     bool scanning;
@@ -36,7 +36,7 @@ struct kx_reader {
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
-    struct kx_buffer behind;   /* a bound, when the scan passes over much */
+    struct kx_buffer bound;    /* a bound, when the scan passes over much */
     struct kx_buffer position; /* key in scan order of the last entry */
     struct kx_buffer record;   /* and the record that lies there */
     struct kx_buffer row;      /* of an index, looked up */

@@ -28,17 +28,17 @@ static bool is_name(struct kx_slice text)
 
 /* Names are ASCII only: a name is part of keys, and must look the same wherever
  * it is written. */
-static enum kx_status read_name(struct declaration_parse *reading,
+static enum kx_status read_name(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     enum kx_status status =
-        declaration_parse_text(reading, value, &declaration->name);
+        declaration_parse_text(parse, value, &declaration->name);
     if (status != KX_OK)
         return status;
     if (!is_name(declaration->name))
         return declaration_parse_bad(
-            reading,
+            parse,
             "the name must be a letter or '_' and then at most "
             "%d letters, digits, '_', '.' or '-'",
             KX_INDEX_NAME_MAX - 1);
@@ -48,15 +48,15 @@ static enum kx_status read_name(struct declaration_parse *reading,
            declaration->name.size);
     status = kx_key_add_string(&key, declaration->name);
     declaration->name_key = kx_buffer_slice(&key);
-    return key.failed ? declaration_parse_no_memory(reading) : status;
+    return key.failed ? declaration_parse_no_memory(parse) : status;
 }
 
-enum kx_status declaration_read_prefix(struct declaration_parse *reading,
+enum kx_status declaration_read_prefix(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     if (kx_json_type(value) != KX_JSON_ARRAY)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "prefix must be an array of key parts, "
                                      "such as [\"users\"]");
     struct kx_fault fault = {.detail = ""};
@@ -64,54 +64,53 @@ enum kx_status declaration_read_prefix(struct declaration_parse *reading,
     kx_buffer_init(&key, declaration);
     enum kx_status status = kx_key_from_json(value, &key, &fault);
     if (key.failed || status == KX_NO_MEMORY)
-        return declaration_parse_no_memory(reading);
+        return declaration_parse_no_memory(parse);
     if (status != KX_OK)
-        return declaration_parse_bad(reading, "prefix: %s", fault.detail);
+        return declaration_parse_bad(parse, "prefix: %s", fault.detail);
     if (key.size >= KX_KEY_MAX)
         return declaration_parse_bad(
-            reading, "the prefix is longer than %d bytes", KX_KEY_MAX);
-    reading->has_prefix = true;
+            parse, "the prefix is longer than %d bytes", KX_KEY_MAX);
+    parse->has_prefix = true;
     declaration->prefix = kx_buffer_slice(&key);
     return KX_OK;
 }
 
-enum kx_status declaration_read_depth(struct declaration_parse *reading,
+enum kx_status declaration_read_depth(struct declaration_parse *parse,
                                       struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return declaration_parse_count(reading, value,
+    return declaration_parse_count(parse, value,
                                    "how many parts a key has after the prefix",
                                    &declaration->depth);
 }
 
-static enum kx_status read_unique(struct declaration_parse *reading,
+static enum kx_status read_unique(struct declaration_parse *parse,
                                   struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return declaration_parse_flag(reading, value, &declaration->unique);
+    return declaration_parse_flag(parse, value, &declaration->unique);
 }
 
-static enum kx_status read_adopt(struct declaration_parse *reading,
+static enum kx_status read_adopt(struct declaration_parse *parse,
                                  struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return declaration_parse_flag(reading, value, &declaration->adopt);
+    return declaration_parse_flag(parse, value, &declaration->adopt);
 }
 
-static enum kx_status read_missing(struct declaration_parse *reading,
+static enum kx_status read_missing(struct declaration_parse *parse,
                                    struct kx_slice value, void *target)
 {
     static const char *const words[] = {
         [MISSING_SKIP] = "skip", [MISSING_ERROR] = "error", NULL};
     struct declaration *declaration = target;
     size_t word = MISSING_SKIP;
-    enum kx_status status =
-        declaration_parse_word(reading, value, words, &word);
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
     declaration->missing = word;
     return status;
 }
 
-static const struct member members[] = {
+static const struct declaration_member members[] = {
     {"name", read_name},
     {"prefix", declaration_read_prefix},
     {"depth", declaration_read_depth},
@@ -124,52 +123,51 @@ static const struct member members[] = {
     {NULL, NULL},
 };
 
-enum kx_status declaration_check_fields(struct declaration_parse *reading,
+enum kx_status declaration_check_fields(struct declaration_parse *parse,
                                         const char *member)
 {
-    const struct declaration *declaration = reading->declaration;
+    const struct declaration *declaration = parse->declaration;
     for (size_t i = 0; i < declaration->field_count; i++) {
         size_t part = declaration->fields[i].key_part;
         if (declaration->depth == 0 || part <= declaration->depth)
             continue;
-        declaration_parse_enter(reading, kx_text(member));
-        declaration_parse_enter_element(reading, i);
-        return declaration_no_part(reading, part);
+        declaration_parse_enter(parse, kx_text(member));
+        declaration_parse_enter_element(parse, i);
+        return declaration_no_part(parse, part);
     }
     return KX_OK;
 }
 
-enum kx_status declaration_no_part(struct declaration_parse *reading,
-                                   size_t part)
+enum kx_status declaration_no_part(struct declaration_parse *parse, size_t part)
 {
-    size_t depth = reading->declaration->depth;
-    return declaration_parse_bad(reading,
+    size_t depth = parse->declaration->depth;
+    return declaration_parse_bad(parse,
                                  "no covered key has part %zu: with depth %zu "
                                  "the keys have %zu parts after the prefix",
                                  part, depth, depth);
 }
 
 /* Checks that concern more than one member. */
-static enum kx_status check_whole(struct declaration_parse *reading)
+static enum kx_status check_whole(struct declaration_parse *parse)
 {
-    const struct declaration *declaration = reading->declaration;
+    const struct declaration *declaration = parse->declaration;
     if (declaration->name.size == 0)
-        return declaration_parse_bad(reading, "a declaration needs a name");
-    if (!reading->has_prefix)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse, "a declaration needs a name");
+    if (!parse->has_prefix)
+        return declaration_parse_bad(parse,
                                      "a declaration needs a prefix, such as "
                                      "[\"users\"]");
     if (declaration->field_count == 0)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "a declaration needs at least one field, "
                                      "such as \"/email\"");
     if (kx_starts_with(declaration->prefix, declaration->name_key)) {
-        declaration_parse_enter(reading, kx_text("prefix"));
-        return declaration_parse_bad(reading,
+        declaration_parse_enter(parse, kx_text("prefix"));
+        return declaration_parse_bad(parse,
                                      "the prefix lies within the index's own "
                                      "entries: choose another name");
     }
-    return declaration_check_fields(reading, "fields");
+    return declaration_check_fields(parse, "fields");
 }
 
 enum kx_status declaration_parse(void *mem, struct kx_slice text,
@@ -182,12 +180,12 @@ enum kx_status declaration_parse(void *mem, struct kx_slice text,
     struct declaration *declaration = talloc_zero(mem, struct declaration);
     if (declaration == NULL)
         return kx_fail(fault, KX_NO_MEMORY, "no memory");
-    struct declaration_parse reading = {.declaration = declaration,
-                                        .fault = fault};
-    status = declaration_parse_members(&reading, text, members, "a declaration",
+    struct declaration_parse parse = {.declaration = declaration,
+                                      .fault = fault};
+    status = declaration_parse_members(&parse, text, members, "a declaration",
                                        declaration);
     if (status == KX_OK)
-        status = check_whole(&reading);
+        status = check_whole(&parse);
     if (status == KX_OK)
         status = declaration_write(declaration);
     if (status == KX_OK)
@@ -215,8 +213,8 @@ void declaration_difference(const struct declaration *have,
                             const struct declaration *want,
                             struct kx_buffer *out)
 {
-    for (const struct member *member = members; member->name != NULL;
-         member++) {
+    for (const struct declaration_member *member = members;
+         member->name != NULL; member++) {
         struct kx_slice a = member_of(have, kx_text(member->name));
         struct kx_slice b = member_of(want, kx_text(member->name));
         if (kx_equal(a, b))

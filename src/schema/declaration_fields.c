@@ -5,29 +5,29 @@
 /* ---- Fields ------------------------------------------------------------- */
 
 /* A field being read. */
-struct draft {
+struct field_draft {
     struct field field;
     bool has_path;
 };
 
-static enum kx_status read_path(struct declaration_parse *reading,
+static enum kx_status read_path(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
+    struct field_draft *draft = target;
     draft->has_path = true;
-    return declaration_parse_pointer(reading, value, &draft->field.path);
+    return declaration_parse_pointer(parse, value, &draft->field.path);
 }
 
-static enum kx_status read_key(struct declaration_parse *reading,
+static enum kx_status read_key(struct declaration_parse *parse,
                                struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_parse_count(reading, value,
+    struct field_draft *draft = target;
+    return declaration_parse_count(parse, value,
                                    "which part of the key after the prefix",
                                    &draft->field.key_part);
 }
 
-enum kx_status declaration_read_fold(struct declaration_parse *reading,
+enum kx_status declaration_read_fold(struct declaration_parse *parse,
                                      struct kx_slice value, enum fold *fold_out)
 {
     static const char *const words[] = {[FOLD_NONE] = "none",
@@ -35,71 +35,70 @@ enum kx_status declaration_read_fold(struct declaration_parse *reading,
                                         [FOLD_CASEFOLD] = "casefold",
                                         NULL};
     size_t word = FOLD_NONE;
-    enum kx_status status =
-        declaration_parse_word(reading, value, words, &word);
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
     *fold_out = word;
     return status;
 }
 
-static enum kx_status read_fold(struct declaration_parse *reading,
+static enum kx_status read_fold(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_read_fold(reading, value, &draft->field.fold);
+    struct field_draft *draft = target;
+    return declaration_read_fold(parse, value, &draft->field.fold);
 }
 
-static enum kx_status read_each(struct declaration_parse *reading,
+static enum kx_status read_each(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_parse_flag(reading, value, &draft->field.each);
+    struct field_draft *draft = target;
+    return declaration_parse_flag(parse, value, &draft->field.each);
 }
 
-static const struct member field_members[] = {
+static const struct declaration_member field_members[] = {
     {"path", read_path}, {"key", read_key}, {"fold", read_fold},
     {"each", read_each}, {NULL, NULL},
 };
 
-enum kx_status declaration_no_array(struct declaration_parse *reading)
+enum kx_status declaration_no_array(struct declaration_parse *parse)
 {
     return declaration_parse_bad(
-        reading, "each needs a path: a part of the key is not an array");
+        parse, "each needs a path: a part of the key is not an array");
 }
 
-static enum kx_status check_field(struct declaration_parse *reading,
-                                  const struct draft *draft)
+static enum kx_status check_field(struct declaration_parse *parse,
+                                  const struct field_draft *draft)
 {
-    const struct declaration *declaration = reading->declaration;
+    const struct declaration *declaration = parse->declaration;
     bool has_key = draft->field.key_part != 0;
     if (draft->has_path == has_key)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "a field has either a path, such as "
                                      "\"/email\", or a key, such as 1");
     if (has_key && draft->field.each)
-        return declaration_no_array(reading);
+        return declaration_no_array(parse);
     if (draft->field.each && declaration->has_each)
         return declaration_parse_bad(
-            reading, "an index has at most one field with each");
+            parse, "an index has at most one field with each");
     return KX_OK;
 }
 
 /* Reads a field: an object, or only its path. */
-static enum kx_status read_field(struct declaration_parse *reading,
+static enum kx_status read_field(struct declaration_parse *parse,
                                  struct kx_slice value)
 {
-    struct declaration *declaration = reading->declaration;
-    struct draft draft = {.has_path = false};
+    struct declaration *declaration = parse->declaration;
+    struct field_draft draft = {.has_path = false};
     if (declaration->field_count == KX_FIELDS_MAX)
-        return declaration_parse_bad(reading, "an index has at most %d fields",
+        return declaration_parse_bad(parse, "an index has at most %d fields",
                                      KX_FIELDS_MAX);
     enum kx_status status = KX_OK;
     if (kx_json_type(value) == KX_JSON_OBJECT)
-        status = declaration_parse_members(reading, value, field_members,
+        status = declaration_parse_members(parse, value, field_members,
                                            "a field", &draft);
     else
-        status = read_path(reading, value, &draft);
+        status = read_path(parse, value, &draft);
     if (status == KX_OK)
-        status = check_field(reading, &draft);
+        status = check_field(parse, &draft);
     if (status != KX_OK)
         return status;
     if (draft.field.each) {
@@ -113,7 +112,7 @@ static enum kx_status read_field(struct declaration_parse *reading,
 
 /* Calls `read` for each element of an array. */
 static enum kx_status read_elements(
-    struct declaration_parse *reading, struct kx_slice array,
+    struct declaration_parse *parse, struct kx_slice array,
     enum kx_status (*read)(struct declaration_parse *, struct kx_slice))
 {
     struct kx_json_iter iter;
@@ -122,23 +121,22 @@ static enum kx_status read_elements(
     enum kx_status status = KX_OK;
     if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
         return declaration_parse_bad(
-            reading,
-            "%s must be an array of JSON Pointers, such as [\"/email\"]",
-            reading->member->name);
+            parse, "%s must be an array of JSON Pointers, such as [\"/email\"]",
+            parse->member->name);
     for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
          i++) {
-        size_t end = declaration_parse_enter_element(reading, i);
-        status = read(reading, element);
-        declaration_parse_leave(reading, end);
+        size_t end = declaration_parse_enter_element(parse, i);
+        status = read(parse, element);
+        declaration_parse_leave(parse, end);
     }
     return status;
 }
 
-enum kx_status declaration_read_fields(struct declaration_parse *reading,
+enum kx_status declaration_read_fields(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     (void)target;
-    return read_elements(reading, value, read_field);
+    return read_elements(parse, value, read_field);
 }
 
 /* ---- Store -------------------------------------------------------------- */
@@ -164,46 +162,46 @@ static bool overlap(struct kx_slice a, struct kx_slice b)
     return true;
 }
 
-static enum kx_status read_stored(struct declaration_parse *reading,
+static enum kx_status read_stored(struct declaration_parse *parse,
                                   struct kx_slice value)
 {
-    struct declaration *declaration = reading->declaration;
+    struct declaration *declaration = parse->declaration;
     struct kx_slice path;
-    enum kx_status status = declaration_parse_pointer(reading, value, &path);
+    enum kx_status status = declaration_parse_pointer(parse, value, &path);
     if (status != KX_OK)
         return status;
     if (path.size == 0)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "store \"value\" keeps the whole value");
     if (declaration->stored_count == KX_STORED_MAX)
         return declaration_parse_bad(
-            reading, "an index stores at most %d members", KX_STORED_MAX);
+            parse, "an index stores at most %d members", KX_STORED_MAX);
     for (size_t i = 0; i < declaration->stored_count; i++)
         if (overlap(declaration->stored[i], path))
             return declaration_parse_bad(
-                reading,
+                parse,
                 "this path contains another path, or is contained in it");
     declaration->stored[declaration->stored_count++] = path;
     return KX_OK;
 }
 
-enum kx_status declaration_read_stored(struct declaration_parse *reading,
+enum kx_status declaration_read_stored(struct declaration_parse *parse,
                                        struct kx_slice value, void *target)
 {
     (void)target;
-    enum kx_status status = read_elements(reading, value, read_stored);
-    if (status == KX_OK && reading->declaration->stored_count == 0)
-        return declaration_parse_bad(reading,
+    enum kx_status status = read_elements(parse, value, read_stored);
+    if (status == KX_OK && parse->declaration->stored_count == 0)
+        return declaration_parse_bad(parse,
                                      "at least one path is expected here");
     return status;
 }
 
-static const struct member store_members[] = {
+static const struct declaration_member store_members[] = {
     {"fields", declaration_read_stored},
     {NULL, NULL},
 };
 
-enum kx_status declaration_read_store(struct declaration_parse *reading,
+enum kx_status declaration_read_store(struct declaration_parse *parse,
                                       struct kx_slice value, void *target)
 {
     static const char *const words[] = {
@@ -213,16 +211,15 @@ enum kx_status declaration_read_store(struct declaration_parse *reading,
     if (kx_json_type(value) == KX_JSON_OBJECT) {
         declaration->store = STORE_FIELDS;
         enum kx_status status = declaration_parse_members(
-            reading, value, store_members, "store", NULL);
+            parse, value, store_members, "store", NULL);
         if (status == KX_OK && declaration->stored_count == 0)
-            return declaration_parse_bad(reading, "store needs fields, such as "
-                                                  "{\"fields\":[\"/name\"]}");
+            return declaration_parse_bad(parse, "store needs fields, such as "
+                                                "{\"fields\":[\"/name\"]}");
         return status;
     }
-    enum kx_status status =
-        declaration_parse_word(reading, value, words, &word);
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
     if (status == KX_BAD_INDEX)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "store is \"pointer\", \"value\" or "
                                      "{\"fields\":[\"/name\"]}");
     declaration->store = word;

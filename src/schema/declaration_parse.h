@@ -5,101 +5,103 @@
 
 #include "schema/declaration.h"
 
-struct member;
+struct declaration_member;
 
 /* The state of the parser. */
 struct declaration_parse {
     struct declaration *declaration;
     struct kx_fault *fault;
-    bool has_prefix;             /* also if it is empty */
-    char pointer[128];           /* of the value being read */
-    size_t pointer_end;          /* bytes used in pointer */
-    const struct member *member; /* the row of the member being read */
-    bool question; /* a query: conditions have the members of a field, too */
+    bool has_prefix;    /* also if it is empty */
+    char pointer[128];  /* of the value being read */
+    size_t pointer_end; /* bytes used in pointer */
+    const struct declaration_member
+        *member;   /* the row of the member being read */
+    bool is_query; /* a query: conditions have the members of a field, too */
 };
 
 /* Reads the raw value of one member into target; fills the fault on errors. */
-typedef enum kx_status member_fn(struct declaration_parse *reading,
-                                 struct kx_slice value, void *target);
+typedef enum kx_status declaration_member_fn(struct declaration_parse *parse,
+                                             struct kx_slice value,
+                                             void *target);
 
-struct member {
+struct declaration_member {
     const char *name; /* NULL ends a table */
-    member_fn *read;
+    declaration_member_fn *read;
 };
 
 /* Returns KX_BAD_INDEX; fills the fault with the detail and the current
  * pointer. */
-enum kx_status declaration_parse_bad(struct declaration_parse *reading,
+enum kx_status declaration_parse_bad(struct declaration_parse *parse,
                                      const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Moves the pointer to a member or an element of the current value, and back.
  * The result of `enter` is the argument of `leave`. */
-size_t declaration_parse_enter(struct declaration_parse *reading,
+size_t declaration_parse_enter(struct declaration_parse *parse,
                                struct kx_slice name);
-size_t declaration_parse_enter_element(struct declaration_parse *reading,
+size_t declaration_parse_enter_element(struct declaration_parse *parse,
                                        size_t number);
-void declaration_parse_leave(struct declaration_parse *reading, size_t end);
+void declaration_parse_leave(struct declaration_parse *parse, size_t end);
 
 /* Reads an object member by member. A member that is not in the table is
  * refused, with the nearest name that is. `what` names the object in that
  * sentence ("a field"). */
-enum kx_status declaration_parse_members(struct declaration_parse *reading,
+enum kx_status declaration_parse_members(struct declaration_parse *parse,
                                          struct kx_slice object,
-                                         const struct member *table,
+                                         const struct declaration_member *table,
                                          const char *what, void *target);
 
 /* Reads the characters of a string token into the declaration's memory. */
-enum kx_status declaration_parse_text(struct declaration_parse *reading,
+enum kx_status declaration_parse_text(struct declaration_parse *parse,
                                       struct kx_slice value,
                                       struct kx_slice *text_out);
 
 /* Reads a JSON Pointer into the declaration's memory. */
-enum kx_status declaration_parse_pointer(struct declaration_parse *reading,
+enum kx_status declaration_parse_pointer(struct declaration_parse *parse,
                                          struct kx_slice value,
                                          struct kx_slice *pointer_out);
 
-enum kx_status declaration_parse_flag(struct declaration_parse *reading,
+enum kx_status declaration_parse_flag(struct declaration_parse *parse,
                                       struct kx_slice value, bool *flag_out);
 
 /* Reads a whole number from 1 to KX_KEY_MAX. `meaning` is the end of the
  * sentence that refuses other values. */
-enum kx_status declaration_parse_count(struct declaration_parse *reading,
+enum kx_status declaration_parse_count(struct declaration_parse *parse,
                                        struct kx_slice value,
                                        const char *meaning, size_t *count_out);
 
 /* Reads one of the words of a list, which NULL ends. *word_out is its index. */
-enum kx_status declaration_parse_word(struct declaration_parse *reading,
+enum kx_status declaration_parse_word(struct declaration_parse *parse,
                                       struct kx_slice value,
                                       const char *const *words,
                                       size_t *word_out);
 
 /* Fills the fault and returns KX_NO_MEMORY. */
-enum kx_status declaration_parse_no_memory(struct declaration_parse *reading);
+enum kx_status declaration_parse_no_memory(struct declaration_parse *parse);
 
 /* Reads the member `fold` of a field. */
-enum kx_status declaration_read_fold(struct declaration_parse *reading,
+enum kx_status declaration_read_fold(struct declaration_parse *parse,
                                      struct kx_slice value,
                                      enum fold *fold_out);
 
 /* Members of a declaration that have their own files or are also members of a
  * query. The target of the first two is the declaration. */
-member_fn declaration_read_prefix;
-member_fn declaration_read_depth;
-member_fn declaration_read_stored;
-member_fn declaration_read_fields;
-member_fn declaration_read_store;
-member_fn declaration_read_where;
+declaration_member_fn declaration_read_prefix;
+declaration_member_fn declaration_read_depth;
+declaration_member_fn declaration_read_stored;
+declaration_member_fn declaration_read_fields;
+declaration_member_fn declaration_read_store;
+declaration_member_fn declaration_read_where;
 
 /* Refuses `each` for a part of the key: KX_BAD_INDEX. */
-enum kx_status declaration_no_array(struct declaration_parse *reading);
+enum kx_status declaration_no_array(struct declaration_parse *parse);
 
 /* No entry has key parts after the last one that `depth` allows. The first
  * function refuses fields with such a part; `member` is the name of the array
  * of fields. The second refuses the part itself. KX_OK, KX_BAD_INDEX. */
-enum kx_status declaration_check_fields(struct declaration_parse *reading,
+enum kx_status declaration_check_fields(struct declaration_parse *parse,
                                         const char *member);
-enum kx_status declaration_no_part(struct declaration_parse *reading,
+enum kx_status declaration_no_part(struct declaration_parse *parse,
                                    size_t part);
 
 /* Appends one condition as canonical JSON. */

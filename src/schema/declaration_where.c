@@ -10,7 +10,7 @@
 
 /* A condition object being read. Its comparisons are the last conditions of the
  * declaration. */
-struct draft {
+struct condition_draft {
     struct kx_slice path;
     bool has_path;
     size_t key_part;
@@ -18,68 +18,68 @@ struct draft {
     bool each;
 };
 
-static enum kx_status read_path(struct declaration_parse *reading,
+static enum kx_status read_path(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
+    struct condition_draft *draft = target;
     draft->has_path = true;
-    return declaration_parse_pointer(reading, value, &draft->path);
+    return declaration_parse_pointer(parse, value, &draft->path);
 }
 
-static enum kx_status read_key(struct declaration_parse *reading,
+static enum kx_status read_key(struct declaration_parse *parse,
                                struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_parse_count(reading, value,
+    struct condition_draft *draft = target;
+    return declaration_parse_count(parse, value,
                                    "which part of the key after the prefix",
                                    &draft->key_part);
 }
 
-static enum kx_status read_fold(struct declaration_parse *reading,
+static enum kx_status read_fold(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_read_fold(reading, value, &draft->fold);
+    struct condition_draft *draft = target;
+    return declaration_read_fold(parse, value, &draft->fold);
 }
 
-static enum kx_status read_each(struct declaration_parse *reading,
+static enum kx_status read_each(struct declaration_parse *parse,
                                 struct kx_slice value, void *target)
 {
-    struct draft *draft = target;
-    return declaration_parse_flag(reading, value, &draft->each);
+    struct condition_draft *draft = target;
+    return declaration_parse_flag(parse, value, &draft->each);
 }
 
-static enum kx_status add_condition(struct declaration_parse *reading,
+static enum kx_status add_condition(struct declaration_parse *parse,
                                     struct condition condition)
 {
-    struct declaration *declaration = reading->declaration;
+    struct declaration *declaration = parse->declaration;
     if (declaration->where_count == KX_WHERE_MAX)
         return declaration_parse_bad(
-            reading, "an index has at most %d conditions", KX_WHERE_MAX);
+            parse, "an index has at most %d conditions", KX_WHERE_MAX);
     declaration->where[declaration->where_count++] = condition;
     return KX_OK;
 }
 
-static enum kx_status read_operand(struct declaration_parse *reading,
+static enum kx_status read_operand(struct declaration_parse *parse,
                                    struct kx_slice value,
                                    struct kx_slice *operand_out)
 {
     struct kx_buffer part;
-    kx_buffer_init(&part, reading->declaration);
+    kx_buffer_init(&part, parse->declaration);
     enum kx_status status = KX_OK;
     if (kx_json_type(value) != KX_JSON_NULL)
         status = indexable_add(value, FOLD_NONE, &part);
     if (status == KX_NO_MEMORY || part.failed)
-        return declaration_parse_no_memory(reading);
+        return declaration_parse_no_memory(parse);
     if (status != KX_OK)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "a string, number, boolean or null is "
                                      "expected here");
     *operand_out = kx_buffer_slice(&part);
     return KX_OK;
 }
 
-static enum comparison comparison_of(const struct member *member)
+static enum comparison comparison_of(const struct declaration_member *member)
 {
     int comparison = WHERE_EQ;
     while (strcmp(declaration_comparison((enum comparison)comparison),
@@ -89,36 +89,36 @@ static enum comparison comparison_of(const struct member *member)
 }
 
 /* Reads any comparison with one value; the row of the table says which. */
-static enum kx_status read_comparison(struct declaration_parse *reading,
+static enum kx_status read_comparison(struct declaration_parse *parse,
                                       struct kx_slice value, void *target)
 {
     struct condition condition = {
-        .comparison = comparison_of(reading->member),
-        .values = talloc(reading->declaration, struct kx_slice),
+        .comparison = comparison_of(parse->member),
+        .values = talloc(parse->declaration, struct kx_slice),
         .value_count = 1};
     (void)target;
     if (condition.values == NULL)
-        return declaration_parse_no_memory(reading);
-    enum kx_status status = read_operand(reading, value, condition.values);
+        return declaration_parse_no_memory(parse);
+    enum kx_status status = read_operand(parse, value, condition.values);
     if (status != KX_OK)
         return status;
     if (condition.comparison >= WHERE_GT && condition.values[0].size == 0)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "null is not in the order of values");
-    return add_condition(reading, condition);
+    return add_condition(parse, condition);
 }
 
-static enum kx_status read_exists(struct declaration_parse *reading,
+static enum kx_status read_exists(struct declaration_parse *parse,
                                   struct kx_slice value, void *target)
 {
     (void)target;
     struct condition condition = {.comparison = WHERE_EXISTS};
     enum kx_status status =
-        declaration_parse_flag(reading, value, &condition.exists);
-    return status == KX_OK ? add_condition(reading, condition) : status;
+        declaration_parse_flag(parse, value, &condition.exists);
+    return status == KX_OK ? add_condition(parse, condition) : status;
 }
 
-static enum kx_status read_in(struct declaration_parse *reading,
+static enum kx_status read_in(struct declaration_parse *parse,
                               struct kx_slice value, void *target)
 {
     struct condition condition = {.comparison = WHERE_IN};
@@ -127,33 +127,32 @@ static enum kx_status read_in(struct declaration_parse *reading,
     struct kx_slice element;
     (void)target;
     if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "an array of values is expected here");
-    condition.values = talloc_array(reading->declaration, struct kx_slice,
-                                    KX_WHERE_VALUES_MAX);
+    condition.values =
+        talloc_array(parse->declaration, struct kx_slice, KX_WHERE_VALUES_MAX);
     if (condition.values == NULL)
-        return declaration_parse_no_memory(reading);
+        return declaration_parse_no_memory(parse);
     while (kx_json_next(&iter, &none, &element)) {
         if (condition.value_count == KX_WHERE_VALUES_MAX)
-            return declaration_parse_bad(reading,
-                                         "at most %d values can stand here",
-                                         KX_WHERE_VALUES_MAX);
+            return declaration_parse_bad(
+                parse, "at most %d values can stand here", KX_WHERE_VALUES_MAX);
         size_t end =
-            declaration_parse_enter_element(reading, condition.value_count);
+            declaration_parse_enter_element(parse, condition.value_count);
         enum kx_status status = read_operand(
-            reading, element, &condition.values[condition.value_count++]);
-        declaration_parse_leave(reading, end);
+            parse, element, &condition.values[condition.value_count++]);
+        declaration_parse_leave(parse, end);
         if (status != KX_OK)
             return status;
     }
     if (condition.value_count == 0)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "at least one value is expected here");
-    return add_condition(reading, condition);
+    return add_condition(parse, condition);
 }
 
 /* The first three are allowed only in a query. */
-static const struct member condition_members[] = {
+static const struct declaration_member condition_members[] = {
     {"key", read_key},
     {"fold", read_fold},
     {"each", read_each},
@@ -179,56 +178,56 @@ const char *declaration_comparison(enum comparison comparison)
     return names[comparison];
 }
 
-static enum kx_status check_subject(struct declaration_parse *reading,
-                                    const struct draft *draft)
+static enum kx_status check_subject(struct declaration_parse *parse,
+                                    const struct condition_draft *draft)
 {
     bool has_key = draft->key_part != 0;
     if (has_key && draft->each)
-        return declaration_no_array(reading);
+        return declaration_no_array(parse);
     if (draft->has_path != has_key)
         return KX_OK;
-    if (reading->question)
-        return declaration_parse_bad(reading,
+    if (parse->is_query)
+        return declaration_parse_bad(parse,
                                      "a condition has either a path, such as "
                                      "\"/status\", or a key, such as 1");
     return declaration_parse_bad(
-        reading, "a condition needs a path, such as \"/status\"");
+        parse, "a condition needs a path, such as \"/status\"");
 }
 
 /* Folds the operands, because folded text is compared with folded text. Null is
  * an operand without bytes, and stays. */
-static enum kx_status fold_operands(struct declaration_parse *reading,
+static enum kx_status fold_operands(struct declaration_parse *parse,
                                     struct condition *condition)
 {
     for (size_t i = 0; i < condition->value_count; i++) {
         struct kx_buffer folded;
-        kx_buffer_init(&folded, reading->declaration);
+        kx_buffer_init(&folded, parse->declaration);
         if (condition->values[i].size == 0)
             continue;
         if (indexable_fold(condition->values[i], condition->fold, &folded) !=
                 KX_OK ||
             folded.failed)
-            return declaration_parse_no_memory(reading);
+            return declaration_parse_no_memory(parse);
         condition->values[i] = kx_buffer_slice(&folded);
     }
     return KX_OK;
 }
 
-static enum kx_status read_condition(struct declaration_parse *reading,
+static enum kx_status read_condition(struct declaration_parse *parse,
                                      struct kx_slice value)
 {
-    struct declaration *declaration = reading->declaration;
+    struct declaration *declaration = parse->declaration;
     size_t before = declaration->where_count;
-    struct draft draft = {.has_path = false};
-    size_t first = reading->question ? 0 : QUESTIONS_ONLY;
+    struct condition_draft draft = {.has_path = false};
+    size_t first = parse->is_query ? 0 : QUESTIONS_ONLY;
     enum kx_status status = declaration_parse_members(
-        reading, value, condition_members + first, "a condition", &draft);
+        parse, value, condition_members + first, "a condition", &draft);
     if (status == KX_OK)
-        status = check_subject(reading, &draft);
+        status = check_subject(parse, &draft);
     if (status != KX_OK)
         return status;
     if (declaration->where_count == before)
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "a condition needs a comparison: eq, ne, "
                                      "in, exists, gt, ge, lt or le");
     for (size_t i = before; i < declaration->where_count; i++) {
@@ -237,12 +236,12 @@ static enum kx_status read_condition(struct declaration_parse *reading,
         declaration->where[i].fold = draft.fold;
         declaration->where[i].each = draft.each;
         if (status == KX_OK && draft.fold != FOLD_NONE)
-            status = fold_operands(reading, &declaration->where[i]);
+            status = fold_operands(parse, &declaration->where[i]);
     }
     return status;
 }
 
-enum kx_status declaration_read_where(struct declaration_parse *reading,
+enum kx_status declaration_read_where(struct declaration_parse *parse,
                                       struct kx_slice value, void *target)
 {
     struct kx_json_iter iter;
@@ -251,17 +250,17 @@ enum kx_status declaration_read_where(struct declaration_parse *reading,
     enum kx_status status = KX_OK;
     (void)target;
     if (kx_json_type(value) == KX_JSON_OBJECT)
-        return read_condition(reading, value);
+        return read_condition(parse, value);
     if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
-        return declaration_parse_bad(reading,
+        return declaration_parse_bad(parse,
                                      "where is a condition, such as {\"path\":"
                                      "\"/status\",\"eq\":\"active\"}, or an "
                                      "array of them");
     for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
          i++) {
-        size_t end = declaration_parse_enter_element(reading, i);
-        status = read_condition(reading, element);
-        declaration_parse_leave(reading, end);
+        size_t end = declaration_parse_enter_element(parse, i);
+        status = read_condition(parse, element);
+        declaration_parse_leave(parse, end);
     }
     return status;
 }

@@ -69,14 +69,14 @@ static const char ADOPTED[] =
     "{\"name\":\"x\",\"prefix\":[\"u\"],\"fields\":[\"/e\"],\"unique\":true,"
     "\"adopt\":true}";
 
-static enum kx_status run_rehearsal(struct world *world)
+static enum kx_status run_dry_run(struct world *world)
 {
-    struct kx_rehearsal *rehearsal;
+    struct kx_dry_run *dry_run;
     enum kx_status status =
-        kx_rehearse(world->mem, kx_text(ADOPTED), &rehearsal, NULL);
+        kx_dry_run_begin(world->mem, kx_text(ADOPTED), &dry_run, NULL);
     while (status == KX_OK) {
         kx_read_begin(world->test.reader);
-        status = kx_rehearse_next(rehearsal, world->test.reader, 100);
+        status = kx_dry_run_next(dry_run, world->test.reader, 100);
         kx_read_end(world->test.reader);
     }
     return status == KX_END ? KX_OK : status;
@@ -176,7 +176,7 @@ static const struct operation OPERATIONS[] = {
     {"build", furnish_many, run_build, undo_build},
     {"drop", furnish, run_drop, undo_drop},
     {"preview", furnish, run_preview, NULL},
-    {"rehearsal", furnish, run_rehearsal, NULL},
+    {"dry run", furnish, run_dry_run, NULL},
     {"adopt", furnish, run_adopt, undo_adopt},
     {"migrate", furnish, run_migrate, undo_migrate},
     {"verify", furnish, run_verify, NULL},

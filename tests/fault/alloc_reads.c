@@ -67,34 +67,34 @@ static enum kx_status run_read(struct world *world)
     return status;
 }
 
-static enum kx_status fit_all(struct world *world, struct kx_question *question)
+static enum kx_status match_all(struct world *world, struct kx_query *query)
 {
-    struct kx_fit fit;
+    struct kx_index_match match;
     struct kx_buffer out;
     kx_buffer_init(&out, world->mem);
-    enum kx_status status = kx_fit_entries(question, &fit);
+    enum kx_status status = kx_index_match_entries(query, &match);
     for (size_t n = 0; status == KX_OK; n++)
-        status = kx_fit_at(world->test.reader, question, n, &fit);
+        status = kx_index_match_at(world->test.reader, query, n, &match);
     if (status != KX_END)
         return status;
-    status = kx_advise(world->test.reader, question, true, &out);
+    status = kx_advise(world->test.reader, query, true, &out);
     return status == KX_ABSENT ? KX_OK : status;
 }
 
 static enum kx_status run_explain(struct world *world)
 {
-    struct kx_question *question;
+    struct kx_query *query;
     struct kx_fault fault;
-    enum kx_status status = kx_question_read(
+    enum kx_status status = kx_query_read(
         world->mem,
         kx_text("{\"prefix\":[\"u\"],\"where\":[{\"path\":\"/e\",\"eq\":"
                 "\"A\"},{\"path\":\"/n\",\"gt\":1}],\"order\":[\"/n\"],"
                 "\"fields\":[\"/e\"]}"),
-        &question, &fault);
+        &query, &fault);
     if (status != KX_OK)
         return status;
     kx_read_begin(world->test.reader);
-    status = fit_all(world, question);
+    status = match_all(world, query);
     kx_read_end(world->test.reader);
     return status;
 }

@@ -1,11 +1,11 @@
-/* Random questions about entries, and what a naive walk over the entries says
+/* Random queries of entries, and what a naive walk over the entries says
  * to them: a model of explanations. */
 #ifndef EXPLAIN_MODEL_H
 #define EXPLAIN_MODEL_H
 
 #include "store.h"
 
-/* ---- Values and questions ----------------------------------------------- */
+/* ---- Values and queries ------------------------------------------------- */
 
 /* Values in the order of an index. Those of a type follow each other; what has
  * no place in the order has type 0. */
@@ -43,7 +43,7 @@ struct get_many_read {
     size_t operand_count;
 };
 
-struct question {
+struct query {
     struct get_many_read wanted[3];
     size_t wanted_count;
     struct place order[2];
@@ -131,28 +131,27 @@ static inline int rank(const struct place *place, const struct entry *entry,
                : fold(value, place->folded);
 }
 
-static inline bool is_wanted(const struct question *question,
+static inline bool is_wanted(const struct query *query,
                              const struct entry *entry, size_t key)
 {
-    for (size_t i = 0; i < question->wanted_count; i++)
-        if (!holds(&question->wanted[i], entry, key))
+    for (size_t i = 0; i < query->wanted_count; i++)
+        if (!holds(&query->wanted[i], entry, key))
             return false;
-    for (size_t i = 0; i < question->order_count; i++)
-        if (rank(&question->order[i], entry, key) == NONE)
+    for (size_t i = 0; i < query->order_count; i++)
+        if (rank(&query->order[i], entry, key) == NONE)
             return false;
     return true;
 }
 
 /* Less than 0: entry a comes before b. */
 static inline int compare_entries(const struct entry *entries,
-                                  const struct question *question, size_t a,
-                                  size_t b)
+                                  const struct query *query, size_t a, size_t b)
 {
-    for (size_t i = 0; i < question->order_count; i++) {
-        int first = rank(&question->order[i], &entries[a], a);
-        int second = rank(&question->order[i], &entries[b], b);
+    for (size_t i = 0; i < query->order_count; i++) {
+        int first = rank(&query->order[i], &entries[a], a);
+        int second = rank(&query->order[i], &entries[b], b);
         if (first != second)
-            return question->reverse ? second - first : first - second;
+            return query->reverse ? second - first : first - second;
     }
     return 0;
 }
@@ -230,33 +229,32 @@ static inline struct place random_order(uint64_t *seed)
     return place;
 }
 
-static inline struct question random_question(uint64_t *seed)
+static inline struct query random_query(uint64_t *seed)
 {
-    struct question question = {.wanted_count = random_below(seed, 4),
-                                .order_count = random_below(seed, 3),
-                                .reverse = random_below(seed, 2) == 0};
-    for (size_t i = 0; i < question.wanted_count; i++)
-        question.wanted[i] = random_wanted(seed);
-    for (size_t i = 0; i < question.order_count; i++)
-        question.order[i] = random_order(seed);
-    return question;
+    struct query query = {.wanted_count = random_below(seed, 4),
+                          .order_count = random_below(seed, 3),
+                          .reverse = random_below(seed, 2) == 0};
+    for (size_t i = 0; i < query.wanted_count; i++)
+        query.wanted[i] = random_wanted(seed);
+    for (size_t i = 0; i < query.order_count; i++)
+        query.order[i] = random_order(seed);
+    return query;
 }
 
-static inline void write_question(const struct question *question,
-                                  struct kx_buffer *out)
+static inline void write_query(const struct query *query, struct kx_buffer *out)
 {
     kx_add_text(out, "{\"prefix\":[\"e\"],\"where\":[");
-    for (size_t i = 0; i < question->wanted_count; i++) {
+    for (size_t i = 0; i < query->wanted_count; i++) {
         kx_add_text(out, i > 0 ? "," : "");
-        write_wanted(&question->wanted[i], out);
+        write_wanted(&query->wanted[i], out);
     }
     kx_add_text(out, "],\"order\":[");
-    for (size_t i = 0; i < question->order_count; i++) {
+    for (size_t i = 0; i < query->order_count; i++) {
         kx_add_text(out, i > 0 ? "," : "");
-        write_place(&question->order[i], out);
+        write_place(&query->order[i], out);
         kx_add_text(out, "}");
     }
-    kx_add_text(out, question->reverse ? "],\"reverse\":true}" : "]}");
+    kx_add_text(out, query->reverse ? "],\"reverse\":true}" : "]}");
 }
 
 #endif

@@ -1,7 +1,7 @@
-/* Random questions about random entries, with random indexes: whatever request
+/* Random queries of random entries, with random indexes: whatever request
  * an explanation gives finds just what a naive walk over the entries finds, in
  * the order asked for; with conditions left, at least that; and an index that
- * is advised answers the question. */
+ * is advised answers the query. */
 #include "entries/explain_request.h"
 #include "explain_model.h"
 
@@ -11,16 +11,16 @@ struct world {
     struct story *story;
     uint64_t seed;
     struct entry entries[ENTRIES];
-    const char *question; /* the present one, for messages */
+    const char *query; /* the present one, for messages */
 };
 
-/* Says which question and which index it was. */
-static void check(const struct world *world, const struct kx_fit *fit,
+/* Says which query and which index it was. */
+static void check(const struct world *world, const struct kx_index_match *match,
                   bool good, const char *what)
 {
     if (!good)
-        fail_msg("%s: by index \"%.*s\": %s", world->question,
-                 (int)fit->index.size, (const char *)fit->index.data, what);
+        fail_msg("%s: by index \"%.*s\": %s", world->query,
+                 (int)match->index.size, (const char *)match->index.data, what);
 }
 
 static size_t below(struct world *world, size_t limit)
@@ -98,12 +98,12 @@ static void wait_built(struct test_store *test)
     }
 }
 
-/* ---- The questions ------------------------------------------------------ */
+/* ---- The queries -------------------------------------------------------- */
 
-/* Follows a fit, and marks what comes; `exactly`: nothing else may come, and it
- * must come in order. */
-static size_t follow(struct world *world, const struct question *question,
-                     const struct kx_fit *fit, bool exactly)
+/* Follows a match, and marks what comes; `exactly`: nothing else may come, and
+ * it must come in order. */
+static size_t follow(struct world *world, const struct query *query,
+                     const struct kx_index_match *match, bool exactly)
 {
     struct kx_reader *reader = world->story->test.reader;
     struct request request = {.reader = reader};
@@ -116,7 +116,8 @@ static size_t follow(struct world *world, const struct question *question,
     size_t last = ENTRIES;
     size_t rows = 0;
     selection_init(&selection, world->story->mem);
-    assert_true(explain_request_estimate(fit, &request, &selection, &estimate));
+    assert_true(
+        explain_request_estimate(match, &request, &selection, &estimate));
     assert_true(selector_make(&selection, world->story->mem, &selector, &flaw));
     kx_read_begin(reader);
     assert_int_equal(selector_scan(&selector, reader, NULL), KX_OK);
@@ -128,23 +129,22 @@ static size_t follow(struct world *world, const struct question *question,
         assert_int_equal(kx_key_next(&key, &part), KX_OK);
         size_t n = (size_t)part.number;
         if (exactly) {
-            check(world, fit, !seen[n], "an entry came twice");
-            check(world, fit, is_wanted(question, &world->entries[n], n),
+            check(world, match, !seen[n], "an entry came twice");
+            check(world, match, is_wanted(query, &world->entries[n], n),
                   "an entry came that was not asked for");
-            check(world, fit,
+            check(world, match,
                   last == ENTRIES ||
-                      compare_entries(world->entries, question, last, n) <= 0,
+                      compare_entries(world->entries, query, last, n) <= 0,
                   "the order is another");
         }
         seen[n] = true;
         last = n;
     }
     kx_read_end(reader);
-    check(world, fit, estimate.exact && estimate.rows == rows,
+    check(world, match, estimate.exact && estimate.rows == rows,
           "the number of rows is another");
     for (size_t n = 0; n < ENTRIES; n++)
-        check(world, fit,
-              seen[n] || !is_wanted(question, &world->entries[n], n),
+        check(world, match, seen[n] || !is_wanted(query, &world->entries[n], n),
               "an entry is missing");
     return rows;
 }
@@ -157,26 +157,26 @@ struct tally {
     size_t advised;
 };
 
-static void try_fit(struct world *world, const struct question *question,
-                    const struct kx_fit *fit, struct tally *tally)
+static void try_match(struct world *world, const struct query *query,
+                      const struct kx_index_match *match, struct tally *tally)
 {
-    if (fit->misfits == 0) {
-        follow(world, question, fit, true);
+    if (match->mismatches == 0) {
+        follow(world, query, match, true);
         tally->answered++;
-    } else if (fit->misfits == 1u << KX_MISFIT_CONDITIONS) {
-        follow(world, question, fit, false);
+    } else if (match->mismatches == 1u << KX_MISMATCH_CONDITIONS) {
+        follow(world, query, match, false);
         tally->filtered++;
     }
 }
 
 /* The advised index is declared, must answer, and is dropped. */
-static void try_advice(struct world *world, const struct question *question,
-                       struct kx_question *asked, struct tally *tally)
+static void try_advice(struct world *world, const struct query *query,
+                       struct kx_query *asked, struct tally *tally)
 {
     struct test_store *test = &world->story->test;
     struct kx_buffer advice;
     struct kx_slice name;
-    struct kx_fit fit;
+    struct kx_index_match match;
     kx_buffer_init(&advice, world->story->mem);
     kx_read_begin(test->reader);
     enum kx_status status = kx_advise(test->reader, asked, true, &advice);
@@ -193,47 +193,47 @@ static void try_advice(struct world *world, const struct question *question,
     bool found = false;
     for (size_t n = 0; !found; n++) {
         kx_read_begin(test->reader);
-        status = kx_fit_at(test->reader, asked, n, &fit);
+        status = kx_index_match_at(test->reader, asked, n, &match);
         kx_read_end(test->reader);
         assert_int_equal(status, KX_OK);
-        found = kx_equal(fit.index, name);
+        found = kx_equal(match.index, name);
     }
-    assert_int_equal(fit.misfits, 0);
-    follow(world, question, &fit, true);
+    assert_int_equal(match.mismatches, 0);
+    follow(world, query, &match, true);
     struct kx_commit drop = {
         .kind = KX_DROP_INDEX, .index_name = name, .memory = world->story->mem};
     assert_int_equal(test_commit(test, &drop), KX_OK);
     tally->advised++;
 }
 
-static void try_question(struct world *world, bool advice, struct tally *tally)
+static void try_query(struct world *world, bool advice, struct tally *tally)
 {
     struct kx_reader *reader = world->story->test.reader;
-    struct question question = random_question(&world->seed);
-    struct kx_question *asked = NULL;
+    struct query query = random_query(&world->seed);
+    struct kx_query *asked = NULL;
     struct kx_buffer text;
     struct kx_fault fault;
-    struct kx_fit fit;
+    struct kx_index_match match;
     kx_buffer_init(&text, world->story->mem);
-    write_question(&question, &text);
-    world->question =
+    write_query(&query, &text);
+    world->query =
         talloc_strndup(world->story->mem, (const char *)text.data, text.size);
-    enum kx_status status = kx_question_read(
+    enum kx_status status = kx_query_read(
         world->story->mem, kx_buffer_slice(&text), &asked, &fault);
     if (status != KX_OK)
-        fail_msg("%s: %s", world->question, fault.detail);
-    kx_fit_entries(asked, &fit);
-    tally->by_entries += fit.misfits == 0;
-    try_fit(world, &question, &fit, tally);
+        fail_msg("%s: %s", world->query, fault.detail);
+    kx_index_match_entries(asked, &match);
+    tally->by_entries += match.mismatches == 0;
+    try_match(world, &query, &match, tally);
     for (size_t n = 0; status == KX_OK; n++) {
         kx_read_begin(reader);
-        status = kx_fit_at(reader, asked, n, &fit);
+        status = kx_index_match_at(reader, asked, n, &match);
         kx_read_end(reader);
         if (status == KX_OK)
-            try_fit(world, &question, &fit, tally);
+            try_match(world, &query, &match, tally);
     }
     if (advice)
-        try_advice(world, &question, asked, tally);
+        try_advice(world, &query, asked, tally);
 }
 
 static void requests_find_what_is_asked_for(void **state)
@@ -248,7 +248,7 @@ static void requests_find_what_is_asked_for(void **state)
             random_index(&world, (size_t)round * INDEXES + i);
         wait_built(&world.story->test);
         for (int i = 0; i < QUESTIONS / 4; i++)
-            try_question(&world, i % 10 == 0, &tally);
+            try_query(&world, i % 10 == 0, &tally);
     }
     print_message("answered %zu, filtered %zu, entries %zu, advised %zu\n",
                   tally.answered, tally.filtered, tally.by_entries,

@@ -1,7 +1,7 @@
 /* Hand-kept index entries, right and wrong at random, are adopted: what is left
  * is what the entries make, what was right keeps its versionstamp, and all is
  * counted as it was planted; also with commits and restarts on the way, and as
- * the rehearsal has foretold. KX_TEST_SEED=n replays a run.
+ * the dry run has foretold. KX_TEST_SEED=n replays a run.
  */
 #include "store.h"
 
@@ -133,19 +133,19 @@ static const char *declaration_of(struct world *world, int shape)
         shapes[shape].copy ? "value" : "pointer");
 }
 
-static void rehearse(struct world *world, int shape)
+static void check_dry_run(struct world *world, int shape)
 {
-    struct kx_rehearsal *rehearsal = NULL;
-    enum kx_status status = kx_rehearse(
-        world->mem, kx_text(declaration_of(world, shape)), &rehearsal, NULL);
+    struct kx_dry_run *dry_run = NULL;
+    enum kx_status status = kx_dry_run_begin(
+        world->mem, kx_text(declaration_of(world, shape)), &dry_run, NULL);
     while (status == KX_OK) {
         kx_read_begin(world->test.reader);
-        status = kx_rehearse_next(rehearsal, world->test.reader,
-                                  1 + random_below(&world->seed, 9));
+        status = kx_dry_run_next(dry_run, world->test.reader,
+                                 1 + random_below(&world->seed, 9));
         kx_read_end(world->test.reader);
     }
     assert_int_equal(status, KX_END);
-    const struct kx_adoption *result = kx_rehearsal_result(rehearsal);
+    const struct kx_adoption *result = kx_dry_run_result(dry_run);
     assert_true(result->done);
     assert_memory_equal(result->counts, world->planted[shape],
                         sizeof result->counts);
@@ -394,7 +394,7 @@ static void hand_kept_entries_become_those_of_the_index(void **state)
         talloc_free_children(world->mem);
         plant_all(world);
         for (int shape = 0; shape < SHAPES; shape++)
-            rehearse(world, shape);
+            check_dry_run(world, shape);
         adopt_all(world, live);
         compare(world, live);
         drop_all(world);
