@@ -1,4 +1,4 @@
-/* Progress as JSON. */
+/* The stored form of a build's progress. */
 #include "catalog/build_progress.h"
 
 #include "catalog/row_json.h"

@@ -1,7 +1,5 @@
-/* How far the build of an index has come; for a dropped index, how far the
- * freeing of its entries has. What is stored of it is where a build goes on
- * after a restart.
- */
+/* The progress of an index's build, or of the removal of a dropped index's
+ * entries. The stored part is where the build continues after a restart. */
 #ifndef BUILD_PROGRESS_H
 #define BUILD_PROGRESS_H
 
@@ -12,13 +10,13 @@
 struct build_progress {
     uint8_t resume[ROW_KEY_MAX]; /* last key that was read */
     size_t resume_size;          /* 0: none yet */
-    /* Where the build began, and up to where it goes in the end. */
+    /* Where the build began. After its wrap it ends there. */
     uint8_t origin[ROW_KEY_MAX];
     size_t origin_size; /* 0: at the beginning of its prefix */
-    bool wrapped;       /* it has gone on from the beginning */
+    bool wrapped;       /* it continues from the beginning */
     uint64_t done;      /* entries read */
     uint64_t total;     /* estimate of entries to read */
-    uint64_t skipped;   /* of these: without an indexable value */
+    uint64_t skipped;   /* entries read that have no indexable value */
     struct kx_sample samples[KX_SAMPLES_MAX]; /* of the skipped ones */
     size_t sample_count;
     int64_t started_at_ms;
@@ -27,19 +25,19 @@ struct build_progress {
     bool resumed;            /* after a restart */
 };
 
-/* The entry with this key is left out: counts it, and keeps the keys of the
- * first ones that are not too long. */
+/* Counts an entry that is left out, and keeps its key if there is room and the
+ * key is not too long. */
 void build_progress_skip(struct build_progress *build, struct kx_slice key);
 
 /* The stored form, a new JSON object; NULL when memory ran out. */
 json_t *build_progress_to_json(const struct build_progress *build);
 
-/* Reads the stored form; false when it is none. */
+/* Reads the stored form; false if it is not valid. */
 bool build_progress_from_json(const json_t *json,
                               struct build_progress *build_out);
 
-/* The same for what was taken over of hand-kept entries; no JSON at all (NULL)
- * is nothing. */
+/* The same for the adoption of hand-kept entries. NULL, from a row without it,
+ * is read as no adoption. */
 json_t *build_progress_adoption_to_json(const struct kx_adoption *adoption);
 bool build_progress_adoption_from_json(const json_t *json,
                                        struct kx_adoption *adoption_out);

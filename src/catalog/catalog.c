@@ -1,7 +1,7 @@
-/* The catalog in memory: two lists of indexes, those with a name in name order
- * and those that are being dropped. There are at most KX_INDEXES_MAX in both
- * together, which declare.c sees to, so the arrays have room and a walk through
- * them is short. Its stored form is in catalog_rows.c. */
+/* The catalog in memory: the indexes that have a name, in name order, and the
+ * dropped ones. Both lists together have at most KX_INDEXES_MAX, a limit that
+ * declare.c checks, so the arrays have room and a walk through them is short.
+ * The stored form is in catalog_rows.c. */
 #include "catalog/catalog.h"
 
 #include <talloc.h>
@@ -38,7 +38,7 @@ const char *kx_adopted_text(enum kx_adopted kind)
     return texts[kind];
 }
 
-/* One that comes in another's place is not known yet. */
+/* Clients do not know a successor yet. */
 struct index *catalog_at(const struct catalog *catalog, size_t n)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -74,8 +74,8 @@ struct index *catalog_named(const struct catalog *catalog,
     return index;
 }
 
-/* FF after the name's encoding means that its last zero byte is an escaped one:
- * the key's first part is a longer string, which only begins like the name. */
+/* With FF after the name's encoding, its last zero byte is an escaped one: the
+ * key's first part is a longer string that begins like the name. */
 bool catalog_is_under(struct kx_slice name_key, struct kx_slice key)
 {
     return kx_starts_with(key, name_key) &&
@@ -102,8 +102,8 @@ struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key)
     return NULL;
 }
 
-/* There was no entry of a client when the index was dropped, unless it was
- * about to take some over, and none was written since. */
+/* Under a dropped index's name clients have no entries unless the index adopted
+ * some when it was dropped, or one was written since. */
 const struct index *catalog_sole_owner(const struct catalog *catalog,
                                        struct kx_slice key)
 {
@@ -134,8 +134,8 @@ size_t catalog_rows_per_change(const struct catalog *catalog)
     return rows;
 }
 
-/* Index entries carry the id, not the name: a name can be declared anew while
- * entries of its former index are still being freed. */
+/* Index entries carry the id, not the name: a name can be declared again while
+ * entries of the former index are still being removed. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id)
 {
     for (size_t i = 0; i < catalog->count; i++)
@@ -154,8 +154,7 @@ uint64_t catalog_row_count(const struct catalog *catalog)
     return rows;
 }
 
-/* Entries of a dropped index are gone for clients from the moment of the drop.
- */
+/* Clients no longer see entries of an index once it is dropped. */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms)
 {

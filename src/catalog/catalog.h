@@ -1,9 +1,8 @@
-/* The declared indexes and their state, and the store's few facts: the last
- * versionstamp and how many entries there are.
+/* The declared indexes and their state, and the store's facts: the last
+ * versionstamp and the number of entries.
  *
- * Changed by the writer only, inside the gate's apply; read by any thread
- * inside a view of the gate, and by the writer at any time.
- */
+ * Changed by the writer thread only, while it applies a batch (commit/view.h).
+ * Read by any thread inside a view, and by the writer thread at any time. */
 #ifndef CATALOG_H
 #define CATALOG_H
 
@@ -17,41 +16,42 @@
 #include "base/uuid.h"
 #include "catalog/verify_report.h"
 
-/* How an index has got its `store`, and gets another one (row_form.h). */
+/* The form of an index's rows, and its change to another `store`
+ * (row_form.h). */
 struct row_form {
-    struct declaration *target; /* what it is to be, or NULL */
-    struct declaration *failed; /* what it could not be, lately, or NULL */
-    uint64_t since; /* the commit with which it got it, 0: declared so */
-    bool odd;       /* which of the forms of its rows is shown */
-    bool mixed;     /* rows are to be rewritten */
+    struct declaration *target; /* with the new `store`, or NULL */
+    struct declaration *failed; /* of the last change that failed, or NULL */
+    uint64_t since; /* stamp of the change to this form; 0: as declared */
+    bool odd;       /* value of `odd` in the form that is shown */
+    bool mixed;     /* rows are still to be rewritten */
 };
 
-/* Stays where it is until it is forgotten: others may point to it. */
+/* Its address stays the same until catalog_forget. */
 struct index {
     uint32_t id; /* never used twice in a store; index entries carry it */
     enum kx_index_state state;
     struct declaration *declaration;
     struct row_form form;
-    uint32_t replaces; /* id of the index of the same name in whose place it
-                        * comes as soon as it is ready, or 0 */
+    uint32_t replaces; /* id of the index of the same name that it replaces
+                        * when it is ready, or 0 */
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict_rows.h) */
     struct build_progress build;
     struct index_usage usage;
-    struct throttle pace; /* of the build, or of whatever else works on it */
+    struct throttle pace; /* of the build or another job on it */
     struct kx_adoption adoption;
     struct verify_report *verification; /* the last one, or NULL */
     char failure[KX_DETAIL_MAX];
-    bool outdated; /* made with another Unicode, or other rules */
-    bool reused;   /* dropped: clients may have entries under its name again */
+    bool outdated; /* built with other rules: to be rebuilt */
+    bool reused;   /* dropped, and clients may have entries under its name */
 };
 
 struct catalog {
     struct env *env;
-    struct index *indexes[KX_INDEXES_MAX]; /* in name order; one that comes in
-                                            * another's place is behind it */
+    struct index *indexes[KX_INDEXES_MAX]; /* in name order; a successor comes
+                                            * after the index it replaces */
     size_t count;
-    struct index *dropping[KX_INDEXES_MAX]; /* have no name any more */
+    struct index *dropping[KX_INDEXES_MAX]; /* dropped; have no name */
     size_t dropping_count;
     char id[UUID_SIZE]; /* the store's */
     uint32_t last_id;
@@ -67,42 +67,44 @@ enum kx_status catalog_load(void *mem, struct env *env,
 /* The index with this name, or NULL. */
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
 
-/* The same for a caller who was given the name: KX_OK or KX_INDEX_ABSENT. */
+/* The same for a name from a client: KX_OK, or KX_INDEX_ABSENT with the
+ * fault. */
 enum kx_status catalog_get(const struct catalog *catalog, struct kx_slice name,
                            struct index **index_out, struct kx_fault *fault);
-/* The same for the index that a commit names, whose status this is. NULL: there
- * is none, and the commit's fault says so. */
+/* The index that a commit names. Sets the commit's status; NULL with its fault
+ * filled if there is no such index. */
 struct index *catalog_named(const struct catalog *catalog,
                             struct kx_commit *commit);
 
-/* The n-th index that clients know, in name order, or NULL. */
+/* The n-th index in name order, successors left out, or NULL. */
 struct index *catalog_at(const struct catalog *catalog, size_t n);
 
-/* Is the key one of the index with this name, encoded? */
+/* Is the key under the index name with this encoding? */
 bool catalog_is_under(struct kx_slice name_key, struct kx_slice key);
-/* Does a range that begins with a key of the index hold no others? FF behind
- * the name comes after all of its keys. */
+/* Is a range that begins with a key of the index within its keys? The name and
+ * an FF are an end after all of its keys. */
 bool catalog_ends_under(const struct index *index, struct kx_slice end);
 
-/* The index to whose entries a key belongs by its first part, or NULL. */
+/* The index under whose name a key lies, or NULL. */
 struct index *catalog_owner(const struct catalog *catalog, struct kx_slice key);
 
-/* An index, perhaps a dropped one, under whose name this key lies and no entry
- * of a client does; or NULL, when there is none or that is not known. */
+/* The index, perhaps a dropped one, that owns all rows under the name to which
+ * this key belongs. NULL if there is no such index, or if clients may have
+ * entries under the name. */
 const struct index *catalog_sole_owner(const struct catalog *catalog,
                                        struct kx_slice key);
 
-/* A client's entry has been written: it may be under the name of an index that
- * is dropped. Writer only. */
+/* Notes that a client's entry was written, perhaps under the name of a dropped
+ * index. Writer thread only. */
 void catalog_note_written(struct catalog *catalog, struct kx_slice key);
 
-/* So many rows one changed entry adds at most, its own included. */
+/* The most rows that one changed entry adds, its own included. */
 size_t catalog_rows_per_change(const struct catalog *catalog);
 
-/* The index with this id, NULL when it is dropped. */
+/* The index with this id; NULL if it is dropped. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
 
-/* The index that comes in this one's place, or NULL. */
+/* The index that is built to replace this one, or NULL. */
 struct index *catalog_successor(const struct catalog *catalog,
                                 const struct index *index);
 
@@ -112,27 +114,27 @@ static inline bool index_readable(const struct index *index)
     return index->state == KX_INDEX_READY;
 }
 
-/* Can the entries under its name be read as keys? Also while it takes over what
- * was there, and for as long as that has conflicts. */
+/* Can the entries under its name be read as keys? Also while it adopts
+ * hand-kept entries, and while these have conflicts. */
 static inline bool index_shown(const struct index *index)
 {
     return index_readable(index) || index->adoption.asked;
 }
 
-/* May there be hand-kept entries under its name, not taken over yet? */
+/* May there be hand-kept entries under its name that it has not adopted yet? */
 static inline bool index_adopts(const struct index *index)
 {
     return index->adoption.asked && !index->adoption.done;
 }
 
-/* Is it built from entries that it has not read yet? */
+/* Does its build still have entries to read? */
 static inline bool index_gathers(const struct index *index)
 {
     return index->state == KX_INDEX_BUILDING && !index->adoption.gathered;
 }
 
-/* Is it kept up by writes? Also one that has failed, if what it has taken over
- * until then can be read. */
+/* Do commits update its rows? Also those of a failed index while the entries
+ * that it has adopted can be read. */
 static inline bool index_maintained(const struct index *index)
 {
     return index->state == KX_INDEX_READY ||
@@ -141,44 +143,42 @@ static inline bool index_maintained(const struct index *index)
            (index->state == KX_INDEX_FAILED && index_adopts(index));
 }
 
-/* Is a row of this index that of a further owner of a unique value, and no
- * index entry (conflict_rows.h)? */
+/* Is a row of this index a conflict row (conflict_rows.h)? */
 static inline bool index_row_hidden(const struct index *index,
                                     const struct record *record)
 {
     return index->declaration->unique && record->owner_at != 0;
 }
 
-/* About how many rows the table of entries has. */
+/* The approximate number of rows in the table of entries. */
 uint64_t catalog_row_count(const struct catalog *catalog);
 
-/* Is a stored record one that clients can see: not expired, and if it is an
- * index entry, one of a readable index? */
+/* Can clients see a stored record: not expired and, for an index entry, of an
+ * index that is shown? */
 bool catalog_shows(const struct catalog *catalog, const struct record *record,
                    int64_t now_ms);
 
-/* The same, and if it is an index entry the record becomes what clients see: a
- * row may hold more, and keep older stamps. For its key alone; an entry that an
- * index entry stands for is made from the record as it is stored. */
+/* The same. The record of an index entry becomes what clients see under its own
+ * key: a row may hold another form as well, and an older stamp. The entry that
+ * an index entry points to is made from the stored record, not from this. */
 bool catalog_show(const struct catalog *catalog, struct record *record,
                   int64_t now_ms);
 
-/* Adds an index (which becomes the catalog's child), or moves it to the
- * dropping ones, or forgets it, which frees it. Writer only, inside apply. None
- * can fail: there must be room. */
+/* Adds an index, which becomes the catalog's child; moves it to the dropped
+ * ones; frees a dropped one. Writer thread only, while a batch is applied. They
+ * cannot fail: the caller has made sure that there is room. */
 void catalog_add(struct catalog *catalog, struct index *index);
 void catalog_drop(struct catalog *catalog, struct index *index);
 void catalog_forget(struct catalog *catalog, struct index *index);
 
-/* Puts a new index, to be built, in the place of each one whose text was folded
- * by another version of Unicode, or whose entries were made by another
- * EXTRACT_VERSION; the old one's entries are freed like a dropped index's. When
- * the store is opened, before anything else looks at the catalog. KX_OK, then
- * it is on disk; KX_NO_MEMORY, errors of the storage. */
+/* Replaces each index that was built with another version of Unicode or another
+ * EXTRACT_VERSION by a new one, to be built; the old one is dropped. Called
+ * right after catalog_load. KX_OK: the change is on disk; KX_NO_MEMORY, errors
+ * of the storage. */
 enum kx_status catalog_rebuild(struct catalog *catalog);
 
-/* The rows that store an index, and the store's facts; key and value are
- * written to talloc context mem. False when memory ran out. */
+/* The writes that store an index and the store's facts, with key and value in
+ * talloc context mem. False when memory ran out. */
 bool catalog_index_write(void *mem, const struct index *index,
                          struct txn_write *write_out);
 bool catalog_facts_write(void *mem, const struct catalog *catalog,

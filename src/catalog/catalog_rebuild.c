@@ -1,6 +1,6 @@
-/* Indexes that another version of Unicode has folded, or other rules of
- * extraction have made. Their entries may lie where no look-up finds them, and
- * what they lack cannot be told from them: they are made anew from the data. */
+/* Rebuilding of indexes that were made with another version of Unicode or with
+ * other rules of extraction. A look-up may miss their entries, and entries may
+ * be missing, so they are built again from the data. */
 #include <inttypes.h>
 #include <talloc.h>
 
@@ -18,8 +18,8 @@ static struct index *find_outdated(const struct catalog *catalog)
     return NULL;
 }
 
-/* The same declaration under a new id: index entries that carry the old one are
- * nobody's. */
+/* The same declaration under a new id: rows with the old id belong to the
+ * dropped index. */
 static enum kx_status make_fresh(struct catalog *catalog,
                                  const struct index *old,
                                  struct index **fresh_out)
@@ -61,7 +61,7 @@ static void drop(struct catalog *catalog, struct index *index)
     index->build.resume_size = 0;
 }
 
-/* A migration that was under way is undone: its successor goes, too. */
+/* A migration in progress ends: its successor is dropped as well. */
 static enum kx_status rebuild(struct catalog *catalog, struct index *old)
 {
     struct index *fresh = NULL;

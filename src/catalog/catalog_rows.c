@@ -1,17 +1,17 @@
 /* The catalog's stored form, in TABLE_CATALOG:
  *
- *   "format"      how far the rows are (format.h)
+ *   "format"      version of the rows (format.h)
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
- *                 id (4) and entries (8) of each index, and again with its
- *                 conflict rows when it has any; little endian
+ *                 id (4) and entries (8) of each index, followed by its id with
+ *                 a mark and its conflict rows if it has any; little endian
  *   "id"          the store's UUID as text
  *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
- *                 version of Unicode by whose rules its text is folded; of one
- *                 that migrates or did so also target, failed, since, odd,
- *                 mixed, replaces
+ *                 version of Unicode by which its text is folded; for changes
+ *                 of its rows' form: target, failed, since, odd, mixed,
+ *                 replaces
  *
- * The facts are few bytes, because they are written with every batch, so that a
- * crash leaves them exact; the rows of indexes are written when one changes. */
+ * The facts are written with every batch, so a crash leaves them exact; that is
+ * why they are short. The row of an index is written when the index changes. */
 #include "catalog/catalog.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ static void put(struct kx_buffer *out, uint64_t number, size_t size)
         kx_add_byte(out, (uint8_t)(number >> (8 * i)));
 }
 
-/* Bytes behind the end count as 0. */
+/* Bytes after the end count as 0. */
 static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
 {
     uint64_t number = 0;
@@ -93,13 +93,13 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
     }
 }
 
-/* With leading zeros, so that the rows lie in the order of their ids. */
+/* Leading zeros put the rows in the order of their ids. */
 static char *row_key(void *mem, const struct index *index)
 {
     return talloc_asprintf(mem, "index/%010" PRIu32, index->id);
 }
 
-/* A declaration that most indexes have not. */
+/* Adds a declaration that most indexes do not have. */
 static bool add_declaration(json_t *document, const char *name,
                             const struct declaration *declaration)
 {
@@ -111,7 +111,8 @@ static bool add_declaration(json_t *document, const char *name,
                json_stringn((const char *)text.data, text.size)) == 0;
 }
 
-/* Takes the document and returns it with what most indexes have not. */
+/* Adds the members about the form of the rows and the verification. Returns the
+ * document; NULL when memory ran out, and the document is released then. */
 static json_t *add_form(json_t *document, const struct index *index)
 {
     const struct row_form *form = &index->form;
@@ -209,7 +210,7 @@ static enum kx_status read_declaration(struct index *index, const char *text,
                : declaration_parse(index, kx_text(text), declaration_out, NULL);
 }
 
-/* Absent in rows of indexes that were made before there were migrations. */
+/* Rows written before there were migrations do not have these members. */
 static enum kx_status read_form(struct index *index, json_t *document)
 {
     json_int_t since = 0;
@@ -234,7 +235,7 @@ static enum kx_status read_form(struct index *index, json_t *document)
                : status;
 }
 
-/* Are its entries those that this program would make? */
+/* Would this program make other entries than the index has? */
 static bool is_outdated(const struct index *index, const char *unicode,
                         int extraction)
 {
@@ -244,9 +245,8 @@ static bool is_outdated(const struct index *index, const char *unicode,
            strcmp(unicode, casefold_unicode_version()) != 0;
 }
 
-/* A build that was under way goes on; it is marked as resumed. The declaration
- * is parsed as if it came from a client: there is one reader of declarations.
- */
+/* A build that was in progress is marked as resumed. The declaration passes the
+ * same parser as one from a client. */
 static enum kx_status read_document(struct index *index, json_t *document)
 {
     const char *state = NULL;
@@ -296,7 +296,7 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
         talloc_free(index);
         return status;
     }
-    index->reused = true; /* what clients have written is not known */
+    index->reused = true; /* clients' writes since the drop are not stored */
     if (index->state == KX_INDEX_DROPPING)
         catalog->dropping[catalog->dropping_count++] = index;
     else
@@ -304,7 +304,7 @@ static enum kx_status read_index(struct catalog *catalog, struct kx_slice row)
     return KX_OK;
 }
 
-/* '0' comes right after '/'. */
+/* '0' is the byte after '/'. */
 static enum kx_status read_indexes(struct catalog *catalog)
 {
     struct range *range = NULL;
@@ -325,7 +325,7 @@ static enum kx_status read_indexes(struct catalog *catalog)
     return status == KX_END ? KX_OK : status;
 }
 
-/* Flushed at once: a store that says it is open has a catalog on disk. */
+/* Flushed at once: an open store has a catalog on disk. */
 static enum kx_status write_new(struct catalog *catalog)
 {
     void *mem = talloc_new(NULL);
@@ -350,7 +350,7 @@ static enum kx_status read_id(struct catalog *catalog, struct kx_buffer *row)
     return KX_OK;
 }
 
-/* The indexes first: the facts give each of them its number of entries. */
+/* The indexes come first: read_facts sets their numbers of entries. */
 static enum kx_status read_all(struct catalog *catalog, struct kx_fault *fault)
 {
     struct kx_buffer row;

@@ -1,6 +1,5 @@
-/* How much an index is used: what an index costs and whether anybody needs it.
- * Counted since the store was opened or the index declared; any thread.
- */
+/* Counters of the reads and writes of an index since the store was opened or
+ * the index declared. Any thread. */
 #ifndef INDEX_USAGE_H
 #define INDEX_USAGE_H
 
@@ -9,13 +8,13 @@
 #include "kindex.h"
 
 struct index_usage {
-    int64_t since_ms;             /* set before anybody else sees it */
-    _Atomic uint64_t reads;       /* scans and look-ups, of rows and through */
+    int64_t since_ms;             /* set before other threads see the index */
+    _Atomic uint64_t reads;       /* scans and look-ups */
     _Atomic int64_t last_read_ms; /* 0: none yet */
     _Atomic uint64_t writes;      /* rows that commits put or removed */
 };
 
-/* Times may come in any order; the last one wins, which is near enough. */
+/* Threads may store their times in any order; the error is small. */
 static inline void index_usage_read(struct index_usage *usage, int64_t now_ms)
 {
     atomic_fetch_add_explicit(&usage->reads, 1, memory_order_relaxed);

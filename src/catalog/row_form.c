@@ -1,5 +1,5 @@
-/* Rows with one form and with two. The second is a whole record, inside of the
- * first: whichever is shown, nothing has to be made for it. */
+/* Rows with one form or two. The second form is a whole record inside the
+ * first, so either can be shown without being made. */
 #include "catalog/row_form.h"
 
 void row_form_pick(const struct index *index, struct record *row)
@@ -35,7 +35,7 @@ static enum kx_status finish(struct record *row, uint64_t stamp,
     return out->failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Appends the form that is to come. */
+/* Appends the future form. */
 static enum kx_status write_target(const struct index *index,
                                    struct extract *extract, size_t n,
                                    uint64_t stamp, struct kx_buffer *out)

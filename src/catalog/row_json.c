@@ -1,5 +1,5 @@
-/* Where memory runs out in the middle of a text Jansson loses a byte and says
- * nothing, so it gets its memory here, where that is noted. */
+/* Jansson drops a byte without an error when memory runs out in the middle of a
+ * text. Its allocations pass through this file, which notes the failure. */
 #include "catalog/row_json.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void *take_memory(size_t size)
     return block;
 }
 
-/* For the whole process, before the first document. */
+/* Called once in a process, before the first document is read. */
 static void note_shortage(void)
 {
     json_set_alloc_funcs(take_memory, free);

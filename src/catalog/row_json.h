@@ -1,4 +1,4 @@
-/* The store's own JSON documents, as rows hold them. */
+/* JSON documents in rows of the catalog. */
 #ifndef ROW_JSON_H
 #define ROW_JSON_H
 
@@ -6,12 +6,12 @@
 
 #include "bdb/table.h"
 
-/* The document of a row; NULL when it is none, or memory ran out. The caller's
- * reference. */
+/* The document of a row, a reference of the caller's; NULL if the row is not
+ * JSON or memory ran out. */
 json_t *row_json_read(struct kx_slice row);
 
-/* Did Jansson lack memory in this thread since row_json_read was called last?
- * Then what it has read, or what was found in that, is not to be believed. */
+/* Did Jansson run out of memory in this thread since the last row_json_read? If
+ * so, the document may lack parts. */
 bool row_json_starved(void);
 
 /* Bytes as hexadecimal digits in a new JSON string; at most ROW_KEY_MAX bytes.

@@ -1,4 +1,5 @@
-/* From a row back to its entry, and from that to what the row should be. */
+/* From an index row back to its entry, and from that to the row that it should
+ * have. */
 #include "catalog/row_source.h"
 
 #include "bdb/table.h"

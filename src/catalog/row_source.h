@@ -1,6 +1,6 @@
-/* Which entry a row of an index stands for, if that has its index key at all.
- * Reads the table, so only for jobs, between batches. Writer thread only.
- */
+/* Finds the entry that an index row was made from, and checks that it still
+ * yields that index key. Reads the table, so jobs use it between batches.
+ * Writer thread only. */
 #ifndef ROW_SOURCE_H
 #define ROW_SOURCE_H
 
@@ -12,16 +12,16 @@ struct row_source {
     struct kx_buffer key;   /* of the entry */
     struct kx_buffer bytes; /* and its record */
     struct record record;
-    struct extract extract; /* with this index key alone */
+    struct extract extract; /* has only this index key */
     size_t read;            /* bytes of entries so far */
 };
 
-/* Buffers are talloc context mem's; all serve one row after the other. */
+/* The buffers are allocated under talloc context mem and serve every row. */
 void row_source_init(struct row_source *source, void *mem, struct env *env,
                      const struct index *index);
 
-/* Fills the stand from the row under index_key. KX_OK; KX_ABSENT: there is no
- * such entry; KX_NOT_INDEXABLE: there is, but it has no such index key;
+/* Fills source from the row under index_key. KX_OK; KX_ABSENT: there is no such
+ * entry; KX_NOT_INDEXABLE: the entry does not have this index key;
  * KX_NO_MEMORY, KX_FAILED. */
 enum kx_status row_source_find(struct row_source *source,
                                struct kx_slice index_key,

@@ -1,6 +1,6 @@
-/* Each piece of work is paid for afterwards: n entries at r per second, then
- * nothing for n / r seconds. A piece is a tenth of a second's share, so that
- * the pauses are short. The time is the clock that a test can set. */
+/* After a piece of n entries at a limit of r per second, the allowance is 0 for
+ * n / r seconds. A piece is the share of a tenth of a second, which keeps the
+ * pauses short. Times are those of the clock that a test can set. */
 #include "catalog/throttle.h"
 
 enum { PIECES_PER_SECOND = 10, WAIT_MAX_MS = 1000 };
@@ -10,8 +10,8 @@ bool throttle_free(const struct throttle *throttle)
     return !throttle->paused && throttle->per_second == 0;
 }
 
-/* No wait is longer than a second, for a piece is at least one entry and at
- * most a tenth of a second's: if it is, the clock was set back. */
+/* A piece is one entry, or the share of a tenth of a second, so no wait is
+ * longer than a second unless the clock was set back. */
 int64_t throttle_due_ms(const struct throttle *throttle, int64_t now_ms)
 {
     if (throttle->paused)

@@ -1,6 +1,6 @@
-/* A token in memory and as a row of TABLE_CATALOG, "token/<id>": a JSON
- * document. Each one is a talloc tree of its own, which goes with the last who
- * holds it. */
+/* A token in memory, and as a row of TABLE_CATALOG, "token/<id>", whose value
+ * is JSON. Each token is a separate talloc tree with a count of references; the
+ * last release frees it. */
 #include "catalog/token.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "catalog/row_json.h"
 
 struct counted_token {
-    struct kx_token token; /* first: a token is the address of its holder */
+    struct kx_token token; /* first, so that its address is that of the whole */
     atomic_uint references;
 };
 
@@ -33,8 +33,8 @@ unsigned kx_scope_find(struct kx_slice name)
     return 0;
 }
 
-/* Behind the parts of a prefix, ff is not the tag of a part: it belongs to an
- * escaped zero, so that the key has another string there. */
+/* FF after the parts of a prefix is not the tag of a part. It belongs to an
+ * escaped zero, so the key has a longer string there. */
 bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
                       struct kx_slice end)
 {

@@ -1,16 +1,14 @@
-/* One token: its copy in memory, its row in the catalog, what its grants
- * cover.
- */
+/* A token of access: its copy in memory and its row in the catalog. */
 #ifndef TOKEN_H
 #define TOKEN_H
 
 #include "bdb/txn.h"
 
-/* A copy with memory of its own, for which one kx_token_release is due; NULL
- * when memory ran out. */
+/* A copy in separate memory, to be released by kx_token_release; NULL when
+ * memory ran out. */
 struct kx_token *token_copy(const struct kx_token *token);
 
-/* One more kx_token_release is due. */
+/* Adds a reference, to be released by kx_token_release. */
 void token_keep(struct kx_token *token);
 
 /* The row that stores a token, or with TXN_DELETE removes it, in talloc context

@@ -1,6 +1,5 @@
-/* How far a verification of an index has come, and what it has found. It is
- * stored with the index: after a restart it goes on where it was.
- */
+/* The progress and findings of a verification of an index. It is stored with
+ * the index: after a restart the verification continues from there. */
 #ifndef VERIFY_REPORT_H
 #define VERIFY_REPORT_H
 
@@ -10,16 +9,16 @@
 
 struct verify_report {
     struct kx_verification report;
-    uint8_t resume[ROW_KEY_MAX]; /* last key that was looked at */
+    uint8_t resume[ROW_KEY_MAX]; /* last key that was examined */
     size_t resume_size;          /* 0: none yet in this direction */
-    /* Not stored: rows of the index seen so far, and the number of rows that
-     * commits had written when the first was; whether that can be compared. */
+    /* Not stored: the index rows seen so far; the number of rows that commits
+     * had written at the first of them; whether both can be compared. */
     uint64_t rows;
     uint64_t writes;
     bool counts;
 };
 
-/* Counts one place, and keeps its keys if there is room. */
+/* Counts one damage, and keeps its keys if there is room. */
 void verify_report_note(struct verify_report *verification,
                         enum kx_damage damage, struct kx_slice index_key,
                         struct kx_slice key);
@@ -27,7 +26,7 @@ void verify_report_note(struct verify_report *verification,
 /* The stored form, a new JSON object; NULL when memory ran out. */
 json_t *verify_report_to_json(const struct verify_report *verification);
 
-/* Reads the stored form; false when it is none. */
+/* Reads the stored form; false if it is not valid. */
 bool verify_report_from_json(const json_t *json,
                              struct verify_report *verification_out);
 

@@ -10,7 +10,7 @@
  *   If bit 4 is set:
  *   4        id of the index
  *   2        bits 0-11: position of the owner in the row's own key, or 0;
- *            bit 13: a client's copy with a stamp of its own (plan_adopt.h);
+ *            bit 13: a client's copy with another stamp (plan_adopt.h);
  *            bit 14: this is the odd form; bit 15: the other form follows
  *   4 + n    size and record of the other form, if bit 15 is set
  *   2 + n    size and bytes of the owner, if its position is 0

@@ -50,7 +50,7 @@ static enum kx_status plan_steps(struct plan *plan)
     return status;
 }
 
-/* A status without a sentence of its own gets its title. */
+/* A status for which no sentence was written gets its title. */
 static void complete_refusal(struct kx_commit *commit)
 {
     struct kx_fault *fault = &commit->refusal.fault;

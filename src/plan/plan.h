@@ -61,7 +61,7 @@ struct plan_base {
     size_t value_max;
 };
 
-/* A plan of its own talloc context; NULL when memory ran out. */
+/* A plan that is its own talloc context; NULL when memory ran out. */
 struct plan *plan_create(const struct plan_base *base);
 
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes

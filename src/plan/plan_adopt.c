@@ -17,8 +17,8 @@ static enum kx_status same_value(const struct record *hand,
     return status == KX_OK && !same ? KX_ABSENT : status;
 }
 
-/* A copy that was written by itself has a versionstamp of its own, and perhaps
- * other bytes. */
+/* A hand-kept copy has another versionstamp than its entry, and perhaps other
+ * bytes. */
 enum kx_status plan_adopt_merge(const struct record *hand,
                                 struct kx_slice index_key, struct record *row,
                                 const void *mem)

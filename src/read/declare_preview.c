@@ -1,8 +1,6 @@
-/* Each sampled entry is indexed as a build would do it, and the rows are kept
- * for a moment: they give the size, and in a unique index the values that occur
- * twice. Of the pairs that share a value a sample of one entry in n has one in
- * n * n.
- */
+/* Each sampled entry is indexed as in a build. The rows give the size of the
+ * index and, if it is unique, the values that occur twice. A sample of one
+ * entry in n has one of n * n pairs that share a value. */
 #include "read/declare_preview.h"
 
 #include <inttypes.h>
@@ -93,7 +91,7 @@ static enum kx_status count_rows(struct preview_work *work, struct kx_slice key)
     return KX_OK;
 }
 
-/* Appends as much of a text as fits in, of whole characters. */
+/* Appends as many whole characters of a text as fit. */
 static void show(const struct kx_buffer *text, size_t most, char *out)
 {
     size_t used = strlen(out);
@@ -258,7 +256,7 @@ static enum kx_status finish(struct preview_work *work,
                : KX_OK;
 }
 
-/* NULL when memory ran out; all of it is the talloc context mem's. */
+/* Allocated under talloc context mem; NULL when memory ran out. */
 static struct preview_work *make_work(void *mem, struct kx_commit *commit,
                                       const struct declaration *declaration)
 {
@@ -275,7 +273,7 @@ static struct preview_work *make_work(void *mem, struct kx_commit *commit,
     return work->preview == NULL || work->keys == NULL ? NULL : work;
 }
 
-/* About how many entries the prefix has. */
+/* Estimates the number of entries with the prefix. */
 static enum kx_status estimate_total(struct kx_store *store, void *mem,
                                      struct sampling *sample)
 {

@@ -1,7 +1,6 @@
-/* Where the runs of a sample begin: keys have no numbers, so the first and the
- * last one are taken as long numbers, and the places lie evenly between them.
- * Where keys are not spread evenly, places fall together; a run then begins
- * where the one before it ended. */
+/* Where the runs of a sample begin: the first and the last key are read as long
+ * numbers, and the places lie evenly between them. If keys are not spread
+ * evenly, places coincide; a run then begins where the previous one ended. */
 #include "read/entry_sample.h"
 
 #include <talloc.h>

@@ -1,4 +1,4 @@
-/* The index that would answer a question. */
+/* The index that would answer a query. */
 #include "read/index_advice.h"
 
 #include <ctype.h>
@@ -18,8 +18,8 @@ static bool has_field(const struct declaration *declaration,
     return false;
 }
 
-/* A field more than there is room for, or a second one with each, is left out:
- * the fit then shows that it is missing. */
+/* A field beyond KX_FIELDS_MAX and a second one with `each` are left out. The
+ * match then shows that it is missing. */
 static void add_field(struct declaration *declaration, struct field field)
 {
     if (has_field(declaration, &field) ||
@@ -36,7 +36,7 @@ static bool is_equal(const struct condition *condition)
            match_implied_needs_value(condition);
 }
 
-/* One range can follow what is equal, if no order comes in between. */
+/* One range can follow the equal fields if no order comes between them. */
 static void add_range(struct declaration *declaration,
                       const struct declaration *asked)
 {

@@ -1,5 +1,4 @@
-/* The index that would answer a question.
- */
+/* The index that would answer a query. */
 #ifndef INDEX_ADVICE_H
 #define INDEX_ADVICE_H
 
@@ -9,7 +8,7 @@
  * index_advice_name makes one. Its fields are first those of conditions of
  * equality, then those of the order or of a range; a condition that an order of
  * fields cannot answer becomes its `where`. KX_OK; KX_ABSENT: no index would
- * answer the question; KX_NO_MEMORY. */
+ * answer the query; KX_NO_MEMORY. */
 enum kx_status index_advice_make(void *mem, const struct kx_query *query,
                                  struct declaration **declaration_out);
 

@@ -1,12 +1,11 @@
-/* Whether an index answers a question. Its fields are gone through in their
- * order: as long as the question says what they equal they make a prefix; the
- * next one can be compared with bounds; and from there on the entries come in
- * the order of the fields that are left, and then of their keys. */
+/* Whether an index answers a query. The first fields that the query compares
+ * with eq make a prefix; the next field may have bounds; from there on the
+ * entries come in the order of the remaining fields, and then of their keys. */
 #include "read/index_match.h"
 
 #include <talloc.h>
 
-/* An index and a question while they are compared. */
+/* An index and a query while they are compared. */
 struct matcher {
     const struct declaration *index;
     const struct declaration *asked;
@@ -15,8 +14,8 @@ struct matcher {
     size_t equal;         /* fields that are compared with eq */
     struct kx_slice last; /* what the last of them must equal */
     bool ranged;          /* the next one has bounds */
-    size_t sorted; /* fields and parts behind the equal ones that are asked for
-                    * as order */
+    size_t sorted; /* fields and key parts after the equal ones that the order
+                    * asks for */
     bool partial;  /* conditions are answered by the index's own */
 };
 
@@ -39,7 +38,8 @@ static bool is_equal(const struct condition *condition)
     return condition->comparison == WHERE_EQ && condition->values[0].size != 0;
 }
 
-/* Adds what the field must equal to the prefix; false when nothing says it. */
+/* Adds the value that the field must equal to the prefix; false if no condition
+ * gives one. */
 static bool take_equal(struct matcher *matcher, const struct field *field,
                        struct kx_buffer *prefix)
 {
@@ -137,8 +137,8 @@ static bool is_fixed(const struct matcher *matcher, const struct field *field)
     return false;
 }
 
-/* Do the conditions say that there is something that can be indexed at the
- * path? `each`: or elements that can. */
+/* Do the conditions imply an indexable value at the path? With `each` also
+ * indexable elements of an array there. */
 static bool is_said(const struct matcher *matcher, struct kx_slice path,
                     bool each)
 {
@@ -151,7 +151,7 @@ static bool is_said(const struct matcher *matcher, struct kx_slice path,
     return false;
 }
 
-/* Has every entry asked for this field, whatever the order? Every covered key
+/* Do all requested entries have this field? Every covered key
  * has one part after the prefix. */
 static bool is_given(const struct matcher *matcher, const struct field *field)
 {
@@ -186,7 +186,7 @@ static void check_order(struct matcher *matcher)
 
 /* ---- What the index leaves out ------------------------------------------ */
 
-/* To be ordered by a value an entry must have one. */
+/* An entry that is ordered by a value must have the value. */
 static bool is_ordered(const struct matcher *matcher, struct kx_slice path)
 {
     const struct declaration *asked = matcher->asked;
@@ -217,8 +217,7 @@ static void check_fields(struct matcher *matcher)
     }
 }
 
-/* Entries for which the index's own conditions do not hold must not be asked
- * for. */
+/* The query must not ask for entries that the index's conditions exclude. */
 static void check_where(struct matcher *matcher)
 {
     const struct declaration *index = matcher->index;
@@ -311,7 +310,7 @@ static bool is_followed(const struct declaration *index,
 
 /* ---- The whole ---------------------------------------------------------- */
 
-/* What is longer than a key may be is in no index, and no key. */
+/* No key and no index entry has a prefix or bound longer than a key. */
 static void check_room(struct matcher *matcher)
 {
     const struct kx_index_match *match = matcher->match;
@@ -348,8 +347,8 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
     return status;
 }
 
-/* A prefix of entries leaves out the key that has no more parts than it; bounds
- * do not. */
+/* A scan with a prefix leaves out the key that equals the prefix; a scan with
+ * bounds does not. */
 static bool include_key(void *mem, struct matcher *matcher)
 {
     struct kx_index_match *match = matcher->match;
@@ -366,8 +365,8 @@ static bool include_key(void *mem, struct matcher *matcher)
     return !failed && !next.failed;
 }
 
-/* An index has only entries with all of its fields; these have any number of
- * parts. */
+/* An index has only entries with all of its fields, but the entries themselves
+ * have any number of key parts. */
 static void check_parts(struct matcher *matcher)
 {
     const struct declaration *asked = matcher->asked;
@@ -378,8 +377,7 @@ static void check_parts(struct matcher *matcher)
             mismatch(matcher, KX_MISMATCH_ORDER);
 }
 
-/* The entries are an index of their own, whose fields are the parts of the key.
- */
+/* The entries are treated as an index whose fields are the parts of the key. */
 enum kx_status index_match_entries(void *mem, const struct kx_query *query,
                                    struct kx_index_match *match_out)
 {

@@ -1,6 +1,6 @@
-/* A set of keys with a small number for each, which does not hold the keys but
- * 62 bits of a hash of each: two of a million keys are taken for one with a
- * chance of one in ten million.
+/* A set of keys with a small number for each. It holds 62 bits of a hash of
+ * each key, not the key: in a set of a million keys two are taken for one with
+ * a probability of one in ten million.
  *
  * One thread. */
 #ifndef KEY_HASH_SET_H

@@ -1,6 +1,6 @@
 /* Comparisons as bounds of a scan. Bounds are inclusive below and exclusive
- * above; "greater than x" begins at the part that comes next after x, which
- * each type has. A comparison is of one type, and so is its span. */
+ * above; "greater than x" begins at the next part after x. A comparison
+ * concerns one type, and so do its bounds. */
 #include "read/index_match.h"
 
 #include "schema/predicate.h"
@@ -12,8 +12,8 @@ static bool read_part(struct kx_slice encoded, struct kx_key_reader *reader,
     return kx_key_next(reader, part_out) == KX_OK;
 }
 
-/* The next larger magnitude, or with `down` the next smaller one of a magnitude
- * that is not 0. False when it has no room. */
+/* Steps to the next larger magnitude, or with `down` to the next smaller one if
+ * the magnitude is not 0. False on overflow. */
 static bool step_magnitude(uint8_t *bytes, size_t size, bool down)
 {
     for (size_t i = size; i-- > 0;) {
@@ -34,7 +34,7 @@ static bool add_next_bigint(struct kx_part part, struct kx_buffer *out)
     return kx_key_add(out, &part) == KX_OK;
 }
 
-/* Text and bytes are followed by themselves and a zero. */
+/* The next string or bytes part is the same with a zero appended. */
 static bool add_longer(struct kx_part part, struct kx_buffer *out)
 {
     struct kx_buffer longer;
@@ -84,7 +84,7 @@ static bool is_lower(const struct condition *condition)
            condition->comparison == WHERE_GE;
 }
 
-/* Nothing is greater than true: the span is then empty, its bounds equal. */
+/* False for a bound after true: no part is greater. */
 static bool bound_of(const struct condition *condition, struct kx_buffer *out)
 {
     bool next =
@@ -125,9 +125,8 @@ bool match_bounds_narrow(struct match_bounds *bounds,
     return true;
 }
 
-/* The first part of the type of `bound`; false for bytes, before which there is
- * nothing. Of strings the end is a character that no text has at its
- * beginning. */
+/* Adds the first part of a type, or an end of the type before; false for bytes,
+ * the first type. Strings end at a character that begins no string. */
 static bool add_first(enum kx_part_type type, struct kx_buffer *out)
 {
     switch (type) {

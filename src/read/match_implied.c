@@ -1,5 +1,5 @@
-/* What follows from conditions: that another one holds, or that there is a
- * value at all. */
+/* What conditions imply: that another condition holds, or that a value exists.
+ */
 #include "read/index_match.h"
 
 #include "schema/predicate.h"
@@ -46,7 +46,7 @@ static bool same_values(const struct condition *a, const struct condition *b)
     return true;
 }
 
-/* Every value that a allows is one that b allows. */
+/* b allows every value that a allows. */
 static bool values_admitted(const struct condition *a,
                             const struct condition *b)
 {
@@ -71,7 +71,7 @@ bool match_implied_is_plain(const struct condition *condition)
            !condition->each;
 }
 
-/* Both are about values as they stand at their paths. */
+/* Both conditions concern unchanged values at their paths. */
 bool match_implied(const struct condition *list, size_t count,
                    const struct condition *wanted)
 {

@@ -1,5 +1,5 @@
-/* Which of the paths in a declaration lead to anything in a sample of entries,
- * and what may have been meant where they do not. */
+/* Which paths of a declaration occur in a sample of entries, and the likely
+ * spelling of those that do not. */
 #ifndef PATH_SURVEY_H
 #define PATH_SURVEY_H
 

@@ -1,4 +1,4 @@
-/* Reading a question: {"prefix":["users"],"where":[{"path":"/email","eq":"x"}],
+/* Reading a query: {"prefix":["users"],"where":[{"path":"/email","eq":"x"}],
  * "order":["/age"],"reverse":true,"fields":["/name"]}. */
 #include "read/query.h"
 
@@ -17,8 +17,8 @@ static enum kx_status read_order(struct declaration_parse *parse,
     return status;
 }
 
-/* Kept in the reading's declaration until it is done: `unique` has no meaning
- * for a question. */
+/* Kept in the parsed declaration until the end: `unique` has no meaning for a
+ * query. */
 static enum kx_status read_reverse(struct declaration_parse *parse,
                                    struct kx_slice value, void *target)
 {

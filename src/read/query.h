@@ -1,7 +1,5 @@
-/* What a client asks of entries: which, under what conditions, in which order,
- * which members of them. The document of an explanation, read with the words of
- * declarations.
- */
+/* A query for entries: prefix, conditions, order and members, as in the
+ * document of an explanation. It has the members of a declaration. */
 #ifndef QUERY_H
 #define QUERY_H
 
@@ -15,13 +13,13 @@ struct kx_query {
     bool reverse;
 };
 
-/* The place that a condition is about, as a field would name it. */
+/* The place that a condition compares, as a field. */
 struct field query_subject(const struct condition *condition);
 
-/* Are they taken from the same place? */
+/* Are both taken from the same place? */
 bool query_same_place(const struct field *a, const struct field *b);
 
-/* And folded alike as well? */
+/* Are both taken from the same place and folded in the same way? */
 bool query_same_field(const struct field *a, const struct field *b);
 
 #endif

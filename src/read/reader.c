@@ -1,4 +1,4 @@
-/* Point reads inside a view, and what is known about indexes. Scans are in
+/* Point reads inside a view, and the description of indexes. Scans are in
  * reader_scan.c.
  *
  * No read waits for a flush. Instead each look-up asks the view whether its key
@@ -53,7 +53,7 @@ void kx_reader_count(struct kx_reader *reader, struct kx_reads *reads)
     reader->reads = reads != NULL ? reads : &reader->own;
 }
 
-/* One time for the whole view: an entry does not expire in the middle of it. */
+/* A view has one time, so no entry expires in the middle of it. */
 static void begin(struct kx_reader *reader)
 {
     reader->now_ms = kx_now_ms();
@@ -131,7 +131,7 @@ void kx_scan_end(struct kx_reader *reader)
     reader->scanning = false;
 }
 
-/* Otherwise each reader would keep a buffer of the largest value it has read.
+/* Without this each reader would keep a buffer as large as its largest value.
  */
 static void trim(struct kx_buffer *buffer)
 {
@@ -158,7 +158,7 @@ uint64_t kx_read_bytes(const struct kx_reader *reader)
     return reader->looked;
 }
 
-/* Never says 100 %: then the index would be ready. */
+/* Never shows 100 %: then the index would be ready. */
 enum kx_status reader_not_ready(const struct index *index,
                                 struct kx_fault *fault)
 {
@@ -182,8 +182,8 @@ enum kx_status reader_not_ready(const struct index *index,
                    percent > 99 ? 99 : percent);
 }
 
-/* What the table has, or had before the batch that is being applied. That is
- * never put into the cache: it would still be there after the batch. */
+/* Reads the table as it was before the batch that is being applied. A row from
+ * the shadow is not put into the cache, where it would outlive the batch. */
 static enum kx_status read_table(struct kx_reader *reader, struct kx_slice key,
                                  struct kx_buffer *bytes)
 {
@@ -250,7 +250,7 @@ enum kx_status kx_read(struct kx_reader *reader, struct kx_slice key,
     return status;
 }
 
-/* KX_AGAIN: only a view can tell. */
+/* A read without a view. KX_AGAIN: a view is necessary. */
 static enum kx_status glance(struct kx_reader *reader, struct kx_slice key,
                              struct kx_buffer *record,
                              struct kx_entry *entry_out, struct kx_fault *fault)
@@ -287,7 +287,7 @@ static void describe_migration(const struct declaration *target,
     info->migration = state;
 }
 
-/* How far an index that is built, or migrates, has come. */
+/* The progress of an index that is built or migrated. */
 static void describe_build(const struct index *built,
                            struct kx_index_info *info)
 {
@@ -310,7 +310,7 @@ static void describe_build(const struct index *built,
     snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 
-/* The progress is the successor's, if one is built in the index's place. */
+/* If a successor is built, the progress is the successor's. */
 static void describe(const struct catalog *catalog, const struct index *index,
                      struct kx_index_info *info)
 {

@@ -101,8 +101,8 @@ static enum kx_status begin_group(struct kx_reader *reader,
     return reader->primary.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* One conflict row: KX_ABSENT when it is not to be seen, or only the first that
- * is known of its group. Its key is the scan's position. */
+/* Takes one conflict row. KX_ABSENT: it is hidden, or is the first known entry
+ * of its group. Its key is the scan's position. */
 static enum kx_status take_row(struct kx_reader *reader, struct kx_slice bytes)
 {
     struct record record;

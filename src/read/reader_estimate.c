@@ -1,22 +1,22 @@
-/* How much there is in a range, without reading all of it: a bounded number of
- * rows is read, and the size of the others is estimated from the shape of the
- * tree. */
+/* The size of a range without reading all of it: a bounded number of rows is
+ * read, and the number of the others is estimated from the shape of the tree.
+ */
 #include "read/reader_state.h"
 #include "bdb/table.h"
 
 enum {
     SAMPLE = 64, /* rows read from each end of an index to tell their size */
-    BYTES_MAX = 1 << 20 /* read of a range, which others wait for */
+    BYTES_MAX = 1 << 20 /* read of a range; other threads wait meanwhile */
 };
 
 struct tally {
     uint64_t rows;
     uint64_t bytes;
-    bool all; /* the range has no more rows */
+    bool all; /* every row of the range was read */
 };
 
-/* Adds what is in the reader's bounds, at most `most` rows of it, and less when
- * they are large. The key of the last one is then in reader->behind. */
+/* Adds the rows within the reader's bounds: at most `most`, and fewer if they
+ * are large. The key of the last one is then in reader->bound. */
 static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
                                  uint64_t most, struct tally *tally)
 {
@@ -41,9 +41,9 @@ static enum kx_status take_tally(struct kx_reader *reader, bool reverse,
     return status == KX_END ? KX_OK : status;
 }
 
-/* The rows of a range when `tally` at its beginning was read: rows may be
- * larger or smaller than elsewhere, and how much of the tree these take tells
- * it. */
+/* The rows of a range whose beginning `tally` has counted. Rows may be larger
+ * or smaller than elsewhere, so the share of the tree that the counted rows
+ * take is used as the measure. */
 static uint64_t estimate_rows(struct kx_reader *reader,
                               const struct tally *tally)
 {
@@ -86,7 +86,7 @@ enum kx_status kx_estimate(struct kx_reader *reader, struct kx_slice index,
     return KX_OK;
 }
 
-/* Both ends, for values of one kind may be longer than others. */
+/* Samples both ends, because values of one type may be longer than others. */
 static enum kx_status row_bytes(struct kx_reader *reader,
                                 const struct index *index, double *bytes_out)
 {

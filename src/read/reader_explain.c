@@ -1,5 +1,5 @@
 /* Explanations inside a view: each declared index, the entries themselves, and
- * the index that would answer the question. */
+ * the index that would answer the query. */
 #include <talloc.h>
 
 #include "read/index_advice.h"
@@ -93,9 +93,8 @@ static enum kx_status find_entries(void *mem, struct kx_reader *reader,
     return status;
 }
 
-/* Does the name belong to keys that this index would cover, or, if that is
- * looked at, to another index, to keys that one covers, or to entries that are
- * there? KX_OK, KX_END: it does not. */
+/* Is the name in use: by keys that this index would cover or, with `look`, by
+ * another index, by keys that one covers, or by entries? KX_OK; KX_END: no. */
 static enum kx_status find_owner(void *mem, struct kx_reader *reader,
                                  const struct declaration *declaration,
                                  bool look)
@@ -114,8 +113,8 @@ static enum kx_status find_owner(void *mem, struct kx_reader *reader,
     return find_entries(mem, reader, key);
 }
 
-/* The first name that is free. There may be many that are not: clients' own
- * entries are in the way of the first ones only, if at all. */
+/* The first free name. Each index can occupy one name; clients' entries rarely
+ * occupy more than the first ones. */
 static enum kx_status choose_name(struct kx_reader *reader,
                                   struct declaration *declaration,
                                   bool check_name)

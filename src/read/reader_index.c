@@ -1,6 +1,5 @@
-/* From an index to the entries it stands for: the one function that turns a row
- * of an index into the entry that is shown, for scans and look-ups alike. A row
- * that holds what is asked for is not followed. */
+/* From the row of an index to the entry that is shown, for scans and look-ups
+ * alike. If the row holds everything requested, its entry is not read. */
 #include "catalog/row_form.h"
 #include "read/reader_state.h"
 
@@ -77,7 +76,7 @@ void reader_asks(struct kx_reader *reader, const struct index *index,
             declaration_stores(index->declaration, fields[i]);
 }
 
-/* Does the row itself hold the entry, as far as it is asked for? */
+/* Does the row hold everything that is requested of the entry? */
 static bool holds_entry(const struct kx_reader *reader,
                         const struct index *index, const struct record *row)
 {

@@ -1,6 +1,6 @@
-/* Scans inside a view: of entries, and of an index with what it points to. Rows
- * that a client must not see (expired ones, those of an index that is not
- * readable or was dropped) are passed over. */
+/* Scans inside a view: of entries, and of an index with the entries that it
+ * points to. Rows that clients must not see (expired ones, those of an index
+ * that is not readable or was dropped) are skipped. */
 #include "read/reader_state.h"
 
 /* Rows that a scan which yields passes over at a time: less than a
@@ -118,8 +118,8 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin(reader, range);
 }
 
-/* KX_ABSENT: not to be seen, as is a row without bytes (range.h). In an index
- * scan a row with another id belongs to a dropped index of the same name. */
+/* KX_ABSENT: the row is hidden or has no bytes (range.h). In an index scan a
+ * row with another id belongs to a dropped index of the same name. */
 static enum kx_status show(struct kx_reader *reader, struct kx_slice key,
                            struct kx_slice bytes, struct kx_entry *entry_out)
 {
@@ -147,8 +147,8 @@ static const struct index *hidden_index(const struct kx_reader *reader)
     return hidden && reader->index == NULL ? index : NULL;
 }
 
-/* Rows of an index that is built or was dropped are passed over at once: there
- * may be millions, and others wait for the view. */
+/* Skips all rows of an index that is being built or was dropped: there may be
+ * millions, and the writer waits for the view. */
 static enum kx_status pass_over(struct kx_reader *reader)
 {
     const struct index *index = hidden_index(reader);

@@ -5,13 +5,13 @@
 #include "bdb/range.h"
 #include "commit/store_state.h"
 
-/* Where a list of conflicts stands. */
+/* The position in a list of conflicts. */
 struct conflict_group {
     const struct index *index;
     struct kx_slice owner; /* of the row that the scan is at */
     bool found;            /* an entry of the group is known */
-    bool open;             /* and has been given out */
-    bool waits;            /* the row that the scan is at has not */
+    bool open;             /* and was returned */
+    bool waits; /* the row at the scan's position was not returned yet */
 };
 
 struct kx_reader {
@@ -19,26 +19,26 @@ struct kx_reader {
     int64_t now_ms;
     uint64_t flush;          /* what kx_read_end will return */
     bool held;               /* the view is entered until kx_read_release */
-    bool cache_only;         /* it may look at the cache, not at a table */
+    bool cache_only;         /* it may read the cache but no table */
     struct range *rows;      /* the scan */
-    struct range *primaries; /* look-ups of what index entries point to */
+    struct range *primaries; /* look-ups of entries that index rows point to */
     bool scanning;
     bool ended; /* the scan has reached its bound */
     bool reverse;
     bool yields;
     bool count_only;
-    bool fields_stored;     /* all that is asked for is in the index's rows */
+    bool fields_stored;     /* the index's rows hold all requested members */
     struct kx_reads *reads; /* where to count */
-    struct kx_reads own;    /* when the caller gives none to count in */
+    struct kx_reads own;    /* used if the caller gives none */
     uint64_t resolved;      /* entries looked up in this view, by an index */
-    uint64_t looked;        /* bytes of all rows looked at in this view */
-    uint64_t yielded_at;    /* `looked`, when the scan began or gave up last */
+    uint64_t looked;        /* bytes of all rows read in this view */
+    uint64_t yielded_at;    /* `looked` when the scan began or yielded last */
     struct index *index;    /* of an index scan, or NULL */
     struct kx_buffer start; /* bounds of the scan */
     struct kx_buffer end;
-    struct kx_buffer bound;    /* a bound, when the scan passes over much */
+    struct kx_buffer bound; /* of a scan that skips rows; last key of a tally */
     struct kx_buffer position; /* key in scan order of the last entry */
-    struct kx_buffer record;   /* and the record that lies there */
+    struct kx_buffer record;   /* record found for a look-up */
     struct kx_buffer row;      /* of an index, looked up */
     struct kx_buffer primary;  /* key that the last index entry points to */
     struct conflict_group group;
@@ -52,7 +52,7 @@ static inline void reader_count(struct kx_reader *reader, size_t bytes)
     reader->looked += bytes;
 }
 
-/* Notes that the view has seen something of this flush (0: nothing). */
+/* Notes that the view depends on this flush (0: on none). */
 void reader_saw(struct kx_reader *reader, uint64_t flush);
 
 /* Fills fault with the index's state and progress: KX_INDEX_NOT_READY. */
@@ -81,8 +81,8 @@ enum kx_status reader_find(struct kx_reader *reader, struct kx_slice key,
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range);
 
-/* Says which members of the values the coming calls need (none: all), of
- * entries that an index leads to; index may be NULL. */
+/* Sets the members of values that the next calls need (none: all), for entries
+ * found by an index; index may be NULL. */
 void reader_asks(struct kx_reader *reader, const struct index *index,
                  const struct kx_slice *fields, size_t count);
 

@@ -1,7 +1,7 @@
 /* Reads index declarations. Each member has a row in a table: its name and the
  * function that reads its value. A member that is not in the table is an error,
- * so that a misspelt member is never ignored. Fields and store, where, and the
- * canonical form have their own files. */
+ * so that a member with a spelling error is never ignored. Fields and store,
+ * where, and the canonical form have their own files. */
 #include "schema/declaration.h"
 
 #include <talloc.h>

@@ -1,5 +1,5 @@
 /* An index whose text another version of Unicode has folded, or whose entries
- * other rules of extraction have made, is built anew when the store is opened;
+ * other rules of extraction have made, is built again when the store is opened;
  * every other index stays as it is. */
 #include "store.h"
 
@@ -12,7 +12,7 @@
 #define PLAIN "{\"name\":\"plain\",\"prefix\":[\"p\"],\"fields\":[\"/s\"]}"
 
 /* Writes past everything: a row of a table, or with value NULL its removal. The
- * store is opened anew. */
+ * store is opened again. */
 static void damage(struct story *s, enum table table, struct kx_slice key,
                    const char *value)
 {

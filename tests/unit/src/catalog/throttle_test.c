@@ -22,7 +22,7 @@ static void what_is_paused_is_never_due(void **state)
     assert_true(throttle_due_ms(&pace, 5000) == INT64_MAX);
 }
 
-/* Works as much as it may until the time is over. */
+/* Works as much as it may until the time has ended. */
 static size_t work(struct throttle *pace, int64_t from_ms, int64_t to_ms)
 {
     size_t done = 0;

@@ -1,7 +1,7 @@
-/* Unique indexes over random data with duplicates, mended at random. After
+/* Unique indexes over random data with duplicates, resolved at random. After
  * every commit, expiry and restart the groups of conflicts are those that the
- * data has, the index is ready exactly when there are none, and a commit is
- * refused exactly when it makes a new one. KX_TEST_SEED=n replays a run.
+ * data has, the index is ready exactly when it has no conflicts, and a commit
+ * is refused exactly when it makes a new one. KX_TEST_SEED=n replays a run.
  */
 #include "store.h"
 #include "commit/store_state.h"

@@ -1,7 +1,7 @@
 /* Random declarations of every form, random writes to the entries they cover:
  * after each commit, expiry and restart the entries of each index are those
- * that a model reckons from the data (index_model.h), the commit ends as the
- * model foretells, and at last each index built anew from the data has the same
+ * that a model computes from the data (index_model.h), the commit ends as the
+ * model predicts, and at last each index built again from the data has the same
  * entries. Then the same with mistakes in the model, and with damage in the
  * store, each of which must be seen. KX_TEST_SEED=n replays a run.
  */

@@ -51,7 +51,7 @@ static const char *one(void *mem, int n)
     return "{\"n\":1}";
 }
 
-/* Two indexes come before the entries, and one behind them. */
+/* Two indexes come before the entries, and one after them. */
 static void index_entries_of_a_deleted_range(void **state)
 {
     struct story *s = *state;
@@ -80,7 +80,7 @@ static void index_entries_of_a_deleted_range(void **state)
     assert_string_equal(test_list(&s->test, s->mem, "[]"), "");
 }
 
-/* Removes the only entry that lies behind what nobody sees. */
+/* Removes the only entry that lies after what nobody sees. */
 static void delete_behind(struct story *s, int rows_most)
 {
     struct kx_mutation mutation = {.type = KX_DELETE_RANGE,
@@ -128,7 +128,7 @@ static void index_entries_that_nobody_sees(void **state)
     atomic_store(&kept, false);
 }
 
-/* A client's entry lies behind the rows of a dropped index, which are looked at
+/* A client's entry lies after the rows of a dropped index, which are looked at
  * one by one then. */
 static void a_scan_yields_where_there_is_nothing_to_see(void **state)
 {

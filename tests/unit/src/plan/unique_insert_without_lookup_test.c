@@ -33,7 +33,8 @@ struct batch {
     size_t count;
 };
 
-/* With entry ["u",1], whose mail is "a", in the way of whoever wants it. */
+/* With entry ["u",1], whose mail is "a", in the way of an entry that claims it.
+ */
 static struct batch set_up(struct story *s)
 {
     assert_int_equal(test_declare(&s->test, s->mem,

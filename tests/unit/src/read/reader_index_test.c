@@ -1,4 +1,4 @@
-/* Reads by an index on a real store: whatever the order in which it leads to
+/* Reads by an index on a real store: in any order in which it leads to
  * its entries, each is given with its own value; and what is not needed is not
  * looked up. */
 #include "store.h"
@@ -100,7 +100,7 @@ static size_t scan(struct story *s, const char *index, struct kx_range range)
     return count;
 }
 
-/* Opened anew the store has no records in memory: each is looked up in the
+/* Opened again the store has no records in memory: each is looked up in the
  * table, next to the last one or wherever it is. */
 static void each_entry_is_found_in_any_order(void **state)
 {

@@ -1,5 +1,5 @@
 /* Reading declarations: one canonical form for all ways to say the same, no
- * crash and no leak whatever the text and however little memory there is. */
+ * crash and no leak with any text and any amount of memory. */
 #include "all_memory.h"
 #include "index_model.h"
 

@@ -1,4 +1,4 @@
-/* Damaged V8 values: whatever the bytes, nothing beyond them is read, and what
+/* Damaged V8 values: for any bytes, nothing beyond them is read, and what
  * passes the check is shown and read again. Run with the address sanitizer. */
 #include "v8_holds.h"
 #include "vectors.h"
@@ -65,7 +65,7 @@ static void damage(uint64_t *seed, struct kx_buffer *bytes,
 }
 
 /* The bytes lie at the end of a block of their own, so that the sanitizer sees
- * each access behind them. */
+ * each access after them. */
 static void damaged_values_do_no_harm(void **state)
 {
     uint64_t seed = random_seed("v8_random_test");

@@ -185,7 +185,7 @@ static void add_repeats(struct kx_buffer *bytes, size_t times, size_t members)
     add_hex(bytes, "5e027b04");
 }
 
-/* The text in which an index looks, of a value that the door accepts and that
+/* The text in which an index looks, of a value that the check accepts and that
  * has n: "x". */
 static struct kx_slice fields_of(const struct kx_buffer *bytes,
                                  struct kx_buffer *out, bool *plain_out)

@@ -102,7 +102,7 @@ static void values_are_shown_in_json(void **state)
     assert_int_equal(each_vector(*state, assert_shown), 250);
 }
 
-/* From what is shown; in a context of its own, for typed values leave their
+/* From what is shown; in a separate context, for typed values leave their
  * pieces there. */
 static void read_again(struct run *run, bool plain)
 {
@@ -204,7 +204,7 @@ static void assert_normal(struct kx_buffer *scratch, const char *given,
     kx_buffer_free(&wanted);
 }
 
-/* Objects are numbered anew when a typed array of Node's becomes two. */
+/* Objects are numbered again when a typed array of Node's becomes two. */
 static void references_find_their_objects(void **state)
 {
     struct kx_buffer hex;
@@ -222,13 +222,13 @@ static void references_find_their_objects(void **state)
     /* an error whose cause, a Map with itself in it, precedes its stack */
     assert_normal(&hex, "ff0f726d22016d633b22016b5e013a02732201732e",
                   "ff0f726d22016d73220173633b22016b5e013a022e");
-    /* causes of each other, whose messages and stacks come behind them */
+    /* causes of each other, whose messages and stacks come after them */
     assert_normal(&hex,
                   "ff0f72637263726d2201332e7322023232"
                   "6d2201322e7322022d316d2201312e",
                   "ff0f727322022d316d2201316372732202323"
                   "26d22013263726d2201332e2e2e");
-    /* one in an array behind another */
+    /* one in an array after another */
     assert_normal(&hex, "ff0f41027263302e7263306d2201612e240002",
                   "ff0f41027263302e726d22016163302e240002");
     kx_buffer_free(&hex);
@@ -245,7 +245,7 @@ void *__wrap_memmove(void *to, const void *from, size_t size)
     return __real_memmove(to, from, size);
 }
 
-/* Each is the cause of the one around it, whose stack comes behind it. */
+/* Each is the cause of the one around it, whose stack comes after it. */
 static void errors_in_each_other_are_not_moved_one_by_one(void **state)
 {
     enum { ERRORS = 900, STACK = 100 };
