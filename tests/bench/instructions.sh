@@ -6,7 +6,7 @@
 # bytes; the difference of two counts is what those requests cost. Left out is
 # libmicrohttpd's zeroing of its connection memory, which valgrind counts as one
 # instruction per byte and a processor does not, and what is done by the clock
-# (compaction, the keeper, the log of slow requests). Two more runs say what
+# (compaction, the checkpointer, the log of slow requests). Two more runs say what
 # a GET and a PUT cost together beside 2,000 watches that wait. Of those only what the writer, the
 # library and the answers to commits take is counted, here and there: how often
 # the watches show that they are alive goes by the clock.
@@ -76,9 +76,9 @@ instructions() {
         called { called = 0
                  if (caller ~ /^MHD_pool_/ && callee ~ /memset/)
                      zeroing += $NF
-                 if (callee ~ /^(tidy_step|keeper_run)$/)
+                 if (callee ~ /^(compact_job_step|checkpointer_run)$/)
                      clock += $NF
-                 if (callee ~ /^(call_handlers|resume_suspended_connections|desk_take_answers|run_batch)$/)
+                 if (callee ~ /^(call_handlers|resume_suspended_connections|exchange_loop_answers|run_batch)$/)
                      requests += $NF
                  next }
         /^(totals|summary):/ { total = $2 }
