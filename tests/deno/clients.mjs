@@ -1,5 +1,5 @@
 // Sixteen clients at a time, eight of Deno and eight of Node, each with a
-// connection of its own: all count on the same two entries.
+// separate connection: all count on the same two entries.
 //
 //   clients.mjs URL          the story
 //   clients.mjs URL count    eight clients that count, for the story in the

@@ -148,7 +148,7 @@ async function emails(guide, declared) {
   await guide.insertUser({ ...cy, email: ada.email });
   assert.equal((await guide.getUserByEmail(ada.email)).name, 'Cy');
   if (!declared) return;
-  // Nobody has to think of the index.
+  // The program does not mention the index.
   await kv.set(['users', '4'], { ...ada, id: '4', email: 'new@x.org' });
   assert.equal((await guide.getUserByEmail('new@x.org')).id, '4');
   const moved = await rest('PATCH', '/kv/users/4', { email: 'moved@x.org' });

@@ -101,7 +101,7 @@ await test('reverse, limit and batchSize', async () => {
     { consistency: 'eventual' }), range(0, 20));
 });
 
-await test('a cursor goes on where a list has stopped', async () => {
+await test('a cursor continues where a list has stopped', async () => {
   for (const reverse of [false, true]) {
     const seen = [];
     let cursor = '';
@@ -188,7 +188,7 @@ await test('a mutation that does not fit leaves nothing of its commit', async ()
   assert.equal((await kv.get(['trace'])).versionstamp, null);
 });
 
-await test('an entry expires when its time is over', async () => {
+await test('an entry expires at its time', async () => {
   const hour = 3_600_000;
   await kv.set(['brief'], 1, { expireIn: hour });
   await kv.atomic().set(['brief too'], 1, { expireIn: hour }).commit();

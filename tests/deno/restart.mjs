@@ -1,5 +1,5 @@
-// A server that goes away and comes back: a watch goes on by itself, and Deno
-// repeats writes that nobody has answered.
+// A server that stops and starts again: a watch continues by itself, and Deno
+// repeats writes without an answer.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -54,7 +54,7 @@ async function restart() {
   arrive();
 }
 
-await test('a watch goes on after a restart, with what has changed', async () => {
+await test('a watch continues after a restart, with the changes', async () => {
   await kv.set(['w'], 'before');
   const reader = kv.watch([['w']]).getReader();
   assert.equal((await reader.read()).value[0].value, 'before');

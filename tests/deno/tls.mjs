@@ -58,7 +58,7 @@ await test('the address without TLS is another one', () => {
   assert.notEqual(at, url);
 });
 
-await test('who does not know the authority gets no answer', () => {
+await test('a client that does not know the authority gets no answer', () => {
   assert.match(run('tls.mjs', false, 'ask').stdout, /^"none"$/m);
   assert.match(run('tls.mjs', true, 'ask').stdout, /^\{"ok":true\}$/m);
 });

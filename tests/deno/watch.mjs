@@ -71,7 +71,7 @@ await test('an entry that expires is a change', async () => {
   await kv.set(['brief'], 1);
   const reader = kv.watch([['brief']]).getReader();
   await state(reader, seen(1));
-  await kv.set(['brief'], 2, { expireIn: 300 }); // who is slow does not see it
+  await kv.set(['brief'], 2, { expireIn: 300 }); // a slow client does not see it
   await state(reader, seen(null));
   await reader.cancel();
 });

@@ -166,7 +166,7 @@ done
 program serve --print-config
 is listen "$(awk '$1 == "listen" { print $2, $3 }' "$answer")" 'localhost:4512 default'
 
-test_case 'a data directory in use is refused, and the server goes on'
+test_case 'a data directory in use is refused, and the server continues'
 program serve --listen 127.0.0.1:0 --data "$work/data"
 refused 1 "kindex: cannot open $work/data: *"
 request GET /livez

@@ -101,7 +101,7 @@ is 'floods are counted' "$(awk '/^kindex_http_floods_total/ { print ($2 > 5) }' 
 
 stop_server
 start_server "${limits[@]}" --bodies-max 64MiB
-test_case 'replies that nobody takes fill the memory for bodies, and no more'
+test_case 'replies that are not read fill the memory for bodies, but not more'
 { printf '"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 request PUT /kv/large "@$work/large" "${json[@]}"
 node "$here/h2_hold.js" 127.0.0.1 "${url##*:}" "$server" 60 >"$work/hold"
@@ -111,7 +111,7 @@ is "less than 200 MiB were needed, times $times ($memory)" "$((memory < 200 * ti
 is 'all that waited come when the client takes them' "$taken" 60
 until_status 200 GET /kv/large '' --http2-prior-knowledge
 
-test_case 'who asks for much at once keeps nobody waiting'
+test_case 'a client with many requests at once delays no other client'
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf "{\"key\":[\"fair\",%d],\"value\":1}\n", i }' >"$work/fair"
 "$KINDEX" import "$work/fair" --url "$url" 2>"$work/null"
 is 'the server' "$(node "$here/h2_fair.js" 127.0.0.1 "${url##*:}" 300 10)" fair

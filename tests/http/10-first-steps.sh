@@ -101,7 +101,7 @@ request PUT /kv/team 2
 request DELETE /kv/team '' "${tell[@]}"
 field 'del(.versionstamp)' '{"ok":true,"deleted":1}'
 
-test_case 'and not any more when there are none'
+test_case 'and no longer once they are deleted'
 request DELETE /kv/team/ada
 request GET /kv/team
 expect 404 key-not-found
@@ -111,7 +111,7 @@ request GET /kv/team
 until [ "$(value .listedAt)" = null ]; do request GET /kv/team; done
 field 'has("listedAt")' false
 
-test_case 'what is listed there is what was meant, whatever the key'
+test_case 'the list has the entries under the key, for any key'
 for key in '["a b","c"]' '["[1]"]' '["a/b"]' '[42,true]' '["="]' '["é"]' '[""]' '["+"]'; do
     encoded=$(jq -rn --argjson k "$key" '$k | tojson | @uri')
     under=$(jq -rn --argjson k "$key" '$k + ["x"] | tojson | @uri')

@@ -30,7 +30,7 @@ request PUT /kv/bytes/1 ' { "b" : 0.10 , "a" : [ 1e2 ] } '
 request GET /list?prefix=bytes
 is 'the place of the value' "$(grep -c '{ "b" : 0.10 , "a" : \[ 1e2 \] }' "$answer")" 1
 
-test_case 'without a Content-Type of its own a body is JSON'
+test_case 'without a Content-Type a body is JSON'
 request PUT /kv/a '{"a":1}'
 expect 201
 request PUT /kv/a '{"a":2}' -H 'Content-Type:'
@@ -92,7 +92,7 @@ expect 415 unsupported-media-type
 request PUT /kv/media x -H "Content-Type: x/$(printf '%0125d' 0)"
 expect 201
 
-test_case 'a word alone is no media type: a misspelt one does not make bytes of JSON'
+test_case 'a single word is not a media type, so a typing error does not turn JSON into bytes'
 for type in json text/ /plain 'text; charset=utf-8'; do
     request PUT /kv/media 1 -H "Content-Type: $type"
     expect 415 unsupported-media-type
@@ -108,7 +108,7 @@ done
 request GET /count?prefix=part
 field .count 0
 
-test_case 'a packed body is refused: nobody would unpack it on its way back'
+test_case 'a compressed body is refused, because reads would not decompress it'
 for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic' 'POST /get' 'POST /indexes'; do
     request ${door% *} "${door#* }" '{}' -H 'Content-Encoding: gzip'
     expect 415 unsupported-media-type
@@ -162,7 +162,7 @@ request GET /kv/plain
 header Content-Type application/json
 body_is '{"a":[0.10,null],"b":"x"}'
 
-test_case 'typed values that are none are refused'
+test_case 'malformed typed values are refused'
 for value in '1' '{}' '[]' '{"type":"KvU64"}' '{"type":"KvU64","value":1}' \
     '{"type":"KvU64","value":"-1"}' '{"type":"KvU64","value":""}' \
     '{"type":"KvU64","value":"18446744073709551616"}' \

@@ -36,7 +36,7 @@ same '{"type":"DataView","value":"AQI","byteLength":2}'
 same '{"type":"string","value":"a�","utf16":"YQAA2A"}'
 same '{"type":"object","value":{"born":{"type":"Date","value":"1815-12-10T00:00:00.000Z"},"n":{"type":"bigint","value":"1"}}}'
 
-test_case 'what has no form of its own comes back as the bytes of V8'
+test_case 'a value without a typed form is returned as the bytes of V8'
 same '{"type":"V8","value":"_xBuAAAAAAAAFEA","byteLength":11}'
 same '{"type":"V8","value":"_xBvIgRuYW1lIgFjIgRzZWxmXgB7Ag","byteLength":22}'
 request PUT /kv/v8 '{"type":"V8","value":"_xBvIgFhSQJ7AQ"}' -H "$typed"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Conditional requests: the ETag is the versionstamp, so nobody overwrites
+# Conditional requests: the ETag is the versionstamp, so no client overwrites
 # what somebody else has written in the meantime.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
@@ -103,7 +103,7 @@ request PUT /kv/a 9 -H "If-None-Match: $old"
 expect 200
 tag=$(header_value ETag)
 
-test_case 'GET answers 304 to who has this version already'
+test_case 'GET answers 304 to a client that has this version'
 request GET /kv/a '' -H "If-None-Match: $tag"
 expect 304
 header ETag "$tag"
@@ -116,7 +116,7 @@ request GET /kv/a '' -H "If-None-Match: $old"
 expect 200
 body_is 9
 
-test_case 'nothing stands behind a 304: the next reply of the connection follows'
+test_case 'nothing follows a 304 but the next reply of the connection'
 exec 5<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'GET /kv/a HTTP/1.1\r\nHost: localhost\r\nIf-None-Match: *\r\n%s\r\n' \
     '' $'Connection: close\r\n' >&5
@@ -155,7 +155,7 @@ expect 204
 request DELETE /kv/b '' -H 'If-Match: *'
 expect 412 precondition-failed
 
-test_case 'of many writers who saw the same version one wins'
+test_case 'of many writers that read the same version one wins'
 request PUT /kv/race 0
 tag=$(header_value ETag)
 for i in {1..20}; do

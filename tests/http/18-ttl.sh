@@ -1,6 +1,6 @@
 #!/bin/bash
-# An entry whose time is over is gone at once and for everybody, whatever the
-# sweeper has freed.
+# An expired entry is gone at once and for every client, also before the
+# sweeper has freed it.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 
@@ -83,7 +83,7 @@ request GET '/list?prefix=by_email&start=by_email/z'
 field ".entries[0].expiresAt - $before | . >= 3600000 and . < 7200000" true
 request DELETE /kv/u/=9
 
-test_case 'once it is over, reads do not find it'
+test_case 'after its expiry, reads do not find it'
 until_status 404 GET /kv/u/=1
 field .code key-not-found
 request HEAD /kv/u/=1
@@ -111,7 +111,7 @@ field '[.entries[].key]' '[["u",2]]'
 request GET /count?index=by_age
 field .count 0
 
-test_case 'a check sees it absent, and a counter starts anew'
+test_case 'a check sees it absent, and a counter starts again'
 request POST /atomic '{"checks":[{"key":["u",1],"versionstamp":null}],"mutations":[
     {"type":"sum","key":["n"],"typed":{"type":"KvU64","value":"1"}}]}'
 expect 200
@@ -130,7 +130,7 @@ request PUT /kv/u/=1 "$ada"
 expect 409 unique-violation
 field .existingKey '["u",3]'
 
-test_case 'one that is over when it comes needs no unique value'
+test_case 'an entry that has already expired when it is written needs no unique value'
 request POST /atomic "{\"mutations\":[{\"type\":\"set\",\"key\":[\"u\",1],\"value\":$ada,\"expiresAt\":1}]}"
 expect 200
 request GET /kv/u/=1
@@ -142,7 +142,7 @@ request DELETE /kv/u/=3
 request PUT /kv/u/=1 "$ada"
 expect 201
 
-test_case 'a PUT and a PATCH on what is over create'
+test_case 'a PUT and a PATCH on an expired entry create'
 request PUT '/kv/u/=4?ttl=1ms' '{"color":"red"}'
 until_status 404 GET /kv/u/=4
 request PATCH /kv/u/=4 '{"color":"green"}'
@@ -152,7 +152,7 @@ body_is '{"color":"green"}'
 request GET '/list?index=by_color&prefix=red'
 field '.entries | length' 0
 
-test_case 'the sweeper frees what is over'
+test_case 'the sweeper frees expired entries'
 metric() { sed -n 's/^kindex_expired_total //p' "$answer"; }
 request GET /metrics
 expect 200

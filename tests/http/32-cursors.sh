@@ -38,7 +38,7 @@ is 'the index' "$(paged 'index=by_n&limit=6')" \
 is 'one value' "$(paged 'index=by_n&prefix==1&limit=3')" '3 pages: 1 4 7 10 13 16 19 22'
 is 'reverse' "$(paged 'index=by_n&prefix==1&limit=5&reverse=true')" '2 pages: 22 19 16 13 10 7 4 1'
 
-test_case 'paging goes on where it was, whatever is written meanwhile'
+test_case 'paging continues at its position, regardless of writes meanwhile'
 request GET '/list?prefix=c&limit=10'
 cursor=$(value .cursor)
 request DELETE /kv/c/=9

@@ -27,7 +27,7 @@ expect 200
 request GET /kv/s
 expect 200
 
-test_case 'no more than limit at a time, first ones first; more says so'
+test_case 'at most limit at a time, first ones first; more says so'
 fill
 request DELETE '/list?prefix=r&limit=15'
 field '[.deleted, .more]' '[15,true]'

@@ -39,7 +39,7 @@ field '[.ranges[] | [.entries[].key]]' \
 field '.ranges[3].entries | map(has("value"))' '[false,false]'
 field '[.ranges[].cursor != null]' '[false,true,false,false,false]'
 
-test_case 'a cursor of a range goes on here and in /list'
+test_case 'a cursor of a range continues here and in /list'
 cursor=$(value '.ranges[1].cursor')
 request POST /get "{\"ranges\":[{\"prefix\":[\"b\"],\"reverse\":true,\"cursor\":\"$cursor\"}]}"
 field '[.ranges[0].entries[].value]' '[1]'

@@ -110,7 +110,7 @@ expect 413 commit-too-large
 request GET /count?prefix=m
 field .count 1000
 
-# A few bytes make a megabyte anew, and the writer has others to serve.
+# A few bytes rewrite a megabyte, and the writer has other clients to serve.
 test_case 'the patches of a commit make at most 16 MiB of values, and one more'
 { printf '{"a":0,"text":"'; head -c 999980 /dev/zero | tr '\0' x; printf '"}'; } >"$work/large"
 request PUT /kv/patched "@$work/large" -H 'Content-Type: application/json'

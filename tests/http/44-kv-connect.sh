@@ -212,7 +212,7 @@ expect 200
 request GET /kv/sum
 body_is -15
 
-test_case 'limits of a sum that are none are refused in words'
+test_case 'malformed limits of a sum are refused in words'
 message /v2/atomic_write "$(limited_sum "$sum" $five "$(most $bigint)")"
 refused 409 'different types'
 message /v2/atomic_write "$(limited_sum "$sum" $five "$(least "${bigint%00}")")"

@@ -28,7 +28,7 @@ for protocol in http1.1 http2-prior-knowledge; do
         06000000080112020801"$(printf '00%.0s' {1..8})"
 done
 
-test_case 'nobody waits for who does not read, and nothing is kept for them'
+test_case 'a client that does not read delays no other, and nothing is kept for it'
 request PUT /kv/slow 1 "${json[@]}"
 stop_server
 # Under sanitizers freed memory would be kept, and counted.
@@ -37,8 +37,8 @@ node "$here/watch_slow.js" 127.0.0.1 "${url##*:}" "$server" 60 150 >"$work/slow"
 read -r grown stored last frames late <"$work/slow"
 is "less than 60 MiB were needed ($(<"$work/slow"))" "$((grown < 60))" 1
 is 'all changes were stored' "$stored" 150
-is 'who reads has seen the last' "$last" 150
-is 'who reads late sees few, and the last' "$((frames < 20)) $late" '1 150'
+is 'the last frame of a client that reads' "$last" 150
+is 'few frames of a client that reads late, and the last' "$((frames < 20)) $late" '1 150'
 
 test_case 'what clients take no frame of is refused in words, and a watch of it ends'
 stop_server

@@ -1,5 +1,5 @@
 #!/bin/bash
-# GET /watch: whoever watches entries is told when they change, and never sees
+# GET /watch: a client that watches entries is told when they change, and never sees
 # half of a commit.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/watch.sh"
@@ -61,7 +61,7 @@ request DELETE '/list?prefix=team'
 test_case 'an entry that expires is told'
 request PUT /kv/short 1 "${json[@]}"
 watch 'key=short'
-request PUT '/kv/short?ttl=500ms' 2 "${json[@]}" # who is slow does not see it
+request PUT '/kv/short?ttl=500ms' 2 "${json[@]}" # a slow client does not see it
 is_gone() { grep '^data: ' "$work/events" | tail -1 | grep -q '"versionstamp":null'; }
 event 1 '.entries[0].value' 1
 wait_until is_gone
@@ -85,7 +85,7 @@ wait_until has_events 4
 event 4 '[.entries[] | .key[1], .value]' '["other@x.org",null]'
 end_watch
 
-test_case 'who was away is told what is not so any more, and no more'
+test_case 'a client that reconnects is sent the entries that have changed, and no others'
 request PUT /kv/one 1 "${json[@]}"
 request PUT /kv/two 2 "${json[@]}"
 watch 'key=one&key=two&key=three'
@@ -102,7 +102,7 @@ wait_until has_events 2
 event 2 '[.entries[] | .key[0], .value]' '["three",3]'
 end_watch
 
-test_case 'many changes are one event for who does not read, with the last state'
+test_case 'many changes are one event for a client that does not read, with the last state'
 head -c 200000 /dev/zero | tr '\0' x >"$work/long"
 exec 3<>"/dev/tcp/127.0.0.1/${url##*:}"
 printf 'GET /watch?key=slow HTTP/1.1\r\nHost: localhost\r\n\r\n' >&3
@@ -139,7 +139,7 @@ expect 406 not-acceptable
 request POST /watch
 expect 405 method-not-allowed
 
-# 8 KiB with two keys each. Over HTTP/1.1 each has a connection of its own.
+# 8 KiB with two keys each. Over HTTP/1.1 each has a separate connection.
 while read -r version most; do
     stop_server # so that none takes what the other has left
     start_server --connections-per-address 4096

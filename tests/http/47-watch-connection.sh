@@ -23,7 +23,7 @@ raw_watch() {
         const request = "GET /watch?key=w HTTP/1.1\r\nHost: 127.0.0.1\r\n";
         const take = (part) => fs.appendFileSync(seen, part);
         socket.on("error", () => {}).on("close", () => process.exit(0));
-        setInterval(() => {}, 1000000); // a paused socket keeps nobody here
+        setInterval(() => {}, 1000000); // a paused socket does not keep the process alive
         '"$1" "${url##*:}" "$work/seen" &
     watcher=$!
 }
@@ -70,7 +70,7 @@ all_of() {
     exec 5<&-
 }
 
-test_case 'HEAD of a stream gets the head, nothing behind it, and the end'
+test_case 'HEAD of a stream gets the head, nothing after it, and the end'
 for stream in '/watch?key=w text/event-stream' '/list?prefix=w application/x-ndjson'; do
     # Two words.
     # shellcheck disable=SC2086
@@ -98,7 +98,7 @@ is 'the second event' "$(grep '^data: ' "$work/seen" | sed -n '2s/^data: //p' |
     jq '.entries[0].value')" 4
 end_watch
 
-test_case 'a client that is gone is missed by nobody'
+test_case 'a client that disconnects affects no other client'
 raw_watch 'socket.on("data", (part) => { take(part); socket.resetAndDestroy(); });
     socket.write(request + "\r\n");'
 wait_until grep -q '^id: ' "$work/seen"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# GET /watch?prefix=: whoever watches what is under a prefix is told which entries
+# GET /watch?prefix=: a client that watches a prefix is told which entries under it
 # have changed, or that there are too many of them to tell.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/watch.sh"
@@ -44,7 +44,7 @@ done
 
 test_case 'an entry that expires is told'
 watch 'prefix=["short"]'
-request PUT '/kv/short/1?ttl=300ms' 2 "${json[@]}" # who is slow does not see it
+request PUT '/kv/short/1?ttl=300ms' 2 "${json[@]}" # a slow client does not see it
 is_gone() { grep '^data: ' "$work/events" | tail -1 | grep -q '"versionstamp":null'; }
 wait_until is_gone
 is 'gone' $? 0
@@ -67,7 +67,7 @@ wait_until has_events 4
 told 4 reset . '{}'
 end_watch
 
-test_case 'rows that hold the conflicts of a unique index are nobody'"'"'s to see'
+test_case 'rows that hold the conflicts of a unique index are not shown'
 request PUT /kv/pair/a '{"n":3}' "${json[@]}"
 request PUT /kv/pair/c '{"n":3}' "${json[@]}"
 request POST /indexes '{"name":"by_n","prefix":["pair"],"fields":["/n"]}' "${json[@]}"
@@ -81,7 +81,7 @@ told_of() { grep '^data: ' "$work/events" | sed 's/^data: //' | jq -c ".entries[
 wait_until told_of '["by_n",4,"d"]'
 is 'the new entry is told' $? 0
 told_of '["by_n"]'
-is 'a key that is none is told' $? 1
+is 'a malformed key is reported' $? 1
 end_watch
 request DELETE /indexes/by_n
 

@@ -31,7 +31,7 @@ field '[.entries[] | [.key[1], .value]]' '[["ada@x.org","ada"],["bob@x.org","bob
 request GET /list?prefix=users_by_favorite_color
 field '[.entries[] | [.key[1:][], .value]]' '[["blue","ada","ada"],["blue","carl","carl"],["green","bob","bob"]]'
 
-test_case 'a second user with the same email is refused, and told who has it'
+test_case 'a second user with the same email is refused, with the entry that has it'
 request PUT /kv/users/eve '{"id":"eve","name":"Eve","email":"ADA@X.ORG"}'
 expect 409 unique-violation
 field .index users_by_email

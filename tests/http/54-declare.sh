@@ -39,7 +39,7 @@ expect 200
 field '[.indexes[].name]' '["a_first","by_email"]'
 field '.indexes[0] | [.prefix, .depth, .fields, .unique, .store]' '[["x",1,true],2,[{"path":"/a","fold":"lower"},{"path":"/b/0"}],false,"value"]'
 
-test_case 'an index that is not declared is not found, by whatever way'
+test_case 'an index that is not declared is not found, by any route'
 request GET /indexes/nothing
 expect 404 index-not-found
 field .index nothing

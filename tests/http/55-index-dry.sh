@@ -8,7 +8,7 @@ by_tag='{"name":"by_tag","prefix":["p"],"fields":[{"path":"/tags","each":true,"f
 request POST /indexes "$by_tag"
 request PUT /kv/p/1 '{"tags":["x"]}'
 
-test_case 'a misspelt member is told the right one'
+test_case 'for an unknown member the nearest name is suggested'
 while IFS='|' read -r declaration pointer meant; do
     request POST /indexes "$declaration"
     expect 400 bad-index-definition

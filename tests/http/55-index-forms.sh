@@ -132,7 +132,7 @@ expect 200
 request GET '/kv/papers_tags/=7/a'
 body_is '"a"'
 
-test_case 'once it is taken back, or begun anew, that is over'
+test_case 'once it is undone, or restarted, it is no longer failed'
 request DELETE /indexes/papers_tags/migration
 expect 200
 field '[.state, .store, .migration, .failure]' '["ready","pointer",null,null]'
@@ -236,7 +236,7 @@ done <"$work/conditions"
 request GET /indexes/w11
 field .where '[{"path":"/v","gt":1},{"path":"/v","le":2}]'
 request PUT /kv/w/=2 '{"v":9}'
-is 'who no longer fulfils it' "$(entries_of w1)" '[]'
+is 'entries that no longer meet it' "$(entries_of w1)" '[]'
 request PUT /kv/w/=2 '{"v":1}'
 is 'and does again' "$(entries_of w1)" '[[2,2]]'
 
@@ -291,7 +291,7 @@ until_field .state failed GET /indexes/by_old
 field '.failure | contains("[\"old\",\"2\"]") and contains("/n")' true
 field '[.skipped, .skippedKeys]' '[1,[["old","2"]]]'
 
-test_case 'it counts all that it finds, to be mended together, and a long key leaves room for the reason'
+test_case 'it counts all that it finds, to be corrected together, and a long key leaves space for the reason'
 long=$(printf '%01900d' 0)
 for n in "$long" 1 2 3 4 5 6; do
     request PUT "/kv/olds/$n" '{"n":null}'

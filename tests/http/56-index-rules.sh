@@ -1,5 +1,5 @@
 #!/bin/bash
-# Which entries an index covers, what it takes from them, and why nobody can
+# Which entries an index covers, what it takes from them, and why no client can
 # make it wrong.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
@@ -220,7 +220,7 @@ is 'the answers' "$(sort "$work/raced" | uniq -c | xargs)" '1 201 19 409'
 request GET /indexes/by_u/get/race
 expect 200
 
-test_case 'a first part that goes on behind a zero byte is another name'
+test_case 'a first part that continues after a zero byte is another name'
 request PUT '/kv?key=%5B%22by_n%5Cu0000x%22,1%5D' 1
 expect 201
 request POST /indexes '{"name":"by_z","prefix":["by_n\u0000x"],"fields":["/n"]}'

@@ -43,7 +43,7 @@ field .count 2
 request DELETE '/list?prefix=by_n'
 field .deleted 2
 
-test_case 'its name can be declared anew, at once and otherwise'
+test_case 'its name can be declared again, at once and differently'
 request DELETE /indexes/by_u
 expect 204
 request POST /indexes '{"name":"by_u","prefix":["e"],"fields":["/n"]}'

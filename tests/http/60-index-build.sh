@@ -128,7 +128,7 @@ field '[.state, .entries]' '["ready",2]'
 request GET /indexes/by_v/get/same
 header Content-Location /kv/dup/1
 
-test_case 'a build goes on after a restart'
+test_case 'a build continues after a restart'
 request POST /indexes '{"name":"by_all","prefix":["u"],"fields":["/email","/color"]}'
 [ "$status" = 202 ] || expect 201
 stop_server

@@ -87,14 +87,14 @@ field '[.ranges[0].entries[].value.age]' '[21,24]'
 request GET '/list?index=by_city&prefix=PARIS' '' -H 'Accept: application/x-ndjson'
 is 'the stream' "$(names)" 'u00 u02 u03 u05 u06 u08 u09 u11'
 
-test_case 'pages of folded bounds go on where they were'
+test_case 'pages of folded bounds continue at their position'
 request GET '/list?index=by_city&prefix=PARIS&limit=3'
 field '[.entries[].value.age]' '[20,22,23]'
 cursor=$(value .cursor)
 request GET "/list?index=by_city&prefix=paris&limit=3&cursor=$cursor"
 field '[.entries[].value.age]' '[25,26,28]'
 
-test_case 'a cursor refuses each other parameter of what is listed, and no more'
+test_case 'a cursor refuses a change of each parameter of the selection, and of no others'
 list='index=by_city&start=oslo/=23&end=paris/=28'
 request GET "/list?$list&limit=2"
 is 'the first page' "$(keys)" '["u04","u07"]'
@@ -202,7 +202,7 @@ done
 request GET "/list?index=members&fields=name"
 field '[.entries[].value]' '[{"name":"x"},{"name":"y"},{"name":"z"}]'
 
-test_case 'fields that are none'
+test_case 'malformed fields'
 for wrong in '' ',' 'a,' '/a~2' '[]' '[1]' '["a"' "$(printf '%s,' {1..16})17" "$(printf '%0600d' 0)"; do
     request GET "/list?prefix=users&fields=$wrong"
     expect 400

@@ -40,7 +40,7 @@ test_case 'bytes are those of keys and values'
 is 'pointers are small' "$(use by_color '.bytes > 9 * 20 and .bytes < 9 * 60')" true
 is 'copies are not' "$(use unused '.bytes > 9 * 200 and .bytes < 9 * 320')" true
 
-test_case 'whatever is read of an index is a read'
+test_case 'every read of an index counts as a read'
 before=$(use by_email .use.reads)
 request GET /indexes/by_email/get/u2@x.org
 request GET '/list?index=by_email'
@@ -51,7 +51,7 @@ request POST /get '{"keys":[["by_email","u2@x.org"]],"ranges":[{"index":"by_emai
 is 'seven reads' "$(use by_email ".use.reads - $before")" 7
 is 'the last one is now' "$(use by_email '.use.lastReadAt >= .use.since and .use.lastReadAt <= (now + 1) * 1000')" true
 
-test_case 'reading entries, or asking about the index, is none'
+test_case 'reading entries, or asking about the index, does not'
 request GET '/list?prefix=users'
 request GET '/list?prefix=[]'
 request GET /indexes
@@ -68,7 +68,7 @@ is 'entries' "$(metric kindex_index_entries by_color)" 9
 is 'never read' "$(metric kindex_index_last_read_time_seconds unused)" 0
 is 'last read' "$(awk -v t="$(metric kindex_index_last_read_time_seconds by_email)" 'BEGIN {print (t > 1700000000)}')" 1
 
-test_case 'a restart counts anew, the sizes stay'
+test_case 'a restart resets the counts, the sizes stay'
 bytes=$(use unused .bytes)
 stop_server
 start_server

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A unique index over entries that have the same values: it says which, lets
-# nothing become worse, and is ready by itself when the last is mended.
+# nothing become worse, and is ready by itself when the last one is resolved.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 
@@ -91,7 +91,7 @@ expect 201
 is 'the groups' "$(groups by_email)" '[["a",["ada","carl","fay"]],["b",["bob","eve"]]]'
 is 'the state' "$(state by_email)" '["conflicted",5,3]'
 
-test_case 'whoever leaves a group, the others stay in it'
+test_case 'when any entry leaves a group, the others stay in it'
 request DELETE /kv/users/ada
 expect 204
 is 'the groups' "$(groups by_email)" '[["a",["carl","fay"]],["b",["bob","eve"]]]'
@@ -127,7 +127,7 @@ crash_server
 start_server
 is 'the state' "$(state by_email)" '["ready",7,null]'
 
-test_case 'expiry mends as well'
+test_case 'expiry resolves conflicts as well'
 request PUT /kv/t/1 '{"v":"same"}'
 request PUT /kv/t/2 '{"v":"same"}'
 declare_index '{"name":"by_v","prefix":["t"],"fields":["/v"],"unique":true}'
@@ -137,7 +137,7 @@ until_field .state ready GET /indexes/by_v
 request GET /indexes/by_v/get/same
 header Content-Location /kv/t/1
 
-test_case 'a copy of the value is right, whoever gets the index entry'
+test_case 'a copy of the value is correct, whichever entry gets the index entry'
 for i in 1 2 3; do
     request PUT "/kv/c/$i" "{\"v\":\"same\",\"i\":$i}"
 done
@@ -172,7 +172,7 @@ field .cursor null
 value '.conflicts[].keys[]' >>"$work/keys"
 is 'the different keys' "$(sort -u "$work/keys" | wc -l)" 1600
 
-test_case 'and is mended by one delete'
+test_case 'and is resolved by one delete'
 request DELETE '/list?prefix=big&limit=1000'
 field .deleted 1000
 request DELETE '/list?prefix=big&limit=599'

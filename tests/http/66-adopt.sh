@@ -1,6 +1,6 @@
 #!/bin/bash
 # Indexes that a program has kept by hand, as in Deno's guide, are taken over by
-# declaration: what is right stays, what is not is mended, and all is counted.
+# declaration: correct entries stay, wrong ones are repaired, and all are counted.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 
@@ -80,7 +80,7 @@ field '.adopt.samples.kept | length' 2
 request GET /list?prefix=users_by_email
 field '[.entries[] | [.key[1], .value]]' '[["ada@x.org","ada"],["bob@x.org","bob"],["carl@x.org","carl"],["dan@x.org","dan"]]'
 
-test_case 'what was right keeps its versionstamp, what was mended gets another'
+test_case 'a correct entry keeps its versionstamp, a repaired one gets another'
 is 'the tag of ada' "$(tag_of /kv/users_by_email/ada@x.org)" "$ada"
 is 'another tag for carl' "$([ "$(tag_of /kv/users_by_email/carl@x.org)" != "$carl" ] && echo yes)" yes
 request POST /atomic "{\"checks\":[{\"key\":[\"users_by_email\",\"ada@x.org\"],\"versionstamp\":$ada}],\"mutations\":[]}"
@@ -115,7 +115,7 @@ expect 409 index-owned-key
 
 # ---- Copies ------------------------------------------------------------------
 
-test_case 'duplicated values are taken over, whatever commits wrote them'
+test_case 'duplicated values are taken over, regardless of the commits that wrote them'
 one='{"id":"one", "email":"one@x.org"}'
 request POST /atomic "{\"mutations\":[
     {\"type\":\"set\",\"key\":[\"people\",\"one\"],\"value\":$one},
@@ -201,7 +201,7 @@ expect 400 bad-index-definition
 
 # ---- Live ------------------------------------------------------------------
 
-test_case 'while it goes on, entries can be read, and writes go on by the rules'
+test_case 'meanwhile entries can be read, and writes follow the rules'
 for i in {0..4}; do
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n", .], value: {v: "v\(.)", x: 1}}]}')"
     request POST /atomic "$(jq -nc --argjson i "$i" '{mutations: [range(1000) | . + 1000 * $i | {type: "set", key: ["n_by_v", "v\(.)"], value: (if . % 10 == 0 then 0 else . end)}]}')"

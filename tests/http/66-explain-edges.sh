@@ -34,7 +34,7 @@ test_case 'bounds of folded text are compared as they are folded'
 is 'from Z and a' "$(follow '{"prefix":["users"],"where":[{"path":"/e","fold":"lower","ge":"B"},{"path":"/e","fold":"lower","ge":"a"}]}')" 'by_e: b a'
 is 'up to a and Z' "$(follow '{"prefix":["users"],"where":{"path":"/e","le":"B","lt":"amz","fold":"lower"}}')" 'by_e: c'
 
-test_case 'behind the largest bigint the numbers begin'
+test_case 'the numbers begin after the largest bigint'
 is 'the bigint' "$(follow "{\"prefix\":[\"b\"],\"where\":{\"key\":1,\"eq\":$largest}}")" 'null: big'
 
 test_case 'text that looks like JSON is text'
@@ -52,7 +52,7 @@ is 'and the key' "$(follow '{"prefix":["users"],"order":["/n",{"key":1}],"revers
 explain '{"prefix":["users"],"where":{"path":"/n","eq":3},"order":["/s"]}'
 is 'but they need not have its fields' "$(reasons one_n)" '["other-order"]'
 
-test_case 'behind the fields of an index there are keys without the part that orders'
+test_case 'after the fields of an index there are keys without the part that orders'
 request PUT /kv/lacking/a '{"e":1}'
 request PUT /kv/lacking/b/c '{"e":1}'
 declare_index '{"name":"lacking_e","prefix":["lacking"],"fields":["/e"]}'

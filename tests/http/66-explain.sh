@@ -43,7 +43,7 @@ is 'ge, lt' "$(follow '{"prefix":["users"],"where":{"path":"/age","ge":26,"lt":2
 is 'le' "$(follow '{"prefix":["users"],"where":{"path":"/age","le":20}}')" 'by_age: u00 u08 u16'
 is 'two on one side' "$(follow '{"prefix":["users"],"where":[{"path":"/age","le":23},{"path":"/age","le":20},{"path":"/age","gt":19}]}')" 'by_age: u00 u08 u16'
 is 'a contradiction' "$(follow '{"prefix":["users"],"where":{"path":"/age","gt":23,"lt":21}}')" 'by_age: '
-is 'behind an equal value' "$(follow '{"prefix":["users"],"where":[{"path":"/home/city","fold":"lower","eq":"PARIS"},{"path":"/age","gt":26}]}')" 'by_city: u15 u23'
+is 'after an equal value' "$(follow '{"prefix":["users"],"where":[{"path":"/home/city","fold":"lower","eq":"PARIS"},{"path":"/age","gt":26}]}')" 'by_city: u15 u23'
 
 test_case 'a range is of one type: other values do not come with it'
 request PUT /kv/users/u90 '{"age":"old","email":"a","home":{"city":"Rome"}}'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The life of a build: it is watched, waited for, paused, throttled, and goes on
+# The life of a build: it is watched, waited for, paused, throttled, and continues
 # after a restart as it was. Nothing here depends on how long anything takes: a
 # build that must not be over yet is paused, or so throttled that it would need
 # hours.
@@ -28,7 +28,7 @@ expect 201
 request PUT /kv/u/twin '{"email":"new@x.org"}'
 expect 409 unique-violation
 
-test_case 'who prefers to wait is answered when the time is over, with what there is'
+test_case 'a client that prefers to wait is answered after its time, with the current state'
 request GET /indexes/by_email '' -H 'Prefer: wait=1'
 expect 200
 header Preference-Applied wait=1
@@ -106,7 +106,7 @@ is 'the last event' "$(tail -3 "$work/events" | head -2 | tr '\n' ' ')" 'event: 
 request GET /indexes/by_gone '' -H 'Accept: text/event-stream'
 expect 404 index-not-found
 
-test_case 'a throttled build goes on slowly, and is let go'
+test_case 'a throttled build continues slowly, and is released'
 request POST '/indexes?paused=true' '{"name":"by_slow","prefix":["u"],"fields":["/color","/n"]}'
 request POST /indexes/by_slow/throttle '{"perSecond":1}'
 expect 200

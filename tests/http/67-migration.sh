@@ -13,7 +13,7 @@ request POST /indexes '{"name":"by_email","prefix":["u"],"fields":["/email"],"un
 until_field .state ready GET /indexes/by_email
 
 # Reads two entries by way of the index until there is a file $work/stop: one
-# that nobody changes, and one that it has just written.
+# that no client changes, and one that it has just written.
 watch_answers() {
     local n=0 got stamp
     while [ ! -e "$work/stop" ]; do
@@ -34,10 +34,10 @@ expect_answer() {
     [ "$got" = "$2" ] || echo "$got instead of $2" >>"$work/wrong"
 }
 
-# The count is written anew each time: for a moment there is none.
+# The count is rewritten each time: for a moment the file is empty.
 answered() { [ "$(cat "$work/answers")" -ge "$1" ] 2>"$work/null"; }
 
-# migrate PATCH: the answer is 202 while it goes on. However short that is, some
+# migrate PATCH: the answer is 202 while it runs. However short that is, some
 # answers lie between it and the next one.
 migrate() {
     awaited=$((awaited + 3))
@@ -140,7 +140,7 @@ request DELETE /indexes/by_email/migration
 field '[.state, .unique]' '["ready",true]'
 row_is '[["by_email","user4321@x.org"],4321]'
 
-test_case 'a migration goes on after a restart'
+test_case 'a migration continues after a restart'
 request PATCH /indexes/by_email '{"store":"value"}'
 expect 202
 stop_server
@@ -151,7 +151,7 @@ request POST /indexes/by_email/resume
 until_field .store value GET /indexes/by_email
 row_is '[["by_email","user4321@x.org"],{"email":"user4321@x.org","n":1}]'
 
-test_case 'who prefers to wait gets the index when it is as it should be'
+test_case 'a client that prefers to wait gets the index in its new form'
 request PATCH /indexes/by_email '{"store":"pointer"}' -H 'Prefer: wait=30'
 expect 200
 field '[.state, .store]' '["ready","pointer"]'
@@ -207,7 +207,7 @@ field '.conflicts[0] | [.value, .keys]' '[["same"],[["d","1"],["d","3"]]]'
 request PUT /kv/d/4 '{"v":"same"}'
 expect 409 unique-violation
 
-test_case 'and when the last is mended the index becomes unique'
+test_case 'and when the last one is resolved the index becomes unique'
 request PATCH /kv/d/3 '{"v":"another"}'
 expect 200
 until_field .unique true GET /indexes/by_v

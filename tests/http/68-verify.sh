@@ -35,7 +35,7 @@ request POST /indexes/by_tag/verify?repair=true
 until_field .state done GET /indexes/by_tag/verify
 field '[.repair, .done, .missing, .dangling, .stale, .mended]' '[true,20000,0,0,0,0]'
 
-test_case 'the report is kept, also when the server is started anew'
+test_case 'the report is kept over a restart'
 request GET /indexes/by_email/verify
 cp "$answer" "$work/before"
 stop_server

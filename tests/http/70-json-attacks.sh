@@ -31,7 +31,7 @@ nested() {
 request PUT /kv/attacked '{"still":"here"}'
 tag=$(header_value ETag)
 
-test_case 'texts that are cut off or go on'
+test_case 'texts that are cut off or continue'
 wrong_at 0 ''
 wrong_at 3 '   '
 wrong_at 1 '{'
@@ -61,7 +61,7 @@ wrong_at 1 '{1:2}'
 wrong_at 2 '[1}'
 wrong_at 6 '{"a":1]'
 
-test_case 'numbers that are none'
+test_case 'malformed numbers'
 wrong_at 1 '01'
 wrong_at 1 '[+1]'
 wrong_at 1 '-'
@@ -82,7 +82,7 @@ wrong_at 5 '{"n":-1e309}'
 right '1e-400'
 right '[9223372036854775808,-0,0.1,1E5]'
 
-test_case 'escapes that are none, and lone surrogates'
+test_case 'malformed escapes, and lone surrogates'
 wrong_at 2 '"\\x41"'
 wrong_at 5 '"\\u00"'
 wrong_at 5 '"\\u00zz"'
@@ -141,7 +141,7 @@ expect 400 json-too-deep
 request POST /atomic "@$work/envelope"
 expect 400 json-too-deep
 
-test_case 'a value may be 64 deep in an envelope of its own depth'
+test_case 'a value may be 64 deep, not counting its envelope'
 { printf '{"mutations":[{"type":"set","key":["deep"],"value":'; nested 64; printf '}]}'; } >"$work/envelope"
 request POST /atomic "@$work/envelope"
 expect 200

@@ -30,7 +30,7 @@ field .declaration.name a_by_n_2
 request POST /explain "$question" --oauth2-bearer "$lister"
 field .declaration.name a_by_n
 
-test_case 'what is under a key is told to those who may list it'
+test_case 'entries under a key are reported to clients that may list them'
 tell=(--header 'Prefer: return=representation')
 holder() {
     request POST /tokens "{\"name\":\"holder\",\"grants\":$1}" --oauth2-bearer "$token"

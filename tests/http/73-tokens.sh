@@ -1,6 +1,6 @@
 #!/bin/bash
 # Access tokens from the first to the last: the command line, the file, what is
-# refused, what survives a crash, and that a revoked one is worthless at once,
+# refused, what survives a crash, and that a revoked one is refused at once,
 # also where it is in use.
 . "$(dirname "$0")/../lib/http.sh"
 json=(--header 'Content-Type: application/json')
@@ -13,7 +13,7 @@ program() {
 grant='{"name":"x","grants":[{"scopes":["read"],"prefix":["a"]}]}'
 start_server
 
-test_case 'without tokens whoever can connect may do everything'
+test_case 'without tokens every client may do everything'
 request PUT /kv/a/k 1
 expect 201
 
@@ -61,7 +61,7 @@ field '.detail | contains("4096")' true
 request GET /tokens
 body_is '{"tokens":[],"cursor":null}'
 
-test_case 'the first token ends the streams of those who have none'
+test_case 'the first token ends the streams of clients without one'
 for version in --http1.1 --http2-prior-knowledge; do
     curl --silent --no-buffer --max-time "$longest" $version "$url/watch?key=a/k" \
         >"$work/open$version" 2>"$work/null" &
@@ -227,7 +227,7 @@ for version in --http1.1 --http2-prior-knowledge; do
     exec 3<&-
     wait $curl
     is 'curl misses the end' "$(grep -cxE '18|92' "$work/exit")" 1
-    is 'so does who reads it' "$(grep -c '"end":true' "$work/last")" 0
+    is 'so does its reader' "$(grep -c '"end":true' "$work/last")" 0
     rm "$work/pipe"
 done
 
@@ -262,7 +262,7 @@ request GET '/watch?key=a/k' '' --header "Authorization: Bearer $(cat "$work/sai
 expect 401 unauthorized
 is 'it is told' "$(value .detail)" 'The access token has expired.'
 
-test_case 'nobody waits for an index for longer than the token is good'
+test_case 'a wait for an index ends when the token expires'
 request PUT /kv/held/1 '{"n":1}' "${json[@]}" "${bearer[@]}"
 request POST '/indexes?paused=1' '{"name":"by_held","prefix":["held"],"fields":["/n"]}' "${json[@]}" "${bearer[@]}"
 expect 202
@@ -273,7 +273,7 @@ request POST /indexes/by_held/throttle '{"perSecond":5}' "${json[@]}" --header '
     --header "Authorization: Bearer $(cat "$work/said")"
 expect 200
 field '[.state, .pace.perSecond]' '["building",5]'
-is 'who began to wait before, and may, waits still' "$(kill -0 $waiter && echo yes)" yes
+is 'a permitted wait that began before continues' "$(kill -0 $waiter && echo yes)" yes
 request DELETE /indexes/by_held '' "${bearer[@]}"
 expect 204
 wait $waiter
@@ -372,7 +372,7 @@ request POST '/indexes?dry=1' '{"name":"theirs","prefix":["mine"],"fields":["/x"
 expect 403
 is 'what is told' "$(grep -c secret "$answer")" 0
 
-test_case 'a write behind the drop of the index to which its key belonged is refused'
+test_case 'a write after the drop of the index that owned its key is refused'
 KINDEX_TOKEN=$operator program token create both index,write:users index:byx
 for range in '' yes; do
     request POST /indexes '{"name":"byx","prefix":["users"],"fields":["/x"]}' "${json[@]}" "${bearer[@]}"
@@ -391,7 +391,7 @@ for range in '' yes; do
             console.log(drop, written >= 400 ? "refused" : written);
             session.close();
         });' "$url" "$(cat "$work/said")" $range >"$work/raced"
-    is 'the drop, and the write behind it' "$(cat "$work/raced")" '204 refused'
+    is 'the drop, and the write after it' "$(cat "$work/raced")" '204 refused'
     request GET /kv/byx/1 '' "${bearer[@]}"
     expect 404
 done
@@ -416,7 +416,7 @@ read: admin
 monitor: admin
 END
 KINDEX_TOKEN=$lender program token ls
-is 'those who are beyond' "$(grep -c beyond "$work/said")" 0
+is 'the tokens that are beyond' "$(grep -c beyond "$work/said")" 0
 
 test_case 'a token ends no later than the one that made it'
 KINDEX_TOKEN=$operator program token create deputy admin,read:lent --ttl 1h
@@ -432,7 +432,7 @@ request POST /tokens '{"name":"lent","grants":[{"scopes":["read"],"prefix":["len
 field ".expiresAt < $end" true
 as "$operator"
 
-test_case 'tokens are listed in pages, to each administrator those of its own'
+test_case 'tokens are listed in pages, to each administrator those it may administer'
 for i in 1 2 3 4 5; do
     KINDEX_TOKEN=$operator program token create "paged$i" read:paged/$i
 done
@@ -502,7 +502,7 @@ KINDEX_TOKEN=$operator program token create adopter index,list,write:mine index,
 request POST '/indexes?dry=1' "$adopting" "${json[@]}" --header "Authorization: Bearer $(cat "$work/said")"
 expect 200
 
-test_case 'who administers what an index covers has not the index to give away'
+test_case 'an administrator of the covered keys cannot grant the index'
 KINDEX_TOKEN=$operator program token create local admin,index,read,write:users
 as "$(cat "$work/said")"
 for prefix in users users/x theirs; do

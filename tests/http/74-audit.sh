@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who did what: exactly one line of the log for each thing that an administrator
+# The audit log: exactly one line of the log for each thing that an administrator
 # does and for each denial, with the request's identifier and without secrets.
 . "$(dirname "$0")/../lib/http.sh"
 json=(--header 'Content-Type: application/json')
@@ -9,7 +9,7 @@ start_server --token-file "$work/token"
 admin=$(cat "$work/token")
 admin_id=${admin:7:16}
 
-# act TOKEN METHOD PATH [BODY...]: with an identifier of its own, $id
+# act TOKEN METHOD PATH [BODY...]: with a new identifier, $id
 number=0
 act() {
     local token=$1
@@ -71,7 +71,7 @@ act "${app%????}AAAA" GET /kv/users/ada
 expect 401
 audited 'event=audit-denied method=GET operation=getEntry token=none status=401'
 
-test_case 'many denials of nobody do not hide one of a token'
+test_case 'many denials without a token do not hide one of a token'
 curl --silent --output "$work/null" "$url/kv/users/[1-120]"
 act "$app" GET /kv/users-too/ada
 expect 403

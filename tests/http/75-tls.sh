@@ -1,5 +1,5 @@
 #!/bin/bash
-# HTTPS: both protocols, who is let in, what is offered, and a certificate that
+# HTTPS: both protocols, accepted clients, what is offered, and a certificate that
 # changes while the server runs.
 . "$(dirname "$0")/../lib/http.sh"
 needs openssl sslscan
@@ -242,12 +242,12 @@ for version in 1.2 1.3; do
     expect 200
     as client --http1.1 "--tlsv$version" --tls-max "$version"
     expect 200
-    for who in stranger second; do
-        as "$who" "--tlsv$version" --tls-max "$version"
-        is "the status of $who over $version" "$status" none
+    for client in stranger second; do
+        as "$client" "--tlsv$version" --tls-max "$version"
+        is "the status of $client over $version" "$status" none
     done
     request GET /livez '' "--tlsv$version" --tls-max "$version"
-    is "the status of nobody over $version" "$status" none
+    is "the status without a certificate over $version" "$status" none
 done
 is 'the command line' "$("$KINDEX" set cli/a 1 --url "$url" \
     --client-cert "$sheaf/client.pem" --client-key "$sheaf/client.key" |

@@ -64,7 +64,7 @@ expect 408 request-timeout
 request GET /kv/slow
 expect 404
 
-test_case 'a request is answered before the slow one behind it'
+test_case 'a request is answered before the slow one after it'
 say 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost'
 is 'both' "$(grep -ao 'HTTP/1.1 [0-9]*' "$work/whole" | tr '\n' ' ')" \
     'HTTP/1.1 200 HTTP/1.1 408 '

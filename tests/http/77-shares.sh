@@ -1,5 +1,5 @@
 #!/bin/bash
-# One client that holds all it can get and takes nothing of it shuts nobody out:
+# A client that holds all it can get and reads nothing of it shuts out no other:
 # not those of other addresses, not those with a token of their own, nor those
 # that share its address. Addresses are 127.0.0.1, 127.0.0.2 and so on.
 . "$(dirname "$0")/../lib/http.sh"

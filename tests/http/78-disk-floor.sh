@@ -16,7 +16,7 @@ test_case 'with room enough, as much as the floor is put by'
 request PUT /kv/disk/a 1 "${json[@]}"
 expect 201
 is 'the ballast' "$(bytes_of_ballast)" $((2 << 20))
-is 'who may read it' "$(stat -c %a "$ballast")" 600
+is 'its mode' "$(stat -c %a "$ballast")" 600
 stop_server
 is 'it stays' "$(bytes_of_ballast)" $((2 << 20))
 
@@ -45,7 +45,7 @@ request POST /v2/atomic_write '' --header 'Content-Type: application/x-protobuf'
 is status "$status" 413
 is 'what is said' "$(cat "$answer")" 'the disk is full'
 
-test_case 'reads go on'
+test_case 'reads continue'
 request GET /kv/disk/a
 expect 200
 body_is 1

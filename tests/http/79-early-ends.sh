@@ -35,7 +35,7 @@ start() {
     allowed=(--oauth2-bearer "$(cat "$work/token")")
 }
 
-# Two changes: by the first the server learns that who watched is gone.
+# Two changes: by the first the server learns that the watching client is gone.
 wake() {
     for i in 1 2; do
         request PUT /kv/e/1 $i "${allowed[@]}" --header 'Content-Type: application/json'
@@ -67,7 +67,7 @@ early_ends() {
 
 # half_closed WHERE [CA]
 half_closed() {
-    test_case "who ends its half of a connection gets all of its answers, $1"
+    test_case "a client that ends its half of a connection gets all of its answers, $1"
     node "$here/half_closed.js" "${url##*:}" "$(cat "$work/token")" 20 "${@:2}" >"$work/halves"
     is 'kinds of requests' "$(wc -l <"$work/halves")" 11
     is 'without all answers' "$(awk '{ split($0, n, ": "); split(n[2], w, " ");
@@ -90,7 +90,7 @@ half a body over HTTP/2: nothing'
     is 'what is left' "$(left)" "$nothing"
 }
 
-# All the token's streams can be open again, and no more.
+# All the token's streams can be open again, but not more.
 streams_are_free() {
     test_case "all streams of the token are free again, $1"
     for ((i = 0; i < streams; i++)); do

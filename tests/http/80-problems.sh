@@ -163,7 +163,7 @@ for path in /nowhere /x /ab /api/v1; do
     field .didYouMean null
 done
 
-test_case 'a misspelt name of an index is answered with the nearest one'
+test_case 'an unknown name of an index is answered with the nearest one'
 request POST /indexes '{"name":"near_by_email","prefix":["near"],"fields":["/email"],"unique":true}' "${json[@]}"
 for path in /indexes/near_by_emial /indexes/near_by_emial/get/a '/list?index=near_by_emial' \
         '/count?index=near_by_emial' /indexes/near_by_emial/conflicts; do

@@ -59,7 +59,7 @@ is 'one is the other' "$([ "$first" = "$(header_value X-Request-Id)" ] && echo y
 request GET /nowhere
 header X-Request-Id '????????????????'
 
-test_case 'who wants to know is told where the time went'
+test_case 'a client that asks for it is told where the time went'
 request GET /kv/a/1 '' -H 'Prefer: server-timing'
 header Server-Timing 'total;dur=*.*, handle;dur=*'
 request PUT /kv/a/1 '{"n":1}' -H 'Prefer: wait=1, server-timing'

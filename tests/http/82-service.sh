@@ -33,7 +33,7 @@ expect 200
 request GET /version
 field '[.name, .version]' "[\"kindex\",\"$("$KINDEX" --version | cut -d' ' -f2)\"]"
 
-test_case 'the document of its own interface is served as it is in the source'
+test_case 'the document of the interface is served as it is in the source'
 request GET /openapi.json
 expect 200
 header Content-Type application/json

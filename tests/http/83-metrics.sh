@@ -189,7 +189,7 @@ complains 'no server answers'
 kindex top --every 1ms
 ends 2
 
-test_case 'the time of a backup is known after a restart, also after a crash; a torn note is none'
+test_case 'the time of a backup is known after a restart, also after a crash; a torn note is ignored'
 start_server
 metrics
 is 'after a restart' "$(sample kindex_backup_last_success_timestamp_seconds)" "$after"

@@ -76,7 +76,7 @@ cp "$answer" "$work/curled"
 "$KINDEX" restore "$work/curled" --data "$work/from-curl" 2>"$work/null"
 is 'its restore' $? 0
 
-test_case 'misuse of the address is told'
+test_case 'wrong use of the address is reported'
 request GET '/backup?full=1'
 expect 400 unknown-parameter
 request POST /backup
@@ -180,7 +180,7 @@ head -c -1 "$backup" >"$work/cut"
 restore "$work/cut"
 is 'without its last byte' "$code" 1
 
-test_case 'so is one with more behind it'
+test_case 'so is one with more data after it'
 { cat "$backup"; printf x; } >"$work/longer"
 restore "$work/longer"
 ends 1
@@ -191,7 +191,7 @@ is 'the note' "$(ls "$work/new/restoring")" "$work/new/restoring"
 is 'the exit status' $? 1
 is 'why' "$(grep -c 'restore into it was interrupted' "$work/refusal")" 2
 
-test_case 'nor does a restore go on there, and it says what to do'
+test_case 'nor does a restore continue there, and it says what to do'
 kindex restore "$backup" --data "$work/new"
 ends 1
 complains 'has the files of a restore that failed; remove it'

@@ -20,7 +20,7 @@ declare_indexes() {
     kindex index add by_n pairs n --store value
 }
 
-test_case 'twenty backups while eight clients write and checkpoints go on'
+test_case 'twenty backups while eight clients write and checkpoints run'
 start_server --checkpoint-interval 1s --checkpoint-log 1MiB
 declare_indexes
 backups=$(some_of 20)

@@ -96,7 +96,7 @@ restore
 ends 0
 same_as "$work/list.14"
 
-test_case 'a point before the first backup, or behind the end, is refused'
+test_case 'a point before the first backup, or after the end, is refused'
 restore --to 2001-01-01T00:00:00Z
 ends 1
 complains 'no backup from before'
@@ -168,7 +168,7 @@ complains "${unseen##*/}: Too many levels of symbolic links"
 rm -rf "$timeline"
 cp -r "$work/whole" "$timeline"
 
-test_case 'a store that was restored archives under a name of its own'
+test_case 'a restored store archives under a new name'
 read -r stamp _ <"$work/point.8"
 rm -rf "$work/new"
 kindex restore --archive "$archive" --data "$work/new" --to "$stamp"
@@ -192,7 +192,7 @@ restore --to "$stamp"
 ends 0
 same_as "$work/list.10"
 
-test_case 'of two stores that both went on one must be named'
+test_case 'of two stores that both continued one must be named'
 mv "$work/data" "$work/second"
 mv "$work/first" "$work/data"
 archiving
@@ -231,7 +231,7 @@ rm "$work/copy/timeline"
 copy=$!
 copy_serves() { [ -s "$work/copy-port" ]; }
 wait_until copy_serves
-is 'a name of its own' "$(cat "$work/data/timeline" "$work/copy/timeline" | fold -w 36 | sort -u | wc -l)" 2
+is 'a new name' "$(cat "$work/data/timeline" "$work/copy/timeline" | fold -w 36 | sort -u | wc -l)" 2
 kill "$copy"
 wait "$copy"
 stop_server

@@ -41,7 +41,7 @@ mended() {
 }
 restores=0
 
-# Sets PREFIX/=1 to PREFIX/=COUNT, each in a commit of its own, over one connection,
+# Sets PREFIX/=1 to PREFIX/=COUNT, each in a separate commit, over one connection,
 # and leaves the versionstamp of the last in $last. A # in VALUE is the number.
 set_each() { # PREFIX COUNT VALUE [PARAMETERS]
     local i
@@ -171,7 +171,7 @@ damage='another store is in the archive'
 mended
 is 'the token file' "$(cat "$work/data/token")" secret
 
-test_case 'a store that the archive does not know is not mended from it'
+test_case 'a store that the archive does not know is not repaired from it'
 fresh_copy
 rm "$work/data/timeline"
 flip "$work/data/entries.db" 9000
@@ -206,7 +206,7 @@ done <<END
 0400 $live
 END
 
-test_case 'damage in the archive leaves a sound store alone, and is mended'
+test_case 'damage in the archive leaves a sound store alone, and is repaired'
 fresh_copy
 place=$(some_place "$tail" "$(stat -c %s "$tail")")
 flip "$tail" "$place"
@@ -239,7 +239,7 @@ for i in 1 2 3; do
     mended
 done
 
-test_case 'a flipped bit in what was flushed before a kill, with more behind it, is refused without an archive'
+test_case 'a flipped bit in the log flushed before a kill, with more after it, is refused without an archive'
 killed_copy() {
     fresh_copy
     start_server "$@"
@@ -287,7 +287,7 @@ for i in 1 30; do
     mended
 done
 
-test_case 'what the archive has not got and nobody can read is not passed over: the server refuses, until the file is whole'
+test_case 'log that the archive lacks and that cannot be read is not skipped: the server refuses, until the file is whole'
 killed_copy
 cp "$work/data/$live" "$work/whole"
 flip_needle 15 "$work/data/$live"
@@ -327,7 +327,7 @@ flip "$work/data/entries.db" 9000
 cp -r "$work/data" "$work/later"
 mended
 
-test_case 'also by the second start, when the first mending broke off'
+test_case 'also by the second start, if the first repair was interrupted'
 later_copy() {
     fresh_copy
     rm -rf "$work/data"
@@ -366,7 +366,7 @@ timeout "$longest" "$KINDEX" serve --data "$work/data" --archive "$archive" \
 is 'the exit status' $? 1
 is 'the damaged files' "$(find "$work/data" -path '*damaged-*' -name entries.db | wc -l)" 1
 
-test_case 'a page that goes bad while the server runs is never shown, and mended by the next start'
+test_case 'a page that is damaged while the server runs is never shown, and repaired by the next start'
 fresh_copy
 start_server --archive "$archive" --cache 1MiB
 for page in {20..60}; do

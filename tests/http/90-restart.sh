@@ -1,5 +1,5 @@
 #!/bin/bash
-# Whatever was answered with 2xx is there after a stop, also one under load.
+# Every write that was answered with 2xx is there after a stop, also one under load.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
 request POST /indexes '{"name":"by_v","prefix":["w"],"fields":["/v"],"unique":true}'
@@ -30,7 +30,7 @@ jq -r 'select(.key) | "\(.key[1]) \(.key[2])"' "$answer" | sort >"$work/there"
 cat "$work"/stored.* | sort >"$work/stored"
 is 'the entries missing' "$(comm -13 "$work/there" "$work/stored")" ''
 # A write may have been stored without its answer getting through: one each.
-is 'the entries that nobody was told of' "$(($(comm -23 "$work/there" "$work/stored" | wc -l) <= 4))" 1
+is 'the entries without an answer' "$(($(comm -23 "$work/there" "$work/stored" | wc -l) <= 4))" 1
 
 test_case 'the index is as the entries are'
 request GET '/list?prefix=by_v' '' -H 'Accept: application/x-ndjson'
@@ -39,7 +39,7 @@ is 'the difference' "$(diff "$work/there" "$work/indexed")" ''
 request GET /indexes/by_v
 field '[.state, .entries]' "[\"ready\",$(wc -l <"$work/there")]"
 
-test_case 'versionstamps go on where they were'
+test_case 'versionstamps continue where they were'
 request GET '/list?prefix=w' '' -H 'Accept: application/x-ndjson'
 last=$(jq -r 'select(.key) | .versionstamp' "$answer" | sort | tail -1)
 request PUT /kv/after 1

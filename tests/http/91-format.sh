@@ -30,7 +30,7 @@ is 'the number' "$([ "$number" -ge 2 ] && echo a number)" 'a number'
 stop_server
 rm -rf "$work/data"
 
-test_case 'a directory of format 1, left behind by a crash, is upgraded'
+test_case 'a directory of format 1, left by a crash, is upgraded'
 tar -xzf "$data/format-1.tar.gz" -C "$work"
 mv "$work/format-1" "$work/data"
 is 'a number before' "$(ls "$work/data" | grep -c format)" 0
@@ -40,7 +40,7 @@ is 'lines in the log' "$(grep -c "event=upgraded format=$number" "$log")" 1
 request GET '/list?prefix=users'
 field '[.entries[] | [.key[1], .value.email, .versionstamp]]' \
     '[[1,"User1@x.org","00000000000000020000"],[2,"User2@x.org","00000000000000030000"],[3,"User3@x.org","00000000000000040000"]]'
-# By the rules of that program, so it is built anew.
+# By the rules of that program, so it is rebuilt.
 request GET /indexes/users_by_email '' -H 'Prefer: wait=30'
 field .state ready
 is 'lines in the log' "$(grep -c event=index-outdated "$log")" 1
@@ -73,7 +73,7 @@ says 'use the program that wrote the data'
 is 'a port' "$([ -e "$work/port" ] && echo there)" ''
 is 'the files' "$(sums | diff "$work/before" -)" ''
 
-test_case 'a number that is none is refused, too'
+test_case 'a malformed number is refused, too'
 for text in '' 0 -1 two 2.5 99999999999999999999 ' 2' '2 3'; do
     echo "$text" >"$work/data/format"
     sums >"$work/before"

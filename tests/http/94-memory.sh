@@ -18,7 +18,7 @@ is status "$status" 503
 header Content-Type 'text/plain*'
 header Retry-After 1
 
-test_case 'what was refused takes no memory: bodies within the limit go on'
+test_case 'refused requests take no memory: bodies within the limit are still accepted'
 head -c 900000 "$work/large" >"$work/fits"
 printf '"' >>"$work/fits"
 for i in 1 2 3; do
@@ -27,7 +27,7 @@ for i in 1 2 3; do
 done
 stop_server
 
-test_case 'clients that do not read get a limited part of it, small requests go on'
+test_case 'clients that do not read get a limited part of it, small requests are still answered'
 start_server --bodies-max 8MiB
 { printf '"'; head -c 500000 /dev/zero | tr '\0' x; printf '"'; } >"$work/large"
 for i in {1..12}; do

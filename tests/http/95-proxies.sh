@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/watch.sh"
 readme=$(dirname "$0")/../../deploy/README.md
 json=(--header 'Content-Type: application/json')
-KX_RECORD= # nginx adds a header of its own, which openapi.yaml does not describe
+KX_RECORD= # nginx adds another header, which openapi.yaml does not describe
 start_server --host-names kv.example.org
 direct=${url#http://}
 url=http://kv.example.org

@@ -279,7 +279,7 @@ kindex index rm by_none
 kindex del twice/1
 kindex del twice/2
 
-test_case 'an index migrates, rests, goes on and is dropped'
+test_case 'an index migrates, pauses, continues and is dropped'
 kindex index migrate by_email --store value --wait
 ends 0
 is 'what it prints' "$(jq -c '[.state, .store]' "$work/out")" '["ready","value"]'
@@ -512,7 +512,7 @@ kindex watch 1 2 3 4 5 6 7 8 9 10 11
 ends 2
 complains 'stray argument 11: watch takes 10 at most'
 
-test_case 'the token is sent as Bearer, and shown to nobody'
+test_case 'the token is sent as Bearer, and is never shown'
 node -e 'const listener = require("http").createServer((request, reply) => {
     reply.end(JSON.stringify(request.headers.authorization ?? null));
     listener.close();

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Entries out of the command line and into it: kindex export and import, what
-# they leave out, and how they go on where they broke off.
+# they leave out, and how they continue where they stopped.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
 start_server
@@ -25,7 +25,7 @@ is lines "$(grep -c by_email "$work/out")" 2
 kindex export users --from-key users/bo
 is keys "$(jq -c .key "$work/out" | tr '\n' ' ')" '["users","bo"] ["users",42] '
 
-test_case 'bytes come as they are, whatever their type is called'
+test_case 'bytes are imported unchanged, regardless of the name of their type'
 printf '{}' >"$work/given"
 kindex set bytes/1 -f "$work/given" --type application/geo+json
 ends 0
@@ -55,7 +55,7 @@ ends 0
 kindex get deepest/deep/=2
 prints "$deep"
 
-test_case 'a file behind a link is replaced as a whole, and the link stays'
+test_case 'the target of a link is replaced as a whole, and the link stays'
 kindex export users -f "$work/saved"
 ends 0
 ln -s saved "$work/link"
@@ -163,7 +163,7 @@ kindex get spelt/a
 prints 3
 input=/dev/null
 
-test_case 'an import that broke off at a line goes on after it'
+test_case 'an import that stopped at a line continues after it'
 {
     head -2500 "$work/many" | sed 's/many/again/'
     echo '{"key":["again",2500],"value":{"torn'

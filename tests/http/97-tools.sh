@@ -6,14 +6,14 @@ needs zsh
 # A store whose index by_email has lost the entries of users 2 and 3, which
 # nothing but a write past the program can do: users/=1 to =5 with their e-mail,
 # the unique index by_email, then TXN_DELETE of two rows of TABLE_ENTRIES (as in
-# tests/lib/store.h). A new EXTRACT_VERSION builds the index anew, so that it has
+# tests/lib/store.h). A new EXTRACT_VERSION rebuilds the index, so that it has
 # to be made again with that.
 tar -xzf "$(dirname "$0")/../data/damaged-index.tar.gz" -C "$work"
 mv "$work/damaged-index" "$work/data"
 start_server
 export KINDEX_URL=$url
 
-test_case 'index verify finds what is wrong, with status 4, and mends it'
+test_case 'index verify finds what is wrong, with status 4, and repairs it'
 kindex index verify by_email
 ends 4
 is report "$(jq -c '[.state,.repair,.missing,.dangling,.stale,.duplicate,.mended]' "$work/out")" '["done",false,2,0,0,0,0]'
@@ -71,7 +71,7 @@ terminal "$KINDEX export wide -f '$work/export'" | tr '\r' '\n' >"$work/seen"
 is 'an export' "$(grep -cE 'exported [0-9]+, [0-9]+/s  \[#*\.*\] +[0-9]+%' "$work/seen" | sed 's/^[1-9].*/some/')" some
 is 'its end' "$(grep -c 'exported 60000 entries' "$work/seen")" 1
 
-test_case 'bench measures, says rates and percentiles, and leaves nothing behind'
+test_case 'bench measures, prints rates and percentiles, and leaves no entries'
 commits() { curl -s "$url/metrics" | awk '/^kindex_txn_total.*commit/ { print $2 }'; }
 before=$(commits)
 kindex bench load/here --requests 600 --clients 8 --reads 50 -o json
@@ -102,14 +102,14 @@ prints '"mine"'
 kindex count taken
 prints 1
 
-test_case 'values that are refused end it, and leave nothing behind'
+test_case 'values that are refused end it, and it leaves no entries'
 kindex bench load --size 2MiB --requests 10 --clients 2
 ends 1
 complains 'the server answered 413'
 kindex count load
 prints 0
 
-test_case 'interrupted it cleans up; answers that are refused make the rates worthless'
+test_case 'interrupted it cleans up; refused requests make the rates invalid'
 begin() {
     timeout "$longest" "$KINDEX" bench load --seconds 600 "$@" >"$work/out" 2>"$work/complaint" &
     bench=$!
@@ -276,7 +276,7 @@ is documents "$(jq -r '.what' "$work/out" | head -4 | tr '\n' ' ')" 'version rea
 "$KINDEX" completion bash >"$work/bash"
 "$KINDEX" completion zsh >"$work/_kindex"
 
-# bash_words WORD...: what bash offers behind them for the last, begun one
+# bash_words WORD...: what bash offers after them for the last, begun one
 bash_words() {
     bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
         _kindex; printf "%s\n" "${COMPREPLY[@]}"' - "$work/bash" "$@" | sort | tr '\n' ' '
@@ -293,7 +293,7 @@ is values "$(bash_words kindex ls -o '')" 'json raw table '
 is shells "$(bash_words kindex completion '')" 'bash zsh '
 is nothing "$(bash_words kindex get users/a)" ' '
 
-# An interactive zsh on a terminal of its own; control-G notes the line as it is
+# An interactive zsh on a new terminal; control-G notes the line as it is
 # and begins a new one.
 cat >"$work/.zshrc" <<'END'
 PS1=
