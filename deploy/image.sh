@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prepares a bare Debian for the compiled service: its libraries, and a user
-# and a data directory of its own (the Dockerfile's second stage).
+# and a separate data directory (the Dockerfile's second stage).
 set -eu
 "$(dirname "$0")/packages.sh" image
 getent group kindex >/dev/null || groupadd --gid 10001 kindex

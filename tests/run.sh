@@ -16,7 +16,7 @@ export make=${MAKE:-make} jobs=${JOBS:-2} logs=${BUILD:-build}/test-logs
 mkdir -p "$logs"
 
 # Target, and what it shows. The longest come first: they are not left alone at
-# the end. Each works on files of its own once the programs are built. The first
+# the end. Each works on separate files once the programs are built. The first
 # goes before the others where processors are short: a disk, a checkpoint or a
 # reader that is late is what it is about, and must not be late for another reason.
 # fuzz-short finds the second compiler's warnings about src, api and tests/fuzz.

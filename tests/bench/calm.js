@@ -25,7 +25,7 @@ async function once(measure, prepare) {
                  Math.max(1, after.all - before.all) };
 }
 
-// Resolves to what measure() does in a calm time, or in the calmest of a few;
+// Resolves to the result of measure() in a quiet time, or in the quietest of a few;
 // each time after prepare().
 async function calmly(measure, prepare = () => {}) {
     let best = await once(measure, prepare);

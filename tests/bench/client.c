@@ -4,8 +4,8 @@
  * stops after a time; counting instructions needs runs that stop after a number
  * of requests.
  *
- * Or COUNT watches, each of a key of its own that is not there and over a
- * connection of its own: it says "parked" when all have begun, and leaves them
+ * Or COUNT watches, each of a separate key without an entry and over a
+ * separate connection: it says "parked" when all have begun, and leaves them
  * open until it is ended. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

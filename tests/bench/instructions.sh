@@ -109,7 +109,7 @@ run() {
     read -r counted served < <(instructions "$profile")
 }
 
-# Whether a figure keeps within a gate; a figure that is none does not.
+# Whether a figure keeps within a gate; a malformed figure does not.
 within() {
     [ "$1" -gt 0 ] && [ "$1" -le "$2" ]
 }

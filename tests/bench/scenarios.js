@@ -38,7 +38,7 @@ function replay(file, count, make) {
     };
 }
 
-// A step that needs records nobody has inserted yet, in every round.
+// A step that needs records that are not inserted yet, in every round.
 function insertions(file, from, make) {
     let next = from;
     return () => {

@@ -1,5 +1,5 @@
 /* A client that allocates nothing from the service's point of view: one request
- * on a connection of its own, over HTTP/1.1 or HTTP/2. */
+ * on a separate connection, over HTTP/1.1 or HTTP/2. */
 #ifndef ALLOC_CLIENT_H
 #define ALLOC_CLIENT_H
 

@@ -1,7 +1,7 @@
 /* Each public operation of the core, with the n-th allocation failing for every
  * n until none does. What is refused has changed nothing, what is done is done
  * whole, the same operation succeeds when it is repeated, and when the store is
- * closed nothing is left behind.
+ * closed nothing is left.
  *
  *   alloc_core STEP [OPERATION [N]]      every STEP-th n; this one only
  */

@@ -206,7 +206,7 @@ static enum kx_status run_archive(struct world *world)
     return lacked && status != KX_OK ? KX_NO_MEMORY : status;
 }
 
-/* An archive that is there goes on. */
+/* An existing archive is continued. */
 static enum kx_status run_archive_on(struct world *world)
 {
     test_store_close(&world->test);
@@ -253,8 +253,8 @@ static void damage(struct world *world)
     assert_int_equal(truncate(path, 8192), 0);
 }
 
-/* A store that is mended from its archive; one whose mending broke off is
- * mended by the next start. */
+/* A store is repaired from its archive; an interrupted repair is completed
+ * by the next start. */
 static enum kx_status run_mend(struct world *world)
 {
     test_store_close(&world->test);
@@ -264,7 +264,7 @@ static enum kx_status run_mend(struct world *world)
     alloc_disarm();
     kx_clock_set(0);
     if (status != KX_OK)
-        done(open_archiving(world), "mending again");
+        done(open_archiving(world), "repairing again");
     test_store_open(&world->test);
     return status;
 }

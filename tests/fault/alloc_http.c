@@ -9,7 +9,7 @@
  * KX_ALLOC_HTTP2 is set: then they fail as well, and what is left is not
  * counted.
  *
- * GnuTLS 3.7 leaves blocks behind, and what it is built on aborts, when memory
+ * GnuTLS 3.7 leaks blocks, and a library below it aborts, when memory
  * runs out within a handshake, so its allocations are spared as well.
  *
  * With KX_ALLOC_SHEAF, a directory with cert.pem and key.pem, the connections

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From now on connections have TLS; whoever has the certificate is believed. */
+/* From now on connections have TLS; any client with the certificate is trusted.
+ */
 void peer_use_tls(void);
 
 /* Connects to 127.0.0.1:port. False when the server ends the handshake. */
@@ -20,7 +21,7 @@ bool peer_say(const void *bytes, size_t size);
 /* Waits for more; false at the end, or, with *late_out, when nothing comes. */
 bool peer_hear(bool *late_out);
 
-/* What has come, with a NUL behind it. */
+/* What has come, with a NUL after it. */
 const char *peer_heard(size_t *size_out);
 
 #endif

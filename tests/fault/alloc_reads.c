@@ -99,7 +99,7 @@ static enum kx_status run_explain(struct world *world)
     return status;
 }
 
-/* The watch must be told, whatever fails meanwhile. */
+/* The watch must be told, even if allocations fail meanwhile. */
 static enum kx_status run_watch(struct world *world)
 {
     struct kx_slice keys[] = {key_of(world, "[\"n\",1]"),

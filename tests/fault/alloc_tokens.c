@@ -74,7 +74,7 @@ static void undo_add(struct world *world)
         done(status, "revoking");
 }
 
-/* Whoever holds it sees that it is revoked, and only then. */
+/* A holder sees that it is revoked, and only then. */
 static enum kx_status run_revoke(struct world *world)
 {
     struct kx_token *held = kx_token_find(world->test.store, kx_text(READER));

@@ -130,7 +130,7 @@ function compare(seen, now) {
     if (before > 0 && before < Infinity) figures.within++;
     if (after < before) figures.back++;
     if (!(after >= before - JOB))
-      wrong.push(`${name} had done ${before}, and goes on at ${after}`);
+      wrong.push(`${name} had done ${before}, and continues at ${after}`);
   }
   return wrong;
 }

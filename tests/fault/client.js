@@ -1,4 +1,4 @@
-// One client with keys of its own, working one operation after the other. It
+// One client with separate keys, working one operation after the other. It
 // knows what the store must hold for its keys: everything acknowledged, and of
 // the one operation that was cut off either all or nothing.
 'use strict';
@@ -89,7 +89,7 @@ class Client {
     }
   }
 
-  // Compares with what the store holds, and goes on from there. Returns what is
+  // Compares with what the store holds, and continues from there. Returns what is
   // wrong.
   settle(stored) {
     const mine = new Map([...stored].filter(

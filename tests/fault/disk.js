@@ -1,5 +1,5 @@
 // A disk that fills: writes are refused before it is full, and taken again when
-// there is room; reads go on all the time. When others take the last byte of it
+// there is room; reads continue all the time. When others take the last byte of it
 // and the server is killed it starts again on that disk, because it gives up its
 // ballast, and has everything that it acknowledged.
 //

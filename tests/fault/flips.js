@@ -103,7 +103,7 @@ class Round {
     this.proven = { name: last.name, place: at + length };
   }
 
-  // Is there a witness that the log went on behind this place?
+  // Is there a witness that the log continued after this place?
   isProven({ name, place }) {
     return name !== this.proven.name || place < this.proven.place;
   }

@@ -108,7 +108,7 @@ class HistoryClient {
 
   write() { return this.commit([this.change(this.key())], []); }
 
-  // On condition that nobody was faster.
+  // On condition that no other client was faster.
   swap() {
     const keys = this.some(3);
     const checks = keys.filter((key) => this.stamps.has(key)).map((key) =>

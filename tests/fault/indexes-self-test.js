@@ -45,9 +45,9 @@ function changed(user, members) {
 // Phrase, server, users, and what must be said.
 const CASES = [
   ['nothing is planted', server, new Map(USERS), /^$/],
-  ['an entry of a user who is gone', server, without('u2'),
+  ['an entry of a deleted user', server, without('u2'),
     /too many: \[\["by_email","bob@x"\],"u2"\]/],
-  ['no entry of a user who is there', server,
+  ['no entry of an existing user', server,
     new Map([...USERS, ['u4', { email: 'd@x', color: 'red', n: 4 }]]),
     /missing: \[\["by_color","red","u4"\],"u4"\]/],
   ['an entry under the old value', server, changed('u1', { email: 'new@x' }),

@@ -48,7 +48,7 @@ class Declarer {
     }
   }
 
-  // Compares with the indexes that are there, and goes on from there. Returns
+  // Compares with the indexes that are there, and continues from there. Returns
   // what is wrong.
   settle(names) {
     const wrong = DECLARATIONS.map(({ name }) => name).filter((name) =>

@@ -1,6 +1,6 @@
 // Every single write, sync, open and rename of the server fails once, one after
 // the other, until a run ends without a failure; then all from some call on.
-// Whatever happens: an answer is never wrong, what was acknowledged is there
+// In any case: an answer is never wrong, what was acknowledged is there
 // after a restart without faults, what was refused is not, an index fits to its
 // data, and after a failed sync the server ends.
 //

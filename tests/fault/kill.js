@@ -18,7 +18,7 @@ const { randomFrom } = require('./random.js');
 const { announce, conclude, seedOf } = require('./report.js');
 
 const CLIENTS = 8;
-// Entries that nobody changes, so that builds and drops take several jobs.
+// Entries that no client changes, so that builds and drops take several jobs.
 const OTHERS = 4000;
 const [program, cyclesText, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);

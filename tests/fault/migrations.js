@@ -11,7 +11,7 @@ const { randomFrom } = require('./random.js');
 const { announce, conclude, seedOf } = require('./report.js');
 const { Server, pause } = require('./server.js');
 
-const ENTRIES = 6000;     // that nobody changes
+const ENTRIES = 6000;     // that no client changes
 const CLIENTS = 3;
 const LOOK_MS = 5;
 const NAME = 'forms';
@@ -164,7 +164,7 @@ class Reader {
       this.wrong('the index entry', rows);
   }
 
-  // One that nobody changes, and its neighbours in the order of the index.
+  // One that no client changes, and its neighbours in the order of the index.
   async readOther() {
     const n = random(ENTRIES - 20);
     const start = encodeURIComponent(JSON.stringify([`other-${pad(n)}`]));

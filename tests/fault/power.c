@@ -3,7 +3,7 @@
  * Preloaded into the server. Files below $KX_POWER_DATA are written as ever;
  * beside them, below $KX_POWER_DISK, lies what a power cut would leave: each
  * fsync or fdatasync copies there what was written to its file before it. The
- * test kills the server and goes on with that directory in place of the data
+ * test kills the server and continues with that directory in place of the data
  * (power.js). Renames and removals count as made durable by the next sync of
  * any file, as on ext4. With $KX_POWER_FORGETFUL syncs do nothing: the negative
  * control. $KX_POWER_SLOW is what a sync takes longer, in microseconds. */
@@ -136,7 +136,7 @@ static void note_removal(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-/* On the disk at once: a new file that nobody has synced is not there yet. */
+/* On the disk at once: a new file that was not synced is not there yet. */
 static void note_rename(const char *from, const char *to)
 {
     int (*really)(const char *, const char *) = next("rename");

@@ -1,5 +1,5 @@
 // A power cut: what the server wrote and did not sync is lost (power.c keeps the
-// rest in a directory of its own). With `torn`, half of the unsynced blocks of
+// rest in a separate directory). With `torn`, half of the unsynced blocks of
 // 4 KiB have reached the disk all the same, in no order.
 'use strict';
 const fs = require('node:fs');

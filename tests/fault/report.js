@@ -7,7 +7,7 @@ function seedOf(text) {
   return Number(text ?? process.env.KX_TEST_SEED ?? Date.now() % 1e9);
 }
 
-// How to have this run again: with the same arguments, and the seed behind them.
+// How to have this run again: with the same arguments, and the seed after them.
 function announce(seed, ...given) {
   const script = path.basename(process.argv[1]);
   console.log(`seed ${seed}; again: node tests/fault/${script} ` +

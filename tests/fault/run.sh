@@ -137,7 +137,7 @@ part 'a flush that does nothing is found' bash -c 'finds "not as acknowledged" \
 part 'wrong index entries are found' \
     node tests/fault/indexes-self-test.js "$program"
 part "builds killed $builds times" node tests/fault/builds.js "$program" "$builds"
-part 'a build that forgets how far it was is found' bash -c 'finds "goes on at" \
+part 'a build that forgets how far it was is found' bash -c 'finds "continues at" \
     node tests/fault/builds.js "$work/forgetful/kindex" 30'
 part 'a build that leaves entries out is found' bash -c 'finds "missing: " \
     node tests/fault/builds.js "$work/careless/kindex" 30'

@@ -1,4 +1,4 @@
-// A real server in a process of its own, on a free port of the loopback, with
+// A real server in a separate process, on a free port of the loopback, with
 // a directory that goes away with it, and JSON requests to it.
 'use strict';
 const { spawn } = require('node:child_process');
@@ -154,7 +154,7 @@ function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-// Whatever way the test ends, nothing stays behind.
+// However the test ends, nothing is left.
 process.on('exit', () => all.forEach((server) => server.destroy()));
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, () => process.exit(1));

@@ -1,7 +1,7 @@
 // Streams a list of a million entries to a reader that stands still, then reads a
 // little for each durable write that another connection gets acknowledged, then
 // reads as fast as it can. The stream must be complete, the memory flat, and
-// nobody else may wait for the slow reader: every write is answered, and a second
+// no other client may wait for the slow reader: every write is answered, and a second
 // stream runs from beginning to end while the first one stands still. Nothing
 // here depends on how long anything takes.
 //

@@ -56,7 +56,7 @@ new() {
     done
 }
 
-# inside DIR USER COMMAND: in a system, with mounts and processes of its own,
+# inside DIR USER COMMAND: in a system, with separate mounts and processes,
 # all of which end with the command.
 inside() {
     unshare --mount --pid --fork --kill-child -- sh -c '

@@ -90,7 +90,7 @@ ok 'the package is installed again' dpkg -i /root/kindex.deb >/run/dpkg
 ok 'settings that were changed stay' grep -q '4514$' $settings
 ok 'the service starts with them' serve
 export KINDEX_URL=http://127.0.0.1:4514
-ok 'nobody is let in without a token' not kindex get users/ada
+ok 'requests without a token are refused' not kindex get users/ada
 ok 'the entry is there' same "$(KINDEX_TOKEN=$(cat $state/token) kindex get users/ada)" '{"email":"ada@x.org"}'
 ok 'it stops' stop
 

@@ -1,6 +1,6 @@
-/* Streams of HTTP/1.1: one verdict, whatever the pieces in which they come, and
- * never less of a good request than all of it. The first byte says how large
- * the pieces are. */
+/* Streams of HTTP/1.1: one verdict, regardless of the pieces that they arrive
+ * in, and never less of a good request than all of it. The first byte says how
+ * large the pieces are. */
 #include "http1/framing.h"
 #include "fuzz.h"
 

@@ -147,7 +147,7 @@ static inline void house_open(void *memory)
     if (house.service.store != NULL)
         return;
     assert_true(options_read(&house.options, 1, arguments));
-    house.options.listen.all[0].loopback = false; /* it has whatever name */
+    house.options.listen.all[0].loopback = false; /* with any name */
     house.service.options = &house.options;
     house.service.routes = &ROUTES;
     house.service.counters.connections = 1;

@@ -42,7 +42,7 @@ static bool has_text(struct kx_slice key)
     return true;
 }
 
-/* The canonical form of what is a key; empty for what is none. */
+/* The canonical form of a key; empty for anything else. */
 static struct kx_slice canonical(struct kx_slice bytes, void *memory)
 {
     struct kx_buffer again, third;

@@ -1,6 +1,6 @@
 /* Bytes as they come over a connection, through both doors and the libraries
  * behind them: the first byte chooses HTTP/1.1 or HTTP/2 (with or without its
- * preface), the second how large the pieces are. Whatever comes, the
+ * preface), the second how large the pieces are. For any input, the
  * connection ends, and with it every request that it brought. */
 #include "house.h"
 #include "http1/http1.h"

@@ -1,6 +1,6 @@
 // What a token that may write, and not read, is told: nothing that depends on what
 // is stored. Each request is sent again and again, before each of which another
-// value is stored (or none); whatever the value, the answer must be the same, but
+// value is stored (or none); for any value, the answer must be the same, but
 // for versionstamps and names of requests.
 //
 //   node tests/http/access_secrets.js URL ADMIN-TOKEN

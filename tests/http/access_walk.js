@@ -83,7 +83,7 @@ const kvDelete = (key) => field(2, Buffer.concat([field(1, encode(key)), Buffer.
 
 const rows = [];
 const json = (value) => encodeURIComponent(JSON.stringify(value));
-// needs: [scope, prefix of the keys]; prefix null: nobody but who has all keys.
+// needs: [scope, prefix of the keys]; prefix null: only a token for all keys.
 function row(operation, method, path, { route, needs = [], ok, body, type, endless, accept, restore, headers: others }) {
   const headers = { ...others };
   if (body !== undefined) headers["content-type"] = type ?? "application/json";
@@ -134,7 +134,7 @@ for (const key of PLACES) {
   for (const match of ["If-Match", "If-None-Match"])
     row("putEntry", "PUT", at, { route: "write", needs: [["read", key], ["write", key]], ok: match === "If-Match" ? 200 : 412,
       body: '{"x":1}', headers: { [match]: "*" } });
-  // The check fails: that must not be told to those who may not read the key.
+  // The check fails: that must not be told to clients that may not read the key.
   row("commitAtomic", "POST", "/atomic", { route: "write", needs: [["read", key], ["write", ["a", "gone"]]], ok: 409,
     body: JSON.stringify({ checks: [{ key, versionstamp: null }],
       mutations: [{ type: "delete", key: ["a", "gone"] }] }) });
@@ -208,7 +208,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
       row("commitAtomic", "POST", "/atomic", { ...own, ok, body: JSON.stringify({ mutations: [{ type: "delete", key }], dry }) });
   }
 }
-// An index that folds is told by what is wrong with a folded key only to those who
+// An index that folds is told by what is wrong with a folded key only to clients that
 // may list by it: fb is declared for ["b"], and there is no fx.
 const FOLDING = { name: "fb", prefix: ["b"], fields: [{ path: "/x", fold: "lower" }] };
 for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
@@ -219,7 +219,7 @@ for (const [name, source, ok] of [["fb", ["b"], 400], ["fx", null, 404]]) {
 }
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", []], ["index", ["ia"]]], ok: 409,
   body: JSON.stringify(declaration("ia", [])) });
-// A declaration that is there is told only to those who may see it.
+// An existing declaration is told only to clients that may see it.
 row("declareIndex", "POST", "/indexes?dry=1", { route: "index", needs: [["index", ["ia"]], ["index", ["a"]]], ok: 409,
   body: JSON.stringify({ ...declaration("ia", ["a"]), unique: true }) });
 row("listIndexes", "GET", "/indexes", { route: "read", ok: 200 });
@@ -284,7 +284,7 @@ async function makeTokens() {
     tokens.push(await makeToken(`${scope} of all`, [{ scopes: [scope], prefix: [] }]));
   }
   tokens.push(await makeToken("all of a", narrow(SCOPES)), await makeToken("all of all", [{ scopes: SCOPES, prefix: [] }]));
-  // An index's name is nobody's prefix.
+  // An index's name is in no token's prefix.
   tokens.push(await makeToken("all of an index's name", [{ scopes: SCOPES, prefix: ["ib"] }]));
   if (!plant) tokens.at(-1).grants[0].prefix = ["nowhere"];
   const over = await ask("POST", "/tokens", { name: "over", grants: [{ scopes: SCOPES, prefix: [] }], ttl: "1ms" });

@@ -128,7 +128,7 @@ class Connection {
       this.check();
     });
   }
-  // A stream is over: its reply is complete, or it was reset.
+  // A stream has ended: its reply is complete, or it was reset.
   over(...streams) {
     return this.until((seen) => streams.every((stream) => seen.ended[stream] || stream in seen.reset));
   }

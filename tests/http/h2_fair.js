@@ -3,7 +3,7 @@
 //
 //   node tests/http/h2_fair.js HOST PORT LISTS TRIES
 //
-// Whoever is answered only after all of them has waited for all of them. Prints
+// A client that is answered only after all of them has waited for all of them. Prints
 // "fair" if in one of the tries some were still to be made: a slow client can
 // come too late, an unfair server is never seen so.
 "use strict";

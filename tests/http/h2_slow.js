@@ -16,7 +16,7 @@ async function head() {
   return `goaway ${seen.goaway}`;
 }
 
-// A body without its end; the connection goes on.
+// A body without its end; the connection continues.
 async function body() {
   const connection = new Connection();
   connection.send(headers(1, [...pseudo("PUT", "/kv/slow"), json], 0));

@@ -6,7 +6,7 @@ const net = require("node:net");
 const [host, port] = [process.argv[2], Number(process.argv[3])];
 const PATIENCE_MS = Number(process.env.KX_PATIENCE ?? 60) * 1000;
 
-// Sends the pieces, each in a write of its own; what came until the server
+// Sends the pieces, each in a separate write; what came until the server
 // closed, and how it ended.
 function exchange(pieces) {
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@
 //
 //   node tests/http/raw_attacks.js HOST PORT
 //
-// Every attack carries a request for MARK behind it. Where an attack makes two
+// Every attack carries a request for MARK after it. Where an attack makes two
 // readers disagree about the end of a request, that one would be answered too,
 // and there would be one status too many. An attack is sent whole, in two
 // halves, and byte by byte; afterwards a new connection must get its answer.
@@ -85,7 +85,7 @@ const ATTACKS = [
   ["an empty Host", "GET /livez HTTP/1.1\r\nHost:\r\n\r\n" + MARK, [400]],
   ["bare LF lines", "GET /livez HTTP/1.1\nHost: a\n\n" + MARK, [400]],
   ["one bare LF", "GET /livez HTTP/1.1\r\nHost: a\r\nA: b\n\r\n" + MARK, [400]],
-  ["a header hidden behind a bare LF", get("/livez", "A: b\nContent-Length: 100\r\n") + MARK, [400]],
+  ["a header hidden after a bare LF", get("/livez", "A: b\nContent-Length: 100\r\n") + MARK, [400]],
   ["a bare CR", get("/livez", "A: b\rC: d\r\n") + MARK, [400]],
   ["a folded header", get("/livez", "A: b\r\n c\r\n") + MARK, [400]],
   ["a folded Transfer-Encoding",

@@ -147,7 +147,7 @@ async function firstTo(send, question) {
 async function main() {
   if (what === "attack") {
     ATTACKS[rest[0]]();
-    setInterval(() => {}, 1000); // a socket that is paused keeps nobody awake
+    setInterval(() => {}, 1000); // a paused socket does not keep the process alive
     return;
   }
   for (const [door, send] of [["HTTP/2", over2], ["HTTP/1.1", over1]])

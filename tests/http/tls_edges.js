@@ -97,7 +97,7 @@ const CASES = {
     socket.write("GET / HTTP/1.1\r\nHost : localhost\r\n\r\n");
     return statuses(await gather(socket));
   },
-  // The client says that it sends no more; the server ends the connection.
+  // The client has ended its half; the server ends the connection.
   async notify() {
     const socket = tls.connect(settings());
     socket.write(GET("/livez"));

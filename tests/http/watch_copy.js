@@ -39,7 +39,7 @@ async function list() {
   return entries;
 }
 
-// A list that an older event comes behind must win: of what a list has shown
+// A list that is followed by an older event must win: of what a list has shown
 // only a later versionstamp is news, or that the entry is gone.
 class Copy {
   constructor(drowsy) {
@@ -98,7 +98,7 @@ function equal(a, b) {
 }
 
 // A list may be ahead of events that are under way, and these bring back what
-// was before them. An event with the last change has all others behind it.
+// was before them. An event with the last change comes before all others.
 async function catchUp(copy) {
   const ends = Date.now() + 60000;
   let resets;

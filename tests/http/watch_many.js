@@ -32,7 +32,7 @@ const sessions = [];
 function watch(i) {
   return new Promise((resolve, reject) => {
     let text = "";
-    let isTold = false; // signs of life come behind the event
+    let isTold = false; // comments follow the event
     const take = (part) => {
       text += part;
       const events = text.split("\nid: ").length - 1;

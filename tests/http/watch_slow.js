@@ -5,7 +5,7 @@
 // The entry ["slow"] must be there. Half of the clients speak HTTP/1.1 and do
 // not read, the others HTTP/2 without a window. Prints by how many MiB the
 // memory of the server has grown, how many changes were stored, the number in
-// the last state that a client saw who does read, and what became of a client
+// the last state that a client saw which does read, and what became of a client
 // that begins to read in the end: the frames it got, and the last one's number.
 "use strict";
 const fs = require("node:fs");

@@ -1,4 +1,4 @@
-# For stories that ask POST /explain; sourced behind http.sh.
+# For stories that ask POST /explain; sourced after http.sh.
 
 explain() { # QUESTION
     request POST /explain "$1"

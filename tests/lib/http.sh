@@ -1,6 +1,6 @@
 # The words that the HTTP tests are written in. A test sources this file,
 # starts a server, says its cases and ends with `finish`. Its server listens on
-# a free port of the loopback addresses and keeps its data in a directory of its own.
+# a free port of the loopback addresses and keeps its data in a new directory.
 #
 #   needs PROGRAM...            ends the test at once where one is missing
 #   start_server [OPTION...]    stop_server

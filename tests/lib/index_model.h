@@ -1,4 +1,4 @@
-/* What indexes must hold, reckoned without the core: a model of random
+/* What indexes must hold, computed without the core: a model of random
  * declarations over entries whose values come from a small table. The model has
  * flaws that can be switched on, to see that a test notices them. */
 #ifndef INDEX_MODEL_H

@@ -17,7 +17,7 @@ static inline json_t *second_read(struct kx_slice text, json_error_t *error)
     return json_loadb((const char *)text.data, text.size, SECOND_FLAGS, error);
 }
 
-/* Jansson has no NUL in names, takes a NUL behind a number for the end of the
+/* Jansson has no NUL in names, takes a NUL after a number for the end of the
  * text, and its own limit of depth is further away. */
 static inline bool second_differs(struct kx_slice text, enum kx_status status,
                                   const json_error_t *error)

@@ -1,4 +1,4 @@
-/* What holds for keys, whoever made them: the order of their parts, and that
+/* What holds for keys of any origin: the order of their parts, and that
  * they can be read and written again. */
 #ifndef KEY_HOLDS_H
 #define KEY_HOLDS_H
@@ -46,7 +46,7 @@ static inline int key_compare_parts(const struct kx_part *a,
     return 0;
 }
 
-/* Reads whatever the bytes are, and writes the parts into `again`. True: they
+/* Reads any bytes, and writes the parts into `again`. True: they
  * are a key, and so is what was written. */
 static inline bool key_read_again(struct kx_slice key, struct kx_buffer *again)
 {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Installs the locked npm packages of a directory, once for each state of its
-# lock file; who comes meanwhile waits.  npm.sh DIRECTORY
+# lock file; a second caller waits meanwhile.  npm.sh DIRECTORY
 set -eu
 cd "$1"
 cmp -s package-lock.json node_modules/.locked && exit 0

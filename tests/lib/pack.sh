@@ -2,7 +2,7 @@
 #
 #   unpack FILE DIRECTORY      the members, with the list of their checksums
 #   repack DIRECTORY FILE      the members in the order of that list
-#   sum_again DIRECTORY        makes the list anew from what is there
+#   sum_again DIRECTORY        makes the list again from the files there
 
 unpack() {
     rm -rf "$2"

@@ -81,14 +81,14 @@ static struct filter *read_name(enum kind kind, size_t size)
     return filter;
 }
 
-/* A text without escapes, from behind its first quote. */
+/* A text without escapes, from after its first quote. */
 static struct filter *read_text(enum kind kind)
 {
     struct filter *filter = read_name(kind, strcspn(at, "\"\\"));
     return filter != NULL && taken("\"") ? filter : NULL;
 }
 
-/* From behind the bracket: `]`, `0]`, `-1]`, `1:]`, `1:3]`, `"a"]`. */
+/* From after the bracket: `]`, `0]`, `-1]`, `1:]`, `1:3]`, `"a"]`. */
 static struct filter *read_bracket(void)
 {
     if (taken("]"))

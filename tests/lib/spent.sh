@@ -4,6 +4,6 @@
 #   read_spent FILE
 read_spent() {
     times >"$1"
-    # shellcheck disable=SC2034 # for who has called
+    # shellcheck disable=SC2034 # for the caller
     spent=$(awk -F '[ms ]+' 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }' "$1")
 }

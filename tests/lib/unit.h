@@ -20,7 +20,7 @@ static inline int memory_open(void **state)
     return *state == NULL;
 }
 
-/* Teardown: whatever the test made must be freed. */
+/* Teardown: all that the test made must be freed. */
 static inline int memory_close(void **state)
 {
     assert_int_equal(talloc_total_blocks(*state), 1);

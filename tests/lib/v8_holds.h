@@ -1,4 +1,4 @@
-/* What holds for the bytes of a V8 value, whatever they are: nothing beyond
+/* What holds for any bytes of a V8 value: nothing beyond
  * them is read, and what passes the check is shown and read again. */
 #ifndef V8_HOLDS_H
 #define V8_HOLDS_H
@@ -32,7 +32,7 @@ static inline void v8_shows(const struct kx_value *value, void *memory)
                  (const char *)shown.data);
 }
 
-/* True: the value is good. */
+/* True: the value is valid. */
 static inline bool v8_holds(struct kx_slice bytes, void *memory)
 {
     struct kx_value value = {.encoding = KX_V8, .data = bytes};

@@ -1,5 +1,5 @@
 /* Indexes of four forms over the same entries, their verification, and rows
- * that are changed behind the store's back. */
+ * that are changed without the store's knowledge. */
 #ifndef VERIFYING_H
 #define VERIFYING_H
 

@@ -1,4 +1,4 @@
-/* One who watches, in tests: a watch, its ticket, and whether that was
+/* A watching client, in tests: a watch, its ticket, and whether that was
  * answered.
  */
 #ifndef TESTS_WAITER_H

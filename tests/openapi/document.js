@@ -71,7 +71,7 @@ function matches(pattern, segments) {
   );
 }
 
-// The operation that answers a request, undefined when there is none. Literal
+// The operation that answers a request, undefined without one. Literal
 // paths win over parameters. HEAD is answered by GET.
 function find(list, method, target) {
   const path = target.split('?')[0];

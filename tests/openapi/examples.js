@@ -1,5 +1,5 @@
 // Runs every command that openapi.yaml shows, in the order of a story, against
-// a server of its own, and compares each answer with the example that has the
+// a separate server, and compares each answer with the example that has the
 // command's label. What differs from run to run (versionstamps, ULIDs, cursors,
 // times) is bound to its example when it is seen first, and then must stay so.
 // At the end it plants wrong examples, each of which must be found.

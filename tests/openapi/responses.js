@@ -56,7 +56,7 @@ function makeValidator(doc) {
     }
   });
   ajv.addVocabulary([...extensions]);
-  // What the schemas share is compiled once, under a name of its own.
+  // What the schemas share is compiled once, under a separate name.
   ajv.addSchema({ $id: SHARED,
     components: { schemas: doc.components.schemas } });
   const compiled = new Map();

@@ -1,5 +1,5 @@
 // The fields that Kubernetes and Compose have for the objects in deploy/, as far
-// as those are used: a misspelt one would be ignored, or refused by the cluster.
+// as those are used: one with a typing error would be ignored, or refused by the cluster.
 'use strict';
 
 const text = 'text';

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The Debian package, the systemd unit, the manual page, the manifests: each
 # check has a planted flaw that it must find. Nothing is installed and nothing
-# needs root; tests/fresh/run.sh deb tries the package in a system of its own.
+# needs root; tests/fresh/run.sh deb tries the package in a separate system.
 # BUILD says where the program was built.
 set -u
 cd "$(dirname "$0")/../.."

@@ -9,7 +9,7 @@ verified() {
 check 'systemd has nothing to say about the unit' verified "$unit"
 mkdir "$work/misspelt"
 sed 's/^ProtectSystem=/ProtectSytem=/' "$unit" >"$work/misspelt/kindex.service"
-refuses 'it finds a misspelt line' verified "$work/misspelt/kindex.service"
+refuses 'it finds a line with a typing error' verified "$work/misspelt/kindex.service"
 
 # How exposed the service is, in tenths: 0 is safest, 100 not hardened at all.
 hardened() {
@@ -41,7 +41,7 @@ settings() {
 check 'each variable in /etc/default/kindex is a setting' \
     settings "$work/usr/etc/default/kindex"
 sed 's/^#KINDEX_LOOPS=/#KINDEX_LOPS=/' "$work/usr/etc/default/kindex" >"$work/settings"
-refuses 'one that is none would show' settings "$work/settings"
+refuses 'an unknown one would show' settings "$work/settings"
 all_settings() {
     local name
     env -i "$BUILD/kindex" serve --print-config | while read -r name _; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The format of every C file is what clang-format makes of it.
 #   format.sh FILES          says which differ
-#   format.sh --write FILES  mends them
+#   format.sh --write FILES  formats them
 set -u
 clang-format --version >/dev/null || exit 1
 if [ "${1:-}" = --write ]; then

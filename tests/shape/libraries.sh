@@ -4,7 +4,7 @@
 . tests/shape/lib.sh
 
 grep -nwiE 'https?|urls?|uris?|etag|curl|microhttpd' "${core[@]}" |
-    blamed 8 "words of the doors in src" 0
+    blamed 8 "words of HTTP in src" 0
 
 grep -lE '(->|\.)txn_begin\(' "${sources[@]}" | grep -vx src/bdb/txn.c |
     sed 's/$/: begins a transaction/' | blamed 9 "begin transactions beside txn.c" 0

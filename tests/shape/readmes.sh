@@ -1,5 +1,5 @@
 #!/bin/bash
-# Point 14: each room has a README.md of at most 60 lines, unless it is a chapter
+# Point 15: each room has a README.md of at most 60 lines, unless it is a chapter
 # for users as well, and the one at the top has at most 250. A tag of a struct,
 # an enum or a union names one thing in the tree.
 . tests/shape/lib.sh
@@ -17,12 +17,12 @@ for tree in src api; do
         lines=$(wc -l <"$file")
         [ "$lines" -le "$cap" ] || echo "$file: has $lines lines, more than $cap"
     done
-done | blamed 14 "rooms without a README, or with a long one" 1
+done | blamed 15 "rooms without a README, or with a long one" 1
 
 lines=$(wc -l <README.md)
-row 14 "lines of README.md" "$lines" 250 "$(within "$lines" 250)"
+row 15 "lines of README.md" "$lines" 250 "$(within "$lines" 250)"
 
 ctags -x --languages=C --langmap=C:+.h --kinds-C=sgu --_xformat='%N %F:%n' "${sources[@]}" |
     grep -v '^__anon' | LC_ALL=C sort | awk '
         $1 == tag { print at ": " tag " is also at " $2 } { tag = $1; at = $2 }' |
-    blamed 14 "tags of structs, enums and unions with two meanings" 15
+    blamed 15 "tags of structs, enums and unions with two meanings" 15

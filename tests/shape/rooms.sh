@@ -101,7 +101,7 @@ done | while read -r room; do
 done | blamed 13 "rooms whose stories make quick does not find" 0
 
 # A circle of files: each uses the next, by inclusion or by the linker. Between
-# rooms there is none while their order holds.
+# rooms there are no circles while their order holds.
 cat "$work/includes" "$work/links" |
     awk '{ a = $1; b = $2; sub(/[^\/]*$/, "", a); sub(/[^\/]*$/, "", b) }
          a == b && $1 != $2' | sort -u >"$work/graph"

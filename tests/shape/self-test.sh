@@ -124,7 +124,7 @@ planted rooms "rooms whose stories" "no planted.sh for src/base" \
 planted rooms "circles of files" "planted1.h" <<<'
 echo "#include \"base/planted2.h\"" >src/base/planted1.h
 echo "#include \"base/planted1.h\"" >src/base/planted2.h'
-planted libraries "words of the doors" planted \
+planted libraries "words of HTTP" planted \
     <<<'echo "/* speaks HTTP */" >src/planted.c'
 planted libraries "begin transactions" planted \
     <<<'echo "int f = env->txn_begin(env);" >src/planted.c'

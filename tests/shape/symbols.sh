@@ -1,6 +1,6 @@
 #!/bin/bash
 # Point 8, by the linker: the names that the core shows, and that it stands
-# without the libraries of the doors. One name is a library's, which calls it
+# without the libraries of HTTP. One name is a library's, which calls it
 # (src/bdb/page_checksum.h). CORELIBS comes from the Makefile.
 . tests/shape/lib.sh
 archive=${BUILD:-build}/libkindex.a

@@ -73,7 +73,7 @@ async function declare(self, index) {
     await waitForIndex(self, index.name);
 }
 
-// Resolves when the index is gone and the work of freeing it is over.
+// Resolves when the index is gone and the work of freeing it has ended.
 async function drop(self, name) {
     await expect2xx(self.port,
                     { method: 'DELETE', path: `/indexes/${name}` });

@@ -1,4 +1,4 @@
-// Redis behind webdis, append-only file with an fsync at every write. Redis has
+// Redis with webdis, append-only file with an fsync at every write. Redis has
 // neither ordered keys nor indexes, so Lua in the server keeps a sorted set of
 // all users and one per colour, and refuses a second user with an e-mail.
 'use strict';
