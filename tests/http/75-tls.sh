@@ -171,7 +171,7 @@ is 'not trusted' "$? $(grep -c 'is not trusted; --cacert' <<<"$got")" '1 1'
 got=$(KINDEX_CACERT=$work/no "$KINDEX" get cli/a --url "$url" 2>&1)
 is 'no such file' "$? $got" "1 kindex: --cacert $work/no: the file cannot be used"
 got=$("$KINDEX" get cli/a --url "$plain" 2>&1)
-is 'without https' "$(grep -c 'speaks HTTPS' <<<"$got")" 1
+is 'without https' "$(grep -c 'requires HTTPS' <<<"$got")" 1
 
 test_case 'a new certificate is shown from SIGHUP on, and no connection breaks'
 mkfifo "$work/ask" "$work/said"

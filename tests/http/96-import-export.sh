@@ -282,7 +282,7 @@ interrupted_import() {
 continues() {
     ends 0
     complains "imported $((2500 - first)) entries"
-    is 'entries that were stored twice' "$(grep -c 'there already' <<<"$complaint")" 0
+    is 'entries that were stored twice' "$(grep -c 'existed already' <<<"$complaint")" 0
     kindex count "$1"
     prints 2500
 }
@@ -360,7 +360,7 @@ kill -INT $exporting
 wait $exporting
 is 'the exit status' $? 130
 is 'what it says' "$(head -1 "$work/advice")" 'kindex: interrupted'
-is 'the advice' "$(grep -c "not all are in $work/cut.part; --from-key" "$work/advice")" 1
+is 'the advice' "$(grep -c "$work/cut.part is incomplete; to continue, use --from-key" "$work/advice")" 1
 is lines "$(jq -c .key "$work/cut.part" | wc -l)" \
     "$(sed -n 's/^exported \([0-9]*\) entries .*/\1/p' "$work/advice")"
 is 'and no file' "$(ls "$work/cut" 2>&1 | grep -c 'No such')" 1
