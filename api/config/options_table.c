@@ -31,8 +31,8 @@ static const struct option_row TABLE[] = {
     {"host-names", OPTION_LIST, offsetof(struct options, host_names), NULL, 0,
      0,
      "host names, separated by commas, that requests may use besides localhost "
-     "and IP addresses; without it a server on loopback addresses only allows "
-     "no others, any other server allows all"},
+     "and IP addresses; by default none if all addresses are loopback, "
+     "otherwise any"},
     {"cors-origin", OPTION_ORIGINS, offsetof(struct options, cors_origin), NULL,
      0, 0,
      "sites, separated by commas, whose pages may use the service, such as "

@@ -174,7 +174,7 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_NO_ADMIN] =
         {"no-admin", 409, "No token would be left that may create others",
          "While there are tokens, at least one must have every scope for all "
-         "keys; kindex token create NAME all: creates one.",
+         "keys; kindex token create NAME all creates one.",
          NULL},
     [PROBLEM_TYPE_MISMATCH] =
         {"type-mismatch", 409, "The stored value has another type",

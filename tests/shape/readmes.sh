@@ -10,7 +10,7 @@ for tree in src api; do
         case $file in
         src/indexes/*) cap=220 ;;
         api/rest/*) cap=110 ;;
-        src/backup/* | api/access/*) cap=70 ;;
+        src/backup/* | api/access/*) cap=75 ;;
         *) cap=60 ;;
         esac
         [ -e "$file" ] || { echo "$file: does not exist"; continue; }

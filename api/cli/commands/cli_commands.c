@@ -46,7 +46,7 @@ static const struct cli_command COMMANDS[] = {
     {"restore", "[FILE]", "create a data directory from a backup or an archive", "data archive to", 0, 1, cli_restore,
      "Verifies every checksum and every index. --to, with --archive, restores the\nstate at a versionstamp or a time, without later commits. FILE may be - for\nstandard input. Files that root restores belong to the owner of the directory,\nif it existed.", ALONE},
     {"token create", "NAME GRANT...", "create an access token and print it this once", "ttl", 2, -1, cli_token_create,
-     "A grant is SCOPES:PREFIX, such as read,list:users or all: (for all keys).\nScopes: read, write, list, watch, index, admin, monitor. The first token must\nhave all:.", ASKS},
+     "A grant is SCOPES:PREFIX, such as read,list:users, or all: every scope for all\nkeys. Scopes: read, write, list, watch, index, admin, monitor. The first token\nmust have all.", ASKS},
     {"token ls", "", "list the access tokens", "", 0, 0, cli_token_ls, NULL, ASKS},
     {"token show", "ID", "show one access token", "", 1, 1, cli_token_show, NULL, ASKS},
     {"token revoke", "ID", "revoke an access token at once", "", 1, 1, cli_token_revoke, NULL, ASKS},
