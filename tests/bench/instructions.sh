@@ -59,6 +59,13 @@ start_server() {
     port=$(tr -cd '0-9' <"$work/port")
 }
 
+# Functions whose instructions are set apart: by the clock, or for requests.
+by_clock='compact_job_step|checkpointer_run'
+for_requests='call_handlers|resume_suspended_connections|exchange_loop_answers|run_batch'
+for name in ${by_clock//|/ } ${for_requests//|/ }; do
+    nm "$build/kindex" | grep -q " $name\$" || give_up "kindex has no function $name"
+done
+
 # Total of a profile without what MHD_pool_* spends in memset, and what of it
 # was for requests. Names are given once and later only by their number; a call's
 # cost is on the line after it.
@@ -76,9 +83,9 @@ instructions() {
         called { called = 0
                  if (caller ~ /^MHD_pool_/ && callee ~ /memset/)
                      zeroing += $NF
-                 if (callee ~ /^(compact_job_step|checkpointer_run)$/)
+                 if (callee ~ /^('"$by_clock"')$/)
                      clock += $NF
-                 if (callee ~ /^(call_handlers|resume_suspended_connections|exchange_loop_answers|run_batch)$/)
+                 if (callee ~ /^('"$for_requests"')$/)
                      requests += $NF
                  next }
         /^(totals|summary):/ { total = $2 }
