@@ -14,7 +14,7 @@
 #include "storage/log_end.h"
 #include "storage/log_marks.h"
 #include "base/file.h"
-#include "backup/restore.h"
+#include "backup/restore_files.h"
 #include "backup/zstd_file.h"
 
 /* ---- The base ----------------------------------------------------------- */
@@ -24,7 +24,7 @@ struct choice {
     struct archive_base best;
     bool found;
     int64_t oldest_ms;        /* of the bases of its timeline */
-    char rival[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
+    char other[ARCHIVE_PATH]; /* another timeline that may be meant, or "" */
 };
 
 /* Bases of different timelines are compared by their times, as one timeline
@@ -61,7 +61,7 @@ struct newest {
     int64_t at_ms;
 };
 
-static bool look_at_time(void *target, const char *name)
+static bool note_time(void *target, const char *name)
 {
     struct newest *newest = target;
     char path[2 * ARCHIVE_PATH];
@@ -78,7 +78,7 @@ static bool look_at_time(void *target, const char *name)
 
 /* A timeline that ended before the chosen one began is the one that it
  * continues, or was given up. One that continued belongs to another store. */
-static void look_for_rival(void *target, const struct archive_base *base)
+static void find_other(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
     struct choice alone = {.restore = choice->restore};
@@ -86,9 +86,9 @@ static void look_for_rival(void *target, const struct archive_base *base)
     consider(&alone, base);
     if (!alone.found || strcmp(base->timeline, choice->best.timeline) == 0)
         return;
-    if (!file_each(base->timeline, look_at_time, &newest) ||
+    if (!file_each(base->timeline, note_time, &newest) ||
         newest.at_ms >= choice->oldest_ms)
-        snprintf(choice->rival, sizeof choice->rival, "%s", base->timeline);
+        snprintf(choice->other, sizeof choice->other, "%s", base->timeline);
 }
 
 /* Of several stores' timelines. The base is the last one of the timeline that
@@ -101,14 +101,14 @@ static enum kx_status choose_timeline(struct choice *choice,
         (choice->found &&
          (!archive_bases(choice->best.timeline, consider, choice) ||
           !archive_bases(choice->best.timeline, note_oldest, choice) ||
-          !archive_all_bases(archive, look_for_rival, choice))))
+          !archive_all_bases(archive, find_other, choice))))
         return file_failed(archive, fault);
-    if (choice->rival[0] == '\0')
+    if (choice->other[0] == '\0')
         return KX_OK;
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    "%s has more than one continuation of the store: restore "
                    "from the directory of one of them, such as %s or %s",
-                   archive, choice->best.timeline, choice->rival);
+                   archive, choice->best.timeline, choice->other);
 }
 
 /* The source may be the directory of one timeline. */
@@ -157,8 +157,8 @@ static bool copy_all(FILE *in, FILE *out)
 }
 
 /* Writes a file over the beginning of another, or of none. */
-static enum kx_status lay_over(const char *from, const char *to,
-                               struct kx_fault *fault)
+static enum kx_status write_over(const char *from, const char *to,
+                                 struct kx_fault *fault)
 {
     FILE *in = fopen(from, "rbe");
     if (in == NULL)
@@ -175,14 +175,14 @@ static enum kx_status lay_over(const char *from, const char *to,
 
 /* The same with a file that is there and not shorter than what it covers;
  * KX_ABSENT: it is not. */
-static enum kx_status lay_longer(const char *from, const char *to,
-                                 uint64_t size, struct kx_fault *fault)
+static enum kx_status write_over_shorter(const char *from, const char *to,
+                                         uint64_t size, struct kx_fault *fault)
 {
     uint64_t has;
     enum kx_status status = file_measure(from, &has, fault);
     if (status != KX_OK)
         return status;
-    return has < size ? KX_ABSENT : lay_over(from, to, fault);
+    return has < size ? KX_ABSENT : write_over(from, to, fault);
 }
 
 /* Lays what the damaged directory and the archive have of log file n over what
@@ -199,12 +199,12 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
     if (rest != NULL && may_be_absent(status)) {
         log_files_name(n, name);
         snprintf(from, sizeof from, "%s/%s", rest, name);
-        status = lay_longer(from, to, size, fault);
+        status = write_over_shorter(from, to, size, fault);
         there = there || status == KX_OK;
     }
     archive_tail_path(choice->best.timeline, n, from);
     if (may_be_absent(status))
-        status = lay_longer(from, to, size, fault);
+        status = write_over_shorter(from, to, size, fault);
     return status == KX_ABSENT && there ? KX_OK : status;
 }
 
@@ -239,15 +239,15 @@ static bool find_last(const char *timeline, const char *rest,
 }
 
 /* Says what the log lacks from file n on; "": nothing, it ends there. */
-static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
-                                    const char *rest, char *lack_out,
-                                    struct kx_fault *fault)
+static enum kx_status describe_missing(const struct choice *choice, uint32_t n,
+                                       const char *rest, char *missing_out,
+                                       struct kx_fault *fault)
 {
     uint32_t last;
     if (!find_last(choice->best.timeline, rest, &last))
         return file_failed(choice->best.timeline, fault);
     if (last > n)
-        snprintf(lack_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
+        snprintf(missing_out, KX_DETAIL_MAX, "log file %u is missing in %s", n,
                  choice->restore->source);
     return KX_OK;
 }
@@ -255,7 +255,7 @@ static enum kx_status describe_lack(const struct choice *choice, uint32_t n,
 /* Log files that the base holds whole are kept. After one that is missing, or
  * damaged in the archive, no further file is usable: *lack_out says so. */
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
-                                char *lack_out, struct kx_fault *fault)
+                                char *missing_out, struct kx_fault *fault)
 {
     uint32_t first, n;
     enum kx_status status = KX_OK;
@@ -264,10 +264,10 @@ static enum kx_status fetch_all(const struct choice *choice, const char *rest,
     while ((status = fetch(choice, n, rest, fault)) == KX_OK)
         n++;
     if (status == KX_ABSENT)
-        return describe_lack(choice, n, rest, lack_out, fault);
+        return describe_missing(choice, n, rest, missing_out, fault);
     if (status != KX_BAD_ARCHIVE)
         return status;
-    snprintf(lack_out, KX_DETAIL_MAX, "%s", fault->detail);
+    snprintf(missing_out, KX_DETAIL_MAX, "%s", fault->detail);
     return KX_OK;
 }
 
@@ -277,13 +277,13 @@ struct cut {
     const struct kx_restore *restore;
     struct log_place base_end;
     uint64_t base_stamp;
-    char lack[KX_DETAIL_MAX]; /* of the log; "": nothing */
-    struct log_mark last;     /* not after the point */
+    char missing[KX_DETAIL_MAX]; /* of the log; "": nothing */
+    struct log_mark last;        /* not after the point */
     uint64_t known;
     bool beyond; /* there are marks after it */
 };
 
-static bool look_at_mark(void *target, const struct log_mark *mark)
+static bool take_mark(void *target, const struct log_mark *mark)
 {
     struct cut *cut = target;
     const struct kx_restore *to = cut->restore;
@@ -297,7 +297,7 @@ static bool look_at_mark(void *target, const struct log_mark *mark)
     return true;
 }
 
-static bool is_behind(const struct log_place *a, const struct log_place *b)
+static bool is_after(const struct log_place *a, const struct log_place *b)
 {
     return a->file > b->file || (a->file == b->file && a->offset > b->offset);
 }
@@ -334,16 +334,16 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
 }
 
 /* Does the log go as far as it should? */
-static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
+static enum kx_status check_end(const struct cut *cut, struct kx_fault *fault)
 {
     const struct kx_restore *to = cut->restore;
     if (cut->beyond || (to->to_stamp != 0 && to->to_stamp <= cut->known))
         return KX_OK;
-    if (cut->lack[0] != '\0')
+    if (cut->missing[0] != '\0')
         return kx_fail(fault, KX_BAD_ARCHIVE,
                        "%s; it can be restored up to versionstamp %016" PRIx64
                        "0000",
-                       cut->lack, cut->known);
+                       cut->missing, cut->known);
     if (to->to_stamp > cut->known && to->to_stamp > cut->base_stamp)
         return kx_fail(fault, KX_BAD_ARCHIVE,
                        "%s ends at versionstamp %016" PRIx64 "0000", to->source,
@@ -353,17 +353,17 @@ static enum kx_status look_at_end(const struct cut *cut, struct kx_fault *fault)
 
 /* A log that continues after its readable part is cut there, if that was asked
  * for. */
-static enum kx_status look_behind(const struct cut *cut, struct kx_fault *fault)
+static enum kx_status check_rest(const struct cut *cut, struct kx_fault *fault)
 {
     char detail[KX_DETAIL_MAX];
     const struct kx_restore *to = cut->restore;
-    struct log_end logend = {.directory = to->directory, .whole = true};
-    enum kx_status status = log_end_find(&logend, fault);
+    struct log_end log_end = {.directory = to->directory, .whole = true};
+    enum kx_status status = log_end_find(&log_end, fault);
     if (status != KX_DAMAGED)
         return status;
     if (to->to_stamp != 0 && to->to_stamp <= cut->known &&
-        !is_behind(&cut->base_end, &logend.end))
-        return cut_log(to->directory, logend.end, fault);
+        !is_after(&cut->base_end, &log_end.end))
+        return cut_log(to->directory, log_end.end, fault);
     snprintf(detail, sizeof detail, "%s", fault->detail);
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    "%s: %s; it can be restored up to versionstamp %016" PRIx64
@@ -376,15 +376,15 @@ static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
                                    struct kx_fault *fault)
 {
     enum kx_status status =
-        log_marks_read(restore->directory, look_at_mark, cut, fault);
+        log_marks_read(restore->directory, take_mark, cut, fault);
     if (status == KX_OK)
-        status = look_at_end(cut, fault);
+        status = check_end(cut, fault);
     restore->at_ms = cut->last.at_ms;
     if (status == KX_OK && !cut->beyond)
-        return look_behind(cut, fault);
+        return check_rest(cut, fault);
     if (status != KX_OK)
         return status;
-    if (is_behind(&cut->base_end, &cut->last.end))
+    if (is_after(&cut->base_end, &cut->last.end))
         cut->last.end = cut->base_end;
     return cut_log(restore->directory, cut->last.end, fault);
 }
@@ -411,7 +411,7 @@ static enum kx_status unpack_base(const struct choice *choice,
     char path[2 * ARCHIVE_PATH], detail[KX_DETAIL_MAX];
     snprintf(path, sizeof path, "%s/%s", choice->best.timeline,
              choice->best.name);
-    enum kx_status status = restore_unpack(choice->restore, path, fault);
+    enum kx_status status = restore_files_unpack(choice->restore, path, fault);
     if (status != KX_BAD_ARCHIVE)
         return status;
     snprintf(detail, sizeof detail, "%s", fault->detail);
@@ -435,7 +435,7 @@ enum kx_status archive_restore_with(struct kx_restore *restore,
     if (status == KX_OK)
         status = find_end(restore->directory, &cut.base_end, fault);
     if (status == KX_OK)
-        status = fetch_all(&choice, rest, cut.lack, fault);
+        status = fetch_all(&choice, rest, cut.missing, fault);
     if (status == KX_OK)
         status = cut_at_point(restore, &cut, fault);
     *known_out = cut.known;

@@ -43,12 +43,12 @@ static const uint64_t WRONG_NS = 10000000000;
 static const char *const EXTRAS[] = {"format"};
 enum { EXTRA_COUNT = sizeof EXTRAS / sizeof *EXTRAS };
 
-enum phase { COPY_EXTRAS, COPY_TABLES, COPY_LOGS, COPY_END };
+enum backup_phase { COPY_EXTRAS, COPY_TABLES, COPY_LOGS, COPY_END };
 
 struct kx_backup {
     struct kx_store *store;
     struct backup_pack *pack;
-    enum phase phase;
+    enum backup_phase phase;
     uint32_t next; /* extra, table or log file */
     struct log_place end;
     uint32_t first_log;
@@ -182,7 +182,7 @@ static enum kx_status next_file(struct kx_backup *backup)
 
 /* A page that is written at this moment may be read half old and half new: then
  * the slice is read again in the next call. */
-static enum kx_status look_at_pages(struct kx_backup *backup, size_t size)
+static enum kx_status check_pages(struct kx_backup *backup, size_t size)
 {
     uint64_t first = backup->done / PAGE_BYTES;
     size_t n = 0;
@@ -226,7 +226,7 @@ static enum kx_status copy_slice(struct kx_backup *backup)
         size = sizeof backup->bytes;
     enum kx_status status = read_slice(backup, size);
     if (status == KX_OK && backup->paged)
-        status = look_at_pages(backup, size);
+        status = check_pages(backup, size);
     if (status != KX_OK)
         return status == KX_AGAIN ? KX_OK : status;
     backup_pack_add(backup->pack, kx_slice(backup->bytes, size));

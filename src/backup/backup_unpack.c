@@ -11,12 +11,12 @@
 
 enum { SUMS_MAX = 1 << 20, WINDOW_MAX_LOG = 27 };
 
-enum state { IN_HEADER, IN_MEMBER, IN_PADDING, AT_END };
+enum unpack_state { IN_HEADER, IN_MEMBER, IN_PADDING, AT_END };
 
 struct backup_unpack {
     ZSTD_DCtx *zstd;
     const struct backup_unpack_sink *sink;
-    enum state state;
+    enum unpack_state state;
     uint8_t block[TAR_BLOCK];
     size_t held; /* bytes of block */
     struct tar_member member;
@@ -151,7 +151,7 @@ static enum kx_status add_member(struct backup_unpack *unpack,
 }
 
 /* Takes some of the bytes of the tar archive. */
-static enum kx_status add_some(struct backup_unpack *unpack,
+static enum kx_status add_part(struct backup_unpack *unpack,
                                struct kx_slice *bytes, struct kx_fault *fault)
 {
     switch (unpack->state) {
@@ -171,7 +171,7 @@ static enum kx_status add_some(struct backup_unpack *unpack,
     return KX_FAILED;
 }
 
-static const char *complaint(size_t error)
+static const char *describe_error(size_t error)
 {
     return ZSTD_getErrorCode(error) == ZSTD_error_prefix_unknown
                ? "it is not a backup, which is a tar archive compressed with "
@@ -193,13 +193,13 @@ enum kx_status backup_unpack_add(struct backup_unpack *unpack,
         if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
             return kx_fail(fault, KX_NO_MEMORY, "no memory");
         if (ZSTD_isError(left))
-            return bad(fault, complaint(left));
+            return bad(fault, describe_error(left));
         unpack->framed = left == 0;
         full = out.pos == out.size && !unpack->framed;
         struct kx_slice rest = kx_slice(unpack->out, out.pos);
         unpack->bytes += out.pos;
         while (status == KX_OK && rest.size > 0)
-            status = add_some(unpack, &rest, fault);
+            status = add_part(unpack, &rest, fault);
     }
     return status;
 }
@@ -218,4 +218,40 @@ enum kx_status backup_unpack_end(struct backup_unpack *unpack,
                   kx_buffer_slice(&unpack->stated)))
         return bad(fault, "its contents do not match its checksums");
     return KX_OK;
+}
+
+/* ---- Checking only ------------------------------------------------------ */
+
+struct kx_backup_check {
+    struct backup_unpack *unpack;
+};
+
+struct kx_backup_check *kx_backup_check_begin(void *memory)
+{
+    struct kx_backup_check *check = talloc_zero(memory, struct kx_backup_check);
+    if (check == NULL)
+        return NULL;
+    check->unpack = backup_unpack_create(check, NULL);
+    if (check->unpack != NULL)
+        return check;
+    talloc_free(check);
+    return NULL;
+}
+
+enum kx_status kx_backup_check_add(struct kx_backup_check *check,
+                                   struct kx_slice bytes,
+                                   struct kx_fault *fault)
+{
+    return backup_unpack_add(check->unpack, bytes, fault);
+}
+
+uint64_t kx_backup_check_bytes(const struct kx_backup_check *check)
+{
+    return backup_unpack_bytes(check->unpack);
+}
+
+enum kx_status kx_backup_check_end(struct kx_backup_check *check,
+                                   struct kx_fault *fault)
+{
+    return backup_unpack_end(check->unpack, fault);
 }

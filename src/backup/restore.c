@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 #include "backup/archive_restore.h"
+#include "backup/restore_files.h"
 #include "catalog/catalog.h"
 #include "storage/format.h"
 #include "storage/log_end.h"
 #include "base/file.h"
 #include "bdb/page_check.h"
-#include "backup/backup_unpack.h"
 
-static const char NOTE[] = "restoring";
+static const char MARKER[] = "restoring";
 
-enum { PATH_SIZE = 4096, READ_BYTES = 1 << 16 };
+enum { PATH_SIZE = 4096 };
 static const uint64_t CACHE_BYTES = 64 << 20;
 /* None that the lost store has given may come again, nor any that a store has
  * which was restored from the same backup before: of those nothing is known
@@ -42,14 +42,14 @@ enum kx_status restore_broken_off(const char *directory, struct kx_fault *fault)
 {
     char path[PATH_SIZE];
     uint64_t size;
-    return file_measure(join(path, directory, NOTE), &size, fault);
+    return file_measure(join(path, directory, MARKER), &size, fault);
 }
 
 bool restore_begin(const char *directory)
 {
     char path[PATH_SIZE];
-    int fd =
-        open(join(path, directory, NOTE), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(join(path, directory, MARKER), O_WRONLY | O_CREAT | O_CLOEXEC,
+                  0600);
     if (fd < 0)
         return false;
     close(fd);
@@ -59,113 +59,7 @@ bool restore_begin(const char *directory)
 bool restore_end(const char *directory)
 {
     char path[PATH_SIZE];
-    return unlink(join(path, directory, NOTE)) == 0 && file_sync(path);
-}
-
-/* ---- Unpacking ---------------------------------------------------------- */
-
-struct target {
-    const char *directory;
-    FILE *file;
-    int error;
-};
-
-static bool keep_error(struct target *target, bool done)
-{
-    if (!done && target->error == 0)
-        target->error = errno;
-    return done;
-}
-
-static bool open_member(void *context, const char *name, uint64_t size)
-{
-    struct target *target = context;
-    char path[PATH_SIZE];
-    (void)size;
-    target->file = file_write(join(path, target->directory, name), O_TRUNC);
-    return keep_error(target, target->file != NULL);
-}
-
-static bool write_member(void *context, struct kx_slice bytes)
-{
-    struct target *target = context;
-    return keep_error(target, fwrite(bytes.data, 1, bytes.size, target->file) ==
-                                  bytes.size);
-}
-
-static bool close_member(void *context)
-{
-    struct target *target = context;
-    FILE *file = target->file;
-    bool done = keep_error(target, fflush(file) == 0) &&
-                keep_error(target, fsync(fileno(file)) == 0);
-    target->file = NULL;
-    return keep_error(target, fclose(file) == 0) && done;
-}
-
-static void tell(const struct kx_restore *restore, FILE *file)
-{
-    struct stat about;
-    if (restore->progress != NULL && fstat(fileno(file), &about) == 0 &&
-        S_ISREG(about.st_mode))
-        restore->progress(restore->context, (uint64_t)ftello(file),
-                          (uint64_t)about.st_size);
-}
-
-static enum kx_status feed(const struct kx_restore *restore,
-                           struct backup_unpack *unpack, FILE *file,
-                           struct kx_fault *fault)
-{
-    uint8_t bytes[READ_BYTES];
-    enum kx_status status = KX_OK;
-    size_t size;
-    while (status == KX_OK &&
-           (size = fread(bytes, 1, sizeof bytes, file)) > 0) {
-        status = backup_unpack_add(unpack, kx_slice(bytes, size), fault);
-        tell(restore, file);
-    }
-    if (status == KX_OK && ferror(file))
-        return kx_fail(fault, KX_FAILED, "it cannot be read: %s",
-                       strerror(errno));
-    return status == KX_OK ? backup_unpack_end(unpack, fault) : status;
-}
-
-/* Makes every fault name the archive. */
-static enum kx_status explain(enum kx_status status, const char *path,
-                              const struct target *target,
-                              struct kx_fault *fault)
-{
-    char detail[KX_DETAIL_MAX];
-    if (status == KX_OK)
-        return KX_OK;
-    if (file_no_room(target->error))
-        status = KX_DISK_FULL;
-    snprintf(detail, sizeof detail, "%s", fault->detail);
-    return kx_fail(fault, status, "%s: %s%s%s", path, detail,
-                   target->error != 0 ? ": " : "",
-                   target->error != 0 ? strerror(target->error) : "");
-}
-
-enum kx_status restore_unpack(const struct kx_restore *restore,
-                              const char *path, struct kx_fault *fault)
-{
-    struct target target = {.directory = restore->directory};
-    struct backup_unpack_sink sink = {.open = open_member,
-                                      .bytes = write_member,
-                                      .close = close_member,
-                                      .target = &target};
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) /* which says nothing about what is in it */
-        return file_failed(path, fault);
-    struct backup_unpack *unpack = backup_unpack_create(NULL, &sink);
-    enum kx_status status = unpack == NULL
-                                ? kx_fail(fault, KX_NO_MEMORY, "no memory")
-                                : feed(restore, unpack, file, fault);
-    talloc_free(unpack);
-    fclose(file);
-    if (target.file != NULL)
-        fclose(target.file);
-    return explain(status, path, &target, fault);
+    return unlink(join(path, directory, MARKER)) == 0 && file_sync(path);
 }
 
 /* ---- Replaying ---------------------------------------------------------- */
@@ -201,9 +95,9 @@ enum kx_status restore_replay(const char *directory, struct dir_lock *lock,
                                 : format_look(directory, fault);
     if (status == KX_OK)
         status = page_check(directory, fault);
-    struct log_end logend = {.directory = directory, .whole = true};
+    struct log_end log_end = {.directory = directory, .whole = true};
     if (status == KX_OK)
-        status = log_end_find(&logend, fault);
+        status = log_end_find(&log_end, fault);
     if (status == KX_OK)
         status = env_open(mem, &options, &env, fault);
     if (status == KX_OK)
@@ -315,7 +209,7 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
     if (is_directory(restore->source))
         status = archive_restore(restore, &known, fault);
     else
-        status = restore_unpack(restore, restore->source, fault);
+        status = restore_files_unpack(restore, restore->source, fault);
     if (status != KX_OK && count_used(directory) == 1)
         restore_end(directory); /* but for the note nothing was begun */
     if (status == KX_OK)

@@ -16,11 +16,6 @@ enum kx_status restore_broken_off(const char *directory,
 bool restore_begin(const char *directory);
 bool restore_end(const char *directory);
 
-/* Writes the members of the backup at path into restore->directory. KX_OK;
- * KX_BAD_ARCHIVE, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED. */
-enum kx_status restore_unpack(const struct kx_restore *restore,
-                              const char *path, struct kx_fault *fault);
-
 /* Looks at every page in the directory, replays all of the log, and raises the
  * versionstamp above `known` and all that it finds. *stamp_out is the
  * last versionstamp that it finds. lock: the caller's, on the directory, or
