@@ -1,5 +1,5 @@
-/* The environment variables KINDEX_*: one that no option reads is most likely
- * misspelt. */
+/* The environment variables KINDEX_*: one that no option reads is probably a
+ * typing error. */
 #ifndef API_VARIABLES_H
 #define API_VARIABLES_H
 

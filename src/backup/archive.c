@@ -1,8 +1,8 @@
-/* Once a second the archiver copies what has come to the log: whole files
+/* Once a second the archiver copies what was added to the log: complete files
  * compressed, the one that is being written as it grows. Backups, from which a
- * restore begins, are made when the archive has none, and at an interval.
- * Errors are logged and the work is tried again the next second; log files
- * wait. */
+ * restore begins, are made if the archive has none, and at an interval. Errors
+ * are logged and the work is tried again a second later; log files are kept
+ * until then. */
 #include "backup/archive.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ enum { RETRY_MS = 10000 };
 struct archive {
     struct kx_store *store;
     char timeline[ARCHIVE_PATH];
-    uint32_t next;      /* log file, not in the archive yet */
-    uint64_t tail_size; /* of it that is */
+    uint32_t next; /* the first log file that is not complete in the archive */
+    uint64_t tail_size; /* bytes of it in the archive */
     int64_t base_ms;    /* when the last base was made; 0: one is needed */
     int64_t failed_ms;  /* when one could not be made */
     pthread_t thread;
@@ -51,7 +51,7 @@ static void live_path(const struct archive *archive, char *out)
              name);
 }
 
-/* The file is complete: it goes into the archive whole. */
+/* The next log file is complete: copies it, compressed. */
 static enum kx_status put_log(struct archive *archive, struct kx_fault *fault)
 {
     char from[ARCHIVE_PATH], to[ARCHIVE_PATH];
@@ -74,7 +74,7 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     while (start < end) {
         size_t size = end - start < sizeof bytes ? end - start : sizeof bytes;
         ssize_t got = pread(from, bytes, size, (off_t)start);
-        if (got > 0) /* the last bytes of a full disk are a part of it */
+        if (got > 0) /* a full disk may take only a part */
             got = pwrite(to, bytes, (size_t)got, (off_t)start);
         if (got <= 0)
             return false;
@@ -83,8 +83,8 @@ static bool copy_range(int from, int to, uint64_t start, uint64_t end)
     return fdatasync(to) == 0;
 }
 
-/* Copies this part of a file to the same place in another, or all before it as
- * well if the other has not just that. */
+/* Copies this part of a file to the same place in another; also everything
+ * before it, unless the other has just that. */
 static bool copy_part(const char *from, const char *to, uint64_t start,
                       uint64_t end)
 {
@@ -104,7 +104,8 @@ static bool copy_part(const char *from, const char *to, uint64_t start,
     return done && (start != 0 || file_sync(to));
 }
 
-/* What has come to the file that is being written, and is on disk. */
+/* Copies what was added to the file that is being written, as far as it is on
+ * disk. */
 static enum kx_status put_tail(struct archive *archive, uint64_t end,
                                struct kx_fault *fault)
 {
@@ -150,8 +151,8 @@ static bool is_stopping(struct archive *archive)
     return stopping;
 }
 
-/* A backup of much data takes minutes. Meanwhile the log is copied as ever, and
- * a store that is closed does not wait until all of it is written. */
+/* A backup of much data takes minutes. Meanwhile the log is copied as usual,
+ * and closing the store does not wait for the end of the backup. */
 static enum kx_status write_backup(struct archive *archive,
                                    struct kx_backup *backup, FILE *file,
                                    struct kx_fault *fault)
@@ -179,7 +180,8 @@ static enum kx_status write_backup(struct archive *archive,
                : file_failed("backup", fault);
 }
 
-/* The name says what is in it, so it is known when it is complete. */
+/* The name says what the base has, so it is known only when the base is
+ * complete. */
 static enum kx_status name_base(struct archive *archive,
                                 const struct kx_backup *backup,
                                 const char *part, struct kx_fault *fault)
@@ -216,14 +218,15 @@ static enum kx_status put_base(struct archive *archive, struct kx_fault *fault)
     if (status == KX_OK)
         status = name_base(archive, backup, part, fault);
     if (status != KX_OK)
-        unlink(part); /* the log may need the room */
+        unlink(part); /* the log may need the space */
     talloc_free(backup);
     return status;
 }
 
 /* ---- The thread --------------------------------------------------------- */
 
-/* Has less time than that gone by since then? Not if the clock was set back. */
+/* True if less time than the interval has passed. False if the clock was set
+ * back. */
 static bool is_recent(int64_t then_ms, int64_t interval_ms, int64_t now_ms)
 {
     return then_ms != 0 && then_ms <= now_ms && now_ms - then_ms < interval_ms;
@@ -279,8 +282,9 @@ static void note_newest(void *target, const struct archive_base *base)
         *newest = *base;
 }
 
-/* The store was open without its archive, and removed log files that are not
- * there: the newest base leads no further than to the first of them. */
+/* True if the store was open without its archive and has removed log files that
+ * the archive does not have: the log after the newest base ends at the first of
+ * them. */
 static bool has_gap(const struct archive *archive, uint32_t first)
 {
     char path[ARCHIVE_PATH];
@@ -303,7 +307,7 @@ static enum kx_status find_newest(struct archive *archive,
     return KX_OK;
 }
 
-/* Log files that are in the archive already need not go there again. */
+/* Log files that are in the archive are not copied again. */
 static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
 {
     char path[ARCHIVE_PATH];

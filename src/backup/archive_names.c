@@ -55,7 +55,7 @@ bool archive_last_log(const char *timeline, uint32_t *last_out)
     return file_each(timeline, find_last, last_out);
 }
 
-/* Only what has exactly the name that its figures make. */
+/* False: it is not exactly the name that its figures make. */
 static bool read_name(const char *name, struct archive_base *base)
 {
     return sscanf(name, "base-%16" SCNx64 "-%10" SCNu32 "-%13" SCNd64,
@@ -86,7 +86,7 @@ bool archive_bases(const char *timeline, archive_base_fn *each, void *target)
     return file_each(timeline, visit_file, &visit);
 }
 
-/* What else lies there is left alone. */
+/* Other files in the archive are ignored. */
 static bool visit_timeline(void *target, const char *name)
 {
     struct visit *visit = target;

@@ -1,10 +1,9 @@
-/* What lies in an archive: for each store that was ever archived there a
- * directory with its timeline's name, and in it backups, called bases
+/* The files of an archive: for each store that was ever archived there a
+ * directory with the name of its timeline, and in it backups, called bases
  * (base-STAMP-LOG-TIME.tar.zst), compressed log files (log.0000000007.zst), and
- * what there is of the log file that is being written (log.0000000008.tail). A
- * restored store begins a new timeline: two stores that continue from one
- * state never mix their logs.
- */
+ * the present part of the log file that is being written (log.0000000008.tail).
+ * A restored store begins a new timeline: two stores that continue from one
+ * state never mix their logs. */
 #ifndef ARCHIVE_NAMES_H
 #define ARCHIVE_NAMES_H
 
@@ -16,15 +15,15 @@ struct archive_base {
     char timeline[ARCHIVE_PATH]; /* its directory */
     char name[ARCHIVE_NAME];
     uint64_t stamp;     /* no commit in it has a higher one */
-    uint32_t first_log; /* that it holds */
+    uint32_t first_log; /* in it */
     int64_t at_ms;      /* when it was complete */
 };
 
 /* Makes the name of a base from its other members. */
 void archive_base_name(struct archive_base *base);
 
-/* Which of two bases of one timeline has more in it, as strcmp. Their times do
- * not tell: the clock may have been set back. */
+/* Compares two bases of one timeline by what is in them, as strcmp. Their times
+ * are not enough, because the clock may have been set back. */
 int archive_compare_bases(const struct archive_base *left,
                           const struct archive_base *right);
 

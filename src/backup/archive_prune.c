@@ -1,5 +1,5 @@
-/* Which bases an archive has too many of, and which log files lead from none
- * that is left. */
+/* Removes the oldest bases, and the log files before the oldest base that is
+ * kept. */
 #include "backup/archive_prune.h"
 
 #include <inttypes.h>
@@ -49,8 +49,8 @@ static bool remove_log(void *target, const char *name)
     return true;
 }
 
-/* Log files below the first one of the oldest base: there may be gaps, and one
- * that could not be removed is tried again. */
+/* Removes all log files below the first one of the oldest base. There may be
+ * gaps; a file that could not be removed before is tried again. */
 static void remove_logs(const char *timeline, uint32_t below)
 {
     struct logs logs = {timeline, below};

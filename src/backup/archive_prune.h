@@ -1,12 +1,12 @@
-/* What an archive need not keep any more. */
+/* Removing what an archive no longer needs. */
 #ifndef ARCHIVE_PRUNE_H
 #define ARCHIVE_PRUNE_H
 
 #include <stddef.h>
 
-/* Removes the bases of a timeline but for the `keep` (at least 1) that have
- * most in them, and the log files that come before these. What cannot be
- * removed, or listed, stays for the next time. The archiver only. */
+/* Removes all bases of a timeline except the `keep` (at least 1) newest, and
+ * the log files before these. What cannot be removed, or listed, stays until
+ * the next call. Archiver thread only. */
 void archive_remove_old(const char *timeline, size_t keep);
 
 #endif

@@ -1,4 +1,4 @@
-/* A base, then log file after log file. The log is cut after a mark
+/* A base, then its log files one after the other. The log is cut after a mark
  * (log_marks.h). */
 #include "backup/archive_restore.h"
 
@@ -76,8 +76,9 @@ static bool note_time(void *target, const char *name)
     return true;
 }
 
-/* A timeline that ended before the chosen one began is the one that it
- * continues, or was given up. One that continued belongs to another store. */
+/* A timeline that ended before the chosen one began is the one that the chosen
+ * one continues, or was abandoned. One that continued belongs to another store.
+ */
 static void find_other(void *target, const struct archive_base *base)
 {
     struct choice *choice = target;
@@ -91,8 +92,8 @@ static void find_other(void *target, const struct archive_base *base)
         snprintf(choice->other, sizeof choice->other, "%s", base->timeline);
 }
 
-/* Of several stores' timelines. The base is the last one of the timeline that
- * has the latest. */
+/* Chooses among the timelines of several stores: the last base of the timeline
+ * with the latest one. */
 static enum kx_status choose_timeline(struct choice *choice,
                                       struct kx_fault *fault)
 {
@@ -140,41 +141,14 @@ bool archive_has_base(const char *timeline)
 
 /* ---- The log ------------------------------------------------------------ */
 
-/* Nothing has gone wrong so far. */
+/* True if there was no error. */
 static bool may_be_absent(enum kx_status status)
 {
     return status == KX_OK || status == KX_ABSENT;
 }
 
-static bool copy_all(FILE *in, FILE *out)
-{
-    char bytes[1 << 16];
-    size_t size;
-    bool done = true;
-    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
-        done = fwrite(bytes, 1, size, out) == size;
-    return done && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
-}
-
-/* Writes a file over the beginning of another, or of none. */
-static enum kx_status write_over(const char *from, const char *to,
-                                 struct kx_fault *fault)
-{
-    FILE *in = fopen(from, "rbe");
-    if (in == NULL)
-        return file_failed(from, fault);
-    FILE *out = file_write(to, 0);
-    enum kx_status status = KX_OK;
-    if (out == NULL || !copy_all(in, out))
-        status = file_failed(ferror(in) ? from : to, fault);
-    fclose(in);
-    if (out != NULL && fclose(out) != 0 && status == KX_OK)
-        status = file_failed(to, fault);
-    return status;
-}
-
-/* The same with a file that is there and not shorter than what it covers;
- * KX_ABSENT: it is not. */
+/* Writes `from` over the beginning of `to` if it exists and is not shorter than
+ * the `size` bytes that it covers; otherwise KX_ABSENT. */
 static enum kx_status write_over_shorter(const char *from, const char *to,
                                          uint64_t size, struct kx_fault *fault)
 {
@@ -182,12 +156,12 @@ static enum kx_status write_over_shorter(const char *from, const char *to,
     enum kx_status status = file_measure(from, &has, fault);
     if (status != KX_OK)
         return status;
-    return has < size ? KX_ABSENT : write_over(from, to, fault);
+    return has < size ? KX_ABSENT : restore_files_write_over(from, to, fault);
 }
 
-/* Lays what the damaged directory and the archive have of log file n over what
- * the base has, which ends earlier: the archive's comes last, for the other may
- * be damaged. KX_ABSENT: none of them has any. */
+/* Writes what the damaged directory and the archive have of log file n over the
+ * part in the base, which ends earlier. The archive's part is written last,
+ * because the other may be damaged. KX_ABSENT: none of them has any. */
 static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
                                   const char *rest, const char *to,
                                   struct kx_fault *fault)
@@ -208,8 +182,8 @@ static enum kx_status fetch_parts(const struct choice *choice, uint32_t n,
     return status == KX_ABSENT && there ? KX_OK : status;
 }
 
-/* Brings log file n into the directory, from wherever there is most of it.
- * KX_ABSENT: it is nowhere. */
+/* Copies log file n into the directory, from the source that has most of it.
+ * KX_ABSENT: no source has it. */
 static enum kx_status fetch(const struct choice *choice, uint32_t n,
                             const char *rest, struct kx_fault *fault)
 {
@@ -225,7 +199,8 @@ static enum kx_status fetch(const struct choice *choice, uint32_t n,
                                : status;
 }
 
-/* The number of the last log file that there is of any, to *last_out. */
+/* Sets *last_out to the number of the last log file in the timeline or in
+ * `rest`. */
 static bool find_last(const char *timeline, const char *rest,
                       uint32_t *last_out)
 {
@@ -238,7 +213,8 @@ static bool find_last(const char *timeline, const char *rest,
     return true;
 }
 
-/* Says what the log lacks from file n on; "": nothing, it ends there. */
+/* Describes what is missing of the log from file n on; "": nothing, it ends
+ * there. */
 static enum kx_status describe_missing(const struct choice *choice, uint32_t n,
                                        const char *rest, char *missing_out,
                                        struct kx_fault *fault)
@@ -252,8 +228,9 @@ static enum kx_status describe_missing(const struct choice *choice, uint32_t n,
     return KX_OK;
 }
 
-/* Log files that the base holds whole are kept. After one that is missing, or
- * damaged in the archive, no further file is usable: *lack_out says so. */
+/* Log files that are complete in the base are kept. After one that is missing,
+ * or damaged in the archive, no further file is usable: missing_out describes
+ * it. */
 static enum kx_status fetch_all(const struct choice *choice, const char *rest,
                                 char *missing_out, struct kx_fault *fault)
 {
@@ -333,7 +310,7 @@ static enum kx_status cut_log(const char *directory, struct log_place place,
     return status;
 }
 
-/* Does the log go as far as it should? */
+/* Checks that the log reaches the point. */
 static enum kx_status check_end(const struct cut *cut, struct kx_fault *fault)
 {
     const struct kx_restore *to = cut->restore;
@@ -351,8 +328,8 @@ static enum kx_status check_end(const struct cut *cut, struct kx_fault *fault)
     return KX_OK;
 }
 
-/* A log that continues after its readable part is cut there, if that was asked
- * for. */
+/* A log that continues after its readable part is cut there, if the point is
+ * before that. */
 static enum kx_status check_rest(const struct cut *cut, struct kx_fault *fault)
 {
     char detail[KX_DETAIL_MAX];
@@ -371,7 +348,8 @@ static enum kx_status check_rest(const struct cut *cut, struct kx_fault *fault)
                    to->source, detail, cut->known);
 }
 
-/* The base's own log must stay: its pages may hold all of that. */
+/* The log in the base must stay, because the pages of the base may have all of
+ * its changes. */
 static enum kx_status cut_at_point(struct kx_restore *restore, struct cut *cut,
                                    struct kx_fault *fault)
 {

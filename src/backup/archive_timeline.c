@@ -52,9 +52,9 @@ static bool write_timeline(const char *directory, const char *name)
     return fclose(file) == 0 && done && file_sync(path);
 }
 
-/* Takes the directory of the timeline for this process, under talloc context
- * mem. Where that cannot be done, as on a disk that is full or only to be read,
- * a second process is not noticed. */
+/* Locks the directory of the timeline for this process; the lock is allocated
+ * in mem. If that is impossible, as on a full or read-only disk, a second
+ * process is not noticed. */
 static enum kx_status claim(void *mem, const char *timeline,
                             const char *directory, struct kx_fault *fault)
 {

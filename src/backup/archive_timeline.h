@@ -1,26 +1,26 @@
-/* Where in an archive a store is: the directory of its timeline
- * (archive_names.h).
- */
+/* The directory of a store in an archive: that of its timeline
+ * (archive_names.h). */
 #ifndef ARCHIVE_TIMELINE_H
 #define ARCHIVE_TIMELINE_H
 
 #include "kindex.h"
 
-/* The directory of the timeline of the store in this data directory, to out,
- * which holds ARCHIVE_PATH bytes. KX_ABSENT: it was never archived;
+/* Writes the directory of the timeline of the store in this data directory to
+ * out, which holds ARCHIVE_PATH bytes. KX_ABSENT: the store was never archived;
  * KX_NO_MEMORY, KX_FAILED. */
 enum kx_status archive_timeline(const char *archive, const char *directory,
                                 char *out, struct kx_fault *fault);
 
-/* Does another process archive where this data directory would? Then one is a
- * copy of the other, and the archive can follow only one. KX_IN_USE, with a
- * sentence; KX_OK, also where it cannot be told; KX_NO_MEMORY, KX_FAILED. */
+/* KX_IN_USE, with a sentence: another process archives to the directory of this
+ * store. One of the two data directories is then a copy, and the archive can
+ * follow only one. KX_OK, also if that cannot be found out; KX_NO_MEMORY,
+ * KX_FAILED. */
 enum kx_status archive_look_for_other(const struct kx_options *options,
                                       struct kx_fault *fault);
 
-/* The same directory, made if it is missing as is the name, and taken for this
- * process until talloc context mem is freed. KX_OK, KX_IN_USE, with a sentence,
- * KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED. */
+/* As archive_timeline, but makes the name and the directory if they are
+ * missing, and locks the directory for this process until mem is freed. KX_OK,
+ * KX_IN_USE, with a sentence, KX_BAD_DIRECTORY, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status archive_timeline_begin(void *mem,
                                       const struct kx_options *options,
                                       char *out, struct kx_fault *fault);

@@ -1,23 +1,24 @@
 /* A backup of the open store, made while it is read and written.
  *
- * It is a copy of the files, not of the entries: a list of all entries that is
- * one state of the store would need what this store does not have (old versions
- * of pages) or writers that wait, and restoring it would build every tree and
- * index again. Copied are first the data files, page by page, each with a right
- * checksum, though each from another moment; then the log, from the file on
- * that the last checkpoint before needs up to what is on disk by then. No page
- * holds more than that part of the log, and what a page lacks the log has, so
- * that replaying the log makes one state of them all: the one of the log's end,
- * with every commit that was answered before the backup began. Meanwhile no log
- * file is removed; no reader or writer waits.
+ * It is a copy of the files, not of the entries. A list of all entries in one
+ * state of the store would need old versions of pages, which this store does
+ * not have, or writers that wait; and restoring it would build every tree and
+ * index again. First the data files are copied, page by page, each page with a
+ * right checksum, but each as of another moment. Then the log is copied, from
+ * the first file that the last checkpoint needs up to what is on disk by then.
+ * No page has changes that are not in that part of the log, and the log has
+ * every change that a page lacks. So replaying the log makes one state of all
+ * pages, that of the end of the log, with every commit that was answered before
+ * the backup began. Meanwhile no log file is removed, and no reader or writer
+ * waits.
  *
  * A data file may become shorter meanwhile: Berkeley DB cuts it when its last
- * page becomes free. The pages that are gone are copied as zeros, which is how
- * a hole in the file reads: the log's replay leaves such a page alone until it
- * has come to the page being freed, or allocated again (the library's log.h
- * says so at CHECK_LSN).
+ * page becomes free. The missing pages are copied as zeros, as a hole in the
+ * file would read. The replay of the log ignores such a page until the log
+ * frees the page or allocates it again (see CHECK_LSN in the library's log.h).
  *
- * The same log with more at its end leads to later states (restore.c). */
+ * The same log with more at its end leads to later states (archive_restore.c).
+ */
 #include "backup/backup.h"
 
 #include "backup/backup_time.h"
@@ -36,10 +37,10 @@
 
 enum { SLICE_PAGES = 16 /* a fraction of a millisecond */ };
 /* A page that is being written is right when the write has ended, which takes
- * long only when its writer does not get the processor. */
+ * long only if its writer does not get the processor. */
 static const uint64_t WRONG_NS = 10000000000;
 
-/* What is copied besides tables and log, where it is there. */
+/* Files that are copied besides tables and log, if they exist. */
 static const char *const EXTRAS[] = {"format"};
 enum { EXTRA_COUNT = sizeof EXTRAS / sizeof *EXTRAS };
 
@@ -59,7 +60,7 @@ struct kx_backup {
     bool paged;
     uint64_t size;
     uint64_t done;     /* of the file */
-    uint64_t wrong_ns; /* since when a page is wrong; 0: none is */
+    uint64_t wrong_ns; /* when a page was first read wrong; 0: none is */
     uint8_t bytes[SLICE_PAGES * PAGE_BYTES];
 };
 
@@ -72,7 +73,8 @@ static int finish(struct kx_backup *backup)
     return 0;
 }
 
-/* Only then is the first log file known: it can not go any more. */
+/* The first log file is known only while log files are held: then it cannot be
+ * removed. */
 enum kx_status kx_backup_begin(struct kx_store *store, void *mem,
                                struct kx_backup **backup_out,
                                struct kx_fault *fault)
@@ -129,7 +131,8 @@ static enum kx_status open_file(struct kx_backup *backup, const char *name)
     return KX_OK;
 }
 
-/* Until then it is known only that it is complete. */
+/* No commit up to the end of the log, which is known only now, has a higher
+ * versionstamp. */
 static enum kx_status begin_logs(struct kx_backup *backup)
 {
     backup->phase = COPY_LOGS;
@@ -180,8 +183,8 @@ static enum kx_status next_file(struct kx_backup *backup)
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* A page that is written at this moment may be read half old and half new: then
- * the slice is read again in the next call. */
+/* A page that is written at this moment may be read half old and half new. The
+ * slice is then read again in the next call. */
 static enum kx_status check_pages(struct kx_backup *backup, size_t size)
 {
     uint64_t first = backup->done / PAGE_BYTES;
@@ -203,7 +206,7 @@ static enum kx_status check_pages(struct kx_backup *backup, size_t size)
     return KX_DAMAGED;
 }
 
-/* Of a data file that has become shorter, pages of zeros follow its end. */
+/* If a data file has become shorter, zeros are read after its end. */
 static enum kx_status read_slice(struct kx_backup *backup, size_t size)
 {
     ssize_t got = pread(backup->fd, backup->bytes, size, (off_t)backup->done);

@@ -1,16 +1,16 @@
-/* What the archive asks of a backup besides what everybody may. */
+/* What only the archive needs of a backup. */
 #ifndef BACKUP_H
 #define BACKUP_H
 
 #include "commit/store_state.h"
 
-/* When it has come to its end that is not noted (backup_time.h): the caller
- * does so when it is on disk. */
+/* The end of the backup is not noted (backup_time.h): the caller does so when
+ * the backup is on disk. */
 void backup_leave_unnoted(struct kx_backup *backup);
 
-/* No commit in it has a higher versionstamp. When all of it was made. */
+/* No commit in it has a higher versionstamp. Valid after its end. */
 uint64_t backup_stamp(const struct kx_backup *backup);
-/* The first log file that it holds. */
+/* The first log file in it. */
 uint32_t backup_first_log(const struct kx_backup *backup);
 
 #endif

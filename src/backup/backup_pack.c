@@ -17,7 +17,7 @@ struct backup_pack {
     struct kx_buffer *out;
     struct sha256 digest;
     struct tar_member member;
-    uint64_t left; /* bytes of it that are still to come */
+    uint64_t left; /* bytes of the member that are still missing */
     bool open;
     struct kx_buffer sums;
 };
@@ -51,7 +51,7 @@ void backup_pack_target(struct backup_pack *pack, struct kx_buffer *out)
     pack->out = out;
 }
 
-/* Feeds the compressor until it has taken all and, at the end, given all. */
+/* Compresses the bytes; at the end also flushes the compressor. */
 static void compress(struct backup_pack *pack, struct kx_slice bytes,
                      ZSTD_EndDirective mode)
 {

@@ -1,7 +1,6 @@
-/* Writing a backup: a tar archive in one zstd frame with a checksum, whose last
- * member, SHA256SUMS, has the digest of every other one. It is made piece by
- * piece, in little memory.
- */
+/* Writing a backup: a tar archive in one zstd frame with a checksum. Its last
+ * member, SHA256SUMS, has the digests of all others. It is made piece by piece,
+ * in little memory. */
 #ifndef BACKUP_PACK_H
 #define BACKUP_PACK_H
 
@@ -9,16 +8,16 @@
 
 struct backup_pack;
 
-/* Begins one under talloc context mem; NULL when memory ran out. */
+/* Begins a backup, allocated in mem. NULL: memory ran out. */
 struct backup_pack *backup_pack_create(void *mem);
 
-/* From here on what is ready is appended to out, whose `failed` is set when
- * anything goes wrong: later calls cannot repair that. */
+/* From now on compressed bytes are appended to out. Any failure sets its
+ * `failed`; later calls do not clear it. */
 void backup_pack_target(struct backup_pack *pack, struct kx_buffer *out);
-/* Begins a member of exactly `size` bytes; the last one is complete. */
+/* Begins a member of exactly `size` bytes; the one before must be complete. */
 void backup_pack_member(struct backup_pack *pack, const char *name,
                         uint64_t size);
-/* More bytes of the member. */
+/* Adds bytes of the member. */
 void backup_pack_add(struct backup_pack *pack, struct kx_slice bytes);
 /* Ends the archive. */
 void backup_pack_finish(struct backup_pack *pack);

@@ -1,5 +1,5 @@
-/* The file "backed-up" in the data directory: a Unix time, always of so many
- * digits, so that writing it over is one write. It is not flushed: after a
+/* The file "backed-up" in the data directory: a Unix time with a fixed number
+ * of digits, so that overwriting it is one write. It is not flushed: after a
  * power cut the last backup may seem older than it is. */
 #include "backup/backup_time.h"
 

@@ -1,5 +1,5 @@
-/* The archive's reading side. It computes the list of digests from what it
- * reads; the last member must be the same list. */
+/* Reading computes the digests of the members; the last member must be the same
+ * list. */
 #include "backup/backup_unpack.h"
 
 #include <talloc.h>
@@ -22,11 +22,11 @@ struct backup_unpack {
     struct tar_member member;
     uint64_t left; /* of the member, or of its padding */
     struct sha256 digest;
-    struct kx_buffer sums;   /* made from the members */
+    struct kx_buffer sums;   /* computed from the members */
     struct kx_buffer stated; /* SHA256SUMS, as it is read */
     bool in_sums;            /* the member is SHA256SUMS */
     bool framed;             /* the frame is complete */
-    uint64_t bytes;          /* that came out */
+    uint64_t bytes;          /* of the tar archive so far */
     uint8_t out[1 << 17];
 };
 
@@ -184,7 +184,7 @@ enum kx_status backup_unpack_add(struct backup_unpack *unpack,
 {
     ZSTD_inBuffer in = {.src = bytes.data, .size = bytes.size};
     enum kx_status status = KX_OK;
-    bool full = false; /* there may be more to come out */
+    bool full = false; /* the library may hold more output */
     while (status == KX_OK && (in.pos < in.size || full)) {
         ZSTD_outBuffer out = {.dst = unpack->out, .size = sizeof unpack->out};
         if (unpack->framed)

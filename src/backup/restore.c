@@ -1,5 +1,5 @@
-/* From a backup to a data directory: unpack, replay, check. While it lasts the
- * directory holds a file that says so, and cannot be opened. */
+/* From a backup to a data directory: unpack, check, replay. Until the end the
+ * directory has a marker file, and cannot be opened. */
 #include "backup/restore.h"
 
 #include <dirent.h>
@@ -23,12 +23,12 @@ static const char MARKER[] = "restoring";
 
 enum { PATH_SIZE = 4096 };
 static const uint64_t CACHE_BYTES = 64 << 20;
-/* None that the lost store has given may come again, nor any that a store has
- * which was restored from the same backup before: of those nothing is known
- * here. So versionstamps go on where the clock is, by so many to a millisecond
- * since 1970 as no store gives (2^10); all stay below 2^53, exact as a double,
- * too. If the clock is lower than the known versionstamps, they begin so
- * far above those. */
+/* No versionstamp of the lost store may be given again, nor any of another
+ * store that was restored from the same backup, of which nothing is known here.
+ * So versionstamps continue with the clock: 2^10 for each millisecond since
+ * 1970, more than any store gives. They stay below 2^53, exact as a double. If
+ * that is lower than the known versionstamps, they continue LEAP above those.
+ */
 enum { CLOCK_SHIFT = 10 };
 static const uint64_t LEAP = 1ull << 40;
 
@@ -64,7 +64,7 @@ bool restore_end(const char *directory)
 
 /* ---- Replaying ---------------------------------------------------------- */
 
-/* The raised versionstamp is on disk before anybody can commit. */
+/* The raised versionstamp is on disk before the first commit. */
 static enum kx_status raise_stamp(struct catalog *catalog, uint64_t known)
 {
     struct txn_write write;
@@ -126,14 +126,14 @@ static enum kx_status bad_directory(const char *path, struct kx_fault *fault)
     return kx_fail(fault, KX_BAD_DIRECTORY, "%s: %s", path, strerror(errno));
 }
 
-/* What a new file system has in its top directory does not count. */
+/* Ignores what a new file system has in its top directory. */
 static int is_used(const struct dirent *file)
 {
     return strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0 &&
            strcmp(file->d_name, "lost+found") != 0;
 }
 
-/* -1: it cannot be read. */
+/* The number of files in the directory; -1: it cannot be read. */
 static int count_used(const char *path)
 {
     struct dirent **files = NULL;
@@ -144,7 +144,7 @@ static int count_used(const char *path)
     return count;
 }
 
-/* A new directory, or one in which there is nothing. */
+/* Makes the directory, or checks that it is empty. */
 static enum kx_status make_empty(const char *path, struct kx_fault *fault)
 {
     if (!file_make_parents(path) || !file_make_directory(path))
@@ -163,7 +163,7 @@ static enum kx_status make_empty(const char *path, struct kx_fault *fault)
                    "%s is not empty; restore into a new directory", path);
 }
 
-/* No link is followed: the directory is somebody else's. */
+/* No link is followed, because another user owns the directory. */
 static bool chown_all(const char *directory, const struct stat *owner)
 {
     struct dirent **files = NULL;
@@ -210,8 +210,9 @@ enum kx_status kx_restore(struct kx_restore *restore, struct kx_fault *fault)
         status = archive_restore(restore, &known, fault);
     else
         status = restore_files_unpack(restore, restore->source, fault);
+    /* Only the marker is there: nothing was begun. */
     if (status != KX_OK && count_used(directory) == 1)
-        restore_end(directory); /* but for the note nothing was begun */
+        restore_end(directory);
     if (status == KX_OK)
         status = restore_replay(directory, NULL, known, &restore->stamp, fault);
     if (status == KX_OK && !restore_end(directory))

@@ -1,5 +1,5 @@
-/* The members of a backup become files of a data directory. Each is on disk
- * before the next one begins. */
+/* Writing the files of a data directory. Each is on disk before the next one
+ * begins. */
 #include "backup/restore_files.h"
 
 #include <errno.h>
@@ -118,4 +118,30 @@ enum kx_status restore_files_unpack(const struct kx_restore *restore,
     if (target.file != NULL)
         fclose(target.file);
     return add_path(status, path, &target, fault);
+}
+
+static bool copy_all(FILE *in, FILE *out)
+{
+    char bytes[1 << 16];
+    size_t size;
+    bool done = true;
+    while (done && (size = fread(bytes, 1, sizeof bytes, in)) > 0)
+        done = fwrite(bytes, 1, size, out) == size;
+    return done && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+}
+
+enum kx_status restore_files_write_over(const char *from, const char *to,
+                                        struct kx_fault *fault)
+{
+    FILE *in = fopen(from, "rbe");
+    if (in == NULL)
+        return file_failed(from, fault);
+    FILE *out = file_write(to, 0);
+    enum kx_status status = KX_OK;
+    if (out == NULL || !copy_all(in, out))
+        status = file_failed(ferror(in) ? from : to, fault);
+    fclose(in);
+    if (out != NULL && fclose(out) != 0 && status == KX_OK)
+        status = file_failed(to, fault);
+    return status;
 }

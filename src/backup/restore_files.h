@@ -1,5 +1,5 @@
-/* Unpacking a backup into a data directory.
- */
+/* Writing files of a data directory: the members of a backup, and parts of log
+ * files. */
 #ifndef RESTORE_FILES_H
 #define RESTORE_FILES_H
 
@@ -9,5 +9,10 @@
  * KX_BAD_ARCHIVE, KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status restore_files_unpack(const struct kx_restore *restore,
                                     const char *path, struct kx_fault *fault);
+
+/* Writes the file `from` over the beginning of `to`, which is made if it does
+ * not exist. KX_OK; KX_DISK_FULL, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status restore_files_write_over(const char *from, const char *to,
+                                        struct kx_fault *fault);
 
 #endif

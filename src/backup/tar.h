@@ -1,6 +1,5 @@
-/* Members of a tar archive (POSIX ustar, sizes as GNU tar writes large ones),
- * so that a backup can be looked into with the tools everybody has.
- */
+/* Members of a tar archive (POSIX ustar, with large sizes as in GNU tar), so
+ * that standard tools can read a backup. */
 #ifndef TAR_H
 #define TAR_H
 
@@ -13,10 +12,10 @@ struct tar_member {
     uint64_t size;
 };
 
-/* Writes the block that stands before a member's bytes. */
+/* Writes the header block of a member. */
 void tar_write(const struct tar_member *member, int64_t now_ms, uint8_t *block);
-/* Reads one: KX_OK, KX_END for the zeros after the last member; KX_BAD_ARCHIVE
- * for anything that is no plain file with a plain name. */
+/* Reads a header block. KX_OK; KX_END: the zeros after the last member;
+ * KX_BAD_ARCHIVE: anything else than a plain file with a plain name. */
 enum kx_status tar_read(const uint8_t *block, struct tar_member *member_out);
 /* Zero bytes that follow a member of this size. */
 size_t tar_padding(uint64_t size);

@@ -18,7 +18,7 @@ struct zstd_stream {
     int out;
     ZSTD_CCtx *compress; /* one of both */
     ZSTD_DCtx *expand;
-    bool framed; /* the frame of what is expanded has ended */
+    bool framed; /* the frame has ended */
     uint8_t from[CHUNK];
     uint8_t to[CHUNK];
 };
@@ -37,7 +37,8 @@ static bool write_all(int fd, const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* What is left to do is told by the library; an error of its is EBADMSG. */
+/* *left is 0 when the library needs no further call. An error of the library is
+ * EBADMSG. */
 static bool step(struct zstd_stream *stream, ZSTD_inBuffer *in, bool last,
                  size_t *left)
 {
@@ -57,7 +58,7 @@ static bool step(struct zstd_stream *stream, ZSTD_inBuffer *in, bool last,
     return write_all(stream->out, stream->to, out.pos);
 }
 
-/* Passes on what was read; `last`: nothing, as the file has ended. */
+/* Converts what was read; `last`: the file has ended, and size is 0. */
 static bool convert_chunk(struct zstd_stream *stream, size_t size, bool last)
 {
     bool compress = stream->compress != NULL;
@@ -102,7 +103,7 @@ static bool convert(struct zstd_stream *stream, const char *from,
     return done && rename(part, to) == 0 && file_sync(to);
 }
 
-/* With one of both, or none: then memory ran out. */
+/* Exactly one context is given; none: memory ran out. */
 static enum kx_status convert_with(ZSTD_CCtx *compress, ZSTD_DCtx *expand,
                                    const char *from, const char *to,
                                    struct kx_fault *fault)

@@ -1,7 +1,7 @@
 /* The end of taking over hand-kept entries: all entries have been indexed, and
- * commits have kept the index up to date since. So what clients' entries are
- * left under the name belong to no entry, and are removed, some in each job.
- * After a crash the job continues from the last stored key. */
+ * commits have kept the index up to date since. Client entries that are left
+ * under the name therefore belong to no entry, and are removed, some in each
+ * job. After a crash the job continues from the last stored key. */
 #include "indexes/adopt_job.h"
 
 #include <inttypes.h>
@@ -77,9 +77,10 @@ static enum kx_status collect(struct kx_store *store, void *mem,
     return status == KX_END && batch->write_count > 0 ? KX_OK : status;
 }
 
-/* What is removed could be read by its key. The last batch removes nothing; it
- * makes the index ready, or conflicted, and is on disk with all before it when
- * that is seen: from then on the rows are read. */
+/* Removed entries could be read by their keys, so each batch is settled. The
+ * last batch removes nothing: it makes the index ready, or conflicted. It is on
+ * disk, with all batches before it, before that is visible: from then on the
+ * rows are read. */
 static enum kx_status apply(struct kx_store *store, struct batch *batch,
                             bool last)
 {

@@ -5,11 +5,11 @@
 
 #include "commit/store_state.h"
 
-/* An index that has read all its entries and may have hand-kept ones left, as
- * far as the paces allow, or NULL. */
+/* An index that has read all its entries and may have hand-kept ones left, and
+ * that its throttle allows to continue; or NULL. */
 struct index *adopt_next(const struct kx_store *store);
 
-/* Removes the next ones of these; the index is ready after the last. */
+/* Removes the next ones of these. After the last one the index is ready. */
 void adopt_step(struct kx_store *store, struct index *index);
 
 #endif

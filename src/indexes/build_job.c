@@ -1,8 +1,7 @@
-/* Building declared indexes from the entries that are there already, in sweeps
- * (build_scan.h) of small steps. A round's progress is stored when all its
- * index entries are: after a crash the build continues where the last stored
- * round ended, and a round done twice changes nothing.
- */
+/* Building declared indexes from the present entries, in scans (build_scan.h)
+ * of small steps. The progress of an index is stored when all its rows of a
+ * scan are: after a crash the build continues where the last stored progress
+ * ends, and rows that are written twice change nothing. */
 #include "indexes/build_job.h"
 
 #include <inttypes.h>
@@ -13,13 +12,14 @@
 #include "indexes/build_scan.h"
 
 enum {
-    /* Of a build, at least. More of them would compare more stored rows. */
+    /* At least so many for a build. More of them would compare more stored
+     * rows. */
     SCANS = 4,
     SCAN_ENTRIES_MIN = 4096,
     READS = 4 /* entries are read in the time that one is written */
 };
 
-/* Adds the next rows of a round, and counts them. */
+/* Merges the next rows of an index into the table, and counts them. */
 static enum kx_status write_step(struct kx_store *store,
                                  struct build_rows *rows,
                                  struct txn_write *writes, size_t count)
@@ -46,8 +46,8 @@ static void log_built(const struct index *index)
            index->entries, index->build.done);
 }
 
-/* The index has read everything. If it adopts, hand-kept entries that belong to
- * none may be left: that is the next job's work (adopt_job.c). */
+/* The index has read everything. If it adopts, hand-kept entries without an
+ * entry may be left, which the next job removes (adopt_job.c). */
 static void complete(struct batch *batch, struct kx_adoption *adoption)
 {
     const struct index *index = batch->index;
@@ -63,8 +63,8 @@ static void complete(struct batch *batch, struct kx_adoption *adoption)
     batch->build.resume_size = 0;
 }
 
-/* All rows are added: stores how far the build has come, on disk, so that a
- * crash takes back no more than one round. After the last round the index is
+/* All rows of the scan are written: stores how far the build has come, on disk,
+ * so that a crash undoes at most one scan. After the last scan the index is
  * ready, or conflicted, once everything is on disk: from then on its rows are
  * read, and no reply waits for the flush of a job. */
 static enum kx_status finish_rows(struct kx_store *store,
@@ -100,8 +100,8 @@ static enum kx_status fail_build(struct kx_store *store,
     return job_apply(store, &batch);
 }
 
-/* A throttled build whose time has come goes first: its sweep is small. Then
- * the oldest of the others, which takes along those that fit (build_scan.h). */
+/* A throttled build that may continue comes first: its scan is small. Then the
+ * oldest of the others, whose scan other indexes may share (build_scan.h). */
 struct index *build_job_next(const struct kx_store *store)
 {
     const struct catalog *catalog = store->catalog;
@@ -120,14 +120,14 @@ struct index *build_job_next(const struct kx_store *store)
     return first;
 }
 
-/* Freeing the sweep detaches its set of touched keys from the store. */
+/* Freeing the scan detaches its set of touched keys from the store. */
 void build_job_end(struct kx_store *store)
 {
     talloc_free(store->scan);
     store->scan = NULL;
 }
 
-/* Reads on; KX_END when the sweep has all it takes. */
+/* Reads the next entries. KX_END: the scan has read all that it reads. */
 static enum kx_status read_step(struct kx_store *store, struct build_scan *scan)
 {
     uint64_t before = build_scan_entries(scan);
@@ -136,7 +136,7 @@ static enum kx_status read_step(struct kx_store *store, struct build_scan *scan)
     return status;
 }
 
-/* Writes on, round by round. */
+/* Writes the next rows, one index after the other. */
 static enum kx_status add_step(struct kx_store *store, struct build_scan *scan,
                                struct build_rows *rows)
 {
@@ -159,7 +159,7 @@ static enum kx_status add_step(struct kx_store *store, struct build_scan *scan,
     return status;
 }
 
-/* Reads on, or when the sweep has all it takes, writes on. */
+/* Reads the next entries, or writes the next rows if the scan is complete. */
 static enum kx_status step(struct kx_store *store, struct build_scan *scan)
 {
     struct build_rows *rows = build_scan_rows(scan);
@@ -178,8 +178,8 @@ static enum kx_status step(struct kx_store *store, struct build_scan *scan)
     return KX_OK;
 }
 
-/* A sweep takes some of the build, so that its progress is stored now and then,
- * and less when the last ones were overtaken by commits. */
+/* A scan reads a part of what the build reads, so that progress is stored from
+ * time to time. It reads less if the last scans were void. */
 static size_t scan_limit(const struct kx_store *store,
                          const struct index *index, size_t allowance)
 {
@@ -205,7 +205,7 @@ static enum kx_status begin_scan(struct kx_store *store, struct index *index)
     return KX_OK;
 }
 
-/* Ends a sweep that is void or has no rounds left. */
+/* Ends a scan that is void or has no rows left. */
 static void check_scan(struct kx_store *store)
 {
     if (store->scan == NULL)
@@ -219,7 +219,7 @@ static void check_scan(struct kx_store *store)
     }
 }
 
-/* After an error the sweep is given up and begun again, from what is stored. */
+/* After an error the scan is given up, and begun again with what is stored. */
 void build_job_step(struct kx_store *store)
 {
     enum kx_status status = KX_OK;

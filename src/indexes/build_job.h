@@ -1,17 +1,17 @@
-/* Building the indexes that are declared over entries which are there already.
- * Writer thread only. */
+/* Building indexes that are declared over present entries. Writer thread only.
+ */
 #ifndef BUILD_JOB_H
 #define BUILD_JOB_H
 
 #include "commit/store_state.h"
 
-/* The index to build next as far as the paces allow, or NULL. */
+/* The index to build next that its throttle allows to continue, or NULL. */
 struct index *build_job_next(const struct kx_store *store);
 
 /* The next step of the indexes being built. */
 void build_job_step(struct kx_store *store);
 
-/* Forgets the sweep that is under way; nothing that is stored depends on it. */
+/* Frees the scan that is under way; nothing that is stored depends on it. */
 void build_job_end(struct kx_store *store);
 
 #endif

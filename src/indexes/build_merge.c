@@ -1,6 +1,6 @@
-/* One step of a build: rows in key order against the stored rows in the same
- * order, so that a single scan takes the place of a look-up for each. Doing a
- * step again changes nothing: the rows are found to be there. */
+/* One step of a build: a merge of gathered rows with the stored rows, both in
+ * key order, so that one scan replaces a look-up for each row. A step that is
+ * repeated changes nothing: its rows are stored already. */
 #include "indexes/build_merge.h"
 
 #include <talloc.h>
@@ -10,7 +10,7 @@
 #include "bdb/range.h"
 #include "bdb/table.h"
 
-/* After so many stored rows it is worth going down the tree. */
+/* After so many stored rows a new search in the tree is cheaper. */
 enum { PASSED_FEW = 64 };
 
 struct merge_step {
@@ -18,9 +18,9 @@ struct merge_step {
     struct batch *batch;
     void *mem;
     size_t count; /* of rows in batch->writes; write_count of them are kept */
-    size_t next;  /* the row to place next */
-    const struct txn_write *last; /* kept last, and no conflict row; or NULL */
-    struct kx_adoption *adoption; /* NULL: nothing is taken over */
+    size_t next;  /* the row to merge next */
+    const struct txn_write *last; /* kept last, not a conflict row; or NULL */
+    struct kx_adoption *adoption; /* NULL: the index does not adopt */
 };
 
 /* What to do with a row. */
@@ -28,15 +28,16 @@ enum row_action {
     ROW_IS_NEW,
     ROW_OVERWRITES, /* the stored row belongs to a dropped index */
     ROW_REPLACES,   /* or to an owner that has expired */
-    ROW_IS_THERE,   /* a write has added it meanwhile, or a round cut short */
+    ROW_IS_THERE,   /* a commit or an earlier step has added it */
     ROW_CONFLICTS,  /* another live entry has this unique value */
     ROW_ADOPTS,     /* a client has written an entry there */
     ROW_IS_BROKEN
 };
 
-/* The stored row is of an entry that has expired. While the index has conflicts
- * the entry to be placed may already have a conflict row: then it waits, as
- * other owners do, until expiry removes that entry and hands the value over. */
+/* The stored row belongs to an entry that has expired. While the index has
+ * conflicts the new owner may already have a conflict row. It then waits, like
+ * other owners, until the expiry job removes that entry and gives the value to
+ * the next owner. */
 static enum row_action replace(const struct merge_step *merge)
 {
     const struct batch *batch = merge->batch;
@@ -65,8 +66,8 @@ static enum row_action examine(const struct merge_step *merge,
     return record_expired(&there, kx_now_ms()) ? replace(merge) : ROW_CONFLICTS;
 }
 
-/* The row will be overwritten, so the cache must not know what is there now.
- * Forgetting is right even if the batch is never applied. */
+/* The row will be overwritten, so the cache must drop what is stored now. That
+ * is right even if the batch is never applied. */
 static void forget_cached(struct merge_step *merge, struct kx_slice key)
 {
     record_cache_update(merge->store->cache, key, kx_slice(NULL, 0), false);
@@ -80,7 +81,7 @@ static void keep_row(struct merge_step *merge)
     merge->last = kept;
 }
 
-/* As one entry more of the index. */
+/* Keeps the row and counts it as a new entry of the index. */
 static void keep_new(struct merge_step *merge)
 {
     struct batch *batch = merge->batch;
@@ -91,8 +92,8 @@ static void keep_new(struct merge_step *merge)
     keep_row(merge);
 }
 
-/* Is there a conflict row of the index under this key? KX_OK, KX_ABSENT,
- * errors. */
+/* KX_OK: the index has a conflict row under this key; KX_ABSENT: it has none;
+ * errors of the storage. */
 static enum kx_status find_conflict(const struct merge_step *merge,
                                     struct kx_slice key)
 {
@@ -108,7 +109,7 @@ static enum kx_status find_conflict(const struct merge_step *merge,
     return status;
 }
 
-/* Instead of the row, the conflict row of its owner. */
+/* Keeps the conflict row of the owner instead of the row. */
 static enum kx_status keep_conflict(struct merge_step *merge,
                                     const struct txn_write *row)
 {
@@ -140,7 +141,8 @@ static enum kx_status keep_conflict(struct merge_step *merge,
     return value.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The row takes the place of a hand-kept entry, and what of it is right. */
+/* The row replaces a hand-kept entry. If that entry is right, the row takes its
+ * content over. */
 static enum kx_status keep_adopted(struct merge_step *merge,
                                    struct kx_slice stored)
 {
@@ -173,8 +175,8 @@ static enum kx_status keep_adopted(struct merge_step *merge,
     return value.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Places the next row, under whose key `stored` is found (size 0: nothing). A
- * row that this step keeps there comes before what is stored. */
+/* Merges the next row; `stored` is what the table has under its key (size 0:
+ * nothing). A row that this step has kept under the key counts instead. */
 static enum kx_status merge_row(struct merge_step *merge,
                                 struct kx_slice stored)
 {
@@ -205,8 +207,8 @@ static enum kx_status merge_row(struct merge_step *merge,
     return KX_FAILED;
 }
 
-/* Places the rows below `key`, or all, when it is empty: nothing is stored
- * under their keys. */
+/* Merges the rows below `key`, or all if it is empty: nothing is stored under
+ * their keys. */
 static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
 {
     const struct txn_write *rows = merge->batch->writes;
@@ -219,8 +221,8 @@ static enum kx_status merge_below(struct merge_step *merge, struct kx_slice key)
     return status;
 }
 
-/* Of several rows with this key the one that a hand-kept entry agrees with
- * comes first. */
+/* Of several rows with this key, moves the one that agrees with the hand-kept
+ * entry to the front. */
 static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
                            struct kx_slice stored)
 {
@@ -242,7 +244,7 @@ static void prefer_adopted(struct merge_step *merge, struct kx_slice key,
     }
 }
 
-/* Places the rows with this key, under which `stored` is found. */
+/* Merges the rows with this key, under which `stored` is found. */
 static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
                                struct kx_slice stored)
 {
@@ -257,7 +259,7 @@ static enum kx_status merge_at(struct merge_step *merge, struct kx_slice key,
     return status;
 }
 
-/* Goes down the tree to the row to place next. */
+/* Searches the tree for the row to merge next. */
 static enum kx_status seek(const struct merge_step *merge)
 {
     return range_begin(merge->store->range,
@@ -265,8 +267,8 @@ static enum kx_status seek(const struct merge_step *merge)
                        kx_slice(NULL, 0));
 }
 
-/* Reads on, unless there are many rows before the one to place next: a small
- * sweep has few for a whole index. */
+/* Reads the next stored row. After many of them it searches for the row to
+ * merge next: a small scan has few rows for a whole index. */
 static enum kx_status read_on(const struct merge_step *merge, size_t *passed,
                               struct kx_slice *key_out,
                               struct kx_slice *bytes_out)

@@ -1,10 +1,10 @@
 /* Gathering index entries of one index.
  *
- * Between the steps of a sweep commits continue, and keep the index up to date
- * for the entries they change. The rows that the round has made of such an
- * entry are outdated: adding them could bring back a value that the entry no
- * longer has. So the keys that commits touch are noted from the sweep's
- * beginning, and rows whose owner is among them are left out when they are
+ * Between the steps of a scan commits continue, and keep the index up to date
+ * for the entries that they change. Rows that were gathered from such an entry
+ * before are outdated: adding them could bring back a value that the entry no
+ * longer has. So the keys that commits touch are noted from the beginning of
+ * the scan, and rows whose owner is among them are left out when they are
  * taken: the commit has written the right row, or none. */
 #include "indexes/build_rows.h"
 
@@ -31,7 +31,7 @@ struct build_rows {
     size_t taken_capacity;
     const struct build_window *window;
     struct extract extract;
-    struct kx_fault failure; /* its status KX_OK: none */
+    struct kx_fault failure; /* status KX_OK: none */
     struct kx_buffer key;    /* scratch */
     struct kx_buffer record;
 };
@@ -60,7 +60,8 @@ static void remember(uint8_t *place, size_t *size, struct kx_slice key)
     *size = key.size;
 }
 
-/* An index that has read nothing yet joins in the middle of what it covers. */
+/* An index that has read nothing yet may begin in the middle of what it covers.
+ */
 static void join(struct build_rows *rows, struct kx_slice start)
 {
     struct build_progress *build = &rows->build;
@@ -72,7 +73,7 @@ static void join(struct build_rows *rows, struct kx_slice start)
     rows->from = kx_slice(build->resume, build->resume_size);
 }
 
-/* The build's rate is measured from its first round in this process. */
+/* The build's rate is measured from its first scan in this process. */
 static void begin_clock(struct build_progress *build)
 {
     if (build->run_started_ns != 0)
@@ -81,7 +82,7 @@ static void begin_clock(struct build_progress *build)
     build->run_base = build->done;
 }
 
-/* Does the window contain the beginning of what the index has to read? */
+/* True if the window contains the beginning of what the index has to read. */
 static bool lies_in(const struct build_rows *rows)
 {
     const struct build_window *window = rows->window;
@@ -141,8 +142,8 @@ static enum kx_status add_row(struct build_rows *rows, size_t n)
     return KX_OK;
 }
 
-/* The build has failed because of the first such entry. The others in its sweep
- * are counted, so that all can be corrected before the build begins again. */
+/* The first such entry fails the build. The others of the scan are counted, so
+ * that all can be corrected before the build is restarted. */
 static void note_obstacle(struct build_rows *rows, struct kx_slice key)
 {
     struct kx_buffer why;
@@ -185,7 +186,7 @@ static enum kx_status add_entry(struct build_rows *rows, struct kx_slice key,
     return status;
 }
 
-/* Does the key lie in what this round is about? */
+/* True if the index has to read this key. */
 static bool takes(const struct build_rows *rows, struct kx_slice key)
 {
     return kx_compare(key, rows->from) > 0 &&
@@ -224,7 +225,7 @@ void build_rows_reach(struct build_rows *rows, struct kx_slice position,
     build->resume_size = 0;
 }
 
-/* Was the entry that this row stands for changed since it was read? */
+/* True if the entry of this row was changed after it was read. */
 static bool outdated(struct build_rows *rows, const struct txn_write *row)
 {
     struct record record;

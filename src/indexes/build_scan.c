@@ -9,12 +9,12 @@
 #include "commit/touched_keys.h"
 
 enum {
-    /* A larger sweep meets more rows on each page of the index; this much takes
+    /* A larger scan has more rows for each page of the index; this much takes
      * little memory. */
     BUILD_SCAN_ROWS_MAX = 250000,
     BUILD_SCAN_BYTES_MAX = 32 << 20,
-    /* One entry may bring much more than that in each index: when there is so
-     * much, the others have to wait for a sweep of their own. */
+    /* One entry may have much more than that in each index. Above this limit
+     * only the first index continues; the others wait for another scan. */
     SHARED_BYTES_MAX = 128 << 20
 };
 
@@ -31,7 +31,7 @@ struct build_scan {
     struct kx_buffer from;     /* where a step begins its scan */
 };
 
-/* The store must not note keys in a set that is gone. */
+/* The store must not note keys in a set that was freed. */
 static int leave_store(struct build_scan *scan)
 {
     scan->store->touched = NULL;
@@ -54,8 +54,8 @@ static enum kx_status add_rows(struct build_scan *scan, struct index *index)
     return status;
 }
 
-/* Gives the leader a round, which is the first, and every index that can be
- * built together with it. */
+/* Adds the rows of the leader, which are the first, and of every index that can
+ * be built together with it. */
 static enum kx_status add_all_rows(struct build_scan *scan,
                                    struct index *leader)
 {
@@ -67,8 +67,7 @@ static enum kx_status add_all_rows(struct build_scan *scan,
     return status;
 }
 
-/* The bounds are copied: the leader's progress changes before the sweep is
- * over. */
+/* The bounds are copied: the leader's progress changes before the scan ends. */
 static bool set_passage(struct build_scan *scan, const struct index *leader)
 {
     struct kx_slice from;
@@ -138,7 +137,7 @@ static void take_out(struct build_scan *scan, size_t n)
             (scan->count - n) * sizeof(struct build_rows *));
 }
 
-/* Nothing of a round that is taken out is stored as progress. */
+/* The progress of rows that are taken out is not stored. */
 static enum kx_status add_to_all(struct build_scan *scan, struct kx_slice key,
                                  const struct record *record)
 {
@@ -224,7 +223,7 @@ void build_scan_end_rows(struct build_scan *scan)
     take_out(scan, 0);
 }
 
-/* What a round has made is thrown away: nothing of it is stored as progress. */
+/* The rows are thrown away, and their progress is not stored. */
 void build_scan_prune(struct build_scan *scan)
 {
     for (size_t i = scan->count; i-- > 0;) {

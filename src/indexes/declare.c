@@ -1,13 +1,12 @@
-/* New indexes and the end of old ones. Both are one batch that changes the
- * catalog and nothing else: a new index that has entries to read is built by
- * jobs (build_job.c), the entries of a dropped one are freed by jobs
- * (drop_job.c). From the batch on every write keeps a new index up to date.
- * Both are on disk before they are seen: no reply that shows a name taken or
- * free waits for a flush.
+/* Declaring, dropping and throttling indexes. Each is one batch that changes
+ * the catalog and nothing else: jobs build a new index that has entries to read
+ * (build_job.c), and free the entries of a dropped one (drop_job.c). From the
+ * batch on every write keeps a new index up to date. A declaration and a drop
+ * are on disk before they are visible, so no reply that shows a name as taken
+ * or free has to wait for a flush.
  *
- * The writer plans no entries meanwhile (a declaration stands alone in its
- * batch), so what is found in the table here is still so when the batch is
- * applied. */
+ * The writer plans no entries meanwhile (a declaration is alone in its batch),
+ * so what is found in the table here still holds when the batch is applied. */
 #include "indexes/declare.h"
 
 #include <stdio.h>
@@ -40,9 +39,9 @@ static enum kx_status pass_over(struct kx_store *store, void *mem,
     return range_begin(store->range, start, end);
 }
 
-/* Is there a visible client entry in [start, end) of the entries? All writes
- * wait meanwhile: rows of indexes, of which there may be millions, are passed
- * over where nothing else can be among them. */
+/* *found_out: the range has a visible client entry. All writes wait meanwhile,
+ * so the scan skips the rows of an index, of which there may be millions, where
+ * no other rows can be among them. */
 static enum kx_status find_any(struct kx_store *store, void *mem,
                                const struct kx_range *rows, bool *found_out)
 {
@@ -88,7 +87,7 @@ static enum kx_status refuse_member(struct kx_fault *fault, const char *pointer,
     return KX_BAD_INDEX;
 }
 
-/* Would this name take keys away from another index's entries? */
+/* Refuses a name or a prefix that lies within the keys of another index. */
 static enum kx_status check_others(const struct catalog *catalog,
                                    const struct declaration *want,
                                    struct kx_fault *fault)
@@ -109,9 +108,9 @@ static enum kx_status check_others(const struct catalog *catalog,
     return KX_OK;
 }
 
-/* While entries are taken over they are clients' entries and the index's at the
- * same time: an index that covers every key must not take them for the former.
- */
+/* Until an adoption is complete the adopted entries are client entries and
+ * index entries at the same time. An index that covers every key would be made
+ * of them, too. */
 static enum kx_status check_adopt(const struct catalog *catalog,
                                   const struct index *want,
                                   struct kx_fault *fault)
@@ -174,8 +173,8 @@ static enum kx_status check_new(struct kx_store *store,
     return check_adopt(catalog, index, fault);
 }
 
-/* A new index is ready at once when there is nothing to build it from or to
- * take over. The total is an estimate for showing progress. */
+/* A new index is ready at once if there is nothing to build it from or to
+ * adopt. The total is an estimate for showing progress. */
 static enum kx_status start_state(struct kx_store *store,
                                   struct kx_commit *commit, struct index *index)
 {
@@ -195,15 +194,15 @@ static enum kx_status start_state(struct kx_store *store,
     return status;
 }
 
-/* One that has failed stays so until it is declared again. */
+/* A failed index restarts when it is declared again. */
 static bool restarts(const struct catalog *catalog, const struct index *have)
 {
     return have->state == KX_INDEX_FAILED &&
            catalog_successor(catalog, have) == NULL;
 }
 
-/* Reads all entries once more. What it has taken over stays: it can be read,
- * and commits have kept it up to date. */
+/* Restarts the build and keeps the adopted entries, which can be read and which
+ * commits have kept up to date. */
 static enum kx_status restart_adoption(struct kx_store *store,
                                        struct kx_commit *commit,
                                        struct index *index,
@@ -224,8 +223,8 @@ static enum kx_status restart_adoption(struct kx_store *store,
     return status;
 }
 
-/* An index that begins again gets another id, unless it adopts. So the rows
- * that the failed one, `have`, has written belong to no index. */
+/* A restarted index gets another id, unless it adopts. So the rows that the
+ * failed one, `have`, has written belong to no index. */
 static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
                             struct index *index, struct index *have,
                             uint64_t *number_out)
@@ -245,9 +244,9 @@ static enum kx_status begin(struct kx_store *store, struct kx_commit *commit,
     return status;
 }
 
-/* Declaring the same again is no change and no error. On success, unless it was
- * there or this is a dry run, the catalog owns the index, or has one that
- * begins again. */
+/* Declaring the same again changes nothing and is no error. Otherwise, on
+ * success and without a dry run, the catalog owns the index or has restarted
+ * the one that it has. */
 static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
                               struct index *index, uint64_t *number_out)
 {
@@ -269,7 +268,7 @@ static enum kx_status declare(struct kx_store *store, struct kx_commit *commit,
     return begin(store, commit, index, have, number_out);
 }
 
-/* The index is the catalog's then, or it is freed here. */
+/* After that the catalog owns the index, or it is freed here. */
 void declare_index(struct kx_store *store, struct kx_commit *commit,
                    uint64_t *number_out)
 {

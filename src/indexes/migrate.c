@@ -1,12 +1,12 @@
-/* Beginning and ending a migration: what a merge patch makes of a declaration,
- * and the changes of the catalog. The rows are migrate_job.c's. */
+/* Beginning and undoing a migration: applying a merge patch to a declaration,
+ * and the changes of the catalog. The rows are rewritten by migrate_job.c. */
 #include "indexes/migrate.h"
 
 #include <stdio.h>
 #include <talloc.h>
 
-/* A migration that is wanted. The declaration lies in the new index where there
- * is one, else in the index itself. */
+/* A migration that was asked for. The declaration belongs to the successor if
+ * there is one, otherwise to the index itself. */
 struct migration {
     struct kx_store *store;
     struct kx_commit *commit;
@@ -65,7 +65,8 @@ static enum kx_status check_change(struct migration *migration)
     return KX_BAD_INDEX;
 }
 
-/* The declaration that the patch makes of the present one, in mem. */
+/* Applies the patch to the present declaration; the result is allocated in mem.
+ */
 static enum kx_status read_patch(struct migration *migration, void *mem)
 {
     struct kx_commit *commit = migration->commit;
@@ -98,9 +99,8 @@ static const struct declaration *target_of(const struct catalog *catalog,
                : index->form.target;
 }
 
-/* One that cannot become ready as it is can become another one, unless there
- * are hand-kept entries that it has not come to: its successor would not know
- * of them. */
+/* A conflicted or failed index may change `unique`, unless it adopts: its
+ * successor would not know the hand-kept entries that it has not read yet. */
 static bool may_migrate(const struct index *index,
                         const struct declaration *want)
 {
@@ -173,7 +173,7 @@ static enum kx_status migrate_form(struct migration *migration,
     return status;
 }
 
-/* The new index, which is not declared: it has the name of the other. */
+/* Adds the successor, a hidden index with the name of the other one. */
 static enum kx_status migrate_keys(struct migration *migration,
                                    struct index *successor,
                                    uint64_t *number_out)
@@ -200,8 +200,8 @@ static enum kx_status migrate_keys(struct migration *migration,
     return status;
 }
 
-/* The declaration is read in the memory of the index that a migration of keys
- * makes; for one of form it moves to the index that there is. */
+/* The declaration is parsed in the memory of the successor, which a migration
+ * of keys adds. A migration of the form moves it to the index itself. */
 static enum kx_status migrate(struct migration *migration,
                               struct index *successor, uint64_t *number_out)
 {

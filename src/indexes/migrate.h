@@ -1,14 +1,12 @@
-/* Another `store` or `unique` for an index that is read and written meanwhile.
+/* Changing `store` or `unique` of an index that is read and written meanwhile.
  *
- * With another store the keys of its entries stay: the rows are rewritten where
- * they are until all have both forms (row_form.h), then one change of the
- * catalog shows the new one, and the rows are rewritten once more without the
- * old.
+ * With another `store` the keys stay. The rows are rewritten in place until all
+ * have both forms (row_form.h); then one change of the catalog shows the new
+ * form, and the rows are rewritten once more without the old one.
  *
- * With another `unique` the keys are others, too: a second index of the same
- * name is built by the usual jobs, and comes in the first one's place as soon
- * as it is ready (batch.h). Writer thread only.
- */
+ * With another `unique` the keys differ as well: the usual jobs build a second
+ * index of the same name, which replaces the first as soon as it is ready
+ * (batch.h). Writer thread only. */
 #ifndef MIGRATE_H
 #define MIGRATE_H
 
@@ -16,8 +14,8 @@
 
 /* Carries out a KX_MIGRATE_INDEX or KX_UNDO_MIGRATION commit and sets its
  * result; *number_out is the batch to flush, unchanged when nothing was
- * applied. begin: KX_OK also when the index is as the patch says or is becoming
- * so; KX_INDEX_ABSENT, KX_BAD_JSON, KX_JSON_TOO_DEEP, KX_BAD_INDEX,
+ * applied. begin: KX_OK also if the index already is, or becomes, what the
+ * patch says; KX_INDEX_ABSENT, KX_BAD_JSON, KX_JSON_TOO_DEEP, KX_BAD_INDEX,
  * KX_INDEX_NOT_READY, KX_INDEX_BUSY (another migration is under way),
  * KX_TOO_MANY_INDEXES. undo: KX_INDEX_ABSENT, KX_NO_MIGRATION. Nothing is
  * changed unless it is KX_OK. */

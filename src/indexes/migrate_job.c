@@ -1,8 +1,8 @@
 /* Rewriting the rows of an index, some in each job: in both forms while it
- * migrates, and afterwards in one. A row is made again from the entry that it
- * stands for; commits continue between the jobs and write their rows the same
- * way. What a crash takes back is done again. The last job of the first pass
- * changes what is shown. */
+ * migrates, and in one form afterwards. A row is made again from its entry;
+ * commits continue between the jobs and write their rows the same way. Work
+ * that a crash undoes is done again. The last job of the first pass shows the
+ * new form. */
 #include "indexes/migrate_job.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "plan/plan_refuse.h"
 #include "catalog/row_source.h"
 
-/* One job. Keys and rows lie in mem. */
+/* One job. Keys and rows are allocated in mem. */
 struct step {
     struct kx_store *store;
     struct index *index;
@@ -26,8 +26,8 @@ struct step {
     struct kx_fault fault; /* why the rows cannot have the other form */
 };
 
-/* Commits have taken the last conflict out of an index that is to come in
- * another's place. */
+/* True if commits have resolved the last conflict of an index that is to
+ * replace another. */
 static bool is_resolved(const struct index *index)
 {
     return index->replaces != 0 && index->state == KX_INDEX_CONFLICTED &&
@@ -64,8 +64,8 @@ static enum kx_status add_write(struct step *step, struct kx_slice key,
     return write->key.data == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* The row as it should be now, in step->mem. KX_ABSENT, KX_NOT_INDEXABLE: there
- * should be none. */
+/* Makes the row as it should be now, in step->mem. KX_ABSENT, KX_NOT_INDEXABLE:
+ * it should not exist. */
 static enum kx_status make_row(struct step *step, struct kx_slice key,
                                struct record *row, struct kx_slice *bytes_out)
 {
@@ -81,9 +81,9 @@ static enum kx_status make_row(struct step *step, struct kx_slice key,
     return status;
 }
 
-/* The index entries of one entry in the other form, each of which is as large
- * as this one: may a commit add them? KX_OK, KX_COMMIT_TOO_LARGE, KX_NO_MEMORY.
- */
+/* Checks that a commit may add the index entries of one entry in the other
+ * form, each of which is as large as this one. KX_OK, KX_COMMIT_TOO_LARGE,
+ * KX_NO_MEMORY. */
 static enum kx_status check_bytes(struct step *step, struct kx_slice made)
 {
     struct record row;
@@ -101,7 +101,7 @@ static enum kx_status check_bytes(struct step *step, struct kx_slice made)
     return KX_COMMIT_TOO_LARGE;
 }
 
-/* A row without an entry is removed: it could not be shown in another form. */
+/* A row whose entry is absent or not indexable is removed. */
 static enum kx_status rewrite(struct step *step, struct kx_slice key,
                               struct kx_slice bytes, struct record *row)
 {
@@ -131,7 +131,7 @@ static enum kx_status take_row(struct step *step, struct kx_slice key,
     return rewrite(step, key, bytes, &row);
 }
 
-/* From the last key on, which is passed over: KX_END after the last row. */
+/* Takes rows after the last key that was read. KX_END: there are no more. */
 static enum kx_status take_rows(struct step *step)
 {
     struct kx_store *store = step->store;
@@ -157,8 +157,9 @@ static enum kx_status take_rows(struct step *step)
     return status;
 }
 
-/* The rows of the last job go into the batch that changes what is shown. It is
- * on disk before it is seen, and with it all rows that were written before. */
+/* The rows of the last job are in the batch that shows the new form. That
+ * batch, and with it all rows written before, is on disk before it is visible.
+ */
 static void end_form(struct step *step)
 {
     struct batch *batch = &step->batch;
@@ -176,7 +177,7 @@ static void end_form(struct step *step)
     form->odd = !form->odd;
 }
 
-/* The index stays as it was; what its rows have of the other form goes. */
+/* The index keeps its form; its rows lose their part in the other form. */
 static void fail_form(struct step *step)
 {
     struct batch *batch = &step->batch;
@@ -214,7 +215,7 @@ static void replace(struct kx_store *store, struct index *index)
     job_apply(store, &batch);
 }
 
-/* Begun again from what is stored after an error. */
+/* After an error the next job begins again with what is stored. */
 static void rewrite_rows(struct kx_store *store, struct index *index)
 {
     struct step step = {.store = store,

@@ -5,10 +5,10 @@
 
 #include "commit/store_state.h"
 
-/* Are rows of the index to be rewritten? */
+/* True if rows of the index must be rewritten. */
 bool migrate_waits(const struct index *index);
 
-/* The index to work on next as far as the paces allow, or NULL. */
+/* The index to work on next that its throttle allows to continue, or NULL. */
 struct index *migrate_next(const struct kx_store *store);
 
 /* Rewrites its next rows. */

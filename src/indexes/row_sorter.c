@@ -41,7 +41,7 @@ struct row_sorter {
     size_t run_start; /* of the last run, which is not sorted yet */
     bool taking;
     bool failed;
-    struct kx_slice chunk; /* what is left of the last one */
+    struct kx_slice chunk; /* the unused part of the last one */
     size_t bytes;
 };
 
@@ -53,7 +53,8 @@ struct row_sorter *row_sorter_create(void *mem, size_t common)
     return sorter;
 }
 
-/* Missing bytes count as zeros: equal heads leave it to the whole keys. */
+/* Missing bytes count as zeros: with equal heads the whole keys are compared.
+ */
 static uint64_t head_of(struct kx_slice key, size_t common)
 {
     uint8_t bytes[8] = {0};

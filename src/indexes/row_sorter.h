@@ -1,7 +1,6 @@
-/* Rows that are gathered in any order and taken in key order, without a moment
- * in which all of them are sorted: each addition and each taking is short. The
- * work of a build (build_rows.h) comes in small steps, between which commits go
- * on. One thread at a time. */
+/* Rows that are added in any order and taken in key order. They are never
+ * sorted all at once, so that each addition and each removal is short: a build
+ * (build_rows.h) works in small steps between commits. One thread at a time. */
 #ifndef ROW_SORTER_H
 #define ROW_SORTER_H
 
@@ -19,11 +18,11 @@ bool row_sorter_add(struct row_sorter *sorter, struct kx_slice key,
                     struct kx_slice value);
 
 /* Takes the next row in key order as a put into TABLE_ENTRIES; equal keys come
- * one after the other. Key and value live as long as the sorter. False when all
- * were taken; also when memory ran out, which row_sorter_failed tells. */
+ * one after the other. Key and value live as long as the sorter. False: all
+ * were taken, or memory ran out (row_sorter_failed). */
 bool row_sorter_next(struct row_sorter *sorter, struct txn_write *write_out);
 
-/* Has memory run out, so that rows may be missing? */
+/* True if memory ran out, so that rows may be missing. */
 bool row_sorter_failed(const struct row_sorter *sorter);
 
 /* How many rows were added, and the bytes that they take. */

@@ -1,16 +1,17 @@
-/* What a verification compares: a row with its entry, an entry with its rows.
- * The jobs that it comes in are verify_job.c's.
+/* Comparing a row with its entry, and an entry with its rows, for the jobs in
+ * verify_job.c.
  *
- * What is in the tables is compared while no commit is planned, so a difference
- * that is found is a real one. */
+ * No commit is planned while a job reads the tables, so every difference is a
+ * real one. */
 #include "bdb/table.h"
 #include "entry/value.h"
 #include "indexes/verify_state.h"
 
 /* ---- Repair ------------------------------------------------------------- */
 
-/* Notes a place, and writes what should be there (size 0: nothing), if it is to
- * be repaired. count: by how much the number of index entries is wrong. */
+/* Notes the damage under index_key. If it is to be repaired, writes job->made
+ * there (size 0: deletes the row). count: by how much that changes the number
+ * of index entries. */
 static enum kx_status found(struct verify *job, enum kx_damage damage,
                             struct kx_slice index_key, struct kx_slice key,
                             int64_t count)
@@ -45,8 +46,8 @@ static enum kx_status found_surplus(struct verify *job, enum kx_damage damage,
     return found(job, damage, index_key, key, count);
 }
 
-/* Makes the row that a stand says; a new pointer has the stamp of the commit
- * that repairs it. */
+/* Makes the n-th row of the entry in job->source. A pointer gets the
+ * versionstamp `stamp`. */
 static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
 {
     job->made.size = 0;
@@ -56,7 +57,8 @@ static enum kx_status make(struct verify *job, size_t n, uint64_t stamp)
 
 /* ---- Rows against entries ----------------------------------------------- */
 
-/* A copy that a client has made is right when it says the same. */
+/* A copy that a client has written is right if its value is equal. A copy of
+ * the index itself must have the same bytes. */
 static enum kx_status compare(const struct verify *job,
                               const struct record *row,
                               const struct record *made, bool *same_out)
@@ -96,9 +98,9 @@ static enum kx_status check_content(struct verify *job, struct kx_slice key,
     return status == KX_OK ? found(job, KX_STALE, key, owner, 0) : status;
 }
 
-/* A row that cannot be read, or is a client's, stands where the right one
- * should be, which is then found missing in the other direction. An expired one
- * is left to expiry. */
+/* A row that cannot be read, or an entry of a client, may be in the place of a
+ * right row, which the other direction then finds missing. An expired entry of
+ * a client is left to the expiry job. */
 enum kx_status verify_row(struct verify *job, struct kx_slice key,
                           struct kx_slice bytes)
 {
@@ -110,7 +112,7 @@ enum kx_status verify_row(struct verify *job, struct kx_slice key,
         return record_expired(&row, kx_now_ms()) ? KX_OK
                                                  : found_foreign(job, key);
     if (row.index != job->index->id)
-        return KX_OK; /* of another index of this name, which comes or goes */
+        return KX_OK; /* of another index of this name, built or dropped */
     job->next->report.done++;
     job->next->rows++;
     row_form_pick(job->index, &row);
@@ -141,7 +143,8 @@ static enum kx_status read_row(struct verify *job, struct kx_slice key,
     return status;
 }
 
-/* Another entry has the row: has it the value, too? */
+/* Another entry owns the row. KX_OK: it has the value; KX_ABSENT: it has not,
+ * or no longer. */
 static enum kx_status check_other(struct verify *job, struct kx_slice key,
                                   const struct record *row)
 {
@@ -184,8 +187,8 @@ static enum kx_status check_key(struct verify *job, size_t n)
                : status;
 }
 
-/* What cannot be indexed has no rows; so has what is expired, once it is
- * removed. */
+/* An entry that cannot be indexed has no rows. An expired one is skipped: its
+ * removal removes its rows. */
 enum kx_status verify_entry(struct verify *job, struct kx_slice key,
                             struct kx_slice bytes)
 {

@@ -1,6 +1,6 @@
-/* The jobs of a verification: first the rows of the index, then the entries.
- * The repairs of a job are one commit: with a stamp, on disk before the next
- * one, reported to watches of the keys. */
+/* Beginning a verification, and its jobs: first the rows of the index, then the
+ * entries. The repairs of a job are one commit: with a stamp, on disk before
+ * the next one, reported to watches of the keys. */
 #include "indexes/verify_job.h"
 
 #include <talloc.h>
@@ -37,7 +37,7 @@ struct index *verify_next(const struct kx_store *store)
 
 /* ---- The beginning ------------------------------------------------------ */
 
-/* About how many entries there are under the prefix of the index. */
+/* Estimates the number of entries under the prefix of the index. */
 static uint64_t estimate(struct kx_store *store, const struct index *index,
                          const void *mem)
 {
@@ -115,8 +115,8 @@ void verify_begin(struct kx_store *store, struct kx_commit *commit,
 
 /* ---- The jobs ----------------------------------------------------------- */
 
-/* What is looked up for a row, or for each row that an entry has, takes time as
- * well. */
+/* Look-ups for a row, or for each row of an entry, count as well, because they
+ * take time. */
 static bool reads_on(const struct verify *job, size_t read, size_t limit)
 {
     size_t bytes =
@@ -146,7 +146,7 @@ static enum kx_status compare_rows(struct verify *job,
     return status;
 }
 
-/* KX_END after the last one in this direction. */
+/* KX_END: nothing is left in this direction. */
 static enum kx_status compare_next(struct verify *job)
 {
     struct kx_range rows;
@@ -162,7 +162,8 @@ static enum kx_status compare_next(struct verify *job)
     return status == KX_OK ? compare_rows(job, &rows, limit) : status;
 }
 
-/* If no commit has written a row meanwhile, those that were seen are all. */
+/* The correction of the number of index entries. It is known only if no commit
+ * has written a row meanwhile: then all rows were read. */
 static int64_t recount(const struct verify *job)
 {
     const struct index *index = job->index;
@@ -226,7 +227,7 @@ static bool prepare(struct verify *job)
     return job->plan != NULL;
 }
 
-/* Done again after an error. */
+/* After an error the next job does the same again. */
 void verify_step(struct kx_store *store, struct index *index)
 {
     struct verify job = {.store = store, .index = index};

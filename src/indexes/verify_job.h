@@ -16,13 +16,13 @@
 void verify_begin(struct kx_store *store, struct kx_commit *commit,
                   uint64_t *number_out);
 
-/* Is the index in a state in which it can be verified? */
+/* True if the index is in a state in which it can be verified. */
 bool verify_possible(const struct index *index);
 
-/* Is a verification of it under way that can go on? */
+/* True if a verification of the index is under way and can continue. */
 bool verify_waits(const struct index *index);
 
-/* The index to verify next as far as the paces allow, or NULL. */
+/* The index to verify next that its throttle allows to continue, or NULL. */
 struct index *verify_next(const struct kx_store *store);
 
 /* Compares its next rows, or the next entries with them. */

@@ -1,5 +1,5 @@
 /* A hash table with open addressing, at most half full. It has hashes only: a
- * collision costs no more than a wait. */
+ * collision costs a wait and nothing else. */
 #include "cli/bulk/cli_key_set.h"
 
 #include <stdlib.h>

@@ -217,8 +217,8 @@ static void old_log_files_go_across_a_gap(void **state)
         assert_true(is_there(timeline, kept[i]));
 }
 
-/* The archive ends with the base; what was put aside goes on with log file 3.
- */
+/* The archive ends with the base; the files that were put aside begin with log
+ * file 3. */
 static void a_gap_before_what_was_put_aside_is_told(void **state)
 {
     struct story *s = *state;
@@ -253,7 +253,7 @@ static void a_clock_that_was_set_back_keeps_no_base_away(void **state)
     wait_for_bases(s, 1, 1700000000000);
 }
 
-/* Behind the base of the later time there is a gap. */
+/* After the base of the later time there is a gap. */
 static void a_clock_that_was_set_back_leads_to_the_last_base(void **state)
 {
     struct story *s = *state;
@@ -430,8 +430,9 @@ static void move(const char *from, const char *to, const char *name)
     assert_int_equal(rename(old, new), 0);
 }
 
-/* A mending broke off when some of the log was restored. What was put aside is
- * not covered by that: it alone has the last commit. */
+/* A recovery stopped when a part of the log was restored. The restored part
+ * must not replace the files that were put aside: only these have the last
+ * commit. */
 static void what_was_put_aside_stays(void **state)
 {
     struct story *s = *state;

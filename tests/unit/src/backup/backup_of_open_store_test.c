@@ -6,7 +6,8 @@
 #include "bdb/page_check.h"
 #include "store.h"
 
-/* Each large one has a page of its own, and these are the last of the file. */
+/* Each large entry has a page to itself, and these pages are the last of the
+ * file. */
 enum { ENTRIES = 100, LARGE = 40, LARGE_BYTES = 3000, CUT = 8 };
 
 /* In one commit. */
@@ -62,8 +63,8 @@ static off_t length(const struct test_store *test)
     return about.st_size;
 }
 
-/* The file is cut in the middle of the commit; with `again` it grows anew, with
- * holes, for the new pages are not written yet. */
+/* The file is cut in the middle of the commit; with `again` it grows again,
+ * with holes, because the new pages are not written yet. */
 static void cut(struct test_store *test, void *mem, bool again)
 {
     off_t before = length(test);

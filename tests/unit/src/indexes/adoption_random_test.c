@@ -22,7 +22,7 @@ static const struct shape shapes[SHAPES] = {{"pu", true, false},
 struct hand {
     char key[48];
     uint64_t stamp;
-    int owner; /* -1: nobody's */
+    int owner; /* -1: no owner */
     bool right;
 };
 

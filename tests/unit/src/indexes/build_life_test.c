@@ -1,5 +1,6 @@
 /* The life of a build in the core: shared scans, paces, news, and scans that
- * yield. Nothing here sleeps: the clock is set, and who waits is told. */
+ * yield. Nothing here sleeps: the clock is set, and waiting threads are woken.
+ */
 #include "together.h"
 
 #include "bdb/range.h"
@@ -56,7 +57,7 @@ static struct kx_index_info look(struct story *s, const char *name)
     return info;
 }
 
-/* Waits for news until the build has read so many, or is over. */
+/* Waits for news until the build has read so many entries, or has ended. */
 static void until_done(struct story *s, const char *name, uint64_t done)
 {
     for (;;) {
@@ -279,7 +280,7 @@ static void nor_of_one_dropped_while_it_becomes_unique(void **state)
     nothing_is_left(s);
 }
 
-/* So many that they are not all removed before the build goes on. */
+/* Too many to be removed before the build continues. */
 static void expire_many(struct story *s, int64_t at_ms)
 {
     struct kx_mutation *mutations =
@@ -298,8 +299,8 @@ static void expire_many(struct story *s, int64_t at_ms)
     }
 }
 
-/* It was noted as a conflict behind the one that expires, and has the value
- * then: the conflict is none any more. */
+/* The waiting entry has a conflict row after the one that expires. It then gets
+ * the value, and the conflict is resolved. */
 static void a_value_goes_to_who_waited_for_it(void **state)
 {
     struct story *s = *state;
@@ -350,9 +351,9 @@ static void samples_of_what_is_skipped_are_few_and_stored(void **state)
     }
 }
 
-/* It has read all it takes, and removes what belongs to none: another one that
- * has joined it in the middle, and goes on with what is before that, must not
- * move it to where the entries lie. */
+/* The adopting index has read all its entries and removes hand-kept ones
+ * without an entry. Another index that has joined its scan in the middle, and
+ * continues before that point, must not move it back to the entries. */
 static void a_build_leaves_an_adoption_where_it_is(void **state)
 {
     enum { FIRST = 2000 };

@@ -1,11 +1,10 @@
 /* Indexes of every form that live all at once: declared over data and over
  * hand-kept entries, migrated and taken back, paused, throttled, verified and
  * dropped in the middle of each, while entries are written and expire and the
- * store is opened anew. Whenever it comes to rest each index is what one is
- * that is built anew from the data, conflicts included, its verification finds
- * nothing, and no row of the table is left or counted twice. KX_TEST_SEED=n
- * replays a run.
- */
+ * store is opened again. Whenever nothing is left to do, each index equals one
+ * that is built from the data, conflicts included, its verification finds
+ * nothing, and no row of the table is left over or counted twice.
+ * KX_TEST_SEED=n replays a run. */
 #include <inttypes.h>
 
 #include "index_changes.h"
@@ -110,7 +109,8 @@ static void declare(struct world *world, size_t n, const char *declaration)
         set_pace(world, n, below(world, 8) == 0, true);
 }
 
-/* One that has failed begins anew, unless it has become another meanwhile. */
+/* Declaring a failed index again restarts it, unless it was declared
+ * differently meanwhile. */
 static void declare_again(struct world *world, size_t n)
 {
     struct kx_index_info info;
@@ -366,7 +366,8 @@ static void compare_target(struct world *world, size_t n,
     drop_twin(world, n);
 }
 
-/* What is declared has failed for entries that may be mended by now. */
+/* The declared index has failed because of entries that may be corrected by
+ * now. */
 static void compare(struct world *world, size_t n)
 {
     struct kx_index_info info;

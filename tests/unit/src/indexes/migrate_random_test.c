@@ -1,8 +1,7 @@
 /* An index that migrates all the time, from any form to any other, while
- * entries are written and expire and the store is opened anew. In every view
- * its entries are those that a rebuild gives in the form which the index says
- * it has, and what it leads to is what is stored. KX_TEST_SEED=n replays a run.
- */
+ * entries are written and expire and the store is opened again. In every view
+ * its entries are those that a rebuild gives in the form that the index shows,
+ * and each leads to a stored entry. KX_TEST_SEED=n replays a run. */
 #include <jansson.h>
 
 #include "store.h"

@@ -159,8 +159,8 @@ static void a_unique_index_becomes_another_and_back(void **state)
                         "[\"i\",\"b\"] {\"e\":\"b\",\"n\":2}|");
 }
 
-/* Duplicates stop it: the old form stays, new ones are refused, and when the
- * last is gone it goes on by itself. */
+/* Duplicates stop it: the old form stays, new duplicates are refused, and after
+ * the last one is resolved it continues by itself. */
 static void duplicates_stop_a_migration_until_they_are_mended(void **state)
 {
     struct story *s = *state;

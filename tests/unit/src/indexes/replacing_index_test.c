@@ -72,9 +72,9 @@ static void wait_for(struct story *s, enum kx_index_state wanted)
                                               : info.state != wanted);
 }
 
-/* The first migration leaves rows behind, which the second one overwrites. Who
- * reads them in between, under the name that the old index has still, must not
- * bring them back into the cache. */
+/* The first migration leaves rows, which the second one overwrites. A reader
+ * that reads them in between, under the name that the old index still has, must
+ * not bring them back into the cache. */
 static void what_a_reader_saw_of_old_rows_is_forgotten(void **state)
 {
     struct story *s = *state;

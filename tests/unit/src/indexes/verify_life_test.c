@@ -1,5 +1,5 @@
-/* The life of a verification: it goes on beside writes and over a restart,
- * finds nothing where nothing is wrong, and what it mends is a commit. */
+/* The life of a verification: it continues beside writes and after a restart,
+ * finds nothing where nothing is wrong, and repairs in a commit. */
 #include "verifying.h"
 
 enum { ENTRIES = 3000 };
@@ -35,7 +35,8 @@ static void nothing_is_found_while_entries_are_written(void **state)
     expect(&found, 0, 0, 0, 0);
 }
 
-/* The report is there after a restart, and one under way goes on. */
+/* The report is there after a restart, and a verification under way continues.
+ */
 static void a_verification_outlives_the_process(void **state)
 {
     struct story *s = *state;

@@ -1,7 +1,6 @@
-/* Verification: each kind of damage is planted in the tables behind the store's
- * back, and must be found, shown and, if asked for, mended. The Makefile puts
- * __wrap_txn_apply where the core applies a batch.
- */
+/* Verification: each kind of damage is planted in the tables without the store,
+ * and must be found, shown and, if asked for, repaired. The Makefile puts
+ * __wrap_txn_apply where the core applies a batch. */
 #include "verifying.h"
 
 #include <stdatomic.h>
@@ -44,8 +43,8 @@ static const char *list(struct story *s, const char *prefix)
     return test_list(&s->test, s->mem, prefix);
 }
 
-/* Verifies twice: the first time everything is found, and mended the second
- * time; then nothing is found any more, and the index is as it was. */
+/* Verifies three times: the first finds everything, the second repairs it, the
+ * third finds nothing; then the index is as it was. */
 static void find_and_mend(struct story *s, const char *index,
                           const char *before, struct kx_verification *found)
 {
@@ -115,7 +114,7 @@ static void a_dangling_entry_is_found_and_removed(void **state)
     assert_int_equal(found.samples[KX_DANGLING][0].key.size, 0);
 }
 
-/* The entry was deleted, and nobody told the index. */
+/* The entry was deleted without the index. */
 static void an_entry_that_lost_its_primary_is_removed(void **state)
 {
     struct story *s = *state;

@@ -35,7 +35,7 @@ static void a_key_is_found_where_it_was_noted_first(void **state)
     cli_key_set_end(&keys);
 }
 
-/* Whatever lay in the table before it was cleared. */
+/* The keys of earlier rounds, cleared since, are not found. */
 static void many_keys_are_found_and_forgotten(void **state)
 {
     struct cli_key_set keys;

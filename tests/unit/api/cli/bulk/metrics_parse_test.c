@@ -64,7 +64,7 @@ static void counters_are_what_they_grew_by(void **state)
     metrics_parse_subtract(&now, &before);
     assert_int_equal(now.samples[0].value, 4); /* is new */
     assert_int_equal(now.samples[1].value, 2);
-    assert_int_equal(now.samples[2].value, 1); /* began anew */
+    assert_int_equal(now.samples[2].value, 1); /* was reset */
     assert_int_equal(now.samples[3].value, 8); /* is no counter */
     assert_int_equal(now.samples[4].value, 0);
     talloc_free(memory);
