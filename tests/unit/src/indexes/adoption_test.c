@@ -213,9 +213,9 @@ static void write_by_hand(struct story *s)
     assert_non_null(test_get(&s->test, s->mem, "[\"by_email\",\"other\"]"));
 }
 
-/* One sweep has taken entries over, the next one finds what may not be left
+/* One scan has taken entries over, the next one finds what may not be left
  * out. What was taken over stays what it is until the index is ready. */
-static void one_that_has_failed_goes_on_with_what_it_has(void **state)
+static void a_failed_adoption_continues_with_what_it_has(void **state)
 {
     enum { USERS = 4200 };
     struct story *s = *state;
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_are_taken_over_in_steps, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(
-            one_that_has_failed_goes_on_with_what_it_has, begin, finish),
+            a_failed_adoption_continues_with_what_it_has, begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static void builds_of_the_same_entries_share_one_scan(void **state)
 
 /* The first is in the middle of its way when the others begin: these take the
  * rest of it along, and then begin at the beginning. */
-static void who_joins_later_begins_where_the_scan_is(void **state)
+static void an_index_that_joins_later_begins_where_the_scan_is(void **state)
 {
     static const char *const names[] = {"late", "later"};
     struct story *s = *state;
@@ -301,7 +301,7 @@ static void expire_many(struct story *s, int64_t at_ms)
 
 /* The waiting entry has a conflict row after the one that expires. It then gets
  * the value, and the conflict is resolved. */
-static void a_value_goes_to_who_waited_for_it(void **state)
+static void a_value_goes_to_the_entry_that_waited_for_it(void **state)
 {
     struct story *s = *state;
     struct kx_index_info info = {.state = KX_INDEX_BUILDING};
@@ -392,7 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             builds_of_the_same_entries_share_one_scan, begin, finish),
         cmocka_unit_test_setup_teardown(
-            who_joins_later_begins_where_the_scan_is, begin, finish),
+            an_index_that_joins_later_begins_where_the_scan_is, begin, finish),
         cmocka_unit_test_setup_teardown(a_throttled_build_goes_by_the_clock,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(news_are_told_once_and_can_be_given_up,
@@ -402,8 +402,8 @@ int main(void)
             finish),
         cmocka_unit_test_setup_teardown(
             nor_of_one_dropped_while_it_becomes_unique, begin, finish),
-        cmocka_unit_test_setup_teardown(a_value_goes_to_who_waited_for_it,
-                                        begin, finish),
+        cmocka_unit_test_setup_teardown(
+            a_value_goes_to_the_entry_that_waited_for_it, begin, finish),
         cmocka_unit_test_setup_teardown(
             samples_of_what_is_skipped_are_few_and_stored, begin, finish),
     };

@@ -1,4 +1,4 @@
-/* What one sweep gathers for all indexes that are built together. Nothing is
+/* What one scan gathers for all indexes that are built together. Nothing is
  * built here: the Makefile puts __wrap_X where the core calls X. */
 #include "store.h"
 

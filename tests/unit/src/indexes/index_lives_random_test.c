@@ -188,7 +188,7 @@ static void make_outdated(struct world *world, size_t n)
 }
 
 /* Perhaps by a program that makes other index entries. */
-static void open_anew(struct world *world, size_t n)
+static void reopen(struct world *world, size_t n)
 {
     if (world->declared[n] && below(world, 2) == 0)
         make_outdated(world, n);
@@ -220,7 +220,7 @@ static void step(struct world *world)
         return;
     case 6:
         if (below(world, 4) == 0)
-            open_anew(world, n);
+            reopen(world, n);
         return;
     default:
         write_random(world);
@@ -447,7 +447,7 @@ static void live(struct world *world)
     rest(world);
 }
 
-static void whatever_becomes_of_them_they_are_as_built_anew(void **state)
+static void each_index_equals_one_that_is_built_from_the_data(void **state)
 {
     uint64_t seed = random_seed("index_lives_random_test");
     struct world *world = talloc_zero(NULL, struct world);
@@ -487,7 +487,7 @@ static void a_lost_row_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_becomes_of_them_they_are_as_built_anew),
+        cmocka_unit_test(each_index_equals_one_that_is_built_from_the_data),
         cmocka_unit_test(a_lost_row_is_seen),
     };
     kx_log_level(KX_LOG_WARNING);

@@ -161,7 +161,7 @@ static void a_unique_index_becomes_another_and_back(void **state)
 
 /* Duplicates stop it: the old form stays, new duplicates are refused, and after
  * the last one is resolved it continues by itself. */
-static void duplicates_stop_a_migration_until_they_are_mended(void **state)
+static void duplicates_stop_a_migration_until_they_are_resolved(void **state)
 {
     struct story *s = *state;
     struct kx_conflict conflict;
@@ -247,7 +247,7 @@ static void an_index_is_dropped_while_it_migrates(void **state)
     }
 }
 
-static void a_migration_goes_on_after_a_restart(void **state)
+static void a_migration_continues_after_a_restart(void **state)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"store\":\"value\"}",
@@ -331,7 +331,7 @@ static void wait_migration(struct story *s, enum kx_index_state wanted)
 }
 
 /* As one of `store` does. */
-static void a_migration_of_unique_that_has_failed_begins_anew(void **state)
+static void a_failed_migration_of_unique_restarts(void **state)
 {
     struct story *s = *state;
     enum kx_index_state index = KX_INDEX_BUILDING;
@@ -353,7 +353,7 @@ static void a_migration_of_unique_that_has_failed_begins_anew(void **state)
 }
 
 /* The place in a list of an entry whose index key changes with `unique`. */
-static void a_list_goes_on_behind_the_same_entry(void **state)
+static void a_list_continues_after_the_same_entry(void **state)
 {
     struct story *s = *state;
     static const char *const patches[] = {"{\"unique\":false}",
@@ -392,22 +392,22 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_unique_index_becomes_another_and_back,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
-            duplicates_stop_a_migration_until_they_are_mended, begin, finish),
+            duplicates_stop_a_migration_until_they_are_resolved, begin, finish),
         cmocka_unit_test_setup_teardown(
             an_index_with_conflicts_can_cease_to_be_unique, begin, finish),
         cmocka_unit_test_setup_teardown(a_migration_is_taken_back, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(an_index_is_dropped_while_it_migrates,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_migration_goes_on_after_a_restart,
+        cmocka_unit_test_setup_teardown(a_migration_continues_after_a_restart,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(
             a_failed_index_that_takes_entries_over_stays_it, begin, finish),
-        cmocka_unit_test_setup_teardown(
-            a_migration_of_unique_that_has_failed_begins_anew, begin, finish),
-        cmocka_unit_test_setup_teardown(a_list_goes_on_behind_the_same_entry,
+        cmocka_unit_test_setup_teardown(a_failed_migration_of_unique_restarts,
+                                        begin, finish),
+        cmocka_unit_test_setup_teardown(a_list_continues_after_the_same_entry,
                                         begin, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

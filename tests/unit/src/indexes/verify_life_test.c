@@ -57,7 +57,7 @@ static void a_verification_outlives_the_process(void **state)
     same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
 }
 
-static void what_is_mended_is_a_commit(void **state)
+static void a_repair_is_a_commit(void **state)
 {
     struct story *s = *state;
     struct kx_figures before;
@@ -93,8 +93,7 @@ int main(void)
             nothing_is_found_while_entries_are_written, begin, finish),
         cmocka_unit_test_setup_teardown(a_verification_outlives_the_process,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(what_is_mended_is_a_commit, begin,
-                                        finish),
+        cmocka_unit_test_setup_teardown(a_repair_is_a_commit, begin, finish),
         cmocka_unit_test_setup_teardown(only_an_index_that_is_ready_is_verified,
                                         begin, finish),
     };

@@ -45,20 +45,20 @@ static const char *list(struct story *s, const char *prefix)
 
 /* Verifies three times: the first finds everything, the second repairs it, the
  * third finds nothing; then the index is as it was. */
-static void find_and_mend(struct story *s, const char *index,
-                          const char *before, struct kx_verification *found)
+static void find_and_repair(struct story *s, const char *index,
+                            const char *before, struct kx_verification *found)
 {
     char *prefix = talloc_asprintf(s->mem, "[\"%s\"]", index);
     assert_string_not_equal(list(s, prefix), before);
     *found = verify(s, index, false);
     assert_int_equal(found->mended, 0);
     assert_string_not_equal(list(s, prefix), before);
-    struct kx_verification mended = verify(s, index, true);
-    assert_memory_equal(mended.counts, found->counts, sizeof found->counts);
-    assert_true(mended.mended > 0);
+    struct kx_verification repaired = verify(s, index, true);
+    assert_memory_equal(repaired.counts, found->counts, sizeof found->counts);
+    assert_true(repaired.mended > 0);
     assert_string_equal(list(s, prefix), before);
-    mended = verify(s, index, false);
-    expect(&mended, 0, 0, 0, 0);
+    repaired = verify(s, index, false);
+    expect(&repaired, 0, 0, 0, 0);
     struct kx_index_info info;
     kx_read_begin(s->test.reader);
     kx_index_find(s->test.reader, kx_text(index), &info);
@@ -76,18 +76,18 @@ static void a_missing_entry_is_found_and_made(void **state)
     fill(s, 20);
     const char *before = list(s, "[\"u\"]");
     remove_row(s, "[\"u\",\"a7\"]");
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 1, 0, 0, 0);
     same_key(s, &found.samples[KX_MISSING][0].index_key, "[\"u\",\"a7\"]");
     same_key(s, &found.samples[KX_MISSING][0].key, "[\"p\",7]");
     before = list(s, "[\"f\"]");
     remove_row(s, "[\"f\",\"x\",3]");
-    find_and_mend(s, "f", before, &found);
+    find_and_repair(s, "f", before, &found);
     expect(&found, 1, 0, 0, 0);
 }
 
 /* What the first attempt had counted is not counted twice. */
-static void a_mending_that_failed_is_done_again(void **state)
+static void a_repair_that_failed_is_done_again(void **state)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -95,7 +95,7 @@ static void a_mending_that_failed_is_done_again(void **state)
     const char *before = list(s, "[\"u\"]");
     remove_row(s, "[\"u\",\"a7\"]");
     atomic_store(&failing, true);
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     assert_false(atomic_load(&failing));
     expect(&found, 1, 0, 0, 0);
 }
@@ -108,7 +108,7 @@ static void a_dangling_entry_is_found_and_removed(void **state)
     const char *before = list(s, "[\"u\"]");
     struct record row = pointer_to(s, "[99]");
     plant_row(s, "[\"u\",\"ghost\"]", &row);
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 0, 1, 0, 0);
     same_key(s, &found.samples[KX_DANGLING][0].index_key, "[\"u\",\"ghost\"]");
     assert_int_equal(found.samples[KX_DANGLING][0].key.size, 0);
@@ -126,11 +126,11 @@ static void an_entry_that_lost_its_primary_is_removed(void **state)
     set(s, 3, 3);
     remove_row(s, "[\"p\",3]");
     assert_string_equal(list(s, "[\"u\"]"), first);
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 0, 1, 0, 0);
 }
 
-static void a_stale_entry_is_found_and_mended(void **state)
+static void a_stale_entry_is_found_and_repaired(void **state)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -138,7 +138,7 @@ static void a_stale_entry_is_found_and_mended(void **state)
     const char *before = list(s, "[\"u\"]");
     struct record row = pointer_to(s, "[4]");
     plant_row(s, "[\"u\",\"old\"]", &row); /* 4 had this value once */
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 0, 0, 1, 0);
     same_key(s, &found.samples[KX_STALE][0].key, "[\"p\",4]");
     before = list(s, "[\"v\"]");
@@ -148,7 +148,7 @@ static void a_stale_entry_is_found_and_mended(void **state)
                           .owner = test_key(s->mem, "[4]"),
                           .value = kx_text("{\"a\":\"a4\",\"c\":99}")};
     plant_row(s, "[\"v\",\"a4\"]", &row);
-    find_and_mend(s, "v", before, &found);
+    find_and_repair(s, "v", before, &found);
     expect(&found, 0, 0, 1, 0);
 }
 
@@ -172,7 +172,7 @@ static void a_wrong_versionstamp_is_stale(void **state)
 
 /* One row, two faults: it leads to an entry that has another value, and the one
  * that has this value lacks it. */
-static void a_row_that_leads_to_another_entry_is_mended(void **state)
+static void a_row_that_leads_to_another_entry_is_repaired(void **state)
 {
     struct story *s = *state;
     struct kx_verification found;
@@ -180,11 +180,11 @@ static void a_row_that_leads_to_another_entry_is_mended(void **state)
     const char *before = list(s, "[\"u\"]");
     struct record row = pointer_to(s, "[5]");
     plant_row(s, "[\"u\",\"a4\"]", &row);
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 1, 0, 1, 0);
 }
 
-static void a_row_that_is_no_record_is_mended(void **state)
+static void a_row_that_is_no_record_is_repaired(void **state)
 {
     struct story *s = *state;
     fill(s, 20);
@@ -207,7 +207,7 @@ static void a_foreign_entry_is_removed(void **state)
     struct record row = {
         .encoding = KX_JSON, .stamp = 5, .value = kx_text("1")};
     plant_row(s, "[\"u\",\"mine\"]", &row);
-    find_and_mend(s, "u", before, &found);
+    find_and_repair(s, "u", before, &found);
     expect(&found, 0, 1, 0, 0);
 }
 
@@ -236,7 +236,7 @@ static void all_are_counted_and_some_are_shown(void **state)
     const char *before = list(s, "[\"n\"]");
     for (int i = 0; i < 9; i++)
         remove_row(s, talloc_asprintf(s->mem, "[\"n\",%d,%d]", i % 7, i));
-    find_and_mend(s, "n", before, &found);
+    find_and_repair(s, "n", before, &found);
     expect(&found, 9, 0, 0, 0);
     assert_int_equal(found.sample_counts[KX_MISSING], KX_SAMPLES_MAX);
 }
@@ -246,19 +246,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_missing_entry_is_found_and_made,
                                         begin, finish),
-        cmocka_unit_test_setup_teardown(a_mending_that_failed_is_done_again,
+        cmocka_unit_test_setup_teardown(a_repair_that_failed_is_done_again,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_dangling_entry_is_found_and_removed,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(
             an_entry_that_lost_its_primary_is_removed, begin, finish),
-        cmocka_unit_test_setup_teardown(a_stale_entry_is_found_and_mended,
+        cmocka_unit_test_setup_teardown(a_stale_entry_is_found_and_repaired,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_wrong_versionstamp_is_stale, begin,
                                         finish),
         cmocka_unit_test_setup_teardown(
-            a_row_that_leads_to_another_entry_is_mended, begin, finish),
-        cmocka_unit_test_setup_teardown(a_row_that_is_no_record_is_mended,
+            a_row_that_leads_to_another_entry_is_repaired, begin, finish),
+        cmocka_unit_test_setup_teardown(a_row_that_is_no_record_is_repaired,
                                         begin, finish),
         cmocka_unit_test_setup_teardown(a_foreign_entry_is_removed, begin,
                                         finish),
