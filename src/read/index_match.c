@@ -151,8 +151,8 @@ static bool is_said(const struct matcher *matcher, struct kx_slice path,
     return false;
 }
 
-/* Do all requested entries have this field? Every covered key
- * has one part after the prefix. */
+/* Do all requested entries have this field? Every covered key has one part
+ * after the prefix. */
 static bool is_given(const struct matcher *matcher, const struct field *field)
 {
     if (field->key_part != 0)

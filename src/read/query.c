@@ -54,7 +54,7 @@ static enum kx_status read_query(struct kx_query *query, struct kx_slice text,
     struct declaration_parse parse = {
         .declaration = asked, .fault = fault, .is_query = true};
     enum kx_status status =
-        declaration_parse_members(&parse, text, members, "a question", asked);
+        declaration_parse_members(&parse, text, members, "a query", asked);
     if (status == KX_OK && !parse.has_prefix)
         return declaration_parse_bad(&parse,
                                      "a query needs a prefix, such as "

@@ -133,11 +133,11 @@ static bool take_zone(struct kx_slice *text, int *minutes_out)
     *minutes_out = 0;
     if (take(text, 'Z'))
         return true;
-    bool behind = take(text, '-');
-    if ((!behind && !take(text, '+')) || !take_digits(text, 2, 23, &hours) ||
+    bool negative = take(text, '-');
+    if ((!negative && !take(text, '+')) || !take_digits(text, 2, 23, &hours) ||
         !take(text, ':') || !take_digits(text, 2, 59, &minutes))
         return false;
-    *minutes_out = (behind ? -1 : 1) * (hours * 60 + minutes);
+    *minutes_out = (negative ? -1 : 1) * (hours * 60 + minutes);
     return true;
 }
 

@@ -131,10 +131,10 @@ static const char *want(struct run *run, const struct shape *shape)
 static void compare(struct run *run, const struct shape *shape)
 {
     const char *stored = have(run, shape);
-    const char *reckoned = want(run, shape);
-    if (strcmp(stored, reckoned) != 0 && run->wrong[0] == '\0')
+    const char *computed = want(run, shape);
+    if (strcmp(stored, computed) != 0 && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
-                 shape_json(run->data.mem, shape), stored, reckoned);
+                 shape_json(run->data.mem, shape), stored, computed);
 }
 
 /* ---- Commits ------------------------------------------------------------ */
