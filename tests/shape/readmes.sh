@@ -17,7 +17,7 @@ for tree in src api; do
         lines=$(wc -l <"$file")
         [ "$lines" -le "$cap" ] || echo "$file: has $lines lines, more than $cap"
     done
-done | blamed 15 "rooms without a README, or with a long one" 1
+done | blamed 15 "rooms without a README, or with a long one" 0
 
 lines=$(wc -l <README.md)
 row 15 "lines of README.md" "$lines" 250 "$(within "$lines" 250)"
@@ -25,4 +25,4 @@ row 15 "lines of README.md" "$lines" 250 "$(within "$lines" 250)"
 ctags -x --languages=C --langmap=C:+.h --kinds-C=sgu --_xformat='%N %F:%n' "${sources[@]}" |
     grep -v '^__anon' | LC_ALL=C sort | awk '
         $1 == tag { print at ": " tag " is also at " $2 } { tag = $1; at = $2 }' |
-    blamed 15 "tags of structs, enums and unions with two meanings" 15
+    blamed 15 "tags of structs, enums and unions with two meanings" 3

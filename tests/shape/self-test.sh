@@ -154,7 +154,7 @@ planted words "words that make" src/planted.c \
 planted words "words that make" "nobody: .* lines" \
     <<<'for n in {1..300}; do echo "no""body"; done >>openapi.yaml'
 planted readmes "rooms without a README" "src/base/README.md: does not exist" \
-    <<<'rm -f src/base/README.md src/json/README.md'
+    <<<'rm -f src/base/README.md'
 planted readmes "rooms without a README" "api/http/README.md: has" <<<'yes "" | head -70 >>api/http/README.md'
 planted readmes "lines of README.md" "" <<<'yes "" | head -251 >>README.md'
 planted readmes "tags of structs" "planted1 is also at" <<<'
